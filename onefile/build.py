@@ -1,7 +1,8 @@
-"""`make dist`: the wheel, and one executable file for each architecture, in dist/. Needs the network for libraries.
+"""`make dist`: the wheel, and one executable file for each architecture, in dist/. Needs the
+network for libraries.
 
-Libraries of all Pythons are laid side by side; a file that several have is packed once. Archives are xz: a file with
-deflated wheels would have 300 MB.
+Libraries of all Pythons are laid side by side; a file that several have is packed once. Archives
+are xz: a file with deflated wheels would have 300 MB.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 PYTHONS = ("311", "312", "313", "314")
 MACHINES = ("x86_64", "aarch64")
-GLIBC = ("2_28", "2_27", "2_26", "2_24", "2_17")  # RHEL 8, Debian 10 and Ubuntu 20.04 have 2.28 or newer
+# RHEL 8, Debian 10 and Ubuntu 20.04 have 2.28 or newer
+GLIBC = ("2_28", "2_27", "2_26", "2_24", "2_17")
 FULL = {"numpy", "numpy.libs", "scipy", "scipy.libs", "vl_convert"}  # unpacked when first needed
 USELESS = re.compile(
     r"(^|/)(tests?|include|__pycache__|doc)/|\.(pyi|pxd|pyx|h|a|pyc)$|(^|/)(RECORD|INSTALLER|REQUESTED)$"
@@ -39,7 +41,9 @@ SOURCE_ONLY = ("argparse-manpage",)  # has no wheel on the registry: built here,
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """An archive of the single file: which set it is of, which Pythons need it, and the files in it."""
+    """An archive of the single file: which set it is of, which Pythons need it, and the files in
+    it.
+    """
 
     kind: str
     pythons: tuple[str, ...]
@@ -55,7 +59,9 @@ class Packed:
         """A hash of all that is in it."""
         found = hashlib.sha256()
         for name, content in self.files:
-            found.update(f"{name}\0{os.access(content, os.X_OK)}\0{content.stat().st_size}\0".encode())
+            found.update(
+                f"{name}\0{os.access(content, os.X_OK)}\0{content.stat().st_size}\0".encode()
+            )
             found.update(content.read_bytes())
         return found.hexdigest()
 
@@ -98,7 +104,8 @@ def one_file(wheel: Path, machine: str, work: Path, into: Path) -> Path:
     trees = {}
     for python in PYTHONS:
         wheels = download([wheel, *built], python, machine, work / "wheels" / python, constraints)
-        constraints = constraints or tuple(versions_of(wheels))  # the same versions for all share most files
+        # the same versions for all share most files
+        constraints = constraints or tuple(versions_of(wheels))
         trees[python] = work / "trees" / python
         install(wheels, python, machine, trees[python])
     archives = packed(trees)
@@ -111,11 +118,28 @@ def one_file(wheel: Path, machine: str, work: Path, into: Path) -> Path:
 def pip(*words: object, platform: tuple[str, str]) -> None:
     """Run pip for another Python and machine than ours."""
     python, machine = platform
-    places = [word for version in GLIBC for word in ("--platform", f"manylinux_{version}_{machine}")]
+    places = [
+        word for version in GLIBC for word in ("--platform", f"manylinux_{version}_{machine}")
+    ]
     places += ["--platform", f"manylinux2014_{machine}"]
-    asked = ["--python-version", f"{python[0]}.{python[1:]}", "--implementation", "cp", "--only-binary=:all:"]
+    asked = [
+        "--python-version",
+        f"{python[0]}.{python[1:]}",
+        "--implementation",
+        "cp",
+        "--only-binary=:all:",
+    ]
     subprocess.run(
-        [sys.executable, "-m", "pip", *map(str, words), "--quiet", "--disable-pip-version-check", *asked, *places],
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            *map(str, words),
+            "--quiet",
+            "--disable-pip-version-check",
+            *asked,
+            *places,
+        ],
         check=True,
     )
 
@@ -123,13 +147,26 @@ def pip(*words: object, platform: tuple[str, str]) -> None:
 def build_pure(into: Path) -> list[Path]:
     """Build the wheels that nobody has built."""
     into.mkdir(parents=True)
-    command = ["wheel", "--no-deps", "--quiet", "--disable-pip-version-check", "--wheel-dir", str(into), *SOURCE_ONLY]
+    command = [
+        "wheel",
+        "--no-deps",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--wheel-dir",
+        str(into),
+        *SOURCE_ONLY,
+    ]
     subprocess.run([sys.executable, "-m", "pip", *command], check=True)
     return list(into.glob("*-none-any.whl"))
 
 
-def download(local: Sequence[Path], python: str, machine: str, into: Path, constraints: Sequence[str]) -> list[Path]:
-    """Fetch the wheels that benchtui needs, all of them binary. `local` are its own, first, and others made here."""
+def download(
+    local: Sequence[Path], python: str, machine: str, into: Path, constraints: Sequence[str]
+) -> list[Path]:
+    """Fetch the wheels that benchtui needs, all of them binary.
+
+    `local` are its own, first, and others made here.
+    """
     into.mkdir(parents=True)
     limits = into.with_suffix(".txt")
     limits.write_text("\n".join(constraints) + "\n")
@@ -156,7 +193,15 @@ def versions_of(wheels: Sequence[Path]) -> Iterator[str]:
 
 def install(wheels: Sequence[Path], python: str, machine: str, into: Path) -> None:
     """Lay the wheels out as a directory of packages."""
-    pip("install", "--target", into, "--no-deps", "--no-compile", *wheels, platform=(python, machine))
+    pip(
+        "install",
+        "--target",
+        into,
+        "--no-deps",
+        "--no-compile",
+        *wheels,
+        platform=(python, machine),
+    )
     shutil.rmtree(into / "bin", ignore_errors=True)
 
 
@@ -177,7 +222,10 @@ def packed(trees: Mapping[str, Path]) -> list[Packed]:
     for key, path in found.items():
         kind = "full" if key[0].partition("/")[0] in FULL else "core"
         groups[kind, tuple(pythons[key])].append((key[0], path))
-    return [Packed(kind, tags, tuple(sorted(files, key=_alike))) for (kind, tags), files in sorted(groups.items())]
+    return [
+        Packed(kind, tags, tuple(sorted(files, key=_alike)))
+        for (kind, tags), files in sorted(groups.items())
+    ]
 
 
 def _alike(file: tuple[str, Path]) -> tuple[str, str]:
@@ -186,8 +234,12 @@ def _alike(file: tuple[str, Path]) -> tuple[str, str]:
 
 
 def compressed(archive: Packed, into: Path, machine: str) -> Path:
-    """Pack one archive, unless it was packed before. Nothing in it depends on when or by whom it is packed."""
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": 2, "dict_size": 64 << 20}]  # 6: a tenth less, five times as long
+    """Pack one archive, unless it was packed before.
+
+    Nothing in it depends on when or by whom it is packed.
+    """
+    # 6: a tenth less, five times as long
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 2, "dict_size": 64 << 20}]
     if machine == "x86_64":
         filters.insert(0, {"id": lzma.FILTER_X86})
     path = into / f"{archive.digest}.tar.xz"
@@ -199,7 +251,10 @@ def compressed(archive: Packed, into: Path, machine: str) -> Path:
     ):
         for name, content in archive.files:
             about = tarfile.TarInfo(name)
-            about.size, about.mode = content.stat().st_size, 0o755 if os.access(content, os.X_OK) else 0o644
+            about.size, about.mode = (
+                content.stat().st_size,
+                0o755 if os.access(content, os.X_OK) else 0o644,
+            )
             with content.open("rb") as file:
                 made.addfile(about, file)
     return path.with_suffix(".new").rename(path)

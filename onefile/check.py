@@ -1,6 +1,8 @@
-"""`python -m onefile.check FILE`: try a single file in a root with Python and sh alone, without a network.
+"""`python -m onefile.check FILE`: try a single file in a root with Python and sh alone, without a
+network.
 
-The root is a chroot in namespaces of its own: no root rights are needed, only a kernel that allows user namespaces.
+The root is a chroot in namespaces of its own: no root rights are needed, only a kernel that allows
+user namespaces.
 """
 
 from __future__ import annotations
@@ -30,7 +32,10 @@ COMMANDS = (
     ("runs", "show", RUN),
     ("report", "--no-trend", RUN, "-o", "/root/report.html"),
 )
-ENTER = "mount --rbind /dev {0}/dev && mount --rbind /proc {0}/proc && exec chroot {0} /usr/bin/env -i {1}"
+ENTER = (
+    "mount --rbind /dev {0}/dev && mount --rbind /proc {0}/proc && exec chroot {0} /usr/bin/env"
+    " -i {1}"
+)
 ENVIRONMENT = "PATH=/usr/bin:/bin HOME=/root LANG=C.UTF-8"
 
 
@@ -38,7 +43,9 @@ def main() -> int:
     """Try each command; the exit code is 1 when one fails."""
     parser = argparse.ArgumentParser(prog="python -m onefile.check", description=__doc__)
     parser.add_argument("file", type=Path)
-    parser.add_argument("--python", type=Path, default=Path(sys.executable), help="the one Python in there")
+    parser.add_argument(
+        "--python", type=Path, default=Path(sys.executable), help="the one Python in there"
+    )
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -65,25 +72,43 @@ def works(root: Path, words: Sequence[str]) -> bool:
 def inside(root: Path, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
     """Run a command in the root, in a network namespace without any interface that is up."""
     enter = ENTER.format(root, ENVIRONMENT)
-    command = ["unshare", "--map-root-user", "--net", "--mount", "sh", "-c", f'{enter} "$@"', "sh", *words]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    command = [
+        "unshare",
+        "--map-root-user",
+        "--net",
+        "--mount",
+        "sh",
+        "-c",
+        f'{enter} "$@"',
+        "sh",
+        *words,
+    ]
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
 
 
 def base_of(python: Path) -> tuple[Path, Path]:
     """Return the real executable of a Python and the directory of its library."""
     code = "import sys, sysconfig; print(sys._base_executable); print(sysconfig.get_path('stdlib'))"
-    told = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    told = subprocess.run(
+        [python, "-I", "-c", code], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     return Path(told[0]).resolve(), Path(told[1])
 
 
 def lay_out(root: Path, file: Path, python: tuple[Path, Path]) -> None:
-    """Fill the root: a Python with its library, sh, env, what they link, the file, one saved run."""
+    """Fill the root: a Python with its library, sh, env, what they link, the file, one saved
+    run.
+    """
     for name in ("dev", "proc", "tmp", "root", "usr/bin", "bin"):
         (root / name).mkdir(parents=True)
     executable, library = python
     copy_file(executable, root)
     (root / "usr" / "bin" / f"python{sysconfig.get_python_version()}").symlink_to(executable)
-    left_out = shutil.ignore_patterns("site-packages", "dist-packages", "test", "tests", "__pycache__", "config-*")
+    left_out = shutil.ignore_patterns(
+        "site-packages", "dist-packages", "test", "tests", "__pycache__", "config-*"
+    )
     shutil.copytree(library, root / library.relative_to("/"), ignore=left_out, dirs_exist_ok=True)
     for program in ("sh", "env"):
         found = Path(shutil.which(program) or f"/bin/{program}").resolve()

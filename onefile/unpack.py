@@ -1,7 +1,8 @@
-"""What Python runs of the single file: unpack one set of libraries, for this Python, whole or not at all.
+"""What Python runs of the single file: unpack one set of libraries, for this Python, whole or not
+at all.
 
-usage: python benchtui SET PLACE. `core` makes PLACE, with a Python of its own as venv does it; `full` adds to it what
-searches and reports need. Python's own library is all there is here.
+usage: python benchtui SET PLACE. `core` makes PLACE, with a Python of its own as venv does it;
+`full` adds to it what searches and reports need. Python's own library is all there is here.
 """
 
 from __future__ import annotations
@@ -35,10 +36,14 @@ def main(wanted: str, place: Path) -> int:
         with locked(place.with_name(f"{place.name}.lock")):
             (unpack_core if wanted == "core" else unpack_full)(place)
     except OSError as error:
-        free_elsewhere = f"BENCHTUI_UNPACK names another directory, with {NEEDED_MB[wanted]} MB free"
+        free_elsewhere = (
+            f"BENCHTUI_UNPACK names another directory, with {NEEDED_MB[wanted]} MB free"
+        )
         return refused(f"{error.filename or place}: {error.strerror or error}; {free_elsewhere}")
     except ImportError as error:
-        return refused(f"this Python ({sys.executable}) was built without a part that is needed: {error}")
+        return refused(
+            f"this Python ({sys.executable}) was built without a part that is needed: {error}"
+        )
     return 0
 
 
@@ -55,7 +60,10 @@ def why_not() -> str:
     name, version = platform.libc_ver()
     known = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
     if name != "glibc" or known < LEAST_GLIBC:
-        return f"needs glibc {'.'.join(map(str, LEAST_GLIBC))} or newer, found {name} {version}".rstrip()
+        return (
+            f"needs glibc {'.'.join(map(str, LEAST_GLIBC))} or "
+            f"newer, found {name} {version}".rstrip()
+        )
     return ""
 
 
@@ -68,7 +76,10 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def unpack_core(place: Path) -> None:
-    """Make the directory with its Python; nothing to do where another start has made it meanwhile."""
+    """Make the directory with its Python.
+
+    Nothing to do where another start has made it meanwhile.
+    """
     if os.access(place / "bin" / "python", os.X_OK):
         return
     made = place.with_name(f"{place.name}.{os.getpid()}")
@@ -82,9 +93,12 @@ def unpack_core(place: Path) -> None:
         (library / "full.pth").write_text("../full\n")  # a directory that may come later
         version = ".".join(map(str, sys.version_info[:3]))
         (made / "pyvenv.cfg").write_text(
-            f"home = {executable.parent}\ninclude-system-site-packages = false\nversion = {version}\n"
+            f"home = {executable.parent}\ninclude-system-site-packages = false\nversion ="
+            f" {version}\n"
         )
-        compileall.compile_dir(library, quiet=2, workers=0, stripdir=str(made), prependdir=str(place))
+        compileall.compile_dir(
+            library, quiet=2, workers=0, stripdir=str(made), prependdir=str(place)
+        )
         shutil.rmtree(place, ignore_errors=True)  # of a Python that is gone
         made.rename(place)
     finally:
@@ -111,8 +125,15 @@ def extract(wanted: str, into: Path) -> None:
         for name in archive.namelist():
             kind, _, tags = name.partition(".")[0].partition("-")
             if kind == wanted and TAG in tags.split("+"):
-                with archive.open(name) as packed, tarfile.open(fileobj=packed, mode="r|xz") as files:
-                    files.extractall(into, filter="tar") if hasattr(tarfile, "tar_filter") else files.extractall(into)
+                with (
+                    archive.open(name) as packed,
+                    tarfile.open(fileobj=packed, mode="r|xz") as files,
+                ):
+                    (
+                        files.extractall(into, filter="tar")
+                        if hasattr(tarfile, "tar_filter")
+                        else files.extractall(into)
+                    )
 
 
 if __name__ == "__main__":

@@ -16,18 +16,32 @@ from tests.e2e import forked
 from tests.lab.sshd import SSHD, SshdLab
 
 FAULTS = Path(__file__).parent / "faults"
-QUICK_FAULTS = ("test_resume.py", "test_soak_short.py", "test_stop.py")  # the others take minutes: `make soak`
+# the others take minutes: `make soak`
+QUICK_FAULTS = ("test_resume.py", "test_soak_short.py", "test_stop.py")
 LEFT = pytest.StashKey[list[str]]()
-# by default a fifth of the time of a test of the app goes into looking for garbage, and an eighth of collecting tests
+# by default a fifth of the time of a test of the app goes into looking for garbage, and an eighth
+# of collecting tests
 GARBAGE = (50_000, 20, 50)
 
-# what of an environment would steer programs under test; several processes hand on the size of their terminal
-OF_THIS_TERMINAL = ("COLUMNS", "LINES", "NO_COLOR", "TMUX", "STY", "SSH_CONNECTION", "SSH_AUTH_SOCK")
-OF_THIS_USER = ("LANGUAGE", "EDITOR", "VISUAL", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "BENCHTUI_HOME", "BENCHTUI_THEME",
-                "BENCHTUI_SYMBOLS", "BENCHTUI_SHARED_RUNS", "BENCHTUI_STREAM_AUTHORIZATION")  # fmt: skip
+# what of an environment would steer programs under test; several processes hand on the size of
+# their terminal
+OF_THIS_TERMINAL = (
+    "COLUMNS",
+    "LINES",
+    "NO_COLOR",
+    "TMUX",
+    "STY",
+    "SSH_CONNECTION",
+    "SSH_AUTH_SOCK",
+)
+OF_THIS_USER = ("LANGUAGE", "EDITOR", "VISUAL", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "BENCHTUI_HOME",
+    "BENCHTUI_THEME",
+                "BENCHTUI_SYMBOLS", "BENCHTUI_SHARED_RUNS",
+                "BENCHTUI_STREAM_AUTHORIZATION")  # fmt: skip
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 
-# the same examples every time: what passes here passes on every machine, however busy; `make soak` looks for new ones
+# the same examples every time: what passes here passes on every machine, however busy; `make soak`
+# looks for new ones
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("suite", PATIENT, derandomize=True, max_examples=50)
 settings.register_profile("search", PATIENT, max_examples=200, print_blob=True)
@@ -41,7 +55,10 @@ def is_worker(config: pytest.Config) -> bool:
 
 @pytest.hookimpl(trylast=True)  # pytest's own directory for temporary files is made by then
 def pytest_configure(config: pytest.Config) -> None:
-    """Mark what the session starts. Programs under test answer Ctrl-C, even where the session itself ignores it."""
+    """Mark what the session starts.
+
+    Programs under test answer Ctrl-C, even where the session itself ignores it.
+    """
     gc.set_threshold(*GARBAGE)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -52,7 +69,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests that were collected are no garbage: nobody has to look through them again."""
+    """Thousands of tests that were collected are no garbage: nobody has to look through them
+    again.
+    """
     gc.collect()
     gc.freeze()
 
@@ -69,7 +88,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """Name what the session has left."""
     for line in config.stash.get(LEFT, []):
         terminalreporter.line(f"left behind by the tests: {line}", red=True)
@@ -81,13 +102,17 @@ def base_of(config: pytest.Config) -> Path:
     return factory.getbasetemp()
 
 
-# files that several processes share are handed out in this order: those that take longest first, and last the many
-# that take no time, so that no process has a long one left when the others are done
+# files that several processes share are handed out in this order: those that take longest first,
+# and last the many that take no time, so that no process has a long one left when the others are
+# done
 FIRST = ("faults", "e2e", "engine", "remote", "app", "profiles", "cli")
 
 
 def turn_of(item: pytest.Item) -> int:
-    """When a test has its turn, by its folder; what is end to end in other folders comes with e2e."""
+    """When a test has its turn, by its folder.
+
+    What is end to end in other folders comes with e2e.
+    """
     folder = "e2e" if item.get_closest_marker("e2e") else item.path.parent.name
     return FIRST.index(folder) if folder in FIRST else len(FIRST)
 
@@ -112,7 +137,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshdLab]:
 
 @pytest.fixture(scope="session", autouse=True)
 def own_locks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Locks of this test session alone: this machine may be under somebody's benchmark, or under another session."""
+    """Locks of this test session alone: this machine may be under somebody's benchmark, or under
+    another session.
+    """
     before = os.environ.get("BENCHTUI_LOCKS")
     os.environ["BENCHTUI_LOCKS"] = str(tmp_path_factory.mktemp("locks"))
     yield

@@ -20,7 +20,9 @@ def pause_s(took_s: float) -> float:
     return min(LONGEST_S, max(SHORTEST_S, SHARE * took_s))
 
 
-def wait_until(condition: Callable[[], object], what: str | Callable[[], str], timeout_s: float = PATIENCE_S) -> None:
+def wait_until(
+    condition: Callable[[], object], what: str | Callable[[], str], timeout_s: float = PATIENCE_S
+) -> None:
     """Wait for a condition; fail by name when it does not come."""
     deadline = time.monotonic() + timeout_s
     while True:
@@ -28,7 +30,9 @@ def wait_until(condition: Callable[[], object], what: str | Callable[[], str], t
         if condition():
             return
         if began > deadline:
-            raise AssertionError(f"not seen in {timeout_s:g}s: {what() if callable(what) else what}")
+            raise AssertionError(
+                f"not seen in {timeout_s:g}s: {what() if callable(what) else what}"
+            )
         time.sleep(pause_s(time.monotonic() - began))
 
 
@@ -37,7 +41,10 @@ async def seen(
     what: str | Callable[[], str],
     timeout_s: float = PATIENCE_S,
 ) -> None:
-    """The same while other tasks go on; the condition may be one that takes time, of which CPU alone costs others."""
+    """The same while other tasks go on.
+
+    The condition may be one that takes time, of which CPU alone costs others.
+    """
     deadline = time.monotonic() + timeout_s
     while True:
         began, cpu_s = time.monotonic(), time.thread_time()
@@ -45,5 +52,7 @@ async def seen(
         if (await found) if inspect.isawaitable(found) else found:
             return
         if began > deadline:
-            raise AssertionError(f"not seen in {timeout_s:g}s: {what() if callable(what) else what}")
+            raise AssertionError(
+                f"not seen in {timeout_s:g}s: {what() if callable(what) else what}"
+            )
         await asyncio.sleep(pause_s(time.thread_time() - cpu_s))

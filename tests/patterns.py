@@ -1,4 +1,6 @@
-"""Every regular expression of the product as it is used, and strings that it is slow with if it is slow with any."""
+"""Every regular expression of the product as it is used, and strings that it is slow with if it is
+slow with any.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def used() -> list[Used]:
     inline: list[Used] = []
     for path in sorted(ROOT.rglob("*.py")):
         where = path.relative_to(ROOT).as_posix()
-        for call in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)):
+        for call in (
+            node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)
+        ):
             if isinstance(call.func, ast.Attribute) and call.func.attr in METHODS:
                 _note(call, call.func, where, asked, inline)
     found = {(each.pattern, each.method): each for each in inline}
@@ -47,9 +51,15 @@ def used() -> list[Used]:
 
 
 def _methods(where: str, name: str, asked: Asked) -> set[str]:
-    """Return how a constant is asked: by its name where it is known, else by what loops over a table of its module."""
+    """Return how a constant is asked: by its name where it is known, else by what loops over a
+    table of its module.
+    """
     module = ".".join(("tui", *Path(where).with_suffix("").parts)).removesuffix(".__init__")
-    by_name = (found for (file, each), found in asked.items() if each == name and _knows(file, where, module))
+    by_name = (
+        found
+        for (file, each), found in asked.items()
+        if each == name and _knows(file, where, module)
+    )
     by_loop = (found for (file, each), found in asked.items() if file == where and each.islower())
     return set().union(*by_name) or set().union(*by_loop) or {"search"}
 
@@ -57,10 +67,16 @@ def _methods(where: str, name: str, asked: Asked) -> set[str]:
 def _knows(file: str, where: str, module: str) -> bool:
     """Tell whether a file is that of a module, or imports from it or from its package."""
     text = (ROOT / file).read_text()
-    return file == where or f"from {module} import" in text or f"from {module.rpartition('.')[0]} import" in text
+    return (
+        file == where
+        or f"from {module} import" in text
+        or f"from {module.rpartition('.')[0]} import" in text
+    )
 
 
-def _note(call: ast.Call, asks: ast.Attribute, where: str, asked: Asked, inline: list[Used]) -> None:
+def _note(
+    call: ast.Call, asks: ast.Attribute, where: str, asked: Asked, inline: list[Used]
+) -> None:
     method = ONCE_AND_MANY.get(asks.attr, "search")
     owner = asks.value
     first = call.args[0] if call.args else None
@@ -71,14 +87,18 @@ def _note(call: ast.Call, asks: ast.Attribute, where: str, asked: Asked, inline:
         elif isinstance(first, ast.Name):
             asked.setdefault((where, first.id), set()).add(method)
     elif isinstance(owner, ast.Name | ast.Attribute):
-        asked.setdefault((where, owner.id if isinstance(owner, ast.Name) else owner.attr), set()).add(method)
+        asked.setdefault(
+            (where, owner.id if isinstance(owner, ast.Name) else owner.attr), set()
+        ).add(method)
 
 
 def _constants() -> Iterator[tuple[str, str, re.Pattern[Any]]]:
     for path in sorted(ROOT.rglob("*.py")):
         if "re.compile(" not in path.read_text() and "_PATTERN" not in path.read_text():
             continue
-        name = ".".join(("tui", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+        name = ".".join(("tui", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(
+            ".__init__"
+        )
         if name.endswith("__main__"):
             continue
         for constant, value in vars(importlib.import_module(name)).items():
@@ -89,7 +109,9 @@ def _constants() -> Iterator[tuple[str, str, re.Pattern[Any]]]:
 
 
 def attacks(pattern: re.Pattern[Any]) -> list[tuple[str, str]]:
-    """Return (begin, pump): what an expression takes before a repetition, and what that takes again and again."""
+    """Return (begin, pump): what an expression takes before a repetition, and what that takes again
+    and again.
+    """
     found = list(dict.fromkeys(_pumps(parser.parse(pattern.pattern, pattern.flags), "")))
     pumps = list(dict.fromkeys(pump for _, pump in found))
     found += [("", pump) for pump in pumps]
@@ -151,7 +173,10 @@ def _of_one(code: Any, value: Any) -> str:
 
 def _of_class(items: Any) -> str:
     if items[0][0] is codes.NEGATE:
-        return next((each for each in 'a0 .:x-_/\n\t"=' if not any(_is(item, each) for item in items[1:])), "~")
+        return next(
+            (each for each in 'a0 .:x-_/\n\t"=' if not any(_is(item, each) for item in items[1:])),
+            "~",
+        )
     return next(filter(None, map(_letter, items)), "a")
 
 
@@ -176,4 +201,6 @@ def _is(item: Any, letter: str) -> bool:
     code, value = item
     if code is codes.CATEGORY:
         return re.match(CATEGORIES[value][0], letter) is not None
-    return bool(ord(letter) == value if code is codes.LITERAL else value[0] <= ord(letter) <= value[1])
+    return bool(
+        ord(letter) == value if code is codes.LITERAL else value[0] <= ord(letter) <= value[1]
+    )

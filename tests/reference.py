@@ -1,4 +1,6 @@
-"""`python -m tests.reference`: the pages of docs/reference, made from the code that they are about."""
+"""`python -m tests.reference`: the pages of docs/reference, made from the code that they are
+about.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,10 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def commands() -> Iterator[str]:
     """Every verb with its arguments."""
     parser = parser_with(verb_module, VERBS)
-    yield "# Commands\n\nWithout a verb, benchtui opens the app. Every verb has `--help`; `benchtui man` prints all."
+    yield (
+        "# Commands\n\nWithout a verb, benchtui opens the app. Every verb has `--help`; `benchtui"
+        " man` prints all."
+    )
     for name, below in verbs_of(parser).items():
         yield from verb(f"benchtui {name}", below, VERBS[name], 2)
 
@@ -58,7 +63,9 @@ def verb(name: str, parser: argparse.ArgumentParser, about: str, depth: int) -> 
     rows = [argument(action) for action in parser._actions if shown(action)]
     if rows:
         yield table(("argument", "what it does"), rows)
-    listed = [each for action in parser._actions for each in getattr(action, "_choices_actions", ())]
+    listed = [
+        each for action in parser._actions for each in getattr(action, "_choices_actions", ())
+    ]
     helps = {each.dest: each.help or "" for each in listed}
     for word, below in verbs_of(parser).items():
         yield from verb(f"{name} {word}", below, helps.get(word, ""), depth + 1)
@@ -75,10 +82,20 @@ def argument(action: argparse.Action) -> tuple[str, str]:
     choices = ", ".join(map(str, action.choices)) if action.choices else ""
     value = "" if action.nargs == 0 else str(action.metavar or choices or action.dest.upper())
     name = ", ".join(action.option_strings) or value
-    several = " ..." if action.nargs in ("+", "*") or isinstance(action, argparse._AppendAction) else ""
+    several = (
+        " ..." if action.nargs in ("+", "*") or isinstance(action, argparse._AppendAction) else ""
+    )
     behind = f" {value}" if action.option_strings and value else ""
     allowed = f" (one of: {choices})" if choices and choices != value else ""
-    return f"`{name}{behind}{several}`", (action.help or "") % {"default": action.default, "prog": "benchtui"} + allowed
+    return (
+        f"`{name}{behind}{several}`",
+        (action.help or "")
+        % {
+            "default": action.default,
+            "prog": "benchtui",
+        }
+        + allowed,
+    )
 
 
 # -- keys, findings, metrics, facts
@@ -86,7 +103,10 @@ def argument(action: argparse.Action) -> tuple[str, str]:
 
 def keys() -> Iterator[str]:
     """Every key of the screens."""
-    yield "# Keys\n\n`?` lists the keys of the current screen, with search; Ctrl+P finds a command by name."
+    yield (
+        "# Keys\n\n`?` lists the keys of the current screen, with search; Ctrl+P finds a command by"
+        " name."
+    )
     for scope in ("app", "list", *SCOPES):
         title = {"app": "Everywhere", "list": "Lists"}.get(scope) or BY_NAME[scope].title
         yield f"## {title}\n\n{key_table(scope)}"
@@ -94,13 +114,19 @@ def keys() -> Iterator[str]:
 
 def findings() -> Iterator[str]:
     """Every check of a run, and the thresholds that profiles may change."""
-    yield "# Findings\n\nEvery check of a run: what it means, its rule, what to do. [Act on a finding](../findings.md)."
+    yield (
+        "# Findings\n\nEvery check of a run: what it means, its rule, what to do. [Act on a"
+        " finding](../findings.md)."
+    )
     for check in CHECKS:
         when = "live and at the end" if check.live else "at the end"
         yield f"## {check.id}: {check.title}\n\n{check.means}"
         yield f"* rule: {check.rule}\n* what to do: {check.advice}\n* checked: {when}"
     rows = [(f"`{name}`", each.what, f"{each.value:g}") for name, each in THRESHOLDS.items()]
-    yield "## Thresholds\n\nA profile changes them with `findings:`; [how](../findings.md#change-a-threshold)."
+    yield (
+        "## Thresholds\n\nA profile changes them with `findings:`;"
+        " [how](../findings.md#change-a-threshold)."
+    )
     yield table(("name", "what it is", "default"), rows)
 
 
@@ -108,11 +134,15 @@ def metrics() -> Iterator[str]:
     """Metrics, directions, columns of telemetry."""
     rows = [(f"`{each.name}`", each.title, each.unit, each.better) for each in METRICS.values()]
     yield "# Metrics\n\n" + table(("metric", "title", "unit in records", "better"), rows)
-    ways = [(f"`{d.name}`", d.counted, said(d.in_total), said(d.moves_data)) for d in DIRECTIONS.values()]
+    ways = [
+        (f"`{d.name}`", d.counted, said(d.in_total), said(d.moves_data))
+        for d in DIRECTIONS.values()
+    ]
     yield "## Directions\n\n" + table(("direction", "counts", "in totals", "has a bandwidth"), ways)
     seen = [(f"`{m.family}.{m.field}`", m.title, m.unit, m.source) for m in TELEMETRY.values()]
-    yield "## Telemetry\n\nColumns with a subject have it in the middle: `nic.eth0.rx`.\n\n" + table(
-        ("column", "what it is", "unit", "from"), seen
+    yield (
+        "## Telemetry\n\nColumns with a subject have it in the middle: `nic.eth0.rx`.\n\n"
+        + table(("column", "what it is", "unit", "from"), seen)
     )
 
 
@@ -126,15 +156,24 @@ def facts() -> Iterator[str]:
     yield "# Host facts\n\nEverything that is read from each host; [how to read it](../facts.md)."
     for name in dict.fromkeys(fact.section for fact in HOST_FACTS.values()):
         rows = [fact_row(fact) for fact in HOST_FACTS.values() if fact.section == name]
-        yield f"## {name[:1].upper()}{name[1:]}\n\n" + table(("fact", "title", "kind", "if hosts differ", "from"), rows)
-    tables = [(f"`{name}`", ", ".join(each.name for each in fields_of(row))) for name, row in TABLES.items()]
+        yield f"## {name[:1].upper()}{name[1:]}\n\n" + table(
+            ("fact", "title", "kind", "if hosts differ", "from"), rows
+        )
+    tables = [
+        (f"`{name}`", ", ".join(each.name for each in fields_of(row)))
+        for name, row in TABLES.items()
+    ]
     yield "## Columns of tables\n\n" + table(("table", "columns"), tables)
 
 
 def fact_row(fact: HostFact) -> tuple[str, ...]:
-    """Return the row of a fact: what a missing one means, and how differences are judged, in words."""
+    """Return the row of a fact: what a missing one means, and how differences are judged, in
+    words.
+    """
     title = f"{fact.title}; absent: {fact.absent}" if fact.absent else fact.title
-    differs = f"{fact.differs}, beyond {100 * fact.tolerance:g} %" if fact.tolerance else fact.differs
+    differs = (
+        f"{fact.differs}, beyond {100 * fact.tolerance:g} %" if fact.tolerance else fact.differs
+    )
     compared = f"{differs}: {', '.join(fact.columns)}" if fact.columns else differs
     return f"`{fact.name}`", title, fact.kind, compared, fact.source
 
@@ -161,7 +200,11 @@ def fields(part: Schema) -> str:
     """Return the table of the keys of one part."""
     needed = part.get("required", ())
     rows = [
-        (f"`{name}`" + (" (needed)" if name in needed else ""), kind(each), each.get("description", ""))
+        (
+            f"`{name}`" + (" (needed)" if name in needed else ""),
+            kind(each),
+            each.get("description", ""),
+        )
         for name, each in part.get("properties", {}).items()
     ]
     return table(("key", "kind", "what it is"), rows)
@@ -179,7 +222,9 @@ def kind(each: Schema) -> str:
     if each.get("type") == "array":
         return f"list of {kind(each.get('items', {}))}"
     if each.get("type") == "object":
-        inner = each.get("additionalProperties") or next(iter(each.get("patternProperties", {}).values()), None)
+        inner = each.get("additionalProperties") or next(
+            iter(each.get("patternProperties", {}).values()), None
+        )
         return f"map of {kind(inner)}" if isinstance(inner, dict) else "map"
     named = each.get("type", "any")
     return " or ".join(named) if isinstance(named, list) else str(named)
@@ -197,19 +242,29 @@ FATES = {
 
 def ssh_config() -> Iterator[str]:
     """Every option of ssh_config(5)."""
-    yield "# ssh_config options\n\nEvery option of ssh_config(5); [how to log in to hosts](../ssh.md)."
     yield (
-        "The first value of an option wins, as in ssh. An option that OpenSSH does not have is an error, unless "
-        "`IgnoreUnknown` names it."
+        "# ssh_config options\n\nEvery option of ssh_config(5); [how to log in to"
+        " hosts](../ssh.md)."
+    )
+    yield (
+        "The first value of an option wins, as in ssh. An option that OpenSSH does not have is an"
+        " error, unless `IgnoreUnknown` names it."
     )
     rows = sorted(OPTIONS.values(), key=lambda option: option.name.lower())
-    yield table(("option", "benchtui", "note"), [(f"`{row.name}`", FATES[row.fate], note_of(row)) for row in rows])
+    yield table(
+        ("option", "benchtui", "note"),
+        [(f"`{row.name}`", FATES[row.fate], note_of(row)) for row in rows],
+    )
 
 
 def note_of(option: SshOption) -> str:
     """What to know of an option; of one that is not honoured, the values that ask for nothing."""
     allowed = " or ".join(f"`{value}`" for value in option.harmless)
-    return f"{option.why}; {allowed} is fine" if option.fate in (REFUSED, TOLD) and allowed else option.why
+    return (
+        f"{option.why}; {allowed} is fine"
+        if option.fate in (REFUSED, TOLD) and allowed
+        else option.why
+    )
 
 
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
@@ -222,10 +277,14 @@ PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "ssh-config.md": ssh_config,
     "generator-types.md": lambda: generator_types(table),
     "profile.md": lambda: schema(
-        "Profile", "Every key of a profile; [how to write one](../profiles.md).", profile_file_schema()
+        "Profile",
+        "Every key of a profile; [how to write one](../profiles.md).",
+        profile_file_schema(),
     ),
     "run-record.md": lambda: schema(
-        "Run record", "Every field of `run.json`; [what they are for](../run-record.md).", run_json_schema()
+        "Run record",
+        "Every field of `run.json`; [what they are for](../run-record.md).",
+        run_json_schema(),
     ),
 }
 

@@ -1,4 +1,6 @@
-"""The page of the types of the load generators' interface: fields with types and comments as the code has them."""
+"""The page of the types of the load generators' interface: fields with types and comments as the
+code has them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 
 from tui.model import event, plan, problem, tool
 from tui.model.tool import InProfile
@@ -14,13 +17,18 @@ from tui.testing.streams import CODES
 from tui.workloads import base, mpi, reading
 
 SHOWN: Sequence[type] = (
-    base.Requirement, base.Paced, plan.Step, plan.HostTask, plan.FileSpec, plan.JobLoad, plan.MpiLaunch,
-    event.Sample, event.DirectionSample, event.Buckets, event.HostResult, event.DirectionResult, event.LatencyResult,
-    event.MetadataPhase, event.MetadataIteration, event.MetadataResult, event.OperationResult, base.Doubt,
+    base.Requirement, base.Paced, plan.Step, plan.HostTask, plan.FileSpec, plan.JobLoad,
+    plan.MpiLaunch,
+    event.Sample, event.DirectionSample, event.Buckets, event.HostResult, event.DirectionResult,
+    event.LatencyResult,
+    event.MetadataPhase, event.MetadataIteration, event.MetadataResult, event.OperationResult,
+    base.Doubt,
     base.Imported, base.ImportedOutput, base.KeptFile, base.KeptLog, base.KeptRun, problem.Problem,
 )  # fmt: skip
-ASKED: Sequence[type] = (InProfile, base.Planning, base.OnHost, base.Reading, base.Showing, base.Importing,
-                         base.FromTerms, reading.Reader, mpi.MpiProgram, mpi.ProgramReader)  # fmt: skip
+ASKED: Sequence[type] = (InProfile, base.Planning, base.OnHost, base.Reading, base.Showing,
+    base.Importing,
+                         base.FromTerms, reading.Reader, mpi.MpiProgram,
+                         mpi.ProgramReader)  # fmt: skip
 MODULES = (event, plan, problem, tool, base, mpi, reading)
 Table = Callable[[Sequence[str], Iterator[Sequence[object]]], str]
 
@@ -29,10 +37,10 @@ def generator_types(table: Table) -> Iterator[str]:
     """Yield the parts of the page."""
     yield "# Load generator types"
     yield (
-        "What each method of a load generator returns, and the type of every field; "
-        "[how to write one](../load-generators.md). benchtui checks what a plug-in returns against these types. "
-        "`Count` is an int from 0 to below 2^62, `BucketIndex` an int from 0 to below 1856, `MultiLine` a str "
-        "that may contain line breaks, and `LogLine` is `tuple[Severity, str]`."
+        "What each method of a load generator returns, and the type of every field; [how to write"
+        " one](../load-generators.md). benchtui checks what a plug-in returns against these types."
+        " `Count` is an int from 0 to below 2^62, `BucketIndex` an int from 0 to below 1856,"
+        " `MultiLine` a str that may contain line breaks, and `LogLine` is `tuple[Severity, str]`."
     )
     yield "## Methods and attributes"
     for kind in ASKED:
@@ -66,14 +74,18 @@ def members(kind: type) -> Iterator[tuple[str, str]]:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             names = ", ".join(each.arg for each in (*node.args.args[1:], *node.args.kwonlyargs))
             returns = ast.unparse(node.returns) if node.returns is not None else ""
-            is_property = any(isinstance(each, ast.Name) and each.id == "property" for each in node.decorator_list)
+            is_property = any(
+                isinstance(each, ast.Name) and each.id == "property" for each in node.decorator_list
+            )
             yield (f"`{node.name}`" if is_property else f"`{node.name}({names})`"), f"`{returns}`"
         elif isinstance(node, ast.AnnAssign):
             yield f"`{ast.unparse(node.target)}`", f"`{ast.unparse(node.annotation)}`"
 
 
 def fields(kind: type) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the fields of a struct and of those that it derives from: name, type, default, comment."""
+    """Yield the fields of a struct and of those that it derives from: name, type, default,
+    comment.
+    """
     for base_kind in reversed(kind.__mro__):
         if base_kind.__module__ not in {module.__name__ for module in MODULES}:
             continue
@@ -81,8 +93,21 @@ def fields(kind: type) -> Iterator[tuple[str, str, str, str]]:
         for node in tree.body:
             if isinstance(node, ast.AnnAssign):
                 default = "" if node.value is None else f"`{default_of(node.value)}`"
-                comment = lines[(node.end_lineno or 1) - 1][node.end_col_offset :].strip().removeprefix("#").strip()
-                yield f"`{ast.unparse(node.target)}`", f"`{ast.unparse(node.annotation)}`", default, comment
+                beside = lines[(node.end_lineno or 1) - 1][node.end_col_offset :].strip()
+                comment = beside.removeprefix("#").strip() or comment_above(node, lines)
+                yield (
+                    f"`{ast.unparse(node.target)}`",
+                    f"`{ast.unparse(node.annotation)}`",
+                    default,
+                    comment,
+                )
+
+
+def comment_above(node: ast.stmt, lines: Sequence[str]) -> str:
+    """Return what the comment lines right above a field say."""
+    above = reversed(lines[: node.lineno - 1])
+    comment = list(takewhile(lambda line: line.lstrip().startswith("#"), above))
+    return " ".join(line.strip().removeprefix("#").strip() for line in reversed(comment))
 
 
 def default_of(node: ast.expr) -> str:

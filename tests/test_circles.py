@@ -1,4 +1,6 @@
-"""No module needs itself over a detour, no package a neighbour that needs it: not for types alone, nor by name."""
+"""No module needs itself over a detour, no package a neighbour that needs it: not for types alone,
+nor by name.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,15 @@ EXTENSION_POINTS = {
     "benchtui.transports": "tui.remote.way_registry",
     "benchtui.sources": "tui.sources.registry",
 }
-"""Groups of entry points that other packages add to, and their loaders: a loader needs none of those it finds."""
+"""Groups of entry points that other packages add to, and their loaders: a loader needs none of
+those it finds.
+"""
 
 
 def circles(needs: Graph) -> set[frozenset[str]]:
-    """Return the groups of modules that reach each other (Tarjan's strongly connected components of two or more)."""
+    """Return the groups of modules that reach each other (Tarjan's strongly connected components of
+    two or more).
+    """
     order: dict[str, int] = {}
     lowest: dict[str, int] = {}
     stack: list[str] = []
@@ -50,9 +56,11 @@ def circles(needs: Graph) -> set[frozenset[str]]:
 
 
 def modules_named(source: str, name: str, modules: Iterable[str]) -> set[str]:
-    """Return the modules that the text of module `name` names in strings: whole, or after the start of an f-string.
+    """Return the modules that the text of module `name` names in strings: whole, or after the start
+    of an f-string.
 
-    ``"tui.cli.run"``, ``"tui.app.app:App"``; ``f"tui.cli.{verb}"`` with ``"run"`` anywhere in the same text.
+    ``"tui.cli.run"``, ``"tui.app.app:App"``; ``f"tui.cli.{verb}"`` with ``"run"`` anywhere in the
+    same text.
     """
     texts, starts = {""}, {""}
     for node in ast.walk(ast.parse(source)):
@@ -61,7 +69,9 @@ def modules_named(source: str, name: str, modules: Iterable[str]) -> set[str]:
                 texts.add(text.partition(":")[0])
             case ast.JoinedStr(values=[ast.Constant(value=str(start)), ast.FormattedValue(), *_]):
                 starts.add(start)
-            case ast.JoinedStr(values=[ast.FormattedValue(value=ast.Name("__name__")), ast.Constant(value="."), *_]):
+            case ast.JoinedStr(
+                values=[ast.FormattedValue(value=ast.Name("__name__")), ast.Constant(value="."), *_]
+            ):
                 starts.add(f"{name}.")
     return {start + text for start in starts for text in texts} & set(modules) - {name}
 
@@ -69,13 +79,20 @@ def modules_named(source: str, name: str, modules: Iterable[str]) -> set[str]:
 def text_of(module: str) -> str:
     """Return the source of a module of ours."""
     place = ROOT.joinpath(*module.split("."))
-    return (place / "__init__.py" if place.is_dir() else place.with_suffix(".py")).read_text(encoding="utf-8")
+    return (place / "__init__.py" if place.is_dir() else place.with_suffix(".py")).read_text(
+        encoding="utf-8"
+    )
 
 
 def entry_points() -> dict[str, set[str]]:
     """Return the modules that this package registers, by group of entry points."""
-    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
-    return {group: {value.partition(":")[0] for value in points.values()} for group, points in groups.items()}
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "entry-points"
+    ]
+    return {
+        group: {value.partition(":")[0] for value in points.values()}
+        for group, points in groups.items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +114,9 @@ def needs() -> Graph:
 
 
 def of_siblings(needs: Graph) -> Mapping[str, Graph]:
-    """Return what the parts of each package need of each other: a part is a module or package right in it."""
+    """Return what the parts of each package need of each other: a part is a module or package right
+    in it.
+    """
     within: dict[str, dict[str, set[str]]] = {}
     for module, needed in needs.items():
         names = module.split(".")
@@ -109,7 +128,10 @@ def of_siblings(needs: Graph) -> Mapping[str, Graph]:
 
 
 def of_folders(needs: Graph) -> Graph:
-    """Return what the files right in each folder need of other folders. The topmost one is left out: it is the door."""
+    """Return what the files right in each folder need of other folders.
+
+    The topmost one is left out: it is the door.
+    """
     packages = {module.rpartition(".")[0] for module in needs}
 
     def folder(module: str) -> str:
@@ -119,7 +141,9 @@ def of_folders(needs: Graph) -> Graph:
     for module, needed in needs.items():
         found.setdefault(folder(module), set()).update(map(folder, needed))
     return {
-        place: {other for other in others if "." in other} - {place} for place, others in found.items() if "." in place
+        place: {other for other in others if "." in other} - {place}
+        for place, others in found.items()
+        if "." in place
     }
 
 
@@ -144,7 +168,9 @@ def test_parts_of_a_package_that_reach_each_other_are_found_at_every_depth() -> 
 
 def ties(needs: Graph, found: Iterable[frozenset[str]]) -> str:
     """Return a line for each arrow of circles: for whoever has to open one of them."""
-    return "\n".join(f"{a} -> {b}" for circle in found for a in sorted(circle) for b in sorted(needs[a] & circle))
+    return "\n".join(
+        f"{a} -> {b}" for circle in found for a in sorted(circle) for b in sorted(needs[a] & circle)
+    )
 
 
 def judge(needs: Graph) -> None:

@@ -23,7 +23,8 @@ def commands(document: Path) -> Iterator[str]:
     """The benchtui command lines in indented blocks."""
     for line in document.read_text().splitlines():
         if line.startswith("    benchtui"):
-            said = re.split(r" {3,}|  #| \| ", line.strip())[0]  # what follows explains it, or is another program
+            # what follows explains it, or is another program
+            said = re.split(r" {3,}|  #| \| ", line.strip())[0]
             yield from (part.strip() for part in said.split(";"))
 
 
@@ -64,12 +65,18 @@ def test_links_lead_somewhere(document: Path) -> None:
     assert [target for target in targets if not (document.parent / target).exists()] == []
     docs = ROOT / "docs"
     if docs in document.parents:  # pages of the site, which has nothing else
-        assert [target for target in targets if not (document.parent / target).resolve().is_relative_to(docs)] == []
+        assert [
+            target
+            for target in targets
+            if not (document.parent / target).resolve().is_relative_to(docs)
+        ] == []
 
 
 def headings(page: Path) -> set[str]:
     """The anchors of a page, as GitHub and the site make them."""
-    lines = re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE).splitlines()
+    lines = re.sub(
+        r"^ *```.*?^ *```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE
+    ).splitlines()
     titles = [re.sub(r"^#+ ", "", line) for line in lines if re.match(r"#+ ", line)]
     return {re.sub(r" ", "-", re.sub(r"[^\w\- ]", "", title.lower()).strip()) for title in titles}
 
@@ -77,7 +84,11 @@ def headings(page: Path) -> set[str]:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_links_into_a_page_lead_to_a_heading(document: Path) -> None:
     links = re.findall(r"\]\(([^)#:]*)#([^)]+)\)", document.read_text())
-    wrong = [(page, at) for page, at in links if at not in headings(document.parent / page if page else document)]
+    wrong = [
+        (page, at)
+        for page, at in links
+        if at not in headings(document.parent / page if page else document)
+    ]
     assert wrong == []
 
 
@@ -85,19 +96,28 @@ def test_links_into_a_page_lead_to_a_heading(document: Path) -> None:
 def test_paths_of_the_repository_exist(document: Path) -> None:
     """Decisions are about the tree of their day."""
     if document.parent.name != "decisions":
-        named = re.findall(r"`((?:tui|tests|profiles|docs|\.ci)/[a-z0-9_./-]*)`", document.read_text())
-        assert {path for path in named if not (ROOT / path).exists()} <= {"tui/presets"}  # made by the wheel
+        named = re.findall(
+            r"`((?:tui|tests|profiles|docs|\.ci)/[a-z0-9_./-]*)`", document.read_text()
+        )
+        # made by the wheel
+        assert {path for path in named if not (ROOT / path).exists()} <= {"tui/presets"}
 
 
 def test_every_page_is_in_the_navigation_once() -> None:
     docs = ROOT / "docs"
-    named = re.findall(r"^ +- (?:.*: )?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    named = re.findall(
+        r"^ +- (?:.*: )?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE
+    )
     pages = [str(page.relative_to(docs)) for page in docs.rglob("*.md")]
-    assert sorted(named) == sorted(page for page in pages if not re.match(r"decisions/(?!README)", page))
+    assert sorted(named) == sorted(
+        page for page in pages if not re.match(r"decisions/(?!README)", page)
+    )
 
 
 def test_the_generator_of_the_site_is_installed_by_what_pip_takes() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
     named = re.findall(r"pip install .*'(.*?)'", (ROOT / "Makefile").read_text())
     assert named
     assert set(named) <= {f".[{extra}]" for extra in extras}

@@ -62,7 +62,12 @@ def loaded(tmp_path: Path, arguments: str) -> set[str]:
 def modules_of(tmp_path: Path, arguments: str) -> set[str]:
     """Run the command in a fresh interpreter and return all modules it has loaded."""
     answer = tmp_path / "modules.json"
-    environ = {**os.environ, "BENCHTUI_HOME": str(tmp_path / "home"), "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    environ = {
+        **os.environ,
+        "BENCHTUI_HOME": str(tmp_path / "home"),
+        "HOME": str(tmp_path),
+        "PYTHONPATH": str(ROOT),
+    }
     environ.pop("SSH_AUTH_SOCK", None)
     done = subprocess.run(
         [sys.executable, "-c", PROBE, str(answer), *arguments.split()],
@@ -97,7 +102,11 @@ def test_help_and_version_load_next_to_nothing(tmp_path: Path, arguments: str) -
 
 
 def test_listing_runs_loads_neither_ssh_nor_yaml_nor_charts(tmp_path: Path) -> None:
-    assert loaded(tmp_path, "runs list") & {"asyncssh", "cryptography", "plotext", "pydantic", "ruamel"} == set()
+    assert (
+        loaded(tmp_path, "runs list")
+        & {"asyncssh", "cryptography", "plotext", "pydantic", "ruamel"}
+        == set()
+    )
 
 
 def test_listing_checks_loads_no_models(tmp_path: Path) -> None:
@@ -108,7 +117,9 @@ def test_listing_profiles_loads_no_models(tmp_path: Path) -> None:
     assert loaded(tmp_path, "profiles list") & {*HEAVY, "msgspec", "email"} == set()
 
 
-@pytest.mark.parametrize("arguments", ["hosts list", "profiles show demo/quick", "schema run", "schema profile"])
+@pytest.mark.parametrize(
+    "arguments", ["hosts list", "profiles show demo/quick", "schema run", "schema profile"]
+)
 def test_verbs_that_ask_no_host_load_no_event_loop(tmp_path: Path, arguments: str) -> None:
     assert loaded(tmp_path, arguments) & {"asyncio", "asyncssh"} == set()
 
@@ -118,7 +129,9 @@ def test_verbs_without_settings_do_not_load_what_reads_them(tmp_path: Path) -> N
     assert modules_of(tmp_path, "runs list") & unwanted == set()
 
 
-def test_showing_a_run_loads_neither_checks_nor_journals_nor_baselines_nor_searches(tmp_path: Path) -> None:
+def test_showing_a_run_loads_neither_checks_nor_journals_nor_baselines_nor_searches(
+    tmp_path: Path,
+) -> None:
     run_dir = tmp_path / "home" / "runs" / "20261120T101530Z-demo-quick-7f3a"
     shutil.copytree(ROOT / "tests" / "data" / "whole", run_dir)
     assert write_record(run_dir).checks  # so that its objections are counted
@@ -129,22 +142,39 @@ def test_showing_a_run_loads_neither_checks_nor_journals_nor_baselines_nor_searc
 
 def test_the_arrows_between_the_rooms_go_one_way() -> None:
     checker = Path(sys.executable).with_name("lint-imports")
-    done = subprocess.run([checker, "--no-cache", "--no-logo"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [checker, "--no-cache", "--no-logo"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("module", ["tui.journal.state", "tui.journal.writer", "tui.cli.shared.progress"])
+@pytest.mark.parametrize(
+    "module", ["tui.journal.state", "tui.journal.writer", "tui.cli.shared.progress"]
+)
 def test_reading_or_following_a_journal_does_not_load_pydantic(module: str) -> None:
     code = f"import sys, {module}; sys.exit('pydantic' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=PATIENCE_S, check=False).returncode == 0
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, timeout=PATIENCE_S, check=False
+        ).returncode
+        == 0
+    )
 
 
 def test_an_engine_loads_neither_models_nor_searches_before_it_needs_them() -> None:
-    code = "import json, sys; import tui.engine.main; print(json.dumps([name for name in sys.modules]))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    code = (
+        "import json, sys; import tui.engine.main; print(json.dumps([name for name in"
+        " sys.modules]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     seen = set(json.loads(done.stdout))
     assert [name for name in seen if name.startswith("tui.engine.recover")] == []
-    assert seen & {"pydantic", "yaml", "ruamel", "numpy", "scipy", "asyncssh", "tui.engine.run.search"} == set()
+    assert (
+        seen & {"pydantic", "yaml", "ruamel", "numpy", "scipy", "asyncssh", "tui.engine.run.search"}
+        == set()
+    )
 
 
 def test_ssh_is_loaded_without_certificates_of_x509_and_without_starting_programs() -> None:
@@ -155,11 +185,19 @@ sys.addaudithook(lambda event, _: started.append(event) if event == "subprocess.
 import tui.remote.connections, tui.remote.login
 sys.exit(bool(started) or "cryptography.x509" in sys.modules or "asyncssh" not in sys.modules)
 """
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=PATIENCE_S, check=False).returncode == 0
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, timeout=PATIENCE_S, check=False
+        ).returncode
+        == 0
+    )
 
 
 def test_what_an_engine_loads_is_defined_cheaply() -> None:
-    """A dataclass takes a millisecond to define, a Struct of msgspec a fiftieth; an engine loads over a hundred."""
+    """A dataclass takes a millisecond to define, a Struct of msgspec a fiftieth.
+
+    An engine loads over a hundred.
+    """
     code = """
 import json, sys
 import tui.engine.main, tui.remote.login, tui.remote.connections, tui.library.build
@@ -167,5 +205,7 @@ ours = [module for name, module in sys.modules.items() if name.startswith("tui."
 print(json.dumps([f"{kind.__module__}.{name}" for module in ours for name, kind in vars(module).items()
     if isinstance(kind, type) and "__dataclass_fields__" in vars(kind) and kind.__module__ == module.__name__]))
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert set(json.loads(done.stdout)) <= DATACLASSES

@@ -1,4 +1,6 @@
-"""The single file with a small program in it: unpacks once, goes straight there afterwards, and says what fails."""
+"""The single file with a small program in it: unpacks once, goes straight there afterwards, and
+says what fails.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ def entry():
 
 def tree(folder: Path) -> Path:
     """Lay out a program and a library that is unpacked later."""
-    for name, text in (("tui/__init__.py", ""), ("tui/cli/__init__.py", ""), ("tui/cli/main.py", PROGRAM),
+    for name, text in (("tui/__init__.py", ""), ("tui/cli/__init__.py", ""),
+        ("tui/cli/main.py", PROGRAM),
                        ("numpy/__init__.py", ""), ("numpy/tests/test_a.py", "")):  # fmt: skip
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -40,14 +43,23 @@ def built(folder: Path, machine: str = platform.machine()) -> Path:
     archives = packed(trees)
     (folder / "packed").mkdir(exist_ok=True)
     return written(
-        folder / "one", {each.name: compressed(each, folder / "packed", machine) for each in archives}, machine
+        folder / "one",
+        {each.name: compressed(each, folder / "packed", machine) for each in archives},
+        machine,
     )
 
 
 def run(file: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    environ = {"PATH": os.environ["PATH"], "HOME": str(file.parent), "PYTHON": sys.executable, **environ}
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(file.parent),
+        "PYTHON": sys.executable,
+        **environ,
+    }
     command = [str(file), *words]
-    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    return subprocess.run(
+        command, env=environ, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +86,9 @@ def test_starts_at_the_same_time_unpack_once(file: Path, tmp_path: Path) -> None
 def test_what_few_verbs_need_is_unpacked_when_asked_for(file: Path, tmp_path: Path) -> None:
     assert run(file, BENCHTUI_UNPACK=str(tmp_path)).stdout.rstrip().endswith("False")
     (place,) = (each for each in tmp_path.iterdir() if each.is_dir())
-    subprocess.run([place / "bin" / "python", "-I", file, "full", place], check=True, capture_output=True)
+    subprocess.run(
+        [place / "bin" / "python", "-I", file, "full", place], check=True, capture_output=True
+    )
     assert run(file, BENCHTUI_UNPACK=str(tmp_path)).stdout.rstrip().endswith("True")
     assert not list(place.rglob("test_a.py"))
 

@@ -1,4 +1,6 @@
-"""No regular expression of ours takes more than in proportion to what it reads: CPU time at two lengths, compared."""
+"""No regular expression of ours takes more than in proportion to what it reads: CPU time at two
+lengths, compared.
+"""
 
 from __future__ import annotations
 
@@ -60,12 +62,16 @@ def grows(each: Used, begin: str, pump: str) -> bool:
     short_s = min(cpu_s(ask, texts[0]) for _ in range(TRIES))
     if isinf(short_s):
         return True
-    return min(long_s, *(cpu_s(ask, texts[1]) for _ in range(TRIES - 1))) > GROWTH * max(short_s, LEAST_S / GROWTH)
+    return min(long_s, *(cpu_s(ask, texts[1]) for _ in range(TRIES - 1))) > GROWTH * max(
+        short_s, LEAST_S / GROWTH
+    )
 
 
 @pytest.mark.slow
 def test_no_expression_grows_faster_than_what_it_reads() -> None:
-    tried = {each: [told for told in attacks(each.pattern) if grows(each, *told)] for each in used()}
+    tried = {
+        each: [told for told in attacks(each.pattern) if grows(each, *told)] for each in used()
+    }
     assert {f"{each.where} {each.method}": found for each, found in tried.items() if found} == {}
 
 
@@ -76,11 +82,15 @@ def test_expressions_are_found_as_they_are_used() -> None:
 
 
 def test_an_expression_of_a_table_is_asked_as_the_loop_over_it_asks() -> None:
-    assert {each.method for each in used() if each.where == "workloads/fio/text_output.py:LATENCY"} == {"fullmatch"}
+    assert {
+        each.method for each in used() if each.where == "workloads/fio/text_output.py:LATENCY"
+    } == {"fullmatch"}
 
 
 def test_a_name_of_two_modules_is_asked_as_each_of_them_asks() -> None:
-    assert {each.method for each in used() if each.where == "workloads/fio/logs.py:NAME"} == {"fullmatch"}
+    assert {each.method for each in used() if each.where == "workloads/fio/logs.py:NAME"} == {
+        "fullmatch"
+    }
 
 
 @pytest.mark.slow

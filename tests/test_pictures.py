@@ -1,4 +1,7 @@
-"""Pictures of the docs: each is shown by a page and can be taken again; one of every screen, size and look can be."""
+"""Pictures of the docs: each is shown by a page and can be taken again.
+
+One of every screen, size and look can be.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,11 @@ FRAME = "{http://www.w3.org/2000/svg}text"
 
 def test_every_picture_that_is_kept_is_shown_by_a_page_and_all_of_them_are_small() -> None:
     kept = {path.name: path.stat().st_size for path in DOCS.iterdir()}
-    shown = {name for each in DOCUMENTS for name in re.findall(r"images/([\w-]+\.(?:svg|png|cast))", each.read_text())}
+    shown = {
+        name
+        for each in DOCUMENTS
+        for name in re.findall(r"images/([\w-]+\.(?:svg|png|cast))", each.read_text())
+    }
     assert set(kept) - shown == set(), "nobody sees these"
     assert sum(kept.values()) < MOST_BYTES
 

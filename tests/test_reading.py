@@ -1,4 +1,6 @@
-"""Files are read in one way, which refuses what blocks or is too large: whoever reads otherwise is named here."""
+"""Files are read in one way, which refuses what blocks or is too large: whoever reads otherwise is
+named here.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ EXCEPTIONS = {
     "tui/app/terminal/actions.py": "a page of the docs, by make",
     "tui/model/tool.py": "what installed packages say of themselves",
     "tui/workloads/reading.py": "/proc",
-    "tui/journal/rundir.py": "/proc; the lock of the engine, checked to be a file; a directory to be synced",
+    "tui/journal/rundir.py": (
+        "/proc; the lock of the engine, checked to be a file; a directory to be synced"
+    ),
     "tui/remote/agentsock.py": "/proc",
     "tui/journal/writer.py": "to append, checked to be a file; a directory to be synced",
     "tui/engine/preflight/made_files.py": "to append, checked to be a file",
@@ -57,16 +61,26 @@ def is_read(call: ast.Call) -> bool:
     if owner == "os":
         return "O_WRONLY" not in ast.unparse(call)
     if owner in OPENERS:
-        return not any(isinstance(each, ast.keyword) and each.arg == "fileobj" for each in call.keywords)
-    plain = [each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+        return not any(
+            isinstance(each, ast.keyword) and each.arg == "fileobj" for each in call.keywords
+        )
+    plain = [
+        each.value
+        for each in call.args
+        if isinstance(each, ast.Constant) and isinstance(each.value, str)
+    ]
     named = [word.arg for word in call.keywords]
     of_path = not call.args and (not named or "encoding" in named or "mode" in named)
     return (of_path or bool(plain and MODE.fullmatch(plain[0]))) and mode_of(call, 0) in (None, "r")
 
 
 def mode_of(call: ast.Call, place: int) -> str | None:
-    """Return "r" for a mode that reads, "w" for one that writes alone, None where it is not said."""
-    told = [each.value for each in call.keywords if each.arg == "mode"] + call.args[place : place + 1]
+    """Return "r" for a mode that reads, "w" for one that writes alone, None where it is not
+    said.
+    """
+    told = [each.value for each in call.keywords if each.arg == "mode"] + call.args[
+        place : place + 1
+    ]
     text = told[0].value if told and isinstance(told[0], ast.Constant) else None
     if not isinstance(text, str):
         return None

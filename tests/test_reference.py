@@ -24,7 +24,9 @@ def test_a_page_of_the_reference_is_current(name: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_schema_that_is_shipped_is_what_its_models_say(kind: str) -> None:
-    assert path_of(kind).read_text(encoding="utf-8") == made(kind), f"{path_of(kind)} is old: make reference"
+    assert path_of(kind).read_text(encoding="utf-8") == made(kind), (
+        f"{path_of(kind)} is old: make reference"
+    )
 
 
 def test_there_are_no_other_pages() -> None:
@@ -36,10 +38,15 @@ def test_the_manual_page_has_every_verb_and_man_has_nothing_to_complain_of() -> 
     plain = text.replace("\\-", "-").replace("\\fR", "").replace("\\/", "")
     assert [verb for verb in VERBS if f"benchtui {verb}'" not in plain] == []
     assert text.splitlines()[0].endswith(f'"benchtui {__version__}" "User Commands"')
-    assert "benchtui \\- storage benchmarks on many hosts from one terminal, over SSH, every run kept\n" in text
+    assert (
+        "benchtui \\- storage benchmarks on many hosts from one terminal, over SSH, every run"
+        " kept\n" in text
+    )
     if shutil.which("man"):
         words = ["man", "--warnings", "-l", "-"]
-        done = subprocess.run(words, input=text, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
+        done = subprocess.run(
+            words, input=text, capture_output=True, text=True, timeout=PATIENCE_S, check=True
+        )
         assert done.stderr == ""
         assert "EXIT STATUS" in done.stdout
 

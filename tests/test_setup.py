@@ -1,8 +1,9 @@
 """`.ci/setup`: what `make demo` and `make test` do before anything else, in a sandbox of its own.
 
-The sandbox is a PATH with the usual utilities, without fio and without a package manager unless a test puts one
-there. A `pip` module in the project's folder stands in for the real one, so that nothing is fetched: it writes down
-its arguments and leaves the command that an install leaves. A venv is made without pip: unpacking it takes seconds.
+The sandbox is a PATH with the usual utilities, without fio and without a package manager unless a
+test puts one there. A `pip` module in the project's folder stands in for the real one, so that
+nothing is fetched: it writes down its arguments and leaves the command that an install leaves. A
+venv is made without pip: unpacking it takes seconds.
 """
 
 from __future__ import annotations
@@ -70,7 +71,10 @@ def sandbox(tmp_path: Path) -> Sandbox:
     made.bin.mkdir()
     for name in UTILITIES:
         (made.bin / name).symlink_to(shutil.which(name) or f"/bin/{name}")
-    made.script("python3", f'[ "$1 $2" != "-m venv" ] || set -- "$@" --without-pip\nexec "{sys.executable}" "$@"')
+    made.script(
+        "python3",
+        f'[ "$1 $2" != "-m venv" ] || set -- "$@" --without-pip\nexec "{sys.executable}" "$@"',
+    )
     return made
 
 
@@ -79,8 +83,10 @@ def test_a_machine_without_root_rights_is_told_what_to_install(sandbox: Sandbox)
     sandbox.script("id", "echo 1000")
     done = sandbox.setup()
     assert done.returncode == 1
-    assert done.stderr == (
-        "benchtui: please install fio: there are no root rights here and no sudo without a password\n"
+    assert (
+        done.stderr
+        == "benchtui: please install fio: there are no root rights here and no sudo without a"
+        " password\n"
     )
 
 
@@ -112,7 +118,13 @@ def test_no_python_is_one_sentence(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize(
     ("manager", "arguments"),
     [
-        ("apt-get", "install -y -qq --no-install-recommends -o Acquire::Retries=3 -o DPkg::Lock::Timeout=120 fio"),
+        (
+            "apt-get",
+            (
+                "install -y -qq --no-install-recommends -o Acquire::Retries=3 -o"
+                " DPkg::Lock::Timeout=120 fio"
+            ),
+        ),
         ("dnf", "install -y -q fio"),
         ("yum", "install -y -q fio"),
         ("zypper", "--non-interactive --quiet install --no-recommends fio"),
@@ -120,7 +132,9 @@ def test_no_python_is_one_sentence(sandbox: Sandbox) -> None:
         ("pacman", "-Sy --noconfirm --needed --quiet fio"),
     ],
 )
-def test_only_what_is_missing_is_asked_for_and_quietly(sandbox: Sandbox, manager: str, arguments: str) -> None:
+def test_only_what_is_missing_is_asked_for_and_quietly(
+    sandbox: Sandbox, manager: str, arguments: str
+) -> None:
     sandbox.script("id", "echo 0")
     sandbox.script(manager, f'echo "{manager} $*" >>calls; exit 1')
     assert sandbox.setup().returncode == 1
@@ -133,12 +147,20 @@ def test_a_user_with_sudo_gets_what_is_missing_and_the_project(sandbox: Sandbox)
     sandbox.script("dnf", f'ln -s "$(command -v true)" {sandbox.bin}/fio')
     done = sandbox.setup()
     assert done.returncode == 0, done.stderr
-    assert (sandbox.tree / "calls").read_text().splitlines() == ["sudo -n true", "sudo -n dnf install -y -q fio"]
-    assert done.stderr.splitlines() == ["benchtui: installing fio", "benchtui: installing benchtui into .venv"]
+    assert (sandbox.tree / "calls").read_text().splitlines() == [
+        "sudo -n true",
+        "sudo -n dnf install -y -q fio",
+    ]
+    assert done.stderr.splitlines() == [
+        "benchtui: installing fio",
+        "benchtui: installing benchtui into .venv",
+    ]
     assert done.stdout == ""
 
 
-def test_a_package_manager_that_fails_is_quoted_and_what_it_did_not_bring_named(sandbox: Sandbox) -> None:
+def test_a_package_manager_that_fails_is_quoted_and_what_it_did_not_bring_named(
+    sandbox: Sandbox,
+) -> None:
     sandbox.script("id", "echo 0")
     sandbox.script("apt-get", "echo 'E: Unable to locate package fio' >&2; exit 100")
     done = sandbox.setup()
@@ -149,9 +171,13 @@ def test_a_package_manager_that_fails_is_quoted_and_what_it_did_not_bring_named(
 
 @pytest.fixture
 def ready(sandbox: Sandbox) -> Sandbox:
-    """A sandbox that has been set up, on a venv without pip: the stand-in is used, and compiling pip takes seconds."""
+    """A sandbox that has been set up, on a venv without pip: the stand-in is used, and compiling
+    pip takes seconds.
+    """
     sandbox.script("fio", "echo fio-3.33")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", sandbox.tree / ".venv"], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", sandbox.tree / ".venv"], check=True
+    )
     done = sandbox.setup()
     assert done.returncode == 0, done.stderr
     assert len(sandbox.pip_log) == 1

@@ -9,14 +9,23 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 NAMED = re.compile(r"fio|mdtest|elbencho|\bior\b", re.IGNORECASE)
-# Words of files and of figures, not of what is run: the scheme of histograms, defaults of plans made before.
+# Words of files and of figures, not of what is run: the scheme of histograms, defaults of plans
+# made before.
 WORDS = {"fio-plat/6x29", "job.fio"}
 # MPI programs are mdtest's today: the executor that runs them reads mdtest.
-ROOMS_OF_MPI = ("tui/engine/mpi/", "tui/remote/mpi.py", "tui/record/headline.py", "tui/model/plan.py")
+ROOMS_OF_MPI = (
+    "tui/engine/mpi/",
+    "tui/remote/mpi.py",
+    "tui/record/headline.py",
+    "tui/model/plan.py",
+)
 
 
 def names_in(path: Path) -> Iterator[str]:
-    """Yield identifiers, modules and texts of a file that name a tool; docstrings and descriptions are no code."""
+    """Yield identifiers, modules and texts of a file that name a tool.
+
+    Docstrings and descriptions are no code.
+    """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     prose = {id(text) for node in ast.walk(tree) for text in prose_of(node)}
     for node in ast.walk(tree):
@@ -51,6 +60,7 @@ def test_no_function_of_the_agent_names_a_tool() -> None:
         for path in (ROOT / "tui" / "remote" / "sh").glob("*.sh")
         if path.name != "mpi.sh"
         for line in path.read_text().splitlines()
-        if NAMED.search(line.partition("#")[0]) and "vdbench" not in line  # programs that may run there already
+        # programs that may run there already
+        if NAMED.search(line.partition("#")[0]) and "vdbench" not in line
     ]
     assert lines == []

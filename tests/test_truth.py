@@ -25,7 +25,9 @@ DEVICE = Lie("device", "", limiter="client-device")
 
 def test_the_page_shows_what_was_played_last() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    assert text == filled(text, json.loads(DATA.read_text(encoding="utf-8"))), "python -m tests.long.lies --write"
+    assert text == filled(text, json.loads(DATA.read_text(encoding="utf-8"))), (
+        "python -m tests.long.lies --write"
+    )
 
 
 def test_classes_name_checks_that_exist_and_every_lie_has_one() -> None:
@@ -36,7 +38,10 @@ def test_classes_name_checks_that_exist_and_every_lie_has_one() -> None:
 
 
 def test_the_same_seed_draws_the_same_runs_and_another_one_others() -> None:
-    drawn = [[(lie.name, lie.options) for lie in (*staged(1, seed), *limits(1, seed))] for seed in (1, 1, 2)]
+    drawn = [
+        [(lie.name, lie.options) for lie in (*staged(1, seed), *limits(1, seed))]
+        for seed in (1, 1, 2)
+    ]
     assert drawn[0] == drawn[1] != drawn[2]
 
 
@@ -69,7 +74,10 @@ def test_doctored_results_that_cannot_be_seen_are_no_part_of_the_recall() -> Non
 
 def test_what_is_true_beside_busy_programs_is_no_alarm_there_alone() -> None:
     busy = replace(CLEAN, company=True)
-    outcome = {CLEAN: [Played(["client-cpu"]), Played(["stall"], stolen=0.5)], busy: [Played(["client-cpu"])]}
+    outcome = {
+        CLEAN: [Played(["client-cpu"]), Played(["stall"], stolen=0.5)],
+        busy: [Played(["client-cpu"])],
+    }
     assert [(row["runs"], row.get("weakened", "")[:7]) for row in clean(outcome)] == [
         (1, "100.0 %"),
         (1, "0.0 % ("),
@@ -78,7 +86,10 @@ def test_what_is_true_beside_busy_programs_is_no_alarm_there_alone() -> None:
 
 
 def test_a_bottleneck_is_counted_where_it_was() -> None:
-    outcome = {DEVICE: [Played(limiter="client-device"), Played(limiter="storage")], CLEAN: [Played(limiter="rate")]}
+    outcome = {
+        DEVICE: [Played(limiter="client-device"), Played(limiter="storage")],
+        CLEAN: [Played(limiter="rate")],
+    }
     (row,) = confusion(outcome, busy=False)
     assert (row["it was"], row["client-device"], row["storage"]) == ("client-device", 1, 1)
 

@@ -1,4 +1,5 @@
-"""Phrases that are no English an engineer would write, and came back before: no text of the product has them.
+"""Phrases that are no English an engineer would write, and came back before: no text of the product
+has them.
 
 ``python -m tests.wording`` lists them with their places; `make lint` runs it."""
 

@@ -10,7 +10,14 @@ import pytest
 from msgspec.structs import replace
 
 from tests.samples.events import DATA
-from tui.analysis.published import PublishedComparison, compare, find_baselines, number_of, same, shown_like
+from tui.analysis.published import (
+    PublishedComparison,
+    compare,
+    find_baselines,
+    number_of,
+    same,
+    shown_like,
+)
 from tui.library.build import build_record
 from tui.model.baseline import load_baselines
 from tui.model.record import HeadlineRecord, ProfileRecord, ProvenanceRecord, RunRecord
@@ -39,22 +46,30 @@ SHIPPED = find_baselines(NOBODY).baselines
 AS_PUBLISHED: dict[str, Any] = {"size": 4 * GIB, "runtime": 10.0, "numjobs": 1, "bs": 4096}
 
 
-def result(hosts: int = 1, *, iops: float | None = None, bandwidth: float | None = None) -> AggregateRecord:
+def result(
+    hosts: int = 1, *, iops: float | None = None, bandwidth: float | None = None
+) -> AggregateRecord:
     return AggregateRecord(
         ios=1000,
         bytes=4_096_000,
         runtime_s=10.0,
         iops=iops,
         bw_bytes_per_s=bandwidth,
-        clat=LatencyRecord(n=1000, mean_ns=1e6, max_ns=9_000_000, percentiles_ns={"50": 900_000, "99.5": 5_000_000}),
+        clat=LatencyRecord(
+            n=1000, mean_ns=1e6, max_ns=9_000_000, percentiles_ns={"50": 900_000, "99.5": 5_000_000}
+        ),
         lat=LatencyRecord(n=1000, mean_ns=2e6),
         hosts=[f"h{index}" for index in range(1, hosts + 1)],
     )
 
 
-def step(index: int = 0, params: Mapping[str, Any] | None = None, direction: str = "read", **more: Any) -> StepRecord:
+def step(
+    index: int = 0, params: Mapping[str, Any] | None = None, direction: str = "read", **more: Any
+) -> StepRecord:
     figures = more.pop("figures", result(bandwidth=4e6))
-    record = StepRecord(index=index, name=f"s{index}", tool="fio", params=dict(params or AS_PUBLISHED), **more)
+    record = StepRecord(
+        index=index, name=f"s{index}", tool="fio", params=dict(params or AS_PUBLISHED), **more
+    )
     record.results.aggregate[direction] = figures
     record.tasks["h1"] = TaskRecord(tool_version="fio-3.33")
     return record
@@ -86,17 +101,22 @@ def differing(found: PublishedComparison) -> dict[str, tuple[str, str]]:
 
 
 def test_each_point_of_a_sweep_finds_the_published_figures_of_that_point() -> None:
-    points = [{**AS_PUBLISHED, "bs": bs, "numjobs": jobs} for bs, jobs in ((4096, 1), (MIB, 16), (MIB, 3))]
+    points = [
+        {**AS_PUBLISHED, "bs": bs, "numjobs": jobs} for bs, jobs in ((4096, 1), (MIB, 16), (MIB, 3))
+    ]
     record = run("ceph/randread", *(step(index, params) for index, params in enumerate(points)))
     found = compare(record, SHIPPED)
-    assert [(each.steps, each.baseline.setup, each.figures[0].figure.quantity.printed) for each in found] == [
+    assert [(each.steps, each.baseline.setup,
+        each.figures[0].figure.quantity.printed) for each in found] == [
         ((0,), "slow", "4 MB/s"), ((0,), "fast", "6 MB/s"),
         ((1,), "slow", "282 MB/s"), ((1,), "fast", "1113 MB/s"),
     ]  # fmt: skip
 
 
 def test_swept_values_are_found_in_the_point_as_well() -> None:
-    record = run("vitastor/raw-randread", step(params={"size": GIB}, point={"threads": 4, "iodepth": 128}))
+    record = run(
+        "vitastor/raw-randread", step(params={"size": GIB}, point={"threads": 4, "iodepth": 128})
+    )
     (found,) = compare(record, SHIPPED)
     assert found.figures[0].figure.quantity.printed == "~750000 iops"
 
@@ -118,7 +138,10 @@ def test_a_step_of_a_suite_is_compared_as_the_profile_it_is_a_member_of() -> Non
 
 def test_repetitions_are_one_measurement_and_count_with_their_median() -> None:
     rates = (10e6, 2e6, 4e6)
-    steps = [step(i, repetition=i + 1, cell="c", figures=result(bandwidth=rate)) for i, rate in enumerate(rates)]
+    steps = [
+        step(i, repetition=i + 1, cell="c", figures=result(bandwidth=rate))
+        for i, rate in enumerate(rates)
+    ]
     found = one(compare(run("ceph/randread", *steps), SHIPPED), "fast")
     assert (found.steps, found.figures[0].ours) == ((0, 1, 2), 4e6)
 
@@ -130,7 +153,9 @@ def test_warm_ups_and_steps_without_a_result_are_not_compared() -> None:
 
 def test_the_four_clients_are_compared_with_their_sum_not_one_by_one() -> None:
     figures = result(4, iops=1000, bandwidth=250 * MIB)
-    (found,) = compare(run("mapr/nfs-randwrite-256k-4c", step(direction="write", figures=figures)), SHIPPED)
+    (found,) = compare(
+        run("mapr/nfs-randwrite-256k-4c", step(direction="write", figures=figures)), SHIPPED
+    )
     assert found.baseline.computed
     assert found.figures[0].ratio_low == pytest.approx(1000 / 2199)
 
@@ -139,7 +164,10 @@ def test_the_four_clients_are_compared_with_their_sum_not_one_by_one() -> None:
 
 
 def test_the_ratio_is_ours_by_theirs() -> None:
-    found = one(compare(run("vitastor/read-4k-t1q1", step(figures=result(iops=4372.5))), SHIPPED), "2-replicas-tcp")
+    found = one(
+        compare(run("vitastor/read-4k-t1q1", step(figures=result(iops=4372.5))), SHIPPED),
+        "2-replicas-tcp",
+    )
     assert (found.figures[0].ratio_low, found.figures[0].ratio_high) == (0.5, 0.5)
 
 
@@ -151,7 +179,9 @@ def test_a_unit_that_may_be_another_gives_a_range() -> None:
 
 def test_a_published_range_gives_a_range() -> None:
     figures = result(bandwidth=3e9)
-    (found,) = compare(run("vitastor/raw-linear-write", step(direction="write", figures=figures)), SHIPPED)
+    (found,) = compare(
+        run("vitastor/raw-linear-write", step(direction="write", figures=figures)), SHIPPED
+    )
     assert [found.figures[0].ratio_low, found.figures[0].ratio_high] == pytest.approx([1.5, 3.0])
 
 
@@ -159,7 +189,11 @@ def test_latencies_are_compared_with_the_same_kind_and_statistic() -> None:
     record = run("mapr/nfs-randread-8k", step(figures=result(iops=1.0, bandwidth=1.0)))
     (found,) = compare(record, SHIPPED)
     ours = {each.figure.key: each.ours for each in found.figures}
-    assert (ours["read clat mean"], ours["read lat mean"], ours["read clat p99.5"]) == (1e6, 2e6, 5e6)
+    assert (ours["read clat mean"], ours["read lat mean"], ours["read clat p99.5"]) == (
+        1e6,
+        2e6,
+        5e6,
+    )
     assert (ours["read clat max"], ours["read clat p99"]) == (9e6, None)
 
 
@@ -169,9 +203,13 @@ def test_a_latency_of_unknown_kind_is_compared_with_the_kind_of_the_run() -> Non
 
 
 def test_metadata_operations_are_compared_with_the_mean_of_theirs() -> None:
-    operations = {"create": OperationRecord(mean=159_198.0, max=9e9), "tree-create": OperationRecord(mean=6.684)}
+    operations = {
+        "create": OperationRecord(mean=159_198.0, max=9e9),
+        "tree-create": OperationRecord(mean=6.684),
+    }
     metadata = MetadataRecord(
-        tool="mdtest", version="4.1.0+dev", tasks=1088, ranks_per_host=136, items_per_rank=18382, files=1, iterations=3,
+        tool="mdtest", version="4.1.0+dev", tasks=1088, ranks_per_host=136, items_per_rank=18382,
+        files=1, iterations=3,
         operations=operations,
     )  # fmt: skip
     params = {"ranks": 136, "items": 18382, "iterations": 3}
@@ -184,7 +222,9 @@ def test_metadata_operations_are_compared_with_the_mean_of_theirs() -> None:
     sample = {each.figure.key: each.ratio_low for each in one(found, "example").figures}
     assert sample["tree-create ops mean"] == pytest.approx(2.0)
     assert one(found, "example").badge == "mdtest differs (not comparable)"
-    assert differing(one(found, "example")) == {"mdtest": ("4.1.0+dev", "1.9.3, assumed by the source")}
+    assert differing(one(found, "example")) == {
+        "mdtest": ("4.1.0+dev", "1.9.3, assumed by the source")
+    }
     text = published_text(view_of(record, found, 3), 80)
     assert "159k 79,599 2.00x" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 80
@@ -233,7 +273,9 @@ def test_the_engine_of_a_variant_differs_and_a_path_of_the_published_one_does_no
 
 
 def test_another_number_of_clients_differs() -> None:
-    found = one(compare(run("ceph/randread", step(figures=result(3, bandwidth=1e6))), SHIPPED), "slow")
+    found = one(
+        compare(run("ceph/randread", step(figures=result(3, bandwidth=1e6))), SHIPPED), "slow"
+    )
     assert differing(found) == {"clients": ("3", "1")}
     assert found.badge == "clients differ (not comparable)"
 
@@ -245,11 +287,16 @@ def test_an_unknown_number_of_clients_is_said_with_ours() -> None:
 
 
 def test_an_unknown_version_of_the_tool_is_said_with_ours() -> None:
-    assert "fio version (ours 3.33)" in one(compare(run("ceph/randread", step()), SHIPPED), "slow").unknown
+    assert (
+        "fio version (ours 3.33)"
+        in one(compare(run("ceph/randread", step()), SHIPPED), "slow").unknown
+    )
 
 
 def test_another_version_of_the_tool_is_named_and_another_major_one_cannot_be_compared() -> None:
-    record = run("weka/read-latency", step(params={"size": 4 * GIB, "runtime": 300.0, "numjobs": 1}))
+    record = run(
+        "weka/read-latency", step(params={"size": 4 * GIB, "runtime": 300.0, "numjobs": 1})
+    )
     found = one(compare(record, SHIPPED), "aws")
     assert differing(found) == {"fio": ("3.33", "3.20, assumed by the source")}
     assert found.badge == "set-up not fully known"
@@ -258,7 +305,10 @@ def test_another_version_of_the_tool_is_named_and_another_major_one_cannot_be_co
 
 
 def test_the_departures_that_a_profile_declares_are_named() -> None:
-    text = "profile: a/b\ndeviations:\n  - {what: layout, kind: deviation, why: x}\n  - {what: seed, kind: deviation}\n"
+    text = (
+        "profile: a/b\ndeviations:\n  - {what: layout, kind: deviation, why: x}\n  - {what: seed,"
+        " kind: deviation}\n"
+    )
     found = one(compare(run("ceph/randread", step(), profile={"text": text}), SHIPPED), "slow")
     assert differing(found) == {"the profile departs from the source in": ("layout, seed", "")}
 
@@ -274,8 +324,13 @@ def test_an_own_profile_of_the_same_name_is_not_the_published_workload() -> None
 
 @pytest.mark.parametrize(("state", "verdict"), [("partial", "valid"), ("complete", "invalid")])
 def test_a_run_that_did_not_go_well_is_not_comparable(state: str, verdict: str) -> None:
-    found = one(compare(run("ceph/randread", step(), state=state, verdict=verdict), SHIPPED), "slow")
-    assert found.badge == f"our run is {'partial' if state == 'partial' else 'invalid'} (not comparable)"
+    found = one(
+        compare(run("ceph/randread", step(), state=state, verdict=verdict), SHIPPED), "slow"
+    )
+    assert (
+        found.badge
+        == f"our run is {'partial' if state == 'partial' else 'invalid'} (not comparable)"
+    )
 
 
 def test_a_published_run_with_an_error_is_not_comparable_and_says_why() -> None:
@@ -320,7 +375,16 @@ def test_the_same_parameters_clients_and_tool_with_all_known_is_said_so() -> Non
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("4k", 4096), ("1T", 2**40), ("300s", 300), ("1h30m", 5400), ("15m", 15 * MIB), ("12", 12), (7, 7), ("x", None)],
+    [
+        ("4k", 4096),
+        ("1T", 2**40),
+        ("300s", 300),
+        ("1h30m", 5400),
+        ("15m", 15 * MIB),
+        ("12", 12),
+        (7, 7),
+        ("x", None),
+    ],
 )
 def test_published_values_are_read_as_sizes_and_with_a_unit_of_time_as_durations(
     text: str | int, number: float | None
@@ -332,7 +396,11 @@ def test_values_are_the_same_however_they_are_written() -> None:
     assert same(4096, "4k") and same(300.0, "300s") and same("psync", "psync") and same(12, 12)
     assert same("/usr/lib/engine.so", "engine.so")
     assert not same(4096, "8k") and not same("libaio", "psync")
-    assert (shown_like(64 * MIB, "4G"), shown_like(1.5, "10s"), shown_like(3, 100)) == ("64M", "1500ms", "3")
+    assert (shown_like(64 * MIB, "4G"), shown_like(1.5, "10s"), shown_like(3, 100)) == (
+        "64M",
+        "1500ms",
+        "3",
+    )
 
 
 # -- text
@@ -346,7 +414,9 @@ def test_the_section_fits_80_columns_and_says_all_once() -> None:
     assert max(map(len, lines)) <= 80
     assert lines[0] == "published figures: 8 for ceph/randread"
     assert lines[1] == "  all: set-up not fully known"  # before any ratio
-    assert " ".join(lines[3].split()) == "1 slow, numjobs=1 bs=4k read BW 3.81 MiB/s 4 MB/s 0.95-1.00x"
+    assert (
+        " ".join(lines[3].split()) == "1 slow, numjobs=1 bs=4k read BW 3.81 MiB/s 4 MB/s 0.95-1.00x"
+    )
     assert text.count("Each point ran for 10 s, once") == 1
     assert "  hardware slow: 16 cores" in text and "  hardware fast: 40 cores" in text
 
@@ -356,8 +426,12 @@ def test_names_of_a_sweeps_points_are_whole_and_cut_only_where_they_have_no_room
     record = run("ceph/randread", *(step(index, params) for index, params in enumerate(points)))
     view = view_of(record, compare(record, SHIPPED), 40)
     names = [row.label for row in view.rows if row.label]
-    assert names and all(name in published_text(view) and name in published_text(view, 80) for name in names)
-    rows = tuple(replace(row, label=f"{row.label}, on a very long setup's name") for row in view.rows)
+    assert names and all(
+        name in published_text(view) and name in published_text(view, 80) for name in names
+    )
+    rows = tuple(
+        replace(row, label=f"{row.label}, on a very long setup's name") for row in view.rows
+    )
     long = replace(view, rows=rows)
     assert all(row.label in published_text(long) for row in long.rows)
     assert {line.width for line in long.table(70)} == {70}
@@ -367,17 +441,23 @@ def test_a_single_measurement_shows_the_headline_first_and_then_the_other_figure
     record = run("mapr/nfs-randread-256k", step(figures=result(iops=10.0, bandwidth=1671 * MIB)))
     view = view_of(record, compare(record, SHIPPED), 1)
     assert [row.figure for row in view.rows] == [
-        "read BW", "read IOPS", "read mean", "read p50", "read p99", "read p99.5", "read p99.9", "read max",
+        "read BW", "read IOPS", "read mean", "read p50", "read p99", "read p99.5", "read p99.9",
+        "read max",
     ]  # fmt: skip
-    assert (view.rows[0].theirs, view.rows[0].ratio, view.rows[1].number) == ("1671MiB/s", "1.00x", None)
+    assert (view.rows[0].theirs, view.rows[0].ratio, view.rows[1].number) == (
+        "1671MiB/s",
+        "1.00x",
+        None,
+    )
 
 
 def test_a_point_without_published_figures_says_how_many_other_points_have_some() -> None:
     record = run("ceph/randread", step(params={**AS_PUBLISHED, "numjobs": 3}))
     view, _ = published(record, NOBODY)
     assert view is not None
-    assert published_text(view) == (
-        "published figures: none for what was measured; 40 for other points of ceph/randread\n"
+    assert (
+        published_text(view)
+        == "published figures: none for what was measured; 40 for other points of ceph/randread\n"
     )
 
 
@@ -388,7 +468,12 @@ def test_a_profile_without_published_figures_has_no_section() -> None:
 def test_json_has_ours_theirs_and_the_printed_text() -> None:
     found = comparison_json(one(compare(run("ceph/randread", step()), SHIPPED), "slow"))
     (figure,) = found["figures"]
-    assert (figure["printed"], figure["value"], figure["unit"], figure["ours"]) == ("4 MB/s", 4e6, "bytes_per_s", 4e6)
+    assert (figure["printed"], figure["value"], figure["unit"], figure["ours"]) == (
+        "4 MB/s",
+        4e6,
+        "bytes_per_s",
+        4e6,
+    )
     assert found["baseline"]["source"]["document"] == "Fio on Ceph benchmark report"
     assert found["badge"] == "set-up not fully known"
 
@@ -402,14 +487,24 @@ def test_numbers_are_shortened_and_a_whole_setup_is_called_by_its_name() -> None
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(123.4, "123"), (12.34, "12.3"), (1.0, "1.00"), (0.1, "0.10"), (0.0123, "0.012"), (0.0001, "<0.001")],
+    [
+        (123.4, "123"),
+        (12.34, "12.3"),
+        (1.0, "1.00"),
+        (0.1, "0.10"),
+        (0.0123, "0.012"),
+        (0.0001, "<0.001"),
+    ],
 )
 def test_ratios_have_digits_that_mean_something(value: float, text: str) -> None:
     assert ratio_number(value) == text
 
 
 def test_a_view_says_how_many_there_are() -> None:
-    assert PublishedView("a/b", 3, (), ()).title == "none for what was measured; 3 for other points of a/b"
+    assert (
+        PublishedView("a/b", 3, (), ()).title
+        == "none for what was measured; 3 for other points of a/b"
+    )
 
 
 def test_our_figure_of_an_invalid_run_has_its_mark_also_when_it_is_scaled_down() -> None:
@@ -420,4 +515,6 @@ def test_our_figure_of_an_invalid_run_has_its_mark_also_when_it_is_scaled_down()
     assert all(row.ours.endswith(" !") for row in view_of(record, found, len(found)).rows)
     assert comparison_json(found[0])["verdict"] == "invalid"
     doubted = run("ceph/randread", scaled, verdict="valid-with-warnings")
-    assert all(row.ours.endswith(" ?") for row in view_of(doubted, compare(doubted, SHIPPED), 1).rows)
+    assert all(
+        row.ours.endswith(" ?") for row in view_of(doubted, compare(doubted, SHIPPED), 1).rows
+    )

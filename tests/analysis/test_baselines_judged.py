@@ -1,4 +1,6 @@
-"""The doubts about the published figures are found by the checks of a run, from what the sources tell."""
+"""The doubts about the published figures are found by the checks of a run, from what the sources
+tell.
+"""
 
 from __future__ import annotations
 
@@ -41,29 +43,44 @@ def shipped() -> list[PublishedVerdict]:
     return judged(find_baselines(NOWHERE).baselines)
 
 
-def found(shipped: list[PublishedVerdict], profile: str, label: str = "") -> dict[str, tuple[str, object, str]]:
+def found(
+    shipped: list[PublishedVerdict], profile: str, label: str = ""
+) -> dict[str, tuple[str, object, str]]:
     """Return what the checks found of one baseline: severity, measured, message by check."""
-    (one,) = (each for each in shipped if each.baseline.profile == profile and each.baseline.label.startswith(label))
+    (one,) = (
+        each
+        for each in shipped
+        if each.baseline.profile == profile and each.baseline.label.startswith(label)
+    )
     return {each.id: (each.severity, each.measured, each.message) for each in one.seen.findings}
 
 
-def test_the_8k_reads_of_mapr_failed_and_kept_94_of_100_in_flight(shipped: list[PublishedVerdict]) -> None:
+def test_the_8k_reads_of_mapr_failed_and_kept_94_of_100_in_flight(
+    shipped: list[PublishedVerdict],
+) -> None:
     seen = found(shipped, "mapr/nfs-randread-8k")
     assert seen["tool-errors"][0] == "error" and "EIO" in seen["tool-errors"][2]
     assert seen["concurrency"][:2] == ("error", 0.9425)
 
 
-def test_four_clients_of_mapr_start_60_s_apart_and_are_uneven(shipped: list[PublishedVerdict]) -> None:
+def test_four_clients_of_mapr_start_60_s_apart_and_are_uneven(
+    shipped: list[PublishedVerdict],
+) -> None:
     seen = found(shipped, "mapr/nfs-randwrite-256k-4c")
     assert seen["start-skew"][:2] == ("error", 60.067)
     assert "clocks, which were not compared" in seen["start-skew"][2]
     assert seen["concurrency"][0] == "warning" and "nfs-client-2 95.1 %" in seen["concurrency"][2]
-    assert seen["straggler"][0] == "warning" and "nfs-client-2 62 %, nfs-client-3 77 %" in seen["straggler"][2]
+    assert (
+        seen["straggler"][0] == "warning"
+        and "nfs-client-2 62 %, nfs-client-3 77 %" in seen["straggler"][2]
+    )
 
 
 def test_aerodisk_s_latencies_do_not_fit_its_depth(shipped: list[PublishedVerdict]) -> None:
-    assert found(shipped, "aerodisk/oltp-4k-70r30w")["concurrency"][:2] == ("error", 2.2242)  # 1139 of 512
-    assert found(shipped, "aerodisk/seqwrite-128k")["concurrency"][:2] == ("warning", 0.9015)  # 462 of 512, as rounded
+    # 1139 of 512
+    assert found(shipped, "aerodisk/oltp-4k-70r30w")["concurrency"][:2] == ("error", 2.2242)
+    # 462 of 512, as rounded
+    assert found(shipped, "aerodisk/seqwrite-128k")["concurrency"][:2] == ("warning", 0.9015)
 
 
 def test_clients_of_ceph_are_at_the_link_that_is_stated(shipped: list[PublishedVerdict]) -> None:
@@ -78,13 +95,19 @@ def test_clients_of_ceph_are_at_the_link_that_is_stated(shipped: list[PublishedV
 def test_ten_seconds_and_four_gib_of_ceph_are_told(shipped: list[PublishedVerdict]) -> None:
     seen = found(shipped, "ceph/randread", "slow, numjobs=1 bs=4k")
     assert seen["runtime"][:2] == ("info", 10.0)
-    assert seen["working-set"][2] == "4 GiB of files on 14.9 GiB of memory, and the file system may cache direct I/O"
+    assert (
+        seen["working-set"][2]
+        == "4 GiB of files on 14.9 GiB of memory, and the file system may cache direct I/O"
+    )
     assert seen["direct-io"][0] == "info" and "fuse.ceph-fuse" in seen["direct-io"][2]
 
 
 def test_vitastor_s_clients_take_a_whole_core_over_tcp(shipped: list[PublishedVerdict]) -> None:
     seen = found(shipped, "vitastor/read-4k-t12q128", "3-replicas-tcp")
-    assert seen["client-cpu"][0] == "warning" and "a thread of the load uses 100 % of a core" in seen["client-cpu"][2]
+    assert (
+        seen["client-cpu"][0] == "warning"
+        and "a thread of the load uses 100 % of a core" in seen["client-cpu"][2]
+    )
     assert "client-cpu" not in found(shipped, "vitastor/read-4k-t12q128", "ec-2-1-rdma")
 
 
@@ -92,18 +115,26 @@ def test_ranks_of_mdtest_meet_their_own_files_and_iterations_that_agree_are_none
     shipped: list[PublishedVerdict],
 ) -> None:
     seen = found(shipped, "weka/mdtest", "example")
-    assert "stat, read, remove clients meet files that they made themselves" in seen["rank-shift"][2]
-    assert seen["iterations"][0] == "warning" and seen["iterations"][2].startswith("create, stat, read, remove:")
+    assert (
+        "stat, read, remove clients meet files that they made themselves" in seen["rank-shift"][2]
+    )
+    assert seen["iterations"][0] == "warning" and seen["iterations"][2].startswith(
+        "create, stat, read, remove:"
+    )
 
 
 def test_clean_figures_are_valid(shipped: list[PublishedVerdict]) -> None:
     for profile in ("mapr/nfs-randread-256k", "mapr/nfs-randwrite-8k"):
         (one,) = (each for each in shipped if each.baseline.profile == profile)
-        assert one.verdict == "valid" and {"tool-errors", "concurrency", "few-samples"} <= set(one.seen.made)
+        assert one.verdict == "valid" and {"tool-errors", "concurrency", "few-samples"} <= set(
+            one.seen.made
+        )
     assert "concurrency" not in found(shipped, "weka/read-throughput", "example, one client")
 
 
-def test_what_a_source_does_not_tell_is_not_checked_and_said(shipped: list[PublishedVerdict]) -> None:
+def test_what_a_source_does_not_tell_is_not_checked_and_said(
+    shipped: list[PublishedVerdict],
+) -> None:
     (one,) = (each for each in shipped if each.baseline.profile == "vitastor/raw-linear-read")
     assert one.seen.not_made["runtime"] == "the measured time is not known"
     assert one.seen.not_made["tool-errors"] == "the exit status of the load generator is not known"
@@ -111,7 +142,9 @@ def test_what_a_source_does_not_tell_is_not_checked_and_said(shipped: list[Publi
     assert seeds.seen.not_made["same-offsets"] == "the seeds are not known"
 
 
-def test_every_figure_that_the_checks_doubt_is_marked_in_its_file(shipped: list[PublishedVerdict]) -> None:
+def test_every_figure_that_the_checks_doubt_is_marked_in_its_file(
+    shipped: list[PublishedVerdict],
+) -> None:
     assert [each.baseline.label for each in shipped if each.unmarked] == []
 
 
@@ -120,11 +153,13 @@ def test_own_figures_are_put_to_the_checks_and_a_missing_mark_is_told() -> None:
     text = " ".join(" ".join(lines).split())
     assert "weka/read-iops (mine): 1 INVALID" in text
     assert (
-        "error concurrency: not the 192 I/Os in flight that the profile keeps on each host: client 50.0 % of them"
-        in text
+        "error concurrency: not the 192 I/Os in flight that the profile keeps on each host: client"
+        " 50.0 % of them" in text
     )
     assert "not marked in its file: validity: doubtful does it" in text
-    assert text.endswith("1 published result: 1 INVALID; 1 of them without a mark of doubt in their files")
+    assert text.endswith(
+        "1 published result: 1 INVALID; 1 of them without a mark of doubt in their files"
+    )
 
 
 def test_figures_of_an_unknown_profile_are_judged_as_far_as_they_go() -> None:
@@ -144,7 +179,12 @@ def test_the_command_reports_and_ends_well(home: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.parametrize(
     ("text", "off"),
-    [("2.6 ms", 0.05 / 2.6), ("438k iops", 0.5 / 438), ("~14700 iops", 50 / 14700), ("4234 iops", 0.5 / 4234)],
+    [
+        ("2.6 ms", 0.05 / 2.6),
+        ("438k iops", 0.5 / 438),
+        ("~14700 iops", 50 / 14700),
+        ("4234 iops", 0.5 / 4234),
+    ],
 )
 def test_a_printed_figure_is_known_to_half_of_its_last_digit(text: str, off: float) -> None:
     assert rounding_of(parse_printed("ns" if "ms" in text else "iops", text)) == pytest.approx(off)

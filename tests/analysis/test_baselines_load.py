@@ -39,7 +39,11 @@ def test_a_good_file_loads() -> None:
 
 
 def test_what_a_file_does_not_say_is_unknown() -> None:
-    text = replaced(', version: "3.28"', "").replace("    hosts: 2\n", "").replace(", protection: RAID-6", "")
+    text = (
+        replaced(', version: "3.28"', "")
+        .replace("    hosts: 2\n", "")
+        .replace(", protection: RAID-6", "")
+    )
     assert load(text)[0].unknown == ("number of clients", "fio version", "protection")
 
 
@@ -143,14 +147,19 @@ def test_printed_figures_are_read_in_their_units(
     assert [found.low, found.high] == pytest.approx([low, high])
 
 
-@pytest.mark.parametrize("text", ["", "k", "1.2.3 MB/s", "5 Mb/s", "-5 MB/s", "5", "1e3 MB/s", "nan MB/s", "5 MB"])
+@pytest.mark.parametrize(
+    "text", ["", "k", "1.2.3 MB/s", "5 Mb/s", "-5 MB/s", "5", "1e3 MB/s", "nan MB/s", "5 MB"]
+)
 def test_what_is_no_bandwidth_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="it must be a number with"):
         parse_printed("bytes_per_s", text)
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.sampled_from(sorted(UNITS)), st.one_of(st.text(max_size=40), st.floats(), st.booleans(), st.none()))
+@given(
+    st.sampled_from(sorted(UNITS)),
+    st.one_of(st.text(max_size=40), st.floats(), st.booleans(), st.none()),
+)
 def test_any_text_is_a_figure_or_a_clean_refusal(unit: Unit, text: object) -> None:
     try:
         assert isinstance(parse_printed(unit, text), Quantity)
@@ -171,7 +180,14 @@ def test_own_files_come_after_the_shipped_ones(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(BASELINE)
     found = find_baselines(tmp_path)
     assert (found.baselines[-1].collection, found.problems) == ("mine", ())
-    assert {each.collection for each in found.baselines} == {"aerodisk", "ceph", "mapr", "vitastor", "weka", "mine"}
+    assert {each.collection for each in found.baselines} == {
+        "aerodisk",
+        "ceph",
+        "mapr",
+        "vitastor",
+        "weka",
+        "mine",
+    }
 
 
 def test_a_broken_file_hides_nothing_and_is_named(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""What a run is watched against: the newest earlier run of the same load, published figures of that load."""
+"""What a run is watched against: the newest earlier run of the same load, published figures of that
+load.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,18 @@ TAG = "mine/reads"
 LEVEL = BASELINE.replace("weka/read-iops", TAG).replace("4G", "SIZE")
 
 
-def ran(runs: Path, day: int, hosts: int = 2, seconds: int = 4, runtime_s: float = 60.0) -> RunMaker:
+def ran(
+    runs: Path, day: int, hosts: int = 2, seconds: int = 4, runtime_s: float = 60.0
+) -> RunMaker:
     """A whole run of a day."""
     run_id = f"202611{day:02}T101530Z-mine-reads-00{day:02}"
-    maker = RunMaker(runs / run_id, host_names(hosts), READS, runtime_s, TAG).begin().go().measure(seconds).finish()
+    maker = (
+        RunMaker(runs / run_id, host_names(hosts), READS, runtime_s, TAG)
+        .begin()
+        .go()
+        .measure(seconds)
+        .finish()
+    )
     write_record(maker.run_dir)
     return maker
 

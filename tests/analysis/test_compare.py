@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from tests.samples.records import IOPS, latencies, latency_of, metadata_run, quiet, repeated, run, step
+from tests.samples.records import (
+    IOPS,
+    latencies,
+    latency_of,
+    metadata_run,
+    quiet,
+    repeated,
+    run,
+    step,
+)
 from tui.analysis.compare import Change, Comparison, compare
 from tui.analysis.criteria import judge
 from tui.analysis.stats import Effect
@@ -51,8 +60,13 @@ def test_five_per_cent_more_iops_are_better_and_a_longer_latency_is_worse() -> N
 
 
 def test_what_is_surely_different_but_less_than_matters_is_no_difference() -> None:
-    found = compare([run(step(noise=0.001))], [run(step(IOPS * 1.01, noise=0.001, seed=2))], quiet(cov=0.001))
-    assert (headline(found).word, headline(found).why) == ("no difference detected", "less than 2 %")
+    found = compare(
+        [run(step(noise=0.001))], [run(step(IOPS * 1.01, noise=0.001, seed=2))], quiet(cov=0.001)
+    )
+    assert (headline(found).word, headline(found).why) == (
+        "no difference detected",
+        "less than 2 %",
+    )
 
 
 def test_a_noisy_run_is_inconclusive() -> None:
@@ -62,7 +76,9 @@ def test_a_noisy_run_is_inconclusive() -> None:
 
 @pytest.mark.parametrize("factor", [0.5, 0.95, 1.0, 1.05, 2.0])
 def test_single_runs_without_a_noise_floor_are_never_better_or_worse(factor: float) -> None:
-    found = compare([run(step(noise=0.001))], [run(step(IOPS * factor, noise=0.001, scale=1 / factor, seed=2))])
+    found = compare(
+        [run(step(noise=0.001))], [run(step(IOPS * factor, noise=0.001, scale=1 / factor, seed=2))]
+    )
     assert {change.word for change in found.changes} == {"inconclusive"}
     assert found.undecided
     assert headline(found).change == pytest.approx(factor - 1)
@@ -81,7 +97,9 @@ def test_single_runs_are_as_sure_as_the_noise_floor_lets_them_be() -> None:
 
 def test_the_noise_floor_makes_noisy_runs_no_surer() -> None:
     a, b = run(step(noise=0.6)), run(step(noise=0.6, seed=2))
-    within, between = (headline(compare([a], [b], floors)).effect for floors in (None, quiet(cov=0.001)))
+    within, between = (
+        headline(compare([a], [b], floors)).effect for floors in (None, quiet(cov=0.001))
+    )
     assert within is not None and between is not None
     assert (between.low, between.high, between.p) == (within.low, within.high, within.p)
 
@@ -100,9 +118,13 @@ def test_where_words_have_no_room_they_are_short_and_stand_below_whole() -> None
     values = [1000.0, 1010.0, 1020.0]
     found = compare([repeated(values)], [repeated([each * 1.2 for each in values])])
     wide, narrow = (plain_lines(comparison_lines(found, width)) for width in (120, 68))
-    assert any(line.startswith("read IOPS") and "too few repetitions to say" in line for line in wide)
+    assert any(
+        line.startswith("read IOPS") and "too few repetitions to say" in line for line in wide
+    )
     row = next(line for line in narrow if line.startswith("read IOPS"))
-    assert row.endswith("  too few") and any(line.startswith("too few repetitions to say: ") for line in narrow)
+    assert row.endswith("  too few") and any(
+        line.startswith("too few repetitions to say: ") for line in narrow
+    )
     assert max(map(len, narrow)) <= 68 and not any(line.endswith("…") for line in narrow)
 
 
@@ -115,7 +137,10 @@ def test_what_is_inconclusive_leaves_open_whether_it_is_worse_or_only_how_much_b
 ) -> None:
     known = headline(compare([run()], [run(step(seed=2))]))
     found = replace(
-        known, figure=Headline(metric, "read"), word="inconclusive", effect=Effect(1.01, low, high, 0.5, "repetitions")
+        known,
+        figure=Headline(metric, "read"),
+        word="inconclusive",
+        effect=Effect(1.01, low, high, 0.5, "repetitions"),
     )
     assert found.undecided is undecided
 
@@ -131,10 +156,13 @@ def test_single_runs_are_said_to_tell_of_themselves_alone() -> None:
 def test_a_run_without_seconds_has_too_few_repetitions_to_say() -> None:
     found = compare([run(step(count=0))], [run(step(IOPS * 2, count=0))])
     assert found.word == "too few repetitions to say"
-    assert text(found).count("one run each, without 10 known seconds") == 1  # the reason of all figures is told once
+    # the reason of all figures is told once
+    assert text(found).count("one run each, without 10 known seconds") == 1
 
 
-@pytest.mark.parametrize(("factor", "said"), [(1.2, "ranges do not overlap"), (1.001, "ranges overlap")])
+@pytest.mark.parametrize(
+    ("factor", "said"), [(1.2, "ranges do not overlap"), (1.001, "ranges overlap")]
+)
 def test_three_repetitions_are_too_few_and_the_ranges_are_told(factor: float, said: str) -> None:
     values = [1000.0, 1010.0, 1020.0]
     found = compare([repeated(values)], [repeated([each * factor for each in values])])
@@ -154,7 +182,10 @@ def test_four_repetitions_on_each_side_can_tell() -> None:
 
 def test_runs_of_one_side_are_its_repetitions() -> None:
     values = [1000.0, 1010.0, 1020.0, 1030.0]
-    a, b = ([run(step(each * factor), run_id=f"{factor}-{each}") for each in values] for factor in (1.0, 0.9))
+    a, b = (
+        [run(step(each * factor), run_id=f"{factor}-{each}") for each in values]
+        for factor in (1.0, 0.9)
+    )
     found = compare(a, b)
     assert headline(found).values_a == tuple(values)
     assert found.word == "worse"
@@ -172,7 +203,9 @@ def test_a_percentile_that_too_few_ios_are_behind_is_not_judged() -> None:
     assert "n<10" in text(found)
 
 
-def test_a_percentile_that_too_few_ios_are_behind_is_a_number_with_that_word_in_a_document() -> None:
+def test_a_percentile_that_too_few_ios_are_behind_is_a_number_with_that_word_in_a_document() -> (
+    None
+):
     found = compare(*few_samples())
     judged = judge([], found.b, [parse_criterion("read.p99.9 < 5ms")])
     (told,) = json.loads(as_json([(found, judged)]))["comparisons"]
@@ -202,7 +235,9 @@ def test_a_matrix_is_compared_cell_by_cell() -> None:
         return run(*(step(each, index=at, point=points[at]) for at, each in enumerate(figures)))
 
     found = compare([swept(1.0)], [swept(0.8)], quiet(swept(1.0)))
-    assert [(point.name, point.headline.word if point.headline else "") for point in found.points] == [
+    assert [
+        (point.name, point.headline.word if point.headline else "") for point in found.points
+    ] == [
         ("numjobs=1", "no difference detected"),
         ("numjobs=2", "no difference detected"),
         ("numjobs=4", "worse"),
@@ -270,7 +305,8 @@ def test_what_makes_runs_not_comparable_is_named_and_figures_are_still_shown(
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize(("change", "said"), [
     (other_param, "numjobs: A 1, B 1 or 4"), (more_hosts, "number of clients: A 1, B 1 or 2"),
-    (other_tool, "version of fio: A 3.33, B 3.33 or 4.1"), (other_profile, "profile: A test/p, B test/other, test/p"),
+    (other_tool, "version of fio: A 3.33, B 3.33 or 4.1"),
+    (other_profile, "profile: A test/p, B test/other, test/p"),
 ])  # fmt: skip
 def test_each_run_of_a_side_is_held_against_the_other(
     change: Callable[[RunRecord], None], said: str, turned: bool
@@ -283,7 +319,9 @@ def test_each_run_of_a_side_is_held_against_the_other(
     assert said in [each.text for each in found.obstacles]
 
 
-def test_runs_of_one_side_that_differ_are_no_repetitions_even_where_both_sides_are_mixed_alike() -> None:
+def test_runs_of_one_side_that_differ_are_no_repetitions_even_where_both_sides_are_mixed_alike() -> (
+    None
+):
     a, b = ([run(run_id=f"{side}1"), run(run_id=f"{side}2")] for side in "ab")
     for side in (a, b):
         other_param(side[1])
@@ -305,8 +343,13 @@ def imported(name: str, size: int, in_flight: int | None) -> RunRecord:
 def test_of_imported_runs_size_and_depth_have_to_be_the_same() -> None:
     a = imported("randread", 4096, 100)
     found = compare([a], [imported("mapr", 262144, 1)])
-    assert {each.text for each in found.obstacles} == {"read size: A 4k, B 256k", "I/Os in flight: A 100, B 1"}
-    assert compare([a], [imported("again", 4100, None)]).obstacles == [], "neither a name nor what is not known"
+    assert {each.text for each in found.obstacles} == {
+        "read size: A 4k, B 256k",
+        "I/Os in flight: A 100, B 1",
+    }
+    assert compare([a], [imported("again", 4100, None)]).obstacles == [], (
+        "neither a name nor what is not known"
+    )
 
 
 def test_another_place_is_a_difference_that_does_not_hinder() -> None:
@@ -340,14 +383,21 @@ def test_the_document_holds_what_is_shown() -> None:
     found = compare([run()], [run(step(IOPS * 1.1), run_id="b")], quiet())
     (told,) = json.loads(as_json([(found, [])]))["comparisons"]
     first = told["points"][0]["figures"][0]
-    assert (told["word"], told["comparable"], first["name"], first["word"]) == ("better", True, "read.iops", "better")
+    assert (told["word"], told["comparable"], first["name"], first["word"]) == (
+        "better",
+        True,
+        "read.iops",
+        "better",
+    )
     assert first["ratio"] == pytest.approx(1.1)
     assert first["low"] < first["ratio"] < first["high"]
 
 
 def test_operations_on_directories_are_judged_by_their_own_criteria() -> None:
     record = metadata_run({"create": [20_000.0], "dir-create": [9_000.0]})
-    judged = judge([], [record], [parse_criterion("dir-create < 10k"), parse_criterion("create < 10k")])
+    judged = judge(
+        [], [record], [parse_criterion("dir-create < 10k"), parse_criterion("create < 10k")]
+    )
     assert [(each.criterion, each.outcome) for each in judged] == [
         ("dir-create < 10k", "broken"),
         ("create < 10k", "kept"),

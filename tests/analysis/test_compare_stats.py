@@ -15,7 +15,10 @@ from tui.metrics.repeat import least_p
 
 @pytest.fixture(scope="module")
 def scipy_stats() -> Any:
-    """Other formulas for the same; a second of CPU to load, which those who only collect tests need not pay."""
+    """Other formulas for the same.
+
+    A second of CPU to load, which those who only collect tests need not pay.
+    """
     from scipy import stats as loaded
 
     return loaded
@@ -27,7 +30,9 @@ def test_a_shift_of_repetitions_is_found_again(scipy_stats: Any) -> None:
     assert found.ratio == pytest.approx(1.2, rel=0.02)
     assert found.low is not None and found.high is not None
     assert found.low < 1.2 < found.high
-    assert found.p == pytest.approx(scipy_stats.mannwhitneyu(a, [each * 1.2 for each in a], method="exact").pvalue)
+    assert found.p == pytest.approx(
+        scipy_stats.mannwhitneyu(a, [each * 1.2 for each in a], method="exact").pvalue
+    )
 
 
 def test_the_interval_of_repetitions_covers_as_often_as_it_says() -> None:
@@ -59,7 +64,9 @@ def test_p_without_ties_is_that_of_scipy(a: list[float], b: list[float]) -> None
     from scipy import stats as other
 
     if len({*a, *b}) == len(a) + len(b):
-        assert stats.mann_whitney(a, b) == pytest.approx(other.mannwhitneyu(a, b, method="exact").pvalue, rel=1e-9)
+        assert stats.mann_whitney(a, b) == pytest.approx(
+            other.mannwhitneyu(a, b, method="exact").pvalue, rel=1e-9
+        )
 
 
 @given(few, few)
@@ -79,7 +86,9 @@ def test_p_of_many_ties_is_that_of_scipy(a: list[float], b: list[float]) -> None
     from scipy import stats as other
 
     expected = other.mannwhitneyu(a, b, method="asymptotic").pvalue
-    assert stats.mann_whitney(a, b) == pytest.approx(1.0 if np.isnan(expected) else expected, rel=1e-9)
+    assert stats.mann_whitney(a, b) == pytest.approx(
+        1.0 if np.isnan(expected) else expected, rel=1e-9
+    )
 
 
 def test_repetitions_that_are_all_the_same_do_not_differ() -> None:
@@ -93,7 +102,12 @@ def test_the_smallest_p_there_can_be(a: int, b: int, p: float) -> None:
 
 
 def test_holm_corrects_from_the_smallest_up_and_never_falls() -> None:
-    assert stats.holm([0.01, None, 0.04, 0.03]) == [pytest.approx(0.03), None, pytest.approx(0.06), pytest.approx(0.06)]
+    assert stats.holm([0.01, None, 0.04, 0.03]) == [
+        pytest.approx(0.03),
+        None,
+        pytest.approx(0.06),
+        pytest.approx(0.06),
+    ]
 
 
 def test_seconds_that_are_alike_make_longer_blocks_and_a_wider_spread() -> None:
@@ -104,7 +118,10 @@ def test_seconds_that_are_alike_make_longer_blocks_and_a_wider_spread() -> None:
     for at in range(1, 600):
         slow[at] = 0.9 * slow[at - 1] + noise[at] * np.sqrt(1 - 0.81)
     assert stats.block_length(list(slow))[0] > 3 * stats.block_length(list(noise))[0]
-    quick_spread, slow_spread = stats.within_run(list(100 + noise)), stats.within_run(list(100 + slow))
+    quick_spread, slow_spread = (
+        stats.within_run(list(100 + noise)),
+        stats.within_run(list(100 + slow)),
+    )
     assert quick_spread is not None and slow_spread is not None
     assert slow_spread.error > 2 * quick_spread.error
 
@@ -112,7 +129,11 @@ def test_seconds_that_are_alike_make_longer_blocks_and_a_wider_spread() -> None:
 @pytest.mark.parametrize(("length", "bottom"), [(60, False), (60, True), (301, True)])
 def test_the_spread_of_blocks_is_that_of_resamples(length: int, bottom: bool) -> None:
     random = np.random.default_rng(5)
-    rates = 1000 + 50 * random.normal(0, 1, length).cumsum() / np.sqrt(length) + 20 * random.normal(0, 1, length)
+    rates = (
+        1000
+        + 50 * random.normal(0, 1, length).cumsum() / np.sqrt(length)
+        + 20 * random.normal(0, 1, length)
+    )
     tops = rates * random.lognormal(0, 0.2, length) if bottom else rates
     below = rates if bottom else np.ones(length)
     found = stats.within_run(list(tops), list(below) if bottom else None)

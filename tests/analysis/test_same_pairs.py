@@ -1,4 +1,7 @@
-"""What is the same is seldom said to be different: a few seeded pairs; all of them are `make bench` and `make soak`."""
+"""What is the same is seldom said to be different: a few seeded pairs.
+
+All of them are `make bench` and `make soak`.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,9 @@ def test_single_runs_without_a_noise_floor_are_never_different(name: str) -> Non
 @pytest.mark.parametrize("between", BETWEEN)
 @pytest.mark.parametrize("name", sources())
 def test_pairs_of_the_same_differ_in_one_of_twenty_at_most(name: str, between: float) -> None:
-    """At the level of 4 % more than 5 % differ by chance in one case of 90; of 200 pairs it would be one of 5."""
+    """At the level of 4 % more than 5 % differ by chance in one case of 90.
+
+    Of 200 pairs it would be one of 5.
+    """
     head, _ = shares(sources()[name], 2000, seed=1, between=between)
     assert head <= 0.05

@@ -5,7 +5,16 @@ from pathlib import Path
 import pytest
 
 from tests.long.bench.ab_budget import shares
-from tui.analysis.ab import PastLooks, after_looks, keep_looks, look, looks_after, runs_for, side_of, spent
+from tui.analysis.ab import (
+    PastLooks,
+    after_looks,
+    keep_looks,
+    look,
+    looks_after,
+    runs_for,
+    side_of,
+    spent,
+)
 from tui.analysis.measured import Floor
 from tui.model.problem import NotComparableError
 
@@ -19,7 +28,9 @@ def test_all_that_is_spent_is_five_per_cent() -> None:
     assert spent(1) == pytest.approx(0.05)
     before = 0.0
     for each in range(2, 9):
-        found = look(([100.0, 102.0] * 4)[:each], ([101.0, 103.0] * 4)[:each], 48, 0.05, before=before)
+        found = look(
+            ([100.0, 102.0] * 4)[:each], ([101.0, 103.0] * 4)[:each], 48, 0.05, before=before
+        )
         before = found.spent
     assert found.most < found.runs, "more runs are made than it takes"
     assert before == pytest.approx(0.05) and found.all_spent
@@ -29,13 +40,17 @@ def test_how_far_runs_come_out_says_how_many_it_takes() -> None:
     assert look([100.0, 100.1], [104.0, 104.1], 48, 0.05).most == 10
     noisy = look([100.0, 103.0], [102.0, 105.0], 48, 0.05)
     assert noisy.most == 36  # 2.07 % by two degrees of freedom
-    assert look([100.0, 103.0], [102.0, 105.0], 12, 0.05).most == 12, "more do not fit into the time"
+    assert look([100.0, 103.0], [102.0, 105.0], 12, 0.05).most == 12, (
+        "more do not fit into the time"
+    )
 
 
 def test_looks_that_cannot_be_read_are_not_taken_for_none(tmp_path: Path) -> None:
     for name in "abcd":
         (tmp_path / name).mkdir()
-    kept = keep_looks([look([100.0, 100.1], [104.0, 104.1], 48, 0.05)], ["a", "d"], ["b", "c"], tmp_path)
+    kept = keep_looks(
+        [look([100.0, 100.1], [104.0, 104.1], 48, 0.05)], ["a", "d"], ["b", "c"], tmp_path
+    )
     assert looks_after(tmp_path / "d") == kept and looks_after(tmp_path / "a") == []
     path = tmp_path / "d" / "looks.json"
     path.write_bytes(path.read_bytes().replace(b"benchtui", b"bencht\xff"))
@@ -72,8 +87,14 @@ def test_looks_of_an_earlier_sitting_stay_as_they_were_whatever_is_asked_by_now(
     assert found is not None and [each.runs for each in new] == [8]
     assert found.spent == pytest.approx(sum(each.alpha for each in [*made, *new]))
     before, none = after_looks(NOISY[0][:3], NOISY[1][:3], 48, 0.3, Floor(6, 0.01), PastLooks(made))
-    assert before is not None and (before.low, before.high, none) == (made[-1].low, made[-1].high, [])
-    assert (made[-1].answer, before.answer) == ("go on", "no difference as large"), "of the same interval"
+    assert before is not None and (before.low, before.high, none) == (
+        made[-1].low,
+        made[-1].high,
+        [],
+    )
+    assert (made[-1].answer, before.answer) == ("go on", "no difference as large"), (
+        "of the same interval"
+    )
 
 
 def test_what_was_spent_on_runs_that_are_gone_stays_spent() -> None:
@@ -113,13 +134,17 @@ def test_a_noise_floor_makes_the_answer_come_sooner() -> None:
 
 
 @pytest.mark.parametrize(("cov", "floor_runs"), [(0.005, 0), (0.008, 0), (0.01, 6)])
-def test_a_change_of_five_per_cent_is_found_in_half_the_time_of_five_and_five(cov: float, floor_runs: int) -> None:
+def test_a_change_of_five_per_cent_is_found_in_half_the_time_of_five_and_five(
+    cov: float, floor_runs: int
+) -> None:
     found, time = shares(0.05, cov, times=200, floor_runs=floor_runs)
     assert found >= 0.9
     assert time <= 0.5
 
 
-@pytest.mark.parametrize(("deviation", "runs"), [(0.005, 10), (0.01, 10), (0.02, 16), (0.03, 36), (0.05, 100)])
+@pytest.mark.parametrize(
+    ("deviation", "runs"), [(0.005, 10), (0.01, 10), (0.02, 16), (0.03, 36), (0.05, 100)]
+)
 def test_a_noisy_target_needs_more_runs(deviation: float, runs: int) -> None:
     assert runs_for(0.05, deviation) == runs
 
@@ -132,7 +157,9 @@ def test_with_so_many_runs_five_per_cent_is_found_on_a_noisy_target(deviation: f
 
 
 def test_no_change_is_seldom_called_one_by_an_experiment_that_goes_on_again_and_again() -> None:
-    """There is time for four runs more each day: with all 5 % spent in the time of each, it would err in 6 %."""
+    """There is time for four runs more each day: with all 5 % spent in the time of each, it would
+    err in 6 %.
+    """
     wrong, _ = shares(0.0, 0.1, times=300, sittings=tuple((room, 0.05) for room in range(8, 33, 4)))
     assert wrong <= 0.05
 

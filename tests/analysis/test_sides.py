@@ -15,7 +15,10 @@ NUMBERS = count()
 
 
 def made(jobs: int = 1, **tags: str) -> RunRecord:
-    record = run(step(params={"numjobs": jobs, "directory": "/mnt/a"}, count=0), run_id=f"run-{next(NUMBERS)}")
+    record = run(
+        step(params={"numjobs": jobs, "directory": "/mnt/a"}, count=0),
+        run_id=f"run-{next(NUMBERS)}",
+    )
     record.tags = {name.replace("_", "."): value for name, value in tags.items()}
     return record
 
@@ -50,4 +53,6 @@ def test_what_keeps_runs_from_being_compared_can_be_meant_to_differ() -> None:
     found = compare([one], [other])
     assert differing([found]) == ("hosts", "numjobs")
     across = compare([one], [other], across=differing([found]))
-    assert [each.what for each in across.obstacles] == ["version of the profile"] and differing([across]) == ()
+    assert [each.what for each in across.obstacles] == ["version of the profile"] and differing(
+        [across]
+    ) == ()

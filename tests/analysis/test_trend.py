@@ -20,7 +20,8 @@ from tui.view.trend import others_lines, trend_chart, trend_lines
 
 def history(values: list[float], target: str = "/mnt/a", unit: str = "iops") -> list[RunSummary]:
     return [
-        RunSummary(f"r{at:03}", f"2026-01-01T00:00:{at:02}Z", "test/p", ["h1"], "complete", f"read {value:.0f} IOPS",
+        RunSummary(f"r{at:03}", f"2026-01-01T00:00:{at:02}Z", "test/p", ["h1"], "complete",
+            f"read {value:.0f} IOPS",
                    value, unit, target=target)
         for at, value in enumerate(values)
     ]  # fmt: skip
@@ -47,7 +48,10 @@ def test_noise_alone_seldom_has_a_change() -> None:
 
 
 def test_a_step_that_does_not_matter_is_none() -> None:
-    assert change_points([1000.0 + at % 2 for at in range(8)] + [1010.0 + at % 2 for at in range(8)]) == []
+    assert (
+        change_points([1000.0 + at % 2 for at in range(8)] + [1010.0 + at % 2 for at in range(8)])
+        == []
+    )
 
 
 def test_fewer_than_eight_runs_cannot_tell() -> None:
@@ -60,7 +64,10 @@ def test_each_target_has_a_history_of_its_own_and_unfit_runs_are_counted() -> No
     runs = [*history(noisy(1000, 900)), *history([5.0], "/mnt/b")]
     runs[0].verdict, runs[1].state = "invalid", "partial"
     found = trends_of(runs, "test/p")
-    assert [(each.target, len(each.runs), each.left_out) for each in found] == [("/mnt/a", 14, 2), ("/mnt/b", 1, 0)]
+    assert [(each.target, len(each.runs), each.left_out) for each in found] == [
+        ("/mnt/a", 14, 2),
+        ("/mnt/b", 1, 0),
+    ]
     assert [each.target for each in trends_of(runs, "test/p", "/mnt/b")] == ["/mnt/b"]
 
 
@@ -88,14 +95,25 @@ def test_other_parameters_are_another_history_and_no_regression() -> None:
     runs = history(noisy(1000, 500))
     small, large = alike(bs="4k", hosts="h1"), alike(bs="64k", hosts="h1")
     setups = {run.run_id: large if at < 8 else small for at, run in enumerate(runs)}
-    (found,) = trends_of(runs, "test/p", look=lambda run: [PointMeasurement("", setups[run.run_id])])
+    (found,) = trends_of(
+        runs, "test/p", look=lambda run: [PointMeasurement("", setups[run.run_id])]
+    )
     assert (found.runs[0].run_id, len(found.runs), found.changes) == ("r008", 8, ())
     (other,) = found.others
     assert (other.runs, other.newest.run_id, other.differs) == (8, "r007", "bs 64k, here 4k")
-    (asked,) = trends_of(runs, "test/p", look=lambda run: [PointMeasurement("", setups[run.run_id])], like={"": large})
+    (asked,) = trends_of(
+        runs,
+        "test/p",
+        look=lambda run: [PointMeasurement("", setups[run.run_id])],
+        like={"": large},
+    )
     assert asked.setup == large
-    every = trends_of(runs, "test/p", look=lambda run: [PointMeasurement("", setups[run.run_id])], every=True)
-    assert {each.setup for each in every} == {small, large} and not any(each.others for each in every)
+    every = trends_of(
+        runs, "test/p", look=lambda run: [PointMeasurement("", setups[run.run_id])], every=True
+    )
+    assert {each.setup for each in every} == {small, large} and not any(
+        each.others for each in every
+    )
 
 
 def test_what_was_measured_otherwise_is_named_with_how_to_see_it() -> None:
@@ -112,7 +130,9 @@ def test_what_was_measured_otherwise_is_named_with_how_to_see_it() -> None:
 
 def test_runs_without_a_headline_are_counted_as_left_out() -> None:
     runs = history([1000.0, 1001.0])
-    runs.append(RunSummary("r9", "2026-01-02T00:00:00Z", "test/p", ["h1"], "failed", target="/mnt/a"))
+    runs.append(
+        RunSummary("r9", "2026-01-02T00:00:00Z", "test/p", ["h1"], "failed", target="/mnt/a")
+    )
     (found,) = trends_of(runs, "test/p")
     assert found.left_out == 1
 
@@ -122,7 +142,8 @@ def test_runs_without_a_headline_are_counted_as_left_out() -> None:
     (lambda record: record.hosts.append(HostRecord(name="h2")), "hosts h1, h2, here h1"),
     (lambda record: record.provenance.tool_versions.update(h1="fio-2.99"), "tool fio 2, here fio"),
     (lambda record: setattr(record.profile, "version", 2), "version of the profile 2, here 1"),
-    (lambda record: setattr(record.profile, "text", "fio: {global: {bs: 64k}}"), "another text of the profile"),
+    (lambda record: setattr(record.profile, "text", "fio: {global: {bs: 64k}}"),
+        "another text of the profile"),
     (lambda record: setattr(record, "latency_kind", "lat"), "latency counted lat, here clat"),
     (lambda record: setattr(record, "precondition", PreconditionRecord(left_out=True)),
      "preconditioning left out yes, here none"),
@@ -139,14 +160,21 @@ def test_a_record_tells_how_it_was_measured(change: Callable[[RunRecord], None],
     lambda record: setattr(record.profile, "text", "title: another one\nthresholds: ['iops < 1']"),
     lambda record: setattr(record, "run_id", "20260202T000000Z-b"),
 ])  # fmt: skip
-def test_places_and_words_of_people_are_the_same_history(change: Callable[[RunRecord], None]) -> None:
+def test_places_and_words_of_people_are_the_same_history(
+    change: Callable[[RunRecord], None],
+) -> None:
     one, other = run(), run()
     change(other)
     assert measured(head_of(one)) == measured(head_of(other))
 
 
 def test_points_are_told_apart_by_what_is_not_swept(tmp_path: Path) -> None:
-    record = run(*(step(index=at, point={"bs": bs}, params={"bs": bs, "numjobs": 4}) for at, bs in enumerate((4, 8))))
+    record = run(
+        *(
+            step(index=at, point={"bs": bs}, params={"bs": bs, "numjobs": 4})
+            for at, bs in enumerate((4, 8))
+        )
+    )
     (tmp_path / "run.json").write_text(record.to_json())
     found = measured_at(tmp_path)
     assert [each.point for each in found] == ["test/p bs=4", "test/p bs=8"]
@@ -154,7 +182,9 @@ def test_points_are_told_apart_by_what_is_not_swept(tmp_path: Path) -> None:
     assert found[0].setup == found[1].setup
 
 
-def test_a_counter_experiment_is_no_part_of_a_history_and_a_damaged_record_no_error(tmp_path: Path) -> None:
+def test_a_counter_experiment_is_no_part_of_a_history_and_a_damaged_record_no_error(
+    tmp_path: Path,
+) -> None:
     record = json.loads(run().to_json())
     record["proves"] = {"run_id": "x"}
     (tmp_path / "run.json").write_text(json.dumps(record))

@@ -1,4 +1,6 @@
-"""What tests of the app share: style sheets parsed once, engines forked from a process that has their modules."""
+"""What tests of the app share: style sheets parsed once, engines forked from a process that has
+their modules.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def home_of_nobody(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def idle_when_quiet() -> Iterator[None]:
-    """A key is done when the event loop has nothing more to do, not when the process used no CPU for a while."""
+    """A key is done when the event loop has nothing more to do, not when the process used no CPU
+    for a while.
+    """
     with pytest.MonkeyPatch.context() as patch:
         for module in (textual.app, textual.pilot):
             patch.setattr(module, "wait_for_idle", quiet)
@@ -46,7 +50,9 @@ def idle_when_quiet() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def sheets_parsed_once() -> Iterator[None]:
-    """Rules come of the text and the colours alone: the next app of this process may have those of the one before."""
+    """Rules come of the text and the colours alone: the next app of this process may have those of
+    the one before.
+    """
     parse, known = Stylesheet._parse_rules, dict[tuple[object, ...], Any]()
 
     def parse_once(sheet: Stylesheet, css: str, **source: Any) -> Any:

@@ -27,7 +27,10 @@ hosts:
 
 
 class Listened(BenchtuiApp):
-    """The real app; what it told in toasts is kept, which are gone from the screen after seconds."""
+    """The real app.
+
+    What it told in toasts is kept, which are gone from the screen after seconds.
+    """
 
     CSS_PATH = str(Path(tui.app.app.__file__).with_name("app.tcss"))
 
@@ -105,7 +108,9 @@ class User:
 
 
 def options(home: Path, **changes: object) -> Options:
-    """How the app is opened in tests: everything under `home`, nothing that depends on the terminal."""
+    """How the app is opened in tests: everything under `home`, nothing that depends on the
+    terminal.
+    """
     environ: Mapping[str, str] = {"TERM": "xterm-256color"}
     ssh_config = home / "ssh_config"
     ssh_config.touch()
@@ -126,7 +131,9 @@ async def opened(given: Options, size: tuple[int, int] = (80, 24)) -> AsyncItera
     app = Listened(given)
     async with app.run_test(size=size, notifications=True) as pilot:
         user = User(app, pilot)
-        await user.sees(lambda: user.scope != "Screen" and not any(w.is_running for w in app.workers))
+        await user.sees(
+            lambda: user.scope != "Screen" and not any(w.is_running for w in app.workers)
+        )
         await pilot.pause()
         yield user
 

@@ -1,4 +1,6 @@
-"""Runs on disk for tests of the screens: journals of several hosts, made from what a real fio printed."""
+"""Runs on disk for tests of the screens: journals of several hosts, made from what a real fio
+printed.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,10 @@ def snapshots(stream: Path) -> tuple[Snapshot, ...]:
     """Return the objects of a fio status stream."""
     framer = Framer()
     data = stream.read_bytes()
-    pieces = [*framer.feed(gzip.decompress(data) if stream.suffix == ".gz" else data), *framer.close()]
+    pieces = [
+        *framer.feed(gzip.decompress(data) if stream.suffix == ".gz" else data),
+        *framer.close(),
+    ]
     return tuple(decode(piece) for piece in pieces if isinstance(piece, bytes))
 
 
@@ -78,7 +83,9 @@ def real_samples(stream: Path, phase: PhaseName = "measure") -> tuple[Sample, ..
     return tuple(sample for sample in [*found, meter.flush()] if sample is not None)
 
 
-def plan_of(hosts: Sequence[str], directions: Sequence[str], runtime_s: float, tag: str = "weka/read-iops") -> Plan:
+def plan_of(
+    hosts: Sequence[str], directions: Sequence[str], runtime_s: float, tag: str = "weka/read-iops"
+) -> Plan:
     """Return the plan that such a run would have had."""
     tasks = [
         HostTask(
@@ -120,7 +127,9 @@ def plan_of(hosts: Sequence[str], directions: Sequence[str], runtime_s: float, t
 
 
 def paced(dirs: dict[str, DirectionSample], factor: float) -> dict[str, DirectionSample]:
-    """Return what a host does at another pace with as many I/Os in flight: fewer of them, each longer."""
+    """Return what a host does at another pace with as many I/Os in flight: fewer of them, each
+    longer.
+    """
     if factor == 1.0:
         return dirs
     later = round(-64 * log2(factor))  # buckets: 64 each time the latency doubles
@@ -128,9 +137,15 @@ def paced(dirs: dict[str, DirectionSample], factor: float) -> dict[str, Directio
 
 
 def fewer(part: DirectionSample, factor: float, later: int) -> DirectionSample:
-    """Return a share of these I/Os, each so many buckets later; the latency that they add up to is theirs."""
+    """Return a share of these I/Os, each so many buckets later.
+
+    The latency that they add up to is theirs.
+    """
     reached = [round(count * factor) for count in accumulate(part.lat.n, initial=0)]
-    counts = {at + later: end - begin for at, (begin, end) in zip(part.lat.idx, pairwise(reached), strict=True)}
+    counts = {
+        at + later: end - begin
+        for at, (begin, end) in zip(part.lat.idx, pairwise(reached), strict=True)
+    }
     found = Histogram(counts).buckets
     values = [index_to_value(at) for at in found.idx]
     ios = sum(found.n)
@@ -158,13 +173,18 @@ class RunMaker:
     lines: list[bytes] = field(default_factory=list)
     at = 0  # step that goes on
     together: bool = False  # all hosts do the same in a second, but for their pace
-    pace: dict[str, float] = field(default_factory=dict)  # of hosts that do less than the others, or more
-    looked_at: dict[str, Mapping[str, float | None]] = field(default_factory=dict)  # what hosts say of themselves
-    measured: dict[tuple[str, str], list[DirectionSample]] = field(default_factory=dict)  # by host and direction
+    # of hosts that do less than the others, or more
+    pace: dict[str, float] = field(default_factory=dict)
+    # what hosts say of themselves
+    looked_at: dict[str, Mapping[str, float | None]] = field(default_factory=dict)
+    # by host and direction
+    measured: dict[tuple[str, str], list[DirectionSample]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.run_dir.mkdir(parents=True, exist_ok=True)
-        plan = plan_of(self.hosts, list(real_samples(self.stream)[-1].dirs), self.runtime_s, self.tag)
+        plan = plan_of(
+            self.hosts, list(real_samples(self.stream)[-1].dirs), self.runtime_s, self.tag
+        )
         (self.run_dir / PLAN_FILE).write_bytes(msgspec.json.encode(plan))
         self.journal = self.run_dir / "journal.jsonl"
         self.journal.touch()
@@ -212,7 +232,9 @@ class RunMaker:
         total = rate * of_seconds * len(self.hosts)
         self.add(PhaseStarted(t=self.t, phase="layout", step=0, total_bytes=total))
         for host in self.hosts:
-            created = FileCreated(t=self.t, host=host, paths=[f"/mnt/weka/fio/read_iops.{host}.0"], bytes=4 << 30)
+            created = FileCreated(
+                t=self.t, host=host, paths=[f"/mnt/weka/fio/read_iops.{host}.0"], bytes=4 << 30
+            )
             self.add(created, HostState(t=self.t, host=host, state="layout"))
         writes = next(each.dirs["write"] for each in real_samples(MIX) if "write" in each.dirs)
         start = self.t
@@ -230,7 +252,13 @@ class RunMaker:
         for host in self.hosts:
             argv = ["fio", "--output-format=json+", "job.fio"]
             job = TaskStarted(
-                t=self.t, host=host, step=0, phase="measure", argv=argv, job_file="job.fio", remote_dir="/tmp"
+                t=self.t,
+                host=host,
+                step=0,
+                phase="measure",
+                argv=argv,
+                job_file="job.fio",
+                remote_dir="/tmp",
             )
             self.add(job, HostState(t=self.t, host=host, state="armed"))
         self.add(PhaseEnded(t=self.t + 0.5, phase="barrier", step=0))
@@ -238,7 +266,10 @@ class RunMaker:
         return self.add(*(HostState(t=self.t, host=host, state="running") for host in self.hosts))
 
     def measure(self, seconds: int, silent: Sequence[str] = ()) -> RunMaker:
-        """Have every host but the silent ones report once a second; each begins elsewhere in the real stream."""
+        """Have every host but the silent ones report once a second.
+
+        Each begins elsewhere in the real stream.
+        """
         real = real_samples(self.stream)
         if self.together:
             real = real[1:-1]  # whole seconds
@@ -253,11 +284,18 @@ class RunMaker:
                         self.measured.setdefault((host, name), []).append(part)
                     sample = self._sample(host, start + second + 1, "measure", dirs)
                     events.append(msgspec.structs.replace(sample, jobs=source.jobs))
-            self.add(*events, *(self.telemetry(host, start + second + 1) for host in self.looked_at))
+            self.add(
+                *events, *(self.telemetry(host, start + second + 1) for host in self.looked_at)
+            )
         return self
 
     def look_at(
-        self, host: str, columns: Mapping[str, float | None], *, server: bool = False, top: str = "nvme0n1"
+        self,
+        host: str,
+        columns: Mapping[str, float | None],
+        *,
+        server: bool = False,
+        top: str = "nvme0n1",
     ) -> RunMaker:
         """From here on a host says this of itself every second, or something else than before."""
         self.looked_at[host] = columns
@@ -269,18 +307,23 @@ class RunMaker:
         """Return what a host says of the second that ends at `t`."""
         millis = round((self.epoch + t) * 1000)
         values = list(self.looked_at[host].values())
-        return TelemetrySample(t=t, host=host, step=self.at, host_time_ms=millis, interval_s=1.0, values=values)
+        return TelemetrySample(
+            t=t, host=host, step=self.at, host_time_ms=millis, interval_s=1.0, values=values
+        )
 
     def _sample(self, host: str, t: float, phase: PhaseName, dirs: dict) -> Sample:  # type: ignore[type-arg]
         millis = round((self.epoch + t) * 1000)
-        return Sample(t=t, host=host, step=0, phase=phase, host_time_ms=millis, interval_s=1.0, dirs=dirs)
+        return Sample(
+            t=t, host=host, step=0, phase=phase, host_time_ms=millis, interval_s=1.0, dirs=dirs
+        )
 
     def end_loads(self, *hosts: str, exit_code: int = 0) -> RunMaker:
         """The load of these hosts ends; the others go on."""
         return self.add(*(self._end(host, exit_code) for host in hosts))
 
     def _end(self, host: str, exit_code: int = 0) -> TaskEnded:
-        return TaskEnded(t=self.t, host=host, step=0, phase="measure", exit_code=exit_code, reason="exit",
+        return TaskEnded(t=self.t, host=host, step=0, phase="measure", exit_code=exit_code,
+            reason="exit",
                          stdout_bytes=1, stderr_bytes=0)  # fmt: skip
 
     def fail(self, host: str, code: str, message: str) -> RunMaker:
@@ -293,13 +336,18 @@ class RunMaker:
         return self.add(Message(t=self.t, severity=severity, text=text, host=host))  # type: ignore[arg-type]
 
     def result(self, host: str, *, final: bool = True) -> HostResult:
-        """Return the result of the real stream as this host's: as many I/Os in as many seconds as it reported."""
+        """Return the result of the real stream as this host's: as many I/Os in as many seconds as
+        it reported.
+        """
         found = host_result(snapshots(self.stream)[-1], host, 0, final=final)
         dirs = {name: self.reported(host, name, figures) for name, figures in found.dirs.items()}
         return msgspec.structs.replace(found, t=self.t, dirs=dirs)
 
     def reported(self, host: str, name: str, figures: DirectionResult) -> DirectionResult:
-        """Return a direction's figures with the I/Os and seconds of this host's samples; as they are without any."""
+        """Return a direction's figures with the I/Os and seconds of this host's samples.
+
+        As they are without any.
+        """
         parts = self.measured.get((host, name), [])
         seconds = len(parts) + self.hosts.index(host) / 1_000_000  # no two hosts take the same time
         ios = sum(part.ios for part in parts)
@@ -309,39 +357,65 @@ class RunMaker:
         kind = "clat" if made.clat is not None else "lat"
         return msgspec.structs.replace(made, **{kind: measured_latency(parts, getattr(made, kind))})
 
-    def finish(self, state: RunStateName = "complete", reason: str = "", broken: Sequence[str] = ()) -> RunMaker:
+    def finish(
+        self, state: RunStateName = "complete", reason: str = "", broken: Sequence[str] = ()
+    ) -> RunMaker:
         """Collect the results and close the journal."""
-        self.add(PhaseEnded(t=self.t + 0.2, phase="measure", step=0), PhaseStarted(t=self.t, phase="collect", step=0))
+        self.add(
+            PhaseEnded(t=self.t + 0.2, phase="measure", step=0),
+            PhaseStarted(t=self.t, phase="collect", step=0),
+        )
         for host in self.hosts:
             if host in broken:
                 continue
-            self.add(self._end(host), self.result(host), HostState(t=self.t, host=host, state="done"))
+            self.add(
+                self._end(host), self.result(host), HostState(t=self.t, host=host, state="done")
+            )
         self.add(PhaseEnded(t=self.t + 0.3, phase="collect", step=0))
         exit_code = 0 if state == "complete" else 4
         return self.add(RunEnded(t=self.t, state=state, exit_code=exit_code, reason=reason))
 
 
 def made_of(figures: DirectionResult, ios: int, size: int, seconds: float) -> DirectionResult:
-    """Return figures of so many I/Os and bytes in so many seconds, with latencies distributed as they were."""
+    """Return figures of so many I/Os and bytes in so many seconds, with latencies distributed as
+    they were.
+    """
     kinds = {kind: latency_of(getattr(figures, kind), ios) for kind in ("slat", "clat", "lat")}
     return msgspec.structs.replace(
-        figures, ios=ios, bytes=size, runtime_s=seconds, iops=ios / seconds, bw_bytes_per_s=size / seconds, **kinds
+        figures,
+        ios=ios,
+        bytes=size,
+        runtime_s=seconds,
+        iops=ios / seconds,
+        bw_bytes_per_s=size / seconds,
+        **kinds,
     )
 
 
 def measured_latency(parts: Sequence[DirectionSample], latency: LatencyResult) -> LatencyResult:
-    """Return the latency of these samples, as Live adds them up; the percentiles are those that `latency` has."""
+    """Return the latency of these samples, as Live adds them up.
+
+    The percentiles are those that `latency` has.
+    """
     found = Histogram()
     for part in parts:
         found.add(part.lat)
-    return distributed(found, sum(part.lat_sum_ns for part in parts) / found.total, latency.percentiles_ns)
+    return distributed(
+        found, sum(part.lat_sum_ns for part in parts) / found.total, latency.percentiles_ns
+    )
 
 
 def latency_of(latency: LatencyResult | None, ios: int) -> LatencyResult | None:
-    """Return a latency of so many I/Os, distributed as it was; the fullest bucket takes what rounding leaves."""
+    """Return a latency of so many I/Os, distributed as it was.
+
+    The fullest bucket takes what rounding leaves.
+    """
     if latency is None or latency.buckets is None or not latency.n:
         return latency
-    counts = {at: round(count * ios / latency.n) for at, count in Histogram.from_buckets(latency.buckets).items()}
+    counts = {
+        at: round(count * ios / latency.n)
+        for at, count in Histogram.from_buckets(latency.buckets).items()
+    }
     counts[max(counts, key=lambda at: counts[at])] += ios - sum(counts.values())
     found = Histogram({at: count for at, count in counts.items() if count})
     mean = sum(index_to_value(at) * count for at, count in found.items()) / ios
@@ -349,9 +423,14 @@ def latency_of(latency: LatencyResult | None, ios: int) -> LatencyResult | None:
 
 
 def distributed(found: Histogram, mean_ns: float, percentiles: Iterable[str]) -> LatencyResult:
-    """Return a latency of this distribution; minimum and maximum are in the middle of their buckets."""
+    """Return a latency of this distribution.
+
+    Minimum and maximum are in the middle of their buckets.
+    """
     values = [(index_to_value(at), count) for at, count in found.items() if count]
-    deviation = (sum(count * (value - mean_ns) ** 2 for value, count in values) / found.total) ** 0.5
+    deviation = (
+        sum(count * (value - mean_ns) ** 2 for value, count in values) / found.total
+    ) ** 0.5
     shares = [float(name) for name in percentiles]
     return LatencyResult(
         n=found.total,

@@ -1,4 +1,6 @@
-"""Journals of sweeps and suites for tests of the screens: real fio's results with figures of their own."""
+"""Journals of sweeps and suites for tests of the screens: real fio's results with figures of their
+own.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ class MatrixMaker(RunMaker):
         """Begin to measure a step."""
         self.add(StepStarted(t=self.t + 1.0, step=index, attempt=attempt))
         self.at = index
-        self.add(PhaseStarted(t=self.t + 0.5, phase="measure", step=index, expected_s=self.runtime_s))
+        self.add(
+            PhaseStarted(t=self.t + 0.5, phase="measure", step=index, expected_s=self.runtime_s)
+        )
         self.add(*(HostState(t=self.t, host=host, state="running") for host in self.hosts))
         return self
 
@@ -71,14 +75,22 @@ class MatrixMaker(RunMaker):
         """End a step with a result of each host, or with a problem."""
         self.t += self.runtime_s
         if broken:
-            self.add(HostProblem(t=self.t, host=self.hosts[0], phase="measure", code="fio-error", message="EIO"))
+            self.add(
+                HostProblem(
+                    t=self.t, host=self.hosts[0], phase="measure", code="fio-error", message="EIO"
+                )
+            )
         else:
-            self.add(*(self.step_result(host, index, iops / len(self.hosts)) for host in self.hosts))
+            self.add(
+                *(self.step_result(host, index, iops / len(self.hosts)) for host in self.hosts)
+            )
         self.add(PhaseEnded(t=self.t + 0.5, phase="measure", step=index))
         self.add(StepEnded(t=self.t, step=index, ok=not broken, reason="EIO" if broken else ""))
         return self
 
-    def finish(self, state: RunStateName = "complete", reason: str = "", broken: Sequence[str] = ()) -> MatrixMaker:
+    def finish(
+        self, state: RunStateName = "complete", reason: str = "", broken: Sequence[str] = ()
+    ) -> MatrixMaker:
         """Close the journal."""
         self.add(RunEnded(t=self.t + 1.0, state=state, exit_code=4 if broken else 0, reason=reason))
         return self
@@ -88,14 +100,17 @@ class MatrixMaker(RunMaker):
         self.measured.clear()
         found = self.result(host)
         size = int(self.plan.steps[index].point.get("bs", 4096))
-        seconds = self.runtime_s + self.hosts.index(host) / 1_000_000  # no two hosts take the same time
+        # no two hosts take the same time
+        seconds = self.runtime_s + self.hosts.index(host) / 1_000_000
         ios = round(iops * seconds)
         read = made_of(found.dirs["read"], ios, ios * size, seconds)
         return msgspec.structs.replace(found, step=index, dirs={"read": read}, t=self.t)
 
     def skip(self, *indices: int) -> MatrixMaker:
         """Leave out steps that were not needed."""
-        self.add(*(StepEnded(t=self.t, step=index, skipped=True, reason="steady") for index in indices))
+        self.add(
+            *(StepEnded(t=self.t, step=index, skipped=True, reason="steady") for index in indices)
+        )
         return self
 
     def steps_done(self, figures: Mapping[int, float]) -> MatrixMaker:
@@ -110,7 +125,9 @@ def maker_in(home: Path, tag: str, hosts: int = 2) -> MatrixMaker:
     return MatrixMaker(home / "runs" / RUN_ID, host_names(hosts), READS, runtime_s=20.0, tag=tag)
 
 
-def sweep(home: Path, blocks: Sequence[str] = BLOCKS, jobs: Sequence[str] = JOBS, times: int = 1) -> MatrixMaker:
+def sweep(
+    home: Path, blocks: Sequence[str] = BLOCKS, jobs: Sequence[str] = JOBS, times: int = 1
+) -> MatrixMaker:
     """Return a run over block sizes and jobs."""
     maker = maker_in(home, "lab/randread")
     steps = [
@@ -149,7 +166,9 @@ def suite(home: Path) -> MatrixMaker:
     """Return a run of three profiles, each with a headline of its own."""
     maker = maker_in(home, "lab/all")
     steps = [
-        msgspec.structs.replace(maker.first_step, name=tag, cell=tag, profile=tag, headline=headline)
+        msgspec.structs.replace(
+            maker.first_step, name=tag, cell=tag, profile=tag, headline=headline
+        )
         for tag, headline in SUITE
     ]
     maker.plan_matrix(steps, headline=None).begin()

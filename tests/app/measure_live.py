@@ -1,7 +1,9 @@
-"""What the Live screen costs: bytes and CPU of a steady minute, and the time to catch up with a long journal.
+"""What the Live screen costs: bytes and CPU of a steady minute, and the time to catch up with a
+long journal.
 
-Not a test: run ``python -m tests.app.measure_live [--hosts 64] [--size 120x36] [--seconds 20] [--theme dark]``.
-A writer appends one real fio sample a host and second; the app runs in a pty of its own.
+Not a test: run ``python -m tests.app.measure_live [--hosts 64] [--size 120x36] [--seconds 20]
+[--theme dark]``. A writer appends one real fio sample a host and second; the app runs in a pty of
+its own.
 """
 
 from __future__ import annotations
@@ -25,10 +27,28 @@ from tests.app.journal_maker import MIX, READS, RUN_ID, RunMaker, host_names
 from tui.app.screens.live_feed import LiveFeed
 
 WARM_UP_S = 6.0
-TELEMETRY = {"cpu.busy": 40.0, "core.busy": 60.0, "core.softirq": 5.0, "core.number": 3.0, "cpu.steal": 0.0}
-TELEMETRY |= {"gen.cpu": 100.0, "gen.thread": 30.0, "gen.procs": 4.0, "nic.eth0.rx": 1e9, "nic.eth0.tx": 1e7}
-TELEMETRY |= {"dev.nvme0n1.busy": 50.0, "dev.nvme0n1.queue": 3.0, "dev.nvme0n1.rd": 1e9, "dev.nvme0n1.wr": 1e9}
-TELEMETRY |= {f"psi.made{number}.some": 1.0 * number for number in range(40)}  # as many as a real host says
+TELEMETRY = {
+    "cpu.busy": 40.0,
+    "core.busy": 60.0,
+    "core.softirq": 5.0,
+    "core.number": 3.0,
+    "cpu.steal": 0.0,
+}
+TELEMETRY |= {
+    "gen.cpu": 100.0,
+    "gen.thread": 30.0,
+    "gen.procs": 4.0,
+    "nic.eth0.rx": 1e9,
+    "nic.eth0.tx": 1e7,
+}
+TELEMETRY |= {
+    "dev.nvme0n1.busy": 50.0,
+    "dev.nvme0n1.queue": 3.0,
+    "dev.nvme0n1.rd": 1e9,
+    "dev.nvme0n1.wr": 1e9,
+}
+# as many as a real host says
+TELEMETRY |= {f"psi.made{number}.some": 1.0 * number for number in range(40)}
 
 
 def main(argv: Sequence[str]) -> int:
@@ -38,9 +58,17 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--size", default="120x36")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--theme", default="dark")
-    parser.add_argument("--telemetry", action="store_true", help="hosts say what they do, and two servers")
-    parser.add_argument("--alike", action="store_true", help="hosts do the same within 1 %%, and one a quarter of it")
-    parser.add_argument("--long", type=int, default=600, help="seconds of the journal to catch up with")
+    parser.add_argument(
+        "--telemetry", action="store_true", help="hosts say what they do, and two servers"
+    )
+    parser.add_argument(
+        "--alike",
+        action="store_true",
+        help="hosts do the same within 1 %%, and one a quarter of it",
+    )
+    parser.add_argument(
+        "--long", type=int, default=600, help="seconds of the journal to catch up with"
+    )
     args = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as folder:
         steady(Path(folder), args)
@@ -63,7 +91,9 @@ def steady(folder: Path, args: argparse.Namespace) -> None:
     if args.alike:
         chance = random.Random(1)
         maker.together = True
-        maker.pace = {host: chance.gauss(1.0, 0.008) for host in maker.hosts} | {maker.hosts[-1]: 0.25}
+        maker.pace = {host: chance.gauss(1.0, 0.008) for host in maker.hosts} | {
+            maker.hosts[-1]: 0.25
+        }
     if args.telemetry:
         for host in maker.hosts:
             maker.look_at(host, TELEMETRY)
@@ -111,7 +141,9 @@ def run_app(folder: Path, theme: str) -> None:
     from tui.model.paths import Paths
 
     BenchtuiApp.run_is_alive = lambda self, run_dir: True  # type: ignore[method-assign]
-    BenchtuiApp(Options(paths=Paths.from_environ(os.environ), theme=theme, watch=folder / "runs" / RUN_ID)).run()
+    BenchtuiApp(
+        Options(paths=Paths.from_environ(os.environ), theme=theme, watch=folder / "runs" / RUN_ID)
+    ).run()
     os._exit(0)
 
 

@@ -1,7 +1,9 @@
-"""A program in a terminal of the test's own, which reads every byte that it is sent and knows what may be among them.
+"""A program in a terminal of the test's own, which reads every byte that it is sent and knows what
+may be among them.
 
-tmux swallows what a terminal would obey; here it is found. What our screens send is a short grammar: text, colours,
-places, a few modes, the shape of the pointer, what is copied. Everything else is kept as `strange`.
+tmux swallows what a terminal would obey; here it is found. What our screens send is a short
+grammar: text, colours, places, a few modes, the shape of the pointer, what is copied. Everything
+else is kept as `strange`.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from rich.cells import cell_len
 from tests.patience import PATIENCE_S, wait_until
 
 ROOT = Path(__file__).parents[2]
-COLOUR = r"[34]8;2;\d{1,3};\d{1,3};\d{1,3}|[0-47]|(?:[349]|10)[0-79]"  # of the sixteen: 30 to 47, 90 to 107
+# of the sixteen: 30 to 47, 90 to 107
+COLOUR = r"[34]8;2;\d{1,3};\d{1,3};\d{1,3}|[0-47]|(?:[349]|10)[0-79]"
 MODES = "7|25|1000|1003|1004|1006|1015|1049|2004|2026|2048"
 KNOWN = re.compile(
     rf"""
@@ -61,7 +64,13 @@ class PtyProgram:
         self.resize(*size)
         ours = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(environ or {})}
         self.process = subprocess.Popen(
-            command, stdin=theirs, stdout=theirs, stderr=theirs, env=ours, cwd=folder, start_new_session=True
+            command,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=ours,
+            cwd=folder,
+            start_new_session=True,
         )
         os.close(theirs)
         self._reader = Thread(target=self._read, daemon=True)
@@ -116,10 +125,16 @@ class PtyProgram:
 
 
 class PtyScreen:
-    """`python -m tui` in a pseudo terminal: what is on the screen, what was copied, what no terminal may be sent."""
+    """`python -m tui` in a pseudo terminal: what is on the screen, what was copied, what no
+    terminal may be sent.
+    """
 
     def __init__(
-        self, size: tuple[int, int], *arguments: str, environ: Mapping[str, str], folder: Path | None = None
+        self,
+        size: tuple[int, int],
+        *arguments: str,
+        environ: Mapping[str, str],
+        folder: Path | None = None,
     ) -> None:
         self.size = size
         self.strange: list[str] = []
@@ -137,12 +152,17 @@ class PtyScreen:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.program.end()
 
     def take(self, text: str) -> None:
-        """Read what the program sent: a terminal does as it is told, this one keeps what is strange."""
+        """Read what the program sent: a terminal does as it is told, this one keeps what is
+        strange.
+        """
         with self._lock:
             text, at = self._rest + text, 0
             while at < len(text):
@@ -178,7 +198,10 @@ class PtyScreen:
         """What is on the screen."""
         columns, rows = self.size
         with self._lock:
-            lines = ("".join(self._cells.get((row, each), " ") for each in range(columns)) for row in range(rows))
+            lines = (
+                "".join(self._cells.get((row, each), " ") for each in range(columns))
+                for row in range(rows)
+            )
             return "\n".join(lines)
 
     def keys(self, keys: str) -> None:
@@ -196,8 +219,13 @@ class PtyScreen:
         self.program.resize(columns, rows)
 
     def wait_until(self, true: Callable[[], object], what: str) -> None:
-        """Wait for a condition; fail at once when something strange was sent, or when the program has ended."""
-        wait_until(lambda: self.strange or self.program.ended or true(), lambda: f"{what}\n{self.text}")
+        """Wait for a condition.
+
+        Fail at once when something strange was sent, or when the program has ended.
+        """
+        wait_until(
+            lambda: self.strange or self.program.ended or true(), lambda: f"{what}\n{self.text}"
+        )
         assert self.strange == []
         assert not self.program.ended, self.text
 

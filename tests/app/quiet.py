@@ -1,7 +1,7 @@
 """Wait until an app has done all there is to do, told by its event loop.
 
-Textual's own wait takes an app for idle once its process used next to no CPU for 20 ms: three to five such waits a key,
-and on a busy machine a process that gets no CPU looks idle.
+Textual's own wait takes an app for idle once its process used next to no CPU for 20 ms: three to
+five such waits a key, and on a busy machine a process that gets no CPU looks idle.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import math
 import time
 from typing import Any
 
-SOON_S = 1 / 25  # part of the current work: screens paint 60 times a second, and skip turns when they are late
+# part of the current work: screens paint 60 times a second, and skip turns when they are late
+SOON_S = 1 / 25
 LONGEST_S = 1.0  # something may always be due: an animation
 THREADS_S = 0.1  # a thread may wait for what the test does next
 

@@ -1,8 +1,9 @@
-"""Scenes for pictures of the screens: a run as it stands at one moment, on a clock that stands still.
+"""Scenes for pictures of the screens: a run as it stands at one moment, on a clock that stands
+still.
 
-Not a test: ``python -m tests.app.scenes SCENE [--hosts 64] [--theme dark] [--replay 1]``.
-Scenes: plain (all well), lag (one host at a quarter), stall (all hosts stand still for some seconds), lost (one host is
-gone), troubled (all of that, and a silent host).
+Not a test: ``python -m tests.app.scenes SCENE [--hosts 64] [--theme dark] [--replay 1]``. Scenes:
+plain (all well), lag (one host at a quarter), stall (all hosts stand still for some seconds), lost
+(one host is gone), troubled (all of that, and a silent host).
 """
 
 from __future__ import annotations
@@ -17,7 +18,16 @@ from pathlib import Path
 
 import msgspec
 
-from tests.app.journal_maker import MIX, READS, RUN_ID, UTC, RunMaker, host_names, paced, real_samples
+from tests.app.journal_maker import (
+    MIX,
+    READS,
+    RUN_ID,
+    UTC,
+    RunMaker,
+    host_names,
+    paced,
+    real_samples,
+)
 from tests.app.stage import Stage
 from tui.model.event import (
     HostFactsCollected,
@@ -29,19 +39,33 @@ from tui.model.hostfacts import Fact
 
 SCENES = ("plain", "lag", "stall", "lost", "troubled")
 SEED = 7
-MEMORY, DRIFT, APART = 0.8, 0.012, 0.006  # of the rate of all hosts from second to second; of a host in a second
+# of the rate of all hosts from second to second; of a host in a second
+MEMORY, DRIFT, APART = 0.8, 0.012, 0.006
 AT_REST, STANDING = 1.0, 0.03
 RUNTIME_S = 180
-BUSY = {"cpu.busy": 34.0, "core.busy": 61.0, "core.softirq": 5.0, "core.number": 3.0, "gen.cpu": 240.0}
+BUSY = {
+    "cpu.busy": 34.0,
+    "core.busy": 61.0,
+    "core.softirq": 5.0,
+    "core.number": 3.0,
+    "gen.cpu": 240.0,
+}
 BUSY |= {"gen.thread": 55.0, "gen.procs": 4.0, "nic.eth0.rx": 2.05e8, "nic.eth0.tx": 4.1e6}
-NIC: dict[str, str | int | float | bool | None] = {"name": "eth0", "kind": "physical", "state": "up", "mtu": 9000}
+NIC: dict[str, str | int | float | bool | None] = {
+    "name": "eth0",
+    "kind": "physical",
+    "state": "up",
+    "mtu": 9000,
+}
 NIC |= {"speed_mbit": 100_000, "driver": "mlx5_core"}
 WITH_THE_LOAD = ("nic.", "gen.cpu", "cpu.busy")
 
 
 @dataclass
 class Scene(RunMaker):
-    """A run whose hosts drift together from second to second, and whose results are what its seconds add up to."""
+    """A run whose hosts drift together from second to second, and whose results are what its
+    seconds add up to.
+    """
 
     drift: float = 0.0
     slowed: float = AT_REST  # all hosts at once
@@ -67,16 +91,23 @@ class Scene(RunMaker):
                     for name, part in dirs.items():
                         self.measured.setdefault((host, name), []).append(part)
                     events.append(self._sample(host, start + second, "measure", dirs))
-                    events += [self.telemetry(host, start + second)] if host in self.looked_at else []
+                    events += (
+                        [self.telemetry(host, start + second)] if host in self.looked_at else []
+                    )
             self.add(*events)
         return self
 
     def telemetry(self, host: str, t: float) -> TelemetrySample:
-        """Return what a host says of a second: what the load moves is less where there is less of it."""
+        """Return what a host says of a second: what the load moves is less where there is less of
+        it.
+        """
         found = super().telemetry(host, t)
         share = self.slowed * self.pace.get(host, 1.0)
         values = [
-            value and value * (share if name.startswith(WITH_THE_LOAD) else 1.0) * self.chance.gauss(1, 0.02)
+            value
+            and value
+            * (share if name.startswith(WITH_THE_LOAD) else 1.0)
+            * self.chance.gauss(1, 0.02)
             for name, value in zip(self.looked_at[host], found.values, strict=True)
         ]
         whole = [
@@ -102,13 +133,19 @@ def begun(
     busy: Mapping[str, float] = BUSY,
 ) -> Scene:
     """Return a run that begins to measure, hosts looked at."""
-    maker = Scene(home / "runs" / run_id, host_names(hosts), stream, runtime_s=runtime_s, tag=tag, utc=utc)
+    maker = Scene(
+        home / "runs" / run_id, host_names(hosts), stream, runtime_s=runtime_s, tag=tag, utc=utc
+    )
     maker.begin()
     known: dict[str, Fact] = {"nics": [NIC], "governor": "performance", "clocksource": "tsc"}
-    maker.add(*(HostFactsCollected(t=1.2, host=host, facts=known) for host in maker.hosts)).layout(2, 2).go()
+    maker.add(*(HostFactsCollected(t=1.2, host=host, facts=known) for host in maker.hosts)).layout(
+        2, 2
+    ).go()
     maker.pace = {host: maker.chance.gauss(1.0, 0.008) for host in maker.hosts}
     for host in maker.hosts:
-        maker.look_at(host, {key: value * maker.chance.uniform(0.9, 1.1) for key, value in busy.items()})
+        maker.look_at(
+            host, {key: value * maker.chance.uniform(0.9, 1.1) for key, value in busy.items()}
+        )
     return maker
 
 
@@ -125,8 +162,14 @@ def scene(name: str, home: Path, hosts: int = 8, seconds: int = 100, stream: Pat
         return maker.measure(seconds)
     lost, silent = maker.hosts[-1:], maker.hosts[1:2] if name == "troubled" and hosts > 2 else []
     maker.measure(seconds // 2)
-    maker.fail(lost[0], "host-lost", "no answer for 30 s: the connection broke, its load ends with its lease")
-    return maker.measure(seconds - seconds // 2 - 8, silent=lost).measure(8, silent=[*lost, *silent])
+    maker.fail(
+        lost[0],
+        "host-lost",
+        "no answer for 30 s: the connection broke, its load ends with its lease",
+    )
+    return maker.measure(seconds - seconds // 2 - 8, silent=lost).measure(
+        8, silent=[*lost, *silent]
+    )
 
 
 def stall(maker: Scene, seconds: int) -> Scene:
@@ -150,10 +193,14 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--replay", type=float, default=None)
     args = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as folder:
-        maker = scene(args.scene, Path(folder), args.hosts, args.seconds, MIX if args.mix else READS)
+        maker = scene(
+            args.scene, Path(folder), args.hosts, args.seconds, MIX if args.mix else READS
+        )
         if args.end:
             maker.finish()
-        app = Stage(Path(folder), maker.run_dir, args.replay, theme=args.theme, symbols=args.symbols)
+        app = Stage(
+            Path(folder), maker.run_dir, args.replay, theme=args.theme, symbols=args.symbols
+        )
         app.wall = maker.now
         app.run()
     return 0

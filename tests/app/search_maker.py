@@ -1,4 +1,6 @@
-"""Journals of searches: a queue of known capacity, its points made as the engine would journal them."""
+"""Journals of searches: a queue of known capacity, its points made as the engine would journal
+them.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,10 @@ def latencies(rate: float | None, count: int) -> LatencyResult:
     mean = tail_ns(rate, 100 * (1 - exp(-1))) - BASE_NS
     counts: dict[int, int] = {}
     for place in range(200):
-        for share, weight in (((place + 0.5) / 200 * 0.99, 0.99), (0.99 + (place + 0.5) / 200 * 0.01, 0.01)):
+        for share, weight in (
+            ((place + 0.5) / 200 * 0.99, 0.99),
+            (0.99 + (place + 0.5) / 200 * 0.01, 0.01),
+        ):
             index = value_to_index(int(BASE_NS - mean * log(1 - share)))
             counts[index] = counts.get(index, 0) + max(1, round(count * weight / 200))
     whole = Histogram(counts)
@@ -71,7 +76,9 @@ class SearchMaker(MatrixMaker):
         """Give the run as many slots as the search may measure points."""
         self.search = search
         steps = [
-            msgspec.structs.replace(self.first_step, name=f"lab/oltp point {place + 1}", directions=["read"])
+            msgspec.structs.replace(
+                self.first_step, name=f"lab/oltp point {place + 1}", directions=["read"]
+            )
             for place in range(search.points)
         ]
         self.plan_matrix(steps, search=search, headline=Headline("iops", "read"))
@@ -82,7 +89,9 @@ class SearchMaker(MatrixMaker):
         """Journal what a slot offers, and begin it."""
         step = self.plan.steps[place]
         tasks = step.tasks[: offer.knobs.get("hosts", len(self.hosts))]
-        planned = msgspec.structs.replace(step, name=f"lab/oltp {offer.role} {place + 1}", tasks=tasks)
+        planned = msgspec.structs.replace(
+            step, name=f"lab/oltp {offer.role} {place + 1}", tasks=tasks
+        )
         self.add(PointOffered(t=self.t + 0.1, step=place, offer=offer, planned=planned))
         self.runtime_s = offer.seconds
         self.start_step(place)
@@ -93,9 +102,16 @@ class SearchMaker(MatrixMaker):
         start, share = self.t, (rate or MOST_IOPS) / len(self.hosts)
         found = latencies(rate, round(share))
         buckets = found.buckets or Buckets()
-        part = DirectionSample(found.n, found.n * 4096, int(found.mean_ns * found.n), found.max_ns, buckets)
+        part = DirectionSample(
+            found.n, found.n * 4096, int(found.mean_ns * found.n), found.max_ns, buckets
+        )
         for second in range(seconds):
-            self.add(*(self._sample(host, start + second + 1, "measure", {"read": part}) for host in self.hosts))
+            self.add(
+                *(
+                    self._sample(host, start + second + 1, "measure", {"read": part})
+                    for host in self.hosts
+                )
+            )
         return self
 
     def decide(self, place: int, offer: Offer, *, lost: Sequence[str] = ()) -> SearchMaker:
@@ -104,7 +120,9 @@ class SearchMaker(MatrixMaker):
         self.t += offer.seconds
         alive = [host for host in self.hosts if host not in lost]
         for host in lost:
-            problem = HostProblem(t=self.t, host=host, phase="measure", code="host-lost", message="host lost")
+            problem = HostProblem(
+                t=self.t, host=host, phase="measure", code="host-lost", message="host lost"
+            )
             self.add(problem, HostState(t=self.t, host=host, state="lost"))
         self.add(*(self._result(host, place, rate / len(self.hosts), offer) for host in alive))
         self.add(StepEnded(t=self.t + 0.5, step=place, ok=not lost))
@@ -119,17 +137,27 @@ class SearchMaker(MatrixMaker):
         self.add(*(self._result(host, place, rate / count, offer) for host in self.hosts[:count]))
         self.add(StepEnded(t=self.t, step=place))
         point = SearchPoint(
-            place, offer, offer.seconds, rate, rate * 4096, verdict="meets", hosts=count, deviation=0.01
+            place,
+            offer,
+            offer.seconds,
+            rate,
+            rate * 4096,
+            verdict="meets",
+            hosts=count,
+            deviation=0.01,
         )
         self.add(PointDecided(t=self.t, point=point))
         return self
 
     def _result(self, host: str, place: int, rate: float, offer: Offer) -> HostResult:
-        seconds = offer.seconds + self.hosts.index(host) / 1000 + place / 10_000  # no two take the same time
+        # no two take the same time
+        seconds = offer.seconds + self.hosts.index(host) / 1000 + place / 10_000
         ios = round(rate * seconds)
         found = latencies(offer.rate_iops, ios)
         read = DirectionResult(ios, ios * 4096, seconds, rate, rate * 4096, clat=found, lat=found)
-        return HostResult(t=self.t, host=host, step=place, dirs={"read": read}, tool_version="fio-3.33")
+        return HostResult(
+            t=self.t, host=host, step=place, dirs={"read": read}, tool_version="fio-3.33"
+        )
 
     def point(self, place: int, offer: Offer, rate: float, lost: Sequence[str] = ()) -> SearchPoint:
         """Return a point as it is decided, by each limit on a latency."""
@@ -142,7 +170,8 @@ class SearchMaker(MatrixMaker):
         }  # fmt: skip
         return SearchPoint(
             step=place, offer=offer, seconds=offer.seconds, iops=rate, bw_bytes_per_s=rate * 4096,
-            measured=tuple(measured), verdict=verdict, why=f"lost {', '.join(lost)}" if lost else "",
+            measured=tuple(measured), verdict=verdict,
+            why=f"lost {', '.join(lost)}" if lost else "",
             hosts=len(self.hosts) - len(lost), lost=tuple(lost), deviation=0.01, intended=intended,
             intended_why="without an offered rate no I/O has an intended start" if offer.rate_iops is None else "",
         )  # fmt: skip
@@ -151,8 +180,12 @@ class SearchMaker(MatrixMaker):
     def _measured(limit: Limit, rate: float | None) -> MeasuredLimit:
         value = tail_ns(rate, limit.percentile or 50.0)
         low, high = value * 0.96, value * 1.04
-        verdict: Verdict = "meets" if high < limit.most else "breaks" if low >= limit.most else "unclear"
-        return MeasuredLimit(limit.text, "read", value, low, high, verdict, share_error=0.1, slope=0.14)
+        verdict: Verdict = (
+            "meets" if high < limit.most else "breaks" if low >= limit.most else "unclear"
+        )
+        return MeasuredLimit(
+            limit.text, "read", value, low, high, verdict, share_error=0.1, slope=0.14
+        )
 
     def measure_points(self, count: int = len(OFFERS)) -> SearchMaker:
         """Measure so many points of the usual search."""
@@ -169,7 +202,9 @@ def offers() -> list[Offer]:
     ]
 
 
-def search_in(home: Path, search: Search = SEARCH, hosts: int = 4, tag: str = "lab/oltp") -> SearchMaker:
+def search_in(
+    home: Path, search: Search = SEARCH, hosts: int = 4, tag: str = "lab/oltp"
+) -> SearchMaker:
     """Return a run that searches, on some hosts, with nothing measured yet."""
     maker = SearchMaker(home / "runs" / RUN_ID, host_names(hosts), runtime_s=10.0, tag=tag)
     return maker.plan_search(search)
@@ -179,7 +214,9 @@ def curve_in(home: Path, measured: int | None = None) -> SearchMaker:
     """Return a run with a load curve: whole, or its first points `measured` and one begun."""
     maker = search_in(home, Search("curve", points=11))
     for place, share in enumerate((None, 0.4, 0.9, 0.1, 0.7, 1.0, 0.3, 0.6, 0.2, 0.8, 0.5)):
-        offer = Offer(share and round(MOST_IOPS * share), 10.0, role="curve" if share else "maximum")
+        offer = Offer(
+            share and round(MOST_IOPS * share), 10.0, role="curve" if share else "maximum"
+        )
         maker.offer(place, offer)
         if place == measured:
             return maker.load(4, offer.rate_iops)
@@ -189,12 +226,26 @@ def curve_in(home: Path, measured: int | None = None) -> SearchMaker:
 
 
 def scaling_in(
-    home: Path, hosts: Sequence[int] = (1, 2, 4, 8), *, contention: float = 0.04, measured: int | None = None
+    home: Path,
+    hosts: Sequence[int] = (1, 2, 4, 8),
+    *,
+    contention: float = 0.04,
+    measured: int | None = None,
 ) -> SearchMaker:
-    """Return a run over numbers of hosts, 9 k IOPS a host: whole, or its first points `measured` and one begun."""
-    maker = search_in(home, Search("scaling", over=(Knob("hosts", tuple(hosts)),), points=len(hosts)), max(hosts))
+    """Return a run over numbers of hosts, 9 k IOPS a host: whole, or its first points `measured`
+    and one begun.
+    """
+    maker = search_in(
+        home, Search("scaling", over=(Knob("hosts", tuple(hosts)),), points=len(hosts)), max(hosts)
+    )
     for place, count in enumerate(hosts):
-        offer = Offer(None, 10.0, {"hosts": count}, "maximum", why=f"{count} host{'s' * (count > 1)} at full load")
+        offer = Offer(
+            None,
+            10.0,
+            {"hosts": count},
+            "maximum",
+            why=f"{count} host{'s' * (count > 1)} at full load",
+        )
         maker.offer(place, offer)
         if place == measured:
             return maker
@@ -203,4 +254,14 @@ def scaling_in(
     return maker
 
 
-__all__ = ["LIMIT", "OFFERS", "PLAN_FILE", "SEARCH", "SearchMaker", "curve_in", "offers", "scaling_in", "search_in"]
+__all__ = [
+    "LIMIT",
+    "OFFERS",
+    "PLAN_FILE",
+    "SEARCH",
+    "SearchMaker",
+    "curve_in",
+    "offers",
+    "scaling_in",
+    "search_in",
+]

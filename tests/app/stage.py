@@ -1,4 +1,6 @@
-"""The app on a stage of its own: one run directory, a clock that stands still, an engine that lives as long as told."""
+"""The app on a stage of its own: one run directory, a clock that stands still, an engine that lives
+as long as told.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,19 @@ WIDE, SMALL = (120, 36), (80, 24)
 
 
 class Stage(BenchtuiApp):
-    """The real app; Live gets the stage's clock and hears from the stage whether the engine lives."""
+    """The real app.
+
+    Live gets the stage's clock and hears from the stage whether the engine lives.
+    """
 
     CSS_PATH = str(Path(tui.app.app.__file__).with_name("app.tcss"))
 
-    def __init__(self, home: Path, open_run: Path | None = None, replay: float | None = None, **options: str) -> None:
-        super().__init__(Options(paths=Paths(home, home), environ={"COLORTERM": "truecolor"}, **options))  # type: ignore[arg-type]
+    def __init__(
+        self, home: Path, open_run: Path | None = None, replay: float | None = None, **options: str
+    ) -> None:
+        super().__init__(
+            Options(paths=Paths(home, home), environ={"COLORTERM": "truecolor"}, **options)  # type: ignore[arg-type]
+        )
         self.first_run = open_run
         self.replay = replay
         self.wall = 0.0
@@ -78,7 +87,9 @@ class Stage(BenchtuiApp):
         await pilot.pause()
 
     async def settle_whole(self, pilot: Pilot[None]) -> None:
-        """The same for a picture: on Live, what has room is known once the first lines are there."""
+        """The same for a picture: on Live, what has room is known once the first lines are
+        there.
+        """
         await self.settle(pilot)
         for _ in range(2):
             if isinstance(self.screen, LiveScreen):
@@ -86,7 +97,8 @@ class Stage(BenchtuiApp):
                 self.live.paint()
                 await self.settle(pilot)
         before = ""
-        while before != (before := self.export_screenshot()):  # a scroll bar that comes or goes is a pass of its own
+        # a scroll bar that comes or goes is a pass of its own
+        while before != (before := self.export_screenshot()):
             await self.settle(pilot)
 
     async def tick(self, pilot: Pilot[None], maker: RunMaker | None = None) -> None:
@@ -126,7 +138,12 @@ def text_of(widget: Widget) -> str:
 
 @asynccontextmanager
 async def stage(
-    maker: RunMaker, size: tuple[int, int] = WIDE, *, step: str = "live", replay: float | None = None, **options: str
+    maker: RunMaker,
+    size: tuple[int, int] = WIDE,
+    *,
+    step: str = "live",
+    replay: float | None = None,
+    **options: str,
 ) -> AsyncIterator[tuple[Stage, Pilot[None]]]:
     """Open the app on a run, at the time of its last event, and wait until it is painted."""
     app = Stage(maker.run_dir.parent.parent, maker.run_dir, replay, **options)

@@ -1,4 +1,6 @@
-"""The registry of actions: complete, free of conflicts, and the one source of every list of keys."""
+"""The registry of actions: complete, free of conflicts, and the one source of every list of
+keys.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,14 @@ from tui.app.app import BenchtuiApp
 from tui.app.dialogs.help import commands_of
 from tui.app.frame.step_screen import KEYS_AT_80, fitting, footer_actions, footer_width
 from tui.app.terminal import actions
+from tui.app.terminal.action import Action, key_name
 
 DOCS = Path(__file__).parents[2] / "docs" / "screens.md"
 SCREEN_NAMES = list(actions.SCOPES)
 
 
 @pytest.mark.parametrize("action", actions.ACTIONS, ids=lambda action: action.id)
-def test_every_action_has_a_name_and_one_line_of_help(action: actions.Action) -> None:
+def test_every_action_has_a_name_and_one_line_of_help(action: Action) -> None:
     assert action.label
     assert action.help[0].isupper() or action.help.startswith("$")
     assert not action.help.endswith(".")
@@ -33,7 +36,11 @@ def test_every_action_has_a_name_and_one_line_of_help(action: actions.Action) ->
 
 
 def test_ids_are_unique() -> None:
-    assert [name for name, count in Counter(action.id for action in actions.ACTIONS).items() if count > 1] == []
+    assert [
+        name
+        for name, count in Counter(action.id for action in actions.ACTIONS).items()
+        if count > 1
+    ] == []
 
 
 @pytest.mark.parametrize("screen", SCREEN_NAMES)
@@ -65,17 +72,28 @@ def test_no_key_that_terminals_or_tmux_cannot_send(key: str) -> None:
 
 @pytest.mark.parametrize("scope", ["app", "list", *SCREEN_NAMES])
 def test_the_documented_keys_are_those_of_the_registry(scope: str) -> None:
-    found = re.search(rf"<!-- keys: {scope} -->\n(.*?)\n\n", DOCS.read_text(encoding="utf-8") + "\n\n", re.DOTALL)
-    assert found, f"docs/screens.md has no table of '{scope}'; run python -m tui.app.terminal.actions"
+    found = re.search(
+        rf"<!-- keys: {scope} -->\n(.*?)\n\n", DOCS.read_text(encoding="utf-8") + "\n\n", re.DOTALL
+    )
+    assert found, (
+        f"docs/screens.md has no table of '{scope}'; run python -m tui.app.terminal.actions"
+    )
     assert found[1] == actions.key_table(scope)
 
 
 @pytest.mark.parametrize(
     ("key", "shown"),
-    [("space", "Space"), ("question_mark", "?"), ("ctrl+p", "Ctrl+P"), ("f1", "F1"), ("G", "G"), ("f", "f")],
+    [
+        ("space", "Space"),
+        ("question_mark", "?"),
+        ("ctrl+p", "Ctrl+P"),
+        ("f1", "F1"),
+        ("G", "G"),
+        ("f", "f"),
+    ],
 )
 def test_keys_are_shown_as_people_read_them(key: str, shown: str) -> None:
-    assert actions.key_name(key) == shown
+    assert key_name(key) == shown
 
 
 def test_j_and_k_and_the_arrows_move_in_every_list() -> None:
@@ -96,7 +114,11 @@ def bound() -> Iterator[tuple[type[DOMNode], str]]:
     """Yield every class of the app with each action that a key of its own leads to."""
     for module in pkgutil.walk_packages(tui.app.__path__, "tui.app."):
         for found in vars(importlib.import_module(module.name)).values():
-            if isinstance(found, type) and issubclass(found, DOMNode) and found.__module__ == module.name:
+            if (
+                isinstance(found, type)
+                and issubclass(found, DOMNode)
+                and found.__module__ == module.name
+            ):
                 for binding in Binding.make_bindings(vars(found).get("BINDINGS", ())):
                     yield found, binding.action
 
@@ -107,4 +129,6 @@ def test_every_key_leads_to_an_action_that_there_is() -> None:
     for owner, action in keys:
         target, _, name = action.partition("(")[0].rpartition(".")
         holders = {"": (owner, BenchtuiApp), "app": (BenchtuiApp,), "screen": (Screen,)}[target]
-        assert any(hasattr(each, f"action_{name}") for each in holders), f"{owner.__name__}: {action}"
+        assert any(hasattr(each, f"action_{name}") for each in holders), (
+            f"{owner.__name__}: {action}"
+        )

@@ -39,7 +39,10 @@ def page(screen: object) -> str:
 def in_sight(screen: object) -> list[str]:
     """The lines of the page that have room, at its own width."""
     assert isinstance(screen, CompareScreen), f"on {screen}"
-    region, lines = screen.pane.scrollable_content_region, [line.plain for line in screen.pane._built or ()]
+    region, lines = (
+        screen.pane.scrollable_content_region,
+        [line.plain for line in screen.pane._built or ()],
+    )
     return lines[screen.pane.scroll_offset.y :][: region.height]
 
 
@@ -49,7 +52,9 @@ async def test_two_marked_runs_are_compared_and_escape_leads_back(newest: RunMak
         assert [row.split()[0] for row in rows(app)[:2]] == ["B", "A"], "the older one is A"
         await pilot.press("c")
         await app.settle(pilot)
-        assert f"B  {newest.run_dir.name}" in page(app.screen) and "A is the oldest run" in page(app.screen)
+        assert f"B  {newest.run_dir.name}" in page(app.screen) and "A is the oldest run" in page(
+            app.screen
+        )
         await pilot.press("x")
         await app.settle(pilot)
         assert f"A  {newest.run_dir.name}" in page(app.screen) and "A is newer" in page(app.screen)
@@ -79,9 +84,14 @@ async def test_one_marked_run_is_compared_with_the_one_under_the_cursor(newest: 
         await pilot.press("space", "j", "c")
         await app.settle(pilot)
         said = page(app.screen)
-        first = "A and B cannot be compared: the profile differs (mapr/seq-write / weka/read-iops); as figures: B does "
+        first = (
+            "A and B cannot be compared: the profile differs (mapr/seq-write / weka/read-iops); as"
+            " figures: B does "
+        )
         assert " ".join(said.split()).startswith(first), "the reason stands first, and once"
-        assert said.count("not comparable") == 0 and said.count("mapr/seq-write") == 2, "A's own line names it too"
+        assert said.count("not comparable") == 0 and said.count("mapr/seq-write") == 2, (
+            "A's own line names it too"
+        )
 
 
 async def test_a_run_alone_is_not_compared(newest: RunMaker) -> None:
@@ -95,12 +105,16 @@ async def test_a_mark_leaves_the_state_with_its_symbol_as_it_is(newest: RunMaker
     async with stage(newest, step="runs") as (app, pilot):
         before = rows(app)
         await pilot.press("space", "space")
-        assert [row[:2] for row in rows(app)[:2]] == ["B ", "A "] and [row[2:] for row in rows(app)[:2]] == before[:2]
+        assert [row[:2] for row in rows(app)[:2]] == ["B ", "A "] and [
+            row[2:] for row in rows(app)[:2]
+        ] == before[:2]
         await pilot.press("k", "k", "space", "space")
         assert rows(app) == before, "without marks there is no column for them"
 
 
-async def test_a_run_in_which_nothing_was_measured_is_not_marked_nor_compared(newest: RunMaker, tmp_path: Path) -> None:
+async def test_a_run_in_which_nothing_was_measured_is_not_marked_nor_compared(
+    newest: RunMaker, tmp_path: Path
+) -> None:
     run_id = "20261121T101530Z-weka-read-iops-0021"
     failed = RunMaker(tmp_path / "runs" / run_id, newest.hosts, utc="2026-11-21T10:15:30.000000Z")
     write_record(failed.begin().finish("failed", "no space", broken=failed.hosts).run_dir)
@@ -136,30 +150,42 @@ async def test_latencies_are_drawn_on_demand(newest: RunMaker) -> None:
         pane = cast("CompareScreen", app.screen).pane
         assert pane.show_vertical_scrollbar
         widest = max(line.cell_length for line in pane.query_one(Static).content.split("\n"))  # type: ignore[union-attr]
-        assert widest <= pane.scrollable_content_region.width - 1, "the scroll bar takes a column of the chart"
+        assert widest <= pane.scrollable_content_region.width - 1, (
+            "the scroll bar takes a column of the chart"
+        )
 
 
-async def test_latencies_are_drawn_where_there_is_room_until_somebody_says(newest: RunMaker) -> None:
+async def test_latencies_are_drawn_where_there_is_room_until_somebody_says(
+    newest: RunMaker,
+) -> None:
     async with stage(newest, (200, 60), step="runs") as (app, pilot):
         await pilot.press("space", "space", "c")
         await app.settle_whole(pilot)
         pane = cast("CompareScreen", app.screen).pane
-        assert "read share of I/Os by latency" in page(app.screen) and not pane.show_vertical_scrollbar
+        assert (
+            "read share of I/Os by latency" in page(app.screen) and not pane.show_vertical_scrollbar
+        )
         await pilot.press("l")
         await app.settle_whole(pilot)
         assert "by latency" not in page(app.screen)
 
 
-async def test_both_charts_that_were_asked_for_are_in_sight_where_there_is_room(newest: RunMaker) -> None:
+async def test_both_charts_that_were_asked_for_are_in_sight_where_there_is_room(
+    newest: RunMaker,
+) -> None:
     async with stage(newest, WIDE, step="runs") as (app, pilot):
         await pilot.press("space", "space", "c", "l")
         await app.settle_whole(pilot)
         shown = in_sight(app.screen)
         (first, second) = (at for at, line in enumerate(shown) if "━━ A  ━━ B" in line)
-        assert first <= 1 and any("┬" in line for line in shown[second:]), "with the axis of the second"
+        assert first <= 1 and any("┬" in line for line in shown[second:]), (
+            "with the axis of the second"
+        )
 
 
-async def test_latencies_that_were_asked_for_are_in_sight_on_a_small_terminal(newest: RunMaker) -> None:
+async def test_latencies_that_were_asked_for_are_in_sight_on_a_small_terminal(
+    newest: RunMaker,
+) -> None:
     async with stage(newest, SMALL, step="runs") as (app, pilot):
         await pilot.press("space", "space", "c")
         await app.settle(pilot)
@@ -168,13 +194,17 @@ async def test_latencies_that_were_asked_for_are_in_sight_on_a_small_terminal(ne
         await pilot.press("l")
         await app.settle(pilot)
         shown = in_sight(app.screen)
-        assert any("read latency by percentile" in line for line in shown[:3]) and any("┤" in line for line in shown)
+        assert any("read latency by percentile" in line for line in shown[:3]) and any(
+            "┤" in line for line in shown
+        )
         await pilot.press("l")
         await app.settle(pilot)
         assert "by percentile" not in page(app.screen)
 
 
-async def test_y_copies_the_answer_the_figures_or_the_command_that_compares_the_same(newest: RunMaker) -> None:
+async def test_y_copies_the_answer_the_figures_or_the_command_that_compares_the_same(
+    newest: RunMaker,
+) -> None:
     async with stage(newest, SMALL, step="runs") as (app, pilot):
         await pilot.press("space", "space", "c")
         await app.settle(pilot)
@@ -190,8 +220,14 @@ async def test_y_copies_the_answer_the_figures_or_the_command_that_compares_the_
             await seen(lambda: isinstance(app.screen, CopyDialog), "the menu", 60)
             await pilot.pause()
             await pilot.press(*keys)
-            await seen(partial(lambda begin: app.clipboard.startswith(begin), begin), f"{keys}: {begin}", 60)
-        assert "| read IOPS | 38.2k IOPS | 38.2k IOPS | " in app.clipboard and ids[1] in app.clipboard
+            await seen(
+                partial(lambda begin: app.clipboard.startswith(begin), begin),
+                f"{keys}: {begin}",
+                60,
+            )
+        assert (
+            "| read IOPS | 38.2k IOPS | 38.2k IOPS | " in app.clipboard and ids[1] in app.clipboard
+        )
 
 
 async def test_a_record_that_cannot_be_read_is_said(newest: RunMaker) -> None:

@@ -19,7 +19,7 @@ from tui.app.dialogs.help import HelpScreen, help_lines, help_rows
 from tui.app.dialogs.new_host import AddHost, NewHost
 from tui.app.dialogs.text_entry import SecretPrompt
 from tui.app.services.remedies import trust_question
-from tui.app.terminal.actions import Action
+from tui.app.terminal.action import Action
 from tui.app.terminal.theme import SYMBOLS, THEMES
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.lines import TextPane
@@ -68,7 +68,9 @@ async def test_the_answer_with_the_focus_can_be_read_in_16_colours_too() -> None
         async with app.run_test() as pilot:
             await pilot.pause()
             style = app.screen.query_one("#no").rich_style
-            assert style.color is not None and style.bgcolor is not None and not style.color.is_default
+            assert (
+                style.color is not None and style.bgcolor is not None and not style.color.is_default
+            )
             assert style.color != style.bgcolor
 
 
@@ -109,11 +111,15 @@ def in_sight(app: DialogApp, *widgets: Widget) -> bool:
 @pytest.mark.parametrize("size", [(80, 24), (60, 16)])
 async def test_64_fingerprints_scroll_and_the_answers_stay_in_sight(size: tuple[int, int]) -> None:
     key = asyncssh.generate_private_key("ssh-ed25519").convert_to_public()
-    app = DialogApp(trust_question([Presented(f"h{number}", "h", key, False) for number in range(64)]))  # type: ignore[arg-type]
+    app = DialogApp(
+        trust_question([Presented(f"h{number}", "h", key, False) for number in range(64)])  # type: ignore[arg-type]
+    )
     async with app.run_test(size=size) as pilot:
         await comes(pilot, lambda: in_sight(app, *app.screen.query(Button)))
         body = app.screen.query_one(VerticalScroll)
-        await comes(pilot, lambda: app.screen.query_one(".dialog").border_subtitle == "PgDn PgUp read on")
+        await comes(
+            pilot, lambda: app.screen.query_one(".dialog").border_subtitle == "PgDn PgUp read on"
+        )
         for keys in (["pagedown"] * 16, ["home", "end"]):
             await pilot.press(*keys)
             assert body.scroll_y == body.max_scroll_y > 40
@@ -126,13 +132,18 @@ async def test_64_fingerprints_scroll_and_the_answers_stay_in_sight(size: tuple[
 
 async def test_what_is_typed_below_a_long_text_stays_in_sight() -> None:
     names = [f"/dev/disk{number}" for number in range(40)]
-    log_in = Question("host h1", (("Password:", False), ("Code:", True)), note="\n".join(["a banner"] * 30))
+    log_in = Question(
+        "host h1", (("Password:", False), ("Code:", True)), note="\n".join(["a banner"] * 30)
+    )
     for dialog in (OverwriteDialog(names, [], names), SecretPrompt(log_in), AddHost(frozenset())):
         app = DialogApp(dialog)  # type: ignore[arg-type]
         async with app.run_test(size=(60, 16)) as pilot:
             await comes(pilot, lambda app=app: isinstance(app.screen.focused, TextInput))  # type: ignore[misc]
             field = app.screen.query(TextInput).first()
-            await comes(pilot, lambda app=app, field=field: in_sight(app, field, *app.screen.query(Button)))  # type: ignore[misc]
+            await comes(
+                pilot,
+                lambda app=app, field=field: in_sight(app, field, *app.screen.query(Button)),  # type: ignore[misc]
+            )
 
 
 async def test_the_letter_of_an_answer_is_no_movement() -> None:
@@ -144,7 +155,10 @@ async def test_the_letter_of_an_answer_is_no_movement() -> None:
 
 
 async def test_the_first_answer_is_the_default() -> None:
-    answers = (DialogChoice("detach", "d", "Detach"), DialogChoice("stop", "s", "Stop", harmful=True))
+    answers = (
+        DialogChoice("detach", "d", "Detach"),
+        DialogChoice("stop", "s", "Stop", harmful=True),
+    )
     app = DialogApp(Confirm("Run goes on", "", answers))  # type: ignore[arg-type]
     async with app.run_test() as pilot:
         await pilot.press("enter")
@@ -158,7 +172,9 @@ def test_help_shows_the_keys_of_this_screen_first() -> None:
 
 def test_help_finds_actions_by_any_word() -> None:
     heading, action = help_rows("hosts", "fingerprint")
-    assert isinstance(heading, Heading) and isinstance(action, Action) and action.id == "hosts.trust"
+    assert (
+        isinstance(heading, Heading) and isinstance(action, Action) and action.id == "hosts.trust"
+    )
     assert help_rows("hosts", "no such word") == []
 
 
@@ -167,7 +183,9 @@ def test_help_says_all_of_what_a_key_does_however_narrow_it_is(width: int) -> No
     lines = help_lines("runs", "", width)
     assert all(line.width <= width for line in lines)
     rows = help_rows("runs", "")
-    texts = [row.title if isinstance(row, Heading) else f"{row.shown_keys} {row.help}" for row in rows]
+    texts = [
+        row.title if isinstance(row, Heading) else f"{row.shown_keys} {row.help}" for row in rows
+    ]
     assert " ".join(line.plain for line in lines).split() == " ".join(texts).split()
 
 
@@ -196,7 +214,18 @@ def add_host() -> Screen[object]:
 async def test_a_host_is_typed_in_field_by_field() -> None:
     app = DialogApp(add_host())
     async with app.run_test() as pilot:
-        await pilot.press(*"weka-09", "tab", *"10.0.0.9", "tab", *"bench", "tab", *"2222", "tab", *"weka, ssd", "enter")
+        await pilot.press(
+            *"weka-09",
+            "tab",
+            *"10.0.0.9",
+            "tab",
+            *"bench",
+            "tab",
+            *"2222",
+            "tab",
+            *"weka, ssd",
+            "enter",
+        )
         await pilot.pause()
         assert app.answers == [NewHost("weka-09", "10.0.0.9", "bench", 2222, ("weka", "ssd"))]
 

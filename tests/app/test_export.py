@@ -17,7 +17,14 @@ from tui.library.build import write_record
 @pytest.fixture
 def maker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunMaker:
     """A finished run with its record, in the store of the app."""
-    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2)).begin().layout(2, 2).go().measure(5).finish()
+    maker = (
+        RunMaker(tmp_path / "runs" / RUN_ID, host_names(2))
+        .begin()
+        .layout(2, 2)
+        .go()
+        .measure(5)
+        .finish()
+    )
     write_record(maker.run_dir)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -26,7 +33,9 @@ def maker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunMaker:
 
 def path_of(user: User) -> str:
     """What stands in the field for the path; empty while the dialog is not there."""
-    return "".join(field.value for field in user.app.screen.query("#export-path").results(TextInput))
+    return "".join(
+        field.value for field in user.app.screen.query("#export-path").results(TextInput)
+    )
 
 
 async def ask(user: User, tmp_path: Path) -> None:
@@ -56,7 +65,9 @@ async def test_e_asks_for_the_format_writes_and_says_the_path(
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 60)])
-async def test_the_chosen_format_is_told_whole(maker: RunMaker, tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_the_chosen_format_is_told_whole(
+    maker: RunMaker, tmp_path: Path, size: tuple[int, int]
+) -> None:
     async with opened(options(tmp_path), size=size) as user:
         await ask(user, tmp_path)
         await user.press("down")
@@ -67,7 +78,9 @@ async def test_the_chosen_format_is_told_whole(maker: RunMaker, tmp_path: Path, 
         await user.sees(lambda: told in " ".join(word for word in user.text.split() if word != "│"))
 
 
-async def test_a_path_that_was_typed_stays_when_the_format_changes(maker: RunMaker, tmp_path: Path) -> None:
+async def test_a_path_that_was_typed_stays_when_the_format_changes(
+    maker: RunMaker, tmp_path: Path
+) -> None:
     async with opened(options(tmp_path), size=(100, 30)) as user:
         await ask(user, tmp_path)
         await user.press("tab", "ctrl+u")
@@ -94,7 +107,9 @@ async def test_what_cannot_be_written_is_said(maker: RunMaker, tmp_path: Path) -
     assert not (tmp_path / "here" / f"{RUN_ID}.csv").exists()
 
 
-async def test_space_leaves_names_out_and_what_tells_events_is_refused_then(maker: RunMaker, tmp_path: Path) -> None:
+async def test_space_leaves_names_out_and_what_tells_events_is_refused_then(
+    maker: RunMaker, tmp_path: Path
+) -> None:
     async with opened(options(tmp_path), size=(80, 24)) as user:
         await ask(user, tmp_path)
         await user.press("space")

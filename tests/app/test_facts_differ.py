@@ -1,4 +1,6 @@
-"""Hosts that differ are shown as a difference: on the facts of a result, on Hosts after a check, on Review."""
+"""Hosts that differ are shown as a difference: on the facts of a result, on Hosts after a check, on
+Review.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,21 @@ from tui.model.event import HostFactsCollected
 from tui.model.hostfacts import Fact
 
 Compare = Callable[..., bool]
-NIC = {"name": "ens1f0", "kind": "physical", "state": "up", "speed_mbit": 100_000, "mtu": 9000, "driver": "mlx5_core"}
-MOUNT = {"path": "/mnt/lab", "at": "/mnt/lab", "fstype": "nfs4", "source": "array:/lab", "nfs_version": "4.2"}
+NIC = {
+    "name": "ens1f0",
+    "kind": "physical",
+    "state": "up",
+    "speed_mbit": 100_000,
+    "mtu": 9000,
+    "driver": "mlx5_core",
+}
+MOUNT = {
+    "path": "/mnt/lab",
+    "at": "/mnt/lab",
+    "fstype": "nfs4",
+    "source": "array:/lab",
+    "nfs_version": "4.2",
+}
 ALIKE: dict[str, Fact] = {
     "os": "Rocky Linux 9.4",
     "kernel": "Linux 5.14.0-427.el9",
@@ -57,7 +72,9 @@ def facts_of(host: str) -> dict[str, Fact]:
 
 
 def finished(home: Path) -> RunMaker:
-    """A run of eight hosts: one of another kernel with a slower link, one whose target is mounted otherwise."""
+    """A run of eight hosts: one of another kernel with a slower link, one whose target is mounted
+    otherwise.
+    """
     maker = RunMaker(home / "runs" / RUN_ID, host_names(8), READS).begin()
     maker.add(*(HostFactsCollected(t=1.2, host=host, facts=facts_of(host)) for host in maker.hosts))
     maker.go().measure(20).finish()
@@ -76,9 +93,15 @@ async def settle_on_facts(pilot: Pilot[None]) -> None:
     assert isinstance(pilot.app, Stage)
     await settle(pilot)
     text = " ".join((await tab(pilot.app, pilot, "facts")).split())
-    assert "Differs weka-05: kernel Linux 5.14.0-362.el9, not Linux 5.14.0-427.el9; governor powersave" in text
+    assert (
+        "Differs weka-05: kernel Linux 5.14.0-362.el9, not Linux 5.14.0-427.el9; governor powersave"
+        in text
+    )
     assert "links: mtu 1500, not 9000; speed 25 Gbit/s, not 100 Gbit/s" in text
-    assert "Differs weka-07: mounts: options relatime, rsize=262144, not nconnect=16, noatime, rsize=1048576" in text
+    assert (
+        "Differs weka-07: mounts: options relatime, rsize=262144, not nconnect=16, noatime,"
+        " rsize=1048576" in text
+    )
     await settle(pilot)
 
 
@@ -132,7 +155,9 @@ def test_review_of_hosts_that_differ(app: BenchtuiApp, snap_compare: Compare) ->
 async def test_names_of_one_machine_are_told_on_hosts_and_on_review(app: BenchtuiApp) -> None:
     for name, check in app.selection.checks.items():
         boot = "b2" if name == "weka-05" else "b1"
-        app.selection.checks[name] = replace(check, facts={**check.facts, "boot_id": boot, "hostname": "box"})
+        app.selection.checks[name] = replace(
+            check, facts={**check.facts, "boot_id": boot, "hostname": "box"}
+        )
     async with app.run_test(size=WIDE) as pilot:
         user = await settled(app, pilot)
         await on_host(user, "weka-06")
@@ -144,7 +169,9 @@ async def test_names_of_one_machine_are_told_on_hosts_and_on_review(app: Benchtu
 async def test_a_result_tells_where_hosts_beside_each_other_are_one_machine(tmp_path: Path) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3), READS).begin()
     boot: dict[str, Fact] = {**ALIKE, "boot_id": "b1", "hostname": "box"}
-    maker.add(*(HostFactsCollected(t=1.2, host=host, facts=boot) for host in maker.hosts)).go().measure(5).finish()
+    maker.add(
+        *(HostFactsCollected(t=1.2, host=host, facts=boot) for host in maker.hosts)
+    ).go().measure(5).finish()
     write_record(maker.run_dir)
     async with stage(maker, WIDE, step="result") as (app, pilot):
         assert "of the median host; 3 names, 1 machine" in app.text_of("#result-page")

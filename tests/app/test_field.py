@@ -44,7 +44,9 @@ def shown(app: Form) -> str:
         ("4k,8k,16k,", "braille", " 4k,8k,16k, "),
     ],
 )
-async def test_a_value_that_is_wider_than_its_field_ends_in_an_ellipsis(value: str, symbols: str, begin: str) -> None:
+async def test_a_value_that_is_wider_than_its_field_ends_in_an_ellipsis(
+    value: str, symbols: str, begin: str
+) -> None:
     app = Form(value, symbols)
     async with app.run_test(size=(40, 4)) as pilot:
         app.set_focus(None)
@@ -53,7 +55,11 @@ async def test_a_value_that_is_wider_than_its_field_ends_in_an_ellipsis(value: s
 
 
 async def test_an_empty_field_is_seen_where_the_palette_has_no_second_ground() -> None:
-    for value, begin in (("", " __________ "), ("4G", " 4G _______ "), ("4k,8k,16k,32k", " 4k,8k,16k… ")):
+    for value, begin in (
+        ("", " __________ "),
+        ("4G", " 4G _______ "),
+        ("4k,8k,16k,32k", " 4k,8k,16k… "),
+    ):
         app = Form(value, "braille")
         async with app.run_test(size=(40, 4)) as pilot:
             app.register_theme(ANSI)

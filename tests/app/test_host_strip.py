@@ -66,7 +66,9 @@ async def test_one_host_a_line_can_be_scrolled(tmp_path: Path) -> None:
         assert third == "weka-01" and "weka-39" not in shown
         await pilot.press("G")
         await app.settle(pilot)
-        assert "weka-39" in app.text_of("#live-strip") and "weka-01" not in app.text_of("#live-strip")
+        assert "weka-39" in app.text_of("#live-strip") and "weka-01" not in app.text_of(
+            "#live-strip"
+        )
         await pilot.press("escape")
         await app.settle(pilot)
         assert app.live.table.has_focus and not strip.display
@@ -78,12 +80,18 @@ async def test_where_there_is_one_line_it_has_it_once_a_host_is_behind(tmp_path:
     for maker, name in ((alike.measure(20), ""), (made(tmp_path, 12), "weka-02")):
         async with stage(maker, SMALL) as (app, _):
             line = app.screen.query_one(HostLine)
-            assert line.display == bool(name) and app.screen.query_one("#live-pulse").display != line.display
+            assert (
+                line.display == bool(name)
+                and app.screen.query_one("#live-pulse").display != line.display
+            )
             assert app.text_of("#live-line").startswith(name)
 
 
 async def test_it_stands_in_place_of_bandwidth_that_is_told_in_large_digits(tmp_path: Path) -> None:
     async with stage(made(tmp_path, 40), WIDE) as (app, _):
-        assert "weka-02" in app.text_of("#live-strip") and not app.screen.query_one("#live-bandwidth").display
+        assert (
+            "weka-02" in app.text_of("#live-strip")
+            and not app.screen.query_one("#live-bandwidth").display
+        )
     async with stage(made(tmp_path / "two", 2), WIDE) as (app, _):
         assert not app.screen.query_one("#live-strip").display, "two hosts have no median"

@@ -86,13 +86,19 @@ async def test_the_filter_narrows_while_typing_and_keeps_ticks_and_cursor(home: 
         assert "4 of 9 ticked" in user.text
 
 
-async def test_a_checked_host_says_what_it_differs_in_from_the_others_of_its_group(home: Path) -> None:
+async def test_a_checked_host_says_what_it_differs_in_from_the_others_of_its_group(
+    home: Path,
+) -> None:
     write_inventory(home)
     async with opened(options(home)) as user:
         checks = user.app.selection.checks
         for name in ("weka-01", "weka-02", "weka-03"):
-            checks[name] = HostCheck(name, True, facts={"governor": "performance", "clocksource": "tsc"})
-        checks["weka-02"] = HostCheck("weka-02", True, facts={"governor": "powersave", "clocksource": "tsc"})
+            checks[name] = HostCheck(
+                name, True, facts={"governor": "performance", "clocksource": "tsc"}
+            )
+        checks["weka-02"] = HostCheck(
+            "weka-02", True, facts={"governor": "powersave", "clocksource": "tsc"}
+        )
         await user.press("j", "k")
         assert "from weka-" not in user.text
         await user.press("j")
@@ -105,7 +111,9 @@ async def test_a_broad_terminal_has_the_details_beside_the_list(home: Path) -> N
     for size, beside in (((200, 60), True), ((120, 36), False)):
         async with opened(options(home), size=size) as user:
             await user.sees("weka-01")
-            side, detail = (user.app.screen.query_one(f"#hosts-{name}").region for name in ("list", "detail"))
+            side, detail = (
+                user.app.screen.query_one(f"#hosts-{name}").region for name in ("list", "detail")
+            )
             assert (detail.x == side.right and detail.y == side.y) == beside
             assert (detail.y == side.bottom and detail.width == side.width) != beside
 
@@ -113,32 +121,51 @@ async def test_a_broad_terminal_has_the_details_beside_the_list(home: Path) -> N
 async def test_a_broad_terminal_tells_what_the_ticked_hosts_have_in_common(home: Path) -> None:
     write_inventory(home)
     for size, together in (((200, 60), True), ((120, 36), False)):
-        async with opened(options(home, hosts=("weka-01", "weka-02", "weka-03")), size=size) as user:
+        async with opened(
+            options(home, hosts=("weka-01", "weka-02", "weka-03")), size=size
+        ) as user:
             checks = user.app.selection.checks
             for name, governor in (("weka-01", "performance"), ("weka-02", "powersave")):
-                checks[name] = HostCheck(name, True, facts={"governor": governor, "cpu_model": "EPYC 9354"})
+                checks[name] = HostCheck(
+                    name, True, facts={"governor": governor, "cpu_model": "EPYC 9354"}
+                )
             await user.press("j", "k")
-            assert ("Ticked hosts together" in user.text and "2 of 3 checked" in user.text) == together
-            assert ("cpu      EPYC 9354" in user.text and "weka-02: governor powersave" in user.text) == together
+            assert (
+                "Ticked hosts together" in user.text and "2 of 3 checked" in user.text
+            ) == together
+            assert (
+                "cpu      EPYC 9354" in user.text and "weka-02: governor powersave" in user.text
+            ) == together
 
 
 async def test_the_footer_names_the_key_that_helps_and_none_that_does_not(home: Path) -> None:
     async with opened(options(home), size=(120, 36)) as user:
         await user.sees("measures this machine")
         footer = user.text.splitlines()[-1]
-        assert "c check" in footer and not any(each in footer for each in ("t trust", "s sort", "a all"))
+        assert "c check" in footer and not any(
+            each in footer for each in ("t trust", "s sort", "a all")
+        )
     write_inventory(home)
     async with opened(options(home)) as user:
         await user.sees("weka-01")
         assert "t trust" not in user.text.splitlines()[-1]
-        user.app.selection.checks["weka-02"] = HostCheck("weka-02", False, "host-key-unknown", "unknown host key")
+        user.app.selection.checks["weka-02"] = HostCheck(
+            "weka-02", False, "host-key-unknown", "unknown host key"
+        )
         await user.press("j")
         assert user.cursor == "weka-02" and "t trust" in user.text.splitlines()[-1]
 
 
-async def test_tab_reads_on_about_a_host_that_has_more_to_tell_than_there_is_room(home: Path) -> None:
+async def test_tab_reads_on_about_a_host_that_has_more_to_tell_than_there_is_room(
+    home: Path,
+) -> None:
     write_inventory(home)
-    facts: dict[str, Fact] = {"os": "Linux", "cpus": 64, "mem_bytes": 2**38, "fio_version": "fio-3.39"}
+    facts: dict[str, Fact] = {
+        "os": "Linux",
+        "cpus": 64,
+        "mem_bytes": 2**38,
+        "fio_version": "fio-3.39",
+    }
     facts |= {"target": "/mnt/x", "target_free_bytes": 2**40}
     async with opened(options(home)) as user:
         user.app.selection.checks["weka-01"] = HostCheck("weka-01", True, facts=facts)
@@ -161,7 +188,9 @@ async def test_letters_that_are_keys_can_be_typed_into_the_filter(home: Path) ->
         assert "Nothing matches the filter" in user.text
 
 
-async def test_enter_goes_on_to_profiles_with_the_host_under_the_cursor_when_none_is_ticked(home: Path) -> None:
+async def test_enter_goes_on_to_profiles_with_the_host_under_the_cursor_when_none_is_ticked(
+    home: Path,
+) -> None:
     async with opened(options(home)) as user:
         await user.press("enter")
         assert user.scope == "profiles"
@@ -186,13 +215,17 @@ async def test_an_unreachable_host_says_why_below_the_list(home: Path) -> None:
 
 
 async def test_a_check_looks_at_the_directory_of_the_chosen_profile(home: Path) -> None:
-    chosen = options(home, profile="demo/quick", overrides={"directory": "/no/such/dir"}, hosts=("local",))
+    chosen = options(
+        home, profile="demo/quick", overrides={"directory": "/no/such/dir"}, hosts=("local",)
+    )
     async with opened(chosen) as user:
         await user.press("c")
         await user.sees("directory /no/such/dir does not exist")
 
 
-async def test_an_unknown_host_key_is_pinned_only_after_its_fingerprint_was_agreed_to(home: Path, lab: SshdLab) -> None:
+async def test_an_unknown_host_key_is_pinned_only_after_its_fingerprint_was_agreed_to(
+    home: Path, lab: SshdLab
+) -> None:
     host = lab.host("h1")
     async with opened(options(home, ssh_config=lab.ssh_config_unknown)) as user:
         await user.press("c")
@@ -245,7 +278,9 @@ async def test_hosts_of_the_command_line_are_ticked(home: Path, spec: tuple[str,
         assert user.cursor == sorted(spec)[0]
 
 
-async def test_hosts_of_the_command_line_that_only_dns_or_a_pattern_knows_keep_their_ticks(home: Path) -> None:
+async def test_hosts_of_the_command_line_that_only_dns_or_a_pattern_knows_keep_their_ticks(
+    home: Path,
+) -> None:
     config = home / "my_ssh_config"
     config.write_text("Host *.lab\n  User me\n")
     spec = ("a.lab", "127.0.0.1", "local")
@@ -291,7 +326,10 @@ async def test_the_first_screen_says_what_can_be_done(home: Path) -> None:
 
 async def test_hosts_are_found_by_range_and_role_and_sorted_by_any_column(home: Path) -> None:
     write_inventory(home, "hosts:\n  h[1-12]: {groups: [lab]}\n  st: {role: server}\n")
-    checks = {"h2": HostCheck("h2", False, "timeout", "no answer"), "h3": HostCheck("h3", True, facts={"cpus": 8})}
+    checks = {
+        "h2": HostCheck("h2", False, "timeout", "no answer"),
+        "h3": HostCheck("h3", True, facts={"cpus": 8}),
+    }
     async with opened(options(home), size=(140, 36)) as user:
         screen = user.app.screen
         assert isinstance(screen, HostsScreen)
@@ -310,7 +348,9 @@ async def test_hosts_are_found_by_range_and_role_and_sorted_by_any_column(home: 
         assert shown() == ["st"]
         await user.press("escape", "s")
         assert rows()[:3] == ["h1", "h2", "h3"] and rows()[9] == "h10"
-        assert "cores" not in [column.title for column in screen.picklist.columns], "nothing was read of any host"
+        assert "cores" not in [column.title for column in screen.picklist.columns], (
+            "nothing was read of any host"
+        )
         user.app.selection.checks.update(checks)
         screen.show_rows()
         columns = {column.title: column for column in screen.picklist.columns}
@@ -321,14 +361,19 @@ async def test_hosts_are_found_by_range_and_role_and_sorted_by_any_column(home: 
 
 
 async def test_a_ticked_server_is_looked_at_and_o_makes_it_generate_load(home: Path) -> None:
-    write_inventory(home, "hosts:\n  c[1-2]: {groups: [lab]}\n  osd-[1-2]: {role: server, groups: [osds]}\n")
+    write_inventory(
+        home, "hosts:\n  c[1-2]: {groups: [lab]}\n  osd-[1-2]: {role: server, groups: [osds]}\n"
+    )
     async with opened(options(home), size=(120, 36)) as user:
         chosen = user.app.selection
         await user.press("j", "j", "j")
         assert user.cursor == "osd-1"
         await user.press("enter")
         assert user.scope == "hosts" and chosen.servers == ["osd-1"]
-        assert "osd-1: a server is only looked at; tick at least one host that generates load" in user.told
+        assert (
+            "osd-1: a server is only looked at; tick at least one host that generates load"
+            in user.told
+        )
         assert "server  looked at while others generate load; o lets it generate load" in user.text
         await user.press("a")
         assert (chosen.ticked, chosen.servers) == (["c1", "c2", "local"], ["osd-1", "osd-2"])
@@ -336,7 +381,10 @@ async def test_a_ticked_server_is_looked_at_and_o_makes_it_generate_load(home: P
         assert user.text.count(" ● ") == 2
         await user.press("o")
         assert (chosen.ticked, chosen.servers) == (["c1", "c2", "osd-1", "local"], ["osd-2"])
-        assert "client  generates load, though a server in the inventory; o has it only looked at" in user.text
+        assert (
+            "client  generates load, though a server in the inventory; o has it only looked at"
+            in user.text
+        )
         await user.press("g", "o")  # the heading of the group of clients
         assert (chosen.ticked, chosen.servers) == (["osd-1", "local"], ["c1", "c2", "osd-2"])
         await user.press("a")
@@ -345,13 +393,18 @@ async def test_a_ticked_server_is_looked_at_and_o_makes_it_generate_load(home: P
 
 async def test_addresses_are_those_that_ssh_would_take(home: Path) -> None:
     config = home / "my_ssh_config"
-    config.write_text("Host gate\n  HostName 10.0.0.9\n  User me\n  Port 2222\nHost h1\n  User me\n  ProxyJump gate\n")
+    config.write_text(
+        "Host gate\n  HostName 10.0.0.9\n  User me\n  Port 2222\nHost h1\n  User me\n  ProxyJump"
+        " gate\n"
+    )
     async with opened(options(home, ssh_config=config), size=(140, 36)) as user:
         await user.sees("me@10.0.0.9:2222")
         await user.sees("me@h1 via gate")
 
 
-async def test_addresses_are_found_out_of_hosts_that_were_read_after_it_was_time_to(home: Path) -> None:
+async def test_addresses_are_found_out_of_hosts_that_were_read_after_it_was_time_to(
+    home: Path,
+) -> None:
     config = home / "my_ssh_config"
     config.write_text("Host gate\n  HostName 10.0.0.9\n")
     async with opened(options(home, ssh_config=config), size=(140, 36)) as user:

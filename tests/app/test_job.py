@@ -1,4 +1,6 @@
-"""A job without a profile: the form on the left, the plan on the right, launched and saved from there."""
+"""A job without a profile: the form on the left, the plan on the right, launched and saved from
+there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Several jobs, and several directions, on Live and Result: what is chosen, and whose figures stand there."""
+"""Several jobs, and several directions, on Live and Result: what is chosen, and whose figures stand
+there.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,8 @@ async def test_tiles_percentiles_and_hosts_are_those_of_the_job(tmp_path: Path) 
         own = writer.total_of("weka-01").series("iops", last=5)
         assert iops(sum(map(float, own)) / len(own)) in host_row(app)  # type: ignore[arg-type]
         assert "Hosts · writer" in app.text_of("#live-hosts")
-        assert "sync p99" in app.text_of("#live-hosts")  # it does nothing of what the headline is about
+        # it does nothing of what the headline is about
+        assert "sync p99" in app.text_of("#live-hosts")
         assert latency(writer.hosts["weka-01"]["sync"].interval_percentiles["99"]) in host_row(app)
 
 
@@ -91,7 +94,9 @@ async def test_sorting_by_a_latency_goes_on_when_another_job_is_shown(tmp_path: 
         assert app.live.table.sort is not None and app.live.table.sort.title.endswith("p99")
         await pilot.press("J")
         await app.settle(pilot)
-        assert app.live.table.sort in app.live.table.columns and app.live.table.sort.title.endswith("p99")
+        assert app.live.table.sort in app.live.table.columns and app.live.table.sort.title.endswith(
+            "p99"
+        )
 
 
 @pytest.fixture
@@ -114,10 +119,17 @@ async def test_the_result_of_a_job_alone(done: RunMaker) -> None:
         await pilot.press("J", "J")
         await app.settle(pilot)
         page = app.text_of("#result-page")
-        assert "job 2 of 2: writer" in page and "writer, clat" in page and "Over time, all jobs" in page
+        assert (
+            "job 2 of 2: writer" in page
+            and "writer, clat" in page
+            and "Over time, all jobs" in page
+        )
         write = jobs["writer"]["write"]
         assert write.clat is not None
-        assert iops(write.iops) in page_row(app, "write ") and latency(write.clat.percentiles_ns["99"]) in page
+        assert (
+            iops(write.iops) in page_row(app, "write ")
+            and latency(write.clat.percentiles_ns["99"]) in page
+        )
         assert not any(line.startswith("read ") for line in page.splitlines())
         await pilot.press("J")
         await app.settle(pilot)
@@ -129,7 +141,9 @@ async def test_hosts_of_a_result_have_the_wait_for_the_disk_first(done: RunMaker
         await pilot.press("J", "J", *["tab"] * 4)
         await app.settle(pilot)
         rows = app.text_of("#result-page").splitlines()
-        first = next(number for number, line in enumerate(rows) if line.strip().startswith("weka-01"))
+        first = next(
+            number for number, line in enumerate(rows) if line.strip().startswith("weka-01")
+        )
         assert "sync" in rows[first].split() and rows[first + 1].split()[0] == "write"
 
 

@@ -62,18 +62,29 @@ async def test_a_layout_that_was_not_needed_is_not_shown_as_pending(maker: RunMa
 
 
 async def test_before_the_load_the_first_panel_says_what_is_waited_for(maker: RunMaker) -> None:
-    maker.add(PhaseStarted(t=0.0, phase="barrier", step=0), HostState(t=0.0, host=maker.hosts[0], state="armed"))
+    maker.add(
+        PhaseStarted(t=0.0, phase="barrier", step=0),
+        HostState(t=0.0, host=maker.hosts[0], state="armed"),
+    )
     async with stage(maker, SMALL) as (app, _):
         panel = app.text_of("#live-iops")
         assert "1 of 4 hosts" in panel and all(host in panel for host in maker.hosts[1:])
-        assert not app.live.query_one("#live-heat").display and not app.live.query_one("#live-percentiles").display
+        assert (
+            not app.live.query_one("#live-heat").display
+            and not app.live.query_one("#live-percentiles").display
+        )
 
 
 async def test_during_layout_the_first_panel_says_how_much_is_written(maker: RunMaker) -> None:
     maker.layout(4, 8)
     async with stage(maker) as (app, _):
         panel = app.text_of("#live-iops")
-        assert "Layout" in panel and "3.12 GiB of 6.25 GiB" in panel and "50 %" in panel and "left" in panel
+        assert (
+            "Layout" in panel
+            and "3.12 GiB of 6.25 GiB" in panel
+            and "50 %" in panel
+            and "left" in panel
+        )
         assert all(f"{host} ━" in panel for host in maker.hosts), "how far each host is"
         assert "800 MiB/s" in app.text_of("#live-bandwidth")
 
@@ -137,7 +148,9 @@ async def test_a_tick_without_news_paints_nothing(maker: RunMaker) -> None:
         assert damaged == []
 
 
-async def test_a_held_display_shows_one_time_whatever_key_is_pressed_and_the_run_goes_on(maker: RunMaker) -> None:
+async def test_a_held_display_shows_one_time_whatever_key_is_pressed_and_the_run_goes_on(
+    maker: RunMaker,
+) -> None:
     maker.go().measure(3)
     async with stage(maker) as (app, pilot):
         await pilot.press("p")
@@ -150,7 +163,9 @@ async def test_a_held_display_shows_one_time_whatever_key_is_pressed_and_the_run
         assert app.screen_text() == held
         await pilot.resize_terminal(*SMALL)
         await app.settle(pilot)
-        assert "0:03 / 1:00" in app.text_of("#live-header") and app.text_of("#live-pulse"), "it fits the screen"
+        assert "0:03 / 1:00" in app.text_of("#live-header") and app.text_of("#live-pulse"), (
+            "it fits the screen"
+        )
         await pilot.press("p")
         await app.settle(pilot)
         assert "0:08 / 1:00" in app.text_of("#live-header") and app.live.feed.state.t == maker.t
@@ -184,7 +199,9 @@ async def test_sorting_by_iops_puts_the_busiest_host_first(maker: RunMaker) -> N
         rates = {host.name: app.live.table.cells.rate(host) or 0.0 for host in app.live.table.hosts}
         assert rows == sorted(rows, key=lambda name: -rates[name])
         await pilot.press("S")
-        assert [line.split()[1] for line in app.text_of("#live-hosts").splitlines()[2:6]] == rows[::-1]
+        assert [line.split()[1] for line in app.text_of("#live-hosts").splitlines()[2:6]] == rows[
+            ::-1
+        ]
 
 
 async def test_enter_shows_one_host_in_all_panels_and_escape_all_again(maker: RunMaker) -> None:
@@ -194,7 +211,9 @@ async def test_enter_shows_one_host_in_all_panels_and_escape_all_again(maker: Ru
         await app.settle(pilot)
         assert "IOPS · weka-02" in app.text_of("#live-iops")
         assert "kernel Linux 6.1.0" in app.text_of("#live-facts")
-        assert "all well" in app.text_of("#live-messages") and "late I/O" not in app.text_of("#live-messages")
+        assert "all well" in app.text_of("#live-messages") and "late I/O" not in app.text_of(
+            "#live-messages"
+        )
         await pilot.press("j")
         await app.settle(pilot)
         assert "IOPS · weka-03" in app.text_of("#live-iops")
@@ -207,7 +226,9 @@ async def test_the_log_shows_every_message_and_scrolls(maker: RunMaker) -> None:
     for number in range(60):
         maker.say(f"line {number}")
     async with stage(maker, SMALL) as (app, pilot):
-        assert "line 59" in app.text_of("#live-messages") and "line 40" not in app.text_of("#live-messages")
+        assert "line 59" in app.text_of("#live-messages") and "line 40" not in app.text_of(
+            "#live-messages"
+        )
         await pilot.press("L")
         await app.settle(pilot)
         assert "line 45" in app.text_of("#live-messages")
@@ -225,15 +246,35 @@ async def test_z_gives_all_room_to_one_graph_after_the_other(maker: RunMaker) ->
         for _ in range(6):
             await pilot.press("z")
             await app.settle(pilot)
-            shown.append([name for name in app.live.ZOOMS if app.screen.query_one(f"#live-{name}").is_on_screen])
-        assert shown == [["heat"], ["strip"], ["iops"], ["bandwidth"], ["latency"], ["heat", "strip", "iops"]]
+            shown.append(
+                [
+                    name
+                    for name in app.live.ZOOMS
+                    if app.screen.query_one(f"#live-{name}").is_on_screen
+                ]
+            )
+        assert shown == [
+            ["heat"],
+            ["strip"],
+            ["iops"],
+            ["bandwidth"],
+            ["latency"],
+            ["heat", "strip", "iops"],
+        ]
 
 
 async def test_256_hosts_are_reached_by_paging(tmp_path: Path) -> None:
-    maker = RunMaker(tmp_path / "runs" / RUN_ID, [f"node-{n:03}" for n in range(256)], READS).begin().go().measure(7)
+    maker = (
+        RunMaker(tmp_path / "runs" / RUN_ID, [f"node-{n:03}" for n in range(256)], READS)
+        .begin()
+        .go()
+        .measure(7)
+    )
     async with stage(maker, SMALL) as (app, pilot):
         _, _, farthest, others = app.text_of("#live-hosts").splitlines()
-        assert farthest.startswith("● node-") and "255 hosts within" in others, "no line stays empty"
+        assert farthest.startswith("● node-") and "255 hosts within" in others, (
+            "no line stays empty"
+        )
         await pilot.press("j", "enter", "G")
         assert "node-255" in app.text_of("#live-hosts") and "/256" in app.text_of("#live-hosts")
         await pilot.press("g")
@@ -251,7 +292,9 @@ async def test_a_laggard_is_named_at_once_and_the_others_fold_into_a_line(tmp_pa
         assert others.endswith(("Enter all", "Enter shows them")), "a key is told with what it does"
         await pilot.press("slash", *"weka-1", "enter")
         await app.settle(pilot)
-        assert "weka-07" not in app.text_of("#live-hosts") and "29" not in app.text_of("#live-hosts")
+        assert "weka-07" not in app.text_of("#live-hosts") and "29" not in app.text_of(
+            "#live-hosts"
+        )
         await pilot.press("escape", "b")  # all of them
         await app.settle(pilot)
         assert "weka-01" in app.text_of("#live-hosts") and "/30" in app.text_of("#live-hosts")
@@ -260,7 +303,9 @@ async def test_a_laggard_is_named_at_once_and_the_others_fold_into_a_line(tmp_pa
         assert len(app.live.table.rows) == 2
         await pilot.press("s")
         await app.settle(pilot)
-        assert "29 hosts within ±" in app.text_of("#live-hosts"), "sorted rows tell of the folded ones too"
+        assert "29 hosts within ±" in app.text_of("#live-hosts"), (
+            "sorted rows tell of the folded ones too"
+        )
 
 
 async def test_who_lags_and_what_is_full_goes_by_the_thresholds_of_the_run(tmp_path: Path) -> None:
@@ -268,7 +313,11 @@ async def test_who_lags_and_what_is_full_goes_by_the_thresholds_of_the_run(tmp_p
     file = maker.run_dir / PLAN_FILE
     plan = msgspec.json.decode(file.read_bytes(), type=Plan)
     file.write_bytes(
-        msgspec.json.encode(msgspec.structs.replace(plan, thresholds={"straggler.rate": 0.2, "client-cpu.host": 50.0}))
+        msgspec.json.encode(
+            msgspec.structs.replace(
+                plan, thresholds={"straggler.rate": 0.2, "client-cpu.host": 50.0}
+            )
+        )
     )
     maker.pace = {"weka-03": 0.25}
     for host in maker.hosts:
@@ -276,10 +325,15 @@ async def test_who_lags_and_what_is_full_goes_by_the_thresholds_of_the_run(tmp_p
     async with stage(maker.measure(6), WIDE) as (app, _):
         assert "lags" not in app.text_of("#live-health") and "▼" not in app.text_of("#live-hosts")
         row, telemetry = app.live.table.rows[0], app.live.table.cells.telemetry
-        assert not isinstance(row, Heading) and telemetry.percent("cpu.busy", row) == ("60 %", "warn")
+        assert not isinstance(row, Heading) and telemetry.percent("cpu.busy", row) == (
+            "60 %",
+            "warn",
+        )
 
 
-async def test_one_cursor_looks_back_through_all_graphs_hosts_and_percentiles(maker: RunMaker) -> None:
+async def test_one_cursor_looks_back_through_all_graphs_hosts_and_percentiles(
+    maker: RunMaker,
+) -> None:
     maker.go()
     for busy in (40.0, 80.0):
         for host in maker.hosts:
@@ -297,12 +351,17 @@ async def test_one_cursor_looks_back_through_all_graphs_hosts_and_percentiles(ma
         for panel in ("heat", "iops", "hosts", "percentiles"):
             assert at in app.text_of(f"#live-{panel}")
         (value,) = state.cluster["read"].values("iops", second, second + 1)
-        assert iops(value) in app.text_of("#live-iops") and app.text_of("#live-iops").splitlines()[1].split() != now
+        assert (
+            iops(value) in app.text_of("#live-iops")
+            and app.text_of("#live-iops").splitlines()[1].split() != now
+        )
         found = column_percentiles(state.current.heat["read"].between(second, second + 1), (50.0,))
         assert latency(found[50.0]) in app.text_of("#live-percentiles").splitlines()[1]
         row = app.live.table.rows[0]
         assert not isinstance(row, Heading)
-        cells = {column.title: Line.of(*column.runs(row)).plain for column in app.live.table.columns}
+        cells = {
+            column.title: Line.of(*column.runs(row)).plain for column in app.live.table.columns
+        }
         (own,) = row.total.values("iops", second, second + 1)
         assert (cells["IOPS"], cells["CPU"], cells["NIC"]) == (iops(own), "40 %", bandwidth(40.0))
         assert cells["read p99"] == cells["read mean"] == "–", "not kept of each host and second"
@@ -324,7 +383,9 @@ async def test_one_cursor_looks_back_through_all_graphs_hosts_and_percentiles(ma
         assert all(name in head for name in ("read clat", " p50 ", " p99 ", " p99.9 "))
 
 
-async def test_the_heat_map_shows_one_direction_after_the_other_and_one_host(maker: RunMaker) -> None:
+async def test_the_heat_map_shows_one_direction_after_the_other_and_one_host(
+    maker: RunMaker,
+) -> None:
     maker.go().measure(5)
     async with stage(maker) as (app, pilot):
         titles = []
@@ -373,7 +434,9 @@ async def test_the_host_under_the_cursor_is_ended_alone_after_a_question(maker: 
         assert engine.asked == []
         await pilot.press("e", "y")
         await app.settle(pilot)
-        assert [(request["verb"], request["host"]) for request in engine.asked] == [("stop-host", "weka-02")]
+        assert [(request["verb"], request["host"]) for request in engine.asked] == [
+            ("stop-host", "weka-02")
+        ]
 
 
 async def test_a_host_without_load_cannot_be_ended_alone(maker: RunMaker) -> None:
@@ -395,10 +458,15 @@ async def test_a_note_goes_to_the_engine(maker: RunMaker) -> None:
 async def test_a_load_on_files_counts_operations_and_no_io(maker: RunMaker) -> None:
     file = maker.run_dir / PLAN_FILE
     plan = msgspec.json.decode(file.read_bytes(), type=Plan)
-    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(plan, headline=Headline("ops", "stat"))))
+    file.write_bytes(
+        msgspec.json.encode(msgspec.structs.replace(plan, headline=Headline("ops", "stat")))
+    )
     async with stage(maker.go().measure(3)) as (app, _):
         assert "Stats/s" in app.text_of("#live-iops") and "stats/s" in app.text_of("#live-hosts")
-        assert "IOPS" not in app.screen_text() and not app.screen.query_one("#live-bandwidth").is_on_screen
+        assert (
+            "IOPS" not in app.screen_text()
+            and not app.screen.query_one("#live-bandwidth").is_on_screen
+        )
 
 
 async def test_while_another_screen_is_shown_nothing_is_read(maker: RunMaker) -> None:
@@ -425,7 +493,9 @@ async def test_an_empty_run_directory_does_not_break_the_screen(tmp_path: Path) 
 
 
 async def test_ascii_terminals_get_nothing_but_ascii(maker: RunMaker) -> None:
-    maker.say("late I/O", "warning", "weka-01").go().measure(5).fail("weka-02", "no-space", "No space left on device")
+    maker.say("late I/O", "warning", "weka-01").go().measure(5).fail(
+        "weka-02", "no-space", "No space left on device"
+    )
     for size in (SMALL, WIDE):
         async with stage(maker, size, symbols="ascii") as (app, _):
             assert app.screen_text().isascii(), [c for c in app.screen_text() if not c.isascii()]
@@ -439,7 +509,9 @@ async def test_no_line_is_wider_than_the_screen(maker: RunMaker, size: tuple[int
             assert len(line) <= size[0]
 
 
-async def test_16_colours_leave_no_black_band_between_an_area_and_the_one_behind_it(tmp_path: Path) -> None:
+async def test_16_colours_leave_no_black_band_between_an_area_and_the_one_behind_it(
+    tmp_path: Path,
+) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2), READS).begin().go().measure(3)
     async with stage(maker, theme="ansi") as (app, _):
         style = app.screen.query_one("#live-latency", Lines).style_of("latency/latency*45")
@@ -455,7 +527,9 @@ async def test_the_heat_map_alone_follows_the_host_under_the_cursor(maker: RunMa
         await pilot.press("h")
         await app.settle(pilot)
         first = str(app.live.table.cursor_key)
-        assert f"read clat · {first}" in app.text_of("#live-heat") and first not in app.text_of("#live-iops")
+        assert f"read clat · {first}" in app.text_of("#live-heat") and first not in app.text_of(
+            "#live-iops"
+        )
         assert 0 < sum(count for _, count in app.live.heat_of()["read"].between(0, 60)) < whole
         await pilot.press("j")
         await app.settle(pilot)
@@ -463,7 +537,9 @@ async def test_the_heat_map_alone_follows_the_host_under_the_cursor(maker: RunMa
         assert second != first and f"read clat · {second}" in app.text_of("#live-heat")
         await pilot.press("escape")
         await app.settle(pilot)
-        assert app.live.heat_host is None and "weka" not in app.text_of("#live-heat").splitlines()[0]
+        assert (
+            app.live.heat_host is None and "weka" not in app.text_of("#live-heat").splitlines()[0]
+        )
 
 
 def level_of(app: Stage) -> int:
@@ -474,7 +550,13 @@ def level_of(app: Stage) -> int:
 
 async def test_an_earlier_run_of_the_same_load_stands_behind_the_graphs(maker: RunMaker) -> None:
     folder = maker.run_dir.parent
-    earlier = RunMaker(folder / "20261101T101530Z-weka-read-iops-0001", maker.hosts).begin().go().measure(30).finish()
+    earlier = (
+        RunMaker(folder / "20261101T101530Z-weka-read-iops-0001", maker.hosts)
+        .begin()
+        .go()
+        .measure(30)
+        .finish()
+    )
     write_record(earlier.run_dir)
     maker.go().measure(5)
     async with stage(maker) as (app, pilot):
@@ -493,7 +575,12 @@ async def test_an_earlier_run_of_the_same_load_stands_behind_the_graphs(maker: R
 
 
 async def test_with_nothing_like_it_v_says_so(tmp_path: Path) -> None:
-    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2), tag="mine/reads").begin().go().measure(3)
+    maker = (
+        RunMaker(tmp_path / "runs" / RUN_ID, host_names(2), tag="mine/reads")
+        .begin()
+        .go()
+        .measure(3)
+    )
     async with stage(maker) as (app, pilot):
         await pilot.press("v")
         await app.settle(pilot)

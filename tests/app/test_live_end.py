@@ -37,7 +37,9 @@ async def test_a_run_that_ends_well_leads_to_its_result(maker: RunMaker) -> None
     async with stage(maker) as (app, pilot):
         maker.finish()
         await app.tick(pilot, maker)
-        assert "complete" in app.text_of("#live-banner") and "Enter: result" in app.text_of("#live-banner")
+        assert "complete" in app.text_of("#live-banner") and "Enter: result" in app.text_of(
+            "#live-banner"
+        )
         app.wall += 3
         app.live.tick()
         await app.settle(pilot)
@@ -52,9 +54,20 @@ async def test_5_leads_to_the_run_that_ended_last_whatever_was_open_before_and_w
     maker: RunMaker,
 ) -> None:
     folder = maker.run_dir.parent
-    earlier = RunMaker(folder / "20261101T101530Z-weka-read-iops-0001", host_names(2)).begin().go().measure(3).finish()
+    earlier = (
+        RunMaker(folder / "20261101T101530Z-weka-read-iops-0001", host_names(2))
+        .begin()
+        .go()
+        .measure(3)
+        .finish()
+    )
     write_record(earlier.run_dir)
-    unseen = RunMaker(folder / "20261121T101530Z-weka-read-iops-0002", host_names(2)).begin().go().measure(3)
+    unseen = (
+        RunMaker(folder / "20261121T101530Z-weka-read-iops-0002", host_names(2))
+        .begin()
+        .go()
+        .measure(3)
+    )
 
     async def result_by_5(app: Stage, pilot: Pilot[None]) -> Path:
         await pilot.press("6", "5")
@@ -104,7 +117,9 @@ async def test_whoever_presses_a_key_after_the_end_is_left_alone(maker: RunMaker
 async def test_a_failed_run_stays_and_lists_every_problem(maker: RunMaker) -> None:
     maker.go().measure(3)
     async with stage(maker) as (app, pilot):
-        maker.fail("weka-02", "no-space", "No space left on device").fail("weka-04", "host-lost", "connection lost")
+        maker.fail("weka-02", "no-space", "No space left on device").fail(
+            "weka-04", "host-lost", "connection lost"
+        )
         maker.finish("partial", "2 problems on hosts", broken=["weka-02", "weka-04"])
         await app.tick(pilot, maker)
         app.wall += 60
@@ -115,26 +130,49 @@ async def test_a_failed_run_stays_and_lists_every_problem(maker: RunMaker) -> No
         assert "weka-04: connection lost (host-lost)" in banner
 
 
-async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_that_helps(maker: RunMaker) -> None:
-    held = "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump (for 48s more, unless that run renews it)"
+async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_that_helps(
+    maker: RunMaker,
+) -> None:
+    held = (
+        "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump (for 48s more, unless that run"
+        " renews it)"
+    )
     async with stage(maker, SMALL) as (app, pilot):
         for host in maker.hosts[:3]:
-            maker.add(HostProblem(t=maker.t, host=host, phase="preflight", code="host-locked", message=held))
+            maker.add(
+                HostProblem(
+                    t=maker.t, host=host, phase="preflight", code="host-locked", message=held
+                )
+            )
             maker.add(HostState(t=maker.t, host=host, state="failed", detail=held))
         maker.add(RunEnded(t=maker.t, state="failed", exit_code=3, reason="3 hosts are in use"))
         await app.tick(pilot, maker)
         await app.settle(pilot)
         shown = " ".join(app.screen_text().split())
-        assert shown.count("in use by run") == 1 and "unless that run renews it) (host-locked)" in shown
+        assert (
+            shown.count("in use by run") == 1
+            and "unless that run renews it) (host-locked)" in shown
+        )
         assert "T: take the hosts over" in shown and "--" not in shown, "a key helps, no option"
         assert "weka-01, weka-02, weka-03: in use" in shown and "no load" not in shown
-        assert "all is said above" in shown and "IOPS" not in app.text_of("#live-hosts"), "nothing was measured"
+        assert "all is said above" in shown and "IOPS" not in app.text_of("#live-hosts"), (
+            "nothing was measured"
+        )
         keys = app.screen.query_one(KeyBar).render().plain
-        assert "T remedy" in keys and "Enter result" in keys and "stop" not in keys and "pause" not in keys
+        assert (
+            "T remedy" in keys
+            and "Enter result" in keys
+            and "stop" not in keys
+            and "pause" not in keys
+        )
         await pilot.press("T")
         await app.settle(pilot)
-        assert isinstance(app.screen, Confirm) and "ann@jump" in app.screen.body and app.screen.warns
-        assert app.screen.body.startswith("weka-01, weka-02, weka-03: in use"), "who holds them is told once"
+        assert (
+            isinstance(app.screen, Confirm) and "ann@jump" in app.screen.body and app.screen.warns
+        )
+        assert app.screen.body.startswith("weka-01, weka-02, weka-03: in use"), (
+            "who holds them is told once"
+        )
         inside = app.screen.query_one(".dialog").content_region
         seen = [inside.contains_region(button.region) for button in app.screen.query("Button")]
         assert len(seen) == 3 and all(seen), "every answer can be read"
@@ -151,7 +189,11 @@ async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_th
 
 @pytest.mark.parametrize(
     ("state", "code", "kind"),
-    [("failed", "host-key-unknown", "trust"), ("failed", "auth-failed", "change"), ("partial", "host-lost", None)],
+    [
+        ("failed", "host-key-unknown", "trust"),
+        ("failed", "auth-failed", "change"),
+        ("partial", "host-lost", None),
+    ],
 )
 def test_what_helps_follows_from_the_problems(state: str, code: str, kind: str | None) -> None:
     found = remedies.remedy_of(state, [Trouble("h1", code, "because")])
@@ -215,7 +257,9 @@ async def test_an_engine_that_ended_properly_is_not_called_dead(maker: RunMaker)
         assert "GONE" not in app.text_of("#live-header") and "failed" in app.text_of("#live-banner")
 
 
-async def test_the_filter_of_live_takes_a_range_and_says_when_no_host_is_meant(maker: RunMaker) -> None:
+async def test_the_filter_of_live_takes_a_range_and_says_when_no_host_is_meant(
+    maker: RunMaker,
+) -> None:
     async with stage(maker.go().measure(3)) as (app, pilot):
         await pilot.press("slash", *f"{maker.hosts[0][:-1]}[1-1]")
         await app.settle(pilot)
@@ -225,7 +269,9 @@ async def test_the_filter_of_live_takes_a_range_and_says_when_no_host_is_meant(m
         assert "no host of this name: Esc clears the filter" in app.text_of("#live-hosts")
 
 
-async def test_after_the_filter_the_footer_has_the_keys_of_the_screen_again(maker: RunMaker) -> None:
+async def test_after_the_filter_the_footer_has_the_keys_of_the_screen_again(
+    maker: RunMaker,
+) -> None:
     maker.go().measure(3)
     async with stage(maker) as (app, pilot):
         await pilot.press("slash", *"weka", "enter")
@@ -233,33 +279,50 @@ async def test_after_the_filter_the_footer_has_the_keys_of_the_screen_again(make
         assert "x stop" in app.screen.query_one(KeyBar).render().plain
 
 
-async def test_at_the_end_figures_are_of_the_whole_load_and_trends_keep_one_scale(tmp_path: Path) -> None:
+async def test_at_the_end_figures_are_of_the_whole_load_and_trends_keep_one_scale(
+    tmp_path: Path,
+) -> None:
     maker = scenes.scene("lag", tmp_path, 8, seconds=12).finish()
     async with stage(maker) as (app, pilot):
         whole = re.findall(r"[\d.]+ [mµ]s", app.text_of("#live-percentiles").splitlines()[1])
         title = app.text_of("#live-heat").splitlines()[0]
-        assert re.findall(r"p[\d.]+ ([\d.]+ [mµ]s)", title) == [whole[1], whole[3], whole[5]], "p50, p99, p99.9"
-        trends = {row.split()[1]: max(row, key=ord) for row in app.text_of("#live-hosts").splitlines()[2:10]}
+        assert re.findall(r"p[\d.]+ ([\d.]+ [mµ]s)", title) == [
+            whole[1],
+            whole[3],
+            whole[5],
+        ], "p50, p99, p99.9"
+        trends = {
+            row.split()[1]: max(row, key=ord)
+            for row in app.text_of("#live-hosts").splitlines()[2:10]
+        }
         assert len(trends) == 8 and trends.pop("weka-06") < min(trends.values())
         await pilot.resize_terminal(*SMALL)
         await app.settle(pilot)
         assert "p99 ≤" in app.text_of("#live-hosts"), "the worst of the folded hosts"
 
 
-async def test_who_lagged_is_told_above_the_graphs_of_a_run_that_is_over_as_well(tmp_path: Path) -> None:
+async def test_who_lagged_is_told_above_the_graphs_of_a_run_that_is_over_as_well(
+    tmp_path: Path,
+) -> None:
     maker = scenes.scene("lag", tmp_path, 8, 20).finish()
     write_record(maker.run_dir)
     async with stage(maker, SMALL) as (app, _):
         assert "weka-06 lags: 25 % of the median" in app.text_of("#live-health")
 
 
-async def test_above_the_map_are_the_percentiles_of_the_table_while_the_load_goes_on(tmp_path: Path) -> None:
+async def test_above_the_map_are_the_percentiles_of_the_table_while_the_load_goes_on(
+    tmp_path: Path,
+) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2), READS).begin().go().measure(9)
     maker.t += 0.6  # the last interval lies in two seconds of the map
     async with stage(maker.measure(1)) as (app, _):
         last = re.findall(r"[\d.]+ [mµ]s", app.text_of("#live-percentiles").splitlines()[1])
         title = app.text_of("#live-heat").splitlines()[0]
-        assert re.findall(r"p[\d.]+ ([\d.]+ [mµ]s)", title) == [last[1], last[3], last[5]], "p50, p99, p99.9"
+        assert re.findall(r"p[\d.]+ ([\d.]+ [mµ]s)", title) == [
+            last[1],
+            last[3],
+            last[5],
+        ], "p50, p99, p99.9"
 
 
 async def test_above_the_map_of_a_run_that_is_over_are_the_percentiles_of_all_that_was_measured(

@@ -25,14 +25,19 @@ def figures(app: Stage) -> list[FigureTile]:
 
 
 async def test_of_a_mixed_load_the_sum_is_shown_with_its_average(tmp_path: Path) -> None:
-    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3)).begin().layout(2, 2).go().measure(20)
+    maker = (
+        RunMaker(tmp_path / "runs" / RUN_ID, host_names(3)).begin().layout(2, 2).go().measure(20)
+    )
     async with stage(maker, WIDE) as (app, _):
         rate, moved, tail = figures(app)
         total = app.live.feed.state.total
         assert f"{rate.number}{rate.unit}" == iops(total.iops)
         assert f"{moved.number} {moved.unit}" == bandwidth(total.bw_bytes_per_s)
         assert f"{tail.number} {tail.unit}" == latency(total.interval_percentiles["99"])
-        assert rate.aside.startswith("avg ") and tail.aside == f"so far {latency(total.so_far_percentiles['99'])}"
+        assert (
+            rate.aside.startswith("avg ")
+            and tail.aside == f"so far {latency(total.so_far_percentiles['99'])}"
+        )
 
 
 async def test_before_the_load_the_layout_is_told(tmp_path: Path) -> None:
@@ -57,11 +62,17 @@ async def test_they_fit_at_80x24_beside_all_that_was_there(tmp_path: Path) -> No
 
 @given(st.integers(10, 80), st.integers(1, 300), st.booleans(), st.booleans())
 def test_only_graphs_and_map_get_smaller(room: int, hosts: int, graphs: bool, heat: bool) -> None:
-    shared = partial(rooms_of, roomy=room >= 30, hosts=hosts, least_hosts=3, graphs=graphs, heat=heat)
+    shared = partial(
+        rooms_of, roomy=room >= 30, hosts=hosts, least_hosts=3, graphs=graphs, heat=heat
+    )
     before, found = shared(room), with_tiles_if(True, room, shared)
     own = room - before.graphs - before.heat - before.pulse
     left = room - found.graphs - found.heat - found.pulse - found.tiles
-    assert (found.pulse, found.folds, bool(found.heat)) == (before.pulse, before.folds, bool(before.heat))
+    assert (found.pulse, found.folds, bool(found.heat)) == (
+        before.pulse,
+        before.folds,
+        bool(before.heat),
+    )
     assert left >= min(own, HOST_LINES)
 
 
@@ -79,4 +90,7 @@ async def test_notes_lost_and_silent_hosts_are_marked_on_the_time_axes(tmp_path:
         assert found == {"note": int(noted_t), "host lost": int(lost), "host silent": int(last_t)}
         for name in ("#live-iops", "#live-strip", "#live-heat"):
             foot = app.screen.query_one(name, Lines).painted[-1]
-            assert foot.plain.index("◆") < foot.plain.index("✗") and foot.width == app.screen.query_one(name).size.width
+            assert (
+                foot.plain.index("◆") < foot.plain.index("✗")
+                and foot.width == app.screen.query_one(name).size.width
+            )

@@ -1,4 +1,7 @@
-"""Live says what limits a run, what was found so far, and what servers do; Result shows the same of its end."""
+"""Live says what limits a run, what was found so far, and what servers do.
+
+Result shows the same of its end.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,11 @@ def watched(home: Path, *, seconds: int = 31, busy: int = 4, servers: int = 2) -
     for host in maker.hosts:
         odd = host == "weka-05"
         kernel = {"kernel": "Linux 5.14.0-427.el9"} if odd else {}
-        maker.add(HostFactsCollected(t=1.2, host=host, facts={"nics": nics(1500 if odd else 9000), **kernel}))
+        maker.add(
+            HostFactsCollected(
+                t=1.2, host=host, facts={"nics": nics(1500 if odd else 9000), **kernel}
+            )
+        )
     maker.go()
     for place, host in enumerate(maker.hosts):
         maker.look_at(host, BUSY if place < busy else IDLE)
@@ -85,12 +92,17 @@ def finished(home: Path) -> RunMaker:
     """The same run at its end. How many checks there are is no matter of pictures."""
     maker = watched(home, seconds=30).finish()
     record = write_record(maker.run_dir)
-    record.checks, record.checks_not_made = ["client-cpu", "host-differences"], {"straggler": "why not"}
+    record.checks, record.checks_not_made = (
+        ["client-cpu", "host-differences"],
+        {"straggler": "why not"},
+    )
     (maker.run_dir / "run.json").write_text(record.to_json())
     return maker
 
 
-async def test_a_line_says_what_limits_the_run_and_another_the_worst_finding(tmp_path: Path) -> None:
+async def test_a_line_says_what_limits_the_run_and_another_the_worst_finding(
+    tmp_path: Path,
+) -> None:
     async with stage(watched(tmp_path)) as (app, _):
         worst, limited = app.text_of("#live-health").splitlines()
         assert "limited by  client CPU: weka-01, weka-02, weka-03, weka-04: 97 % busy" in limited
@@ -104,7 +116,9 @@ async def test_a_finding_that_has_no_room_is_cut_after_a_word_of_it(tmp_path: Pa
         assert re.search(r"! stall  I/O stalled: \d+ s", said), said
 
 
-async def test_the_line_of_folded_hosts_has_the_median_of_the_column_above_it(tmp_path: Path) -> None:
+async def test_the_line_of_folded_hosts_has_the_median_of_the_column_above_it(
+    tmp_path: Path,
+) -> None:
     maker = scenes.begun(tmp_path, 8).measure(20)
     scenes.stall(maker, 3).measure(2)  # hosts are compared over the seconds of the stall too
     async with stage(maker, SMALL) as (app, pilot):
@@ -116,17 +130,26 @@ async def test_the_line_of_folded_hosts_has_the_median_of_the_column_above_it(tm
         assert middle is not None and min(rates) <= float(middle[1]) <= max(rates)
 
 
-async def test_a_narrow_screen_shows_finding_steadiness_and_bottleneck_in_one_line(tmp_path: Path) -> None:
+async def test_a_narrow_screen_shows_finding_steadiness_and_bottleneck_in_one_line(
+    tmp_path: Path,
+) -> None:
     async with stage(watched(tmp_path), SMALL) as (app, pilot):
         (line,) = app.text_of("#live-health").splitlines()
         finding, steady, bottleneck = line.split(" · ")
         assert finding.startswith("! client-cpu  the client's CPU") and finding.endswith("…")
-        assert steady in ("steady", "not steady") and bottleneck.split("  ")[0] == "limited by client CPU"
+        assert (
+            steady in ("steady", "not steady")
+            and bottleneck.split("  ")[0] == "limited by client CPU"
+        )
         assert line.endswith("f all")
         await pilot.resize_terminal(60, 16)
         await app.settle(pilot)
         (line,) = app.text_of("#live-health").splitlines()
-        assert line.startswith("! client-cpu  the") and "limited by client CPU" in line and line.endswith("f all")
+        assert (
+            line.startswith("! client-cpu  the")
+            and "limited by client CPU" in line
+            and line.endswith("f all")
+        )
 
 
 def test_every_bottleneck_has_a_word() -> None:
@@ -135,7 +158,11 @@ def test_every_bottleneck_has_a_word() -> None:
 
 async def test_the_hosts_that_are_named_are_marked(tmp_path: Path) -> None:
     async with stage(watched(tmp_path)) as (app, _):
-        rows = {line.split()[1]: line for line in app.text_of("#live-hosts").splitlines() if " weka-" in line}
+        rows = {
+            line.split()[1]: line
+            for line in app.text_of("#live-hosts").splitlines()
+            if " weka-" in line
+        }
         assert rows["weka-01"].startswith("! weka-01") and "client-cpu" in rows["weka-01"]
         assert rows["weka-06"].startswith("● weka-06")
         assert list(rows)[:4] == ["weka-01", "weka-02", "weka-03", "weka-04"]  # the worst first
@@ -152,21 +179,32 @@ async def test_a_run_in_which_nothing_is_found_says_how_much_was_checked(tmp_pat
     maker.look_at("weka-01", IDLE)
     async with stage(maker.measure(31)) as (app, _):
         line = app.text_of("#live-health")
-        assert "limited by  storage (no client-side bottleneck found)" in line and "steady within" in line
+        assert (
+            "limited by  storage (no client-side bottleneck found)" in line
+            and "steady within" in line
+        )
         assert line.startswith("✓ nothing found, ") and " checks" in line
 
 
-async def test_while_a_step_is_prepared_neither_findings_nor_the_cursor_are_of_the_one_before(tmp_path: Path) -> None:
+async def test_while_a_step_is_prepared_neither_findings_nor_the_cursor_are_of_the_one_before(
+    tmp_path: Path,
+) -> None:
     maker = line_sweep(tmp_path).start_step(0)
     for host in maker.hosts:
         maker.look_at(host, BUSY)
     async with stage(maker.measure(31)) as (app, pilot):
-        assert app.text_of("#live-health").startswith("! client-cpu") and "client-cpu" in app.text_of("#live-hosts")
+        assert app.text_of("#live-health").startswith(
+            "! client-cpu"
+        ) and "client-cpu" in app.text_of("#live-hosts")
         await pilot.press("left", "left")
         assert app.live.cursor_s is not None
         maker.looked_at = {}
-        maker.end_step(0, 1000.0).add(*(HostState(t=maker.t, host=host, state="done") for host in maker.hosts))
-        maker.add(StepStarted(t=maker.t + 1, step=1), PhaseStarted(t=maker.t + 1, phase="barrier", step=1))
+        maker.end_step(0, 1000.0).add(
+            *(HostState(t=maker.t, host=host, state="done") for host in maker.hosts)
+        )
+        maker.add(
+            StepStarted(t=maker.t + 1, step=1), PhaseStarted(t=maker.t + 1, phase="barrier", step=1)
+        )
         await app.tick(pilot, maker)
         said = app.text_of("#live-health")
         assert (
@@ -178,7 +216,9 @@ async def test_while_a_step_is_prepared_neither_findings_nor_the_cursor_are_of_t
         await app.tick(pilot, maker.measure(5))
         assert app.live.cursor_s is None and "at 0:00" not in app.text_of("#live-heat")
         said = app.text_of("#live-health")
-        assert "limited by  unknown" in said and "client CPU" not in said, "the load is not looked at yet"
+        assert "limited by  unknown" in said and "client CPU" not in said, (
+            "the load is not looked at yet"
+        )
 
 
 async def test_what_is_over_stays_in_the_line_as_one_that_was(tmp_path: Path) -> None:
@@ -201,7 +241,9 @@ async def test_f_shows_each_finding_with_its_rule_and_what_to_do(tmp_path: Path)
         clock = re.findall(r"(\d+:\d\d) /", app.text_of("#live-header"))
         await pilot.press("f")
         await app.settle(pilot)
-        text = "".join(part.text for line in app.screen._compositor.render_strips() for part in line)
+        text = "".join(
+            part.text for line in app.screen._compositor.render_strips() for part in line
+        )
         assert "client-cpu  Client CPU" in text and "Use more clients" in text
         assert f"since {clock[0]}" in text, "the clock is the header's"
         await pilot.press("escape")
@@ -242,7 +284,11 @@ async def test_the_detail_of_a_host_says_what_it_does(tmp_path: Path) -> None:
         assert "CPU 97 %, core 12 at 100 %" in detail and "load 640 % of a core" in detail
         assert "ens1f0 1.06 GiB/s" in detail
         lines = detail.splitlines()
-        assert lines[2].split()[0] == "CPU" and lines[2].split()[2:4] == ["97", "%"] and "network" in lines[2]
+        assert (
+            lines[2].split()[0] == "CPU"
+            and lines[2].split()[2:4] == ["97", "%"]
+            and "network" in lines[2]
+        )
         assert lines[3].startswith("command fio ")
 
 
@@ -254,7 +300,10 @@ async def test_i_shows_all_of_a_host_or_server_at_any_size(tmp_path: Path) -> No
         assert isinstance(app.screen, HostDialog) and app.screen.about.startswith("weka-04 at 0:")
         shown = [line.plain for line in app.screen.query_one(TextPane).builder(70)]
         over = shown[shown.index("over time") : shown.index("what it is")]
-        assert [line.split()[0] for line in over if line.strip().endswith("%")][:2] == ["CPU", "core"]
+        assert [line.split()[0] for line in over if line.strip().endswith("%")][:2] == [
+            "CPU",
+            "core",
+        ]
         assert "97 %" in over[2] and over[2].count("█") + over[2].count("▇") > 1
         assert any(line.startswith("fio --output-format=json+") for line in shown)
         assert any("late I/O" in line for line in shown)
@@ -285,7 +334,11 @@ async def test_at_the_end_live_says_what_the_record_says(tmp_path: Path) -> None
     async with stage(maker, replay=1.0) as (app, pilot):
         app.wall += 36
         await app.tick(pilot)
-        assert "client-cpu" in app.text_of("#live-health") and app.live.found is not None and not app.live.found.settled
+        assert (
+            "client-cpu" in app.text_of("#live-health")
+            and app.live.found is not None
+            and not app.live.found.settled
+        )
         app.wall += 60
         await app.tick(pilot)
         shown = {each.finding.id for each in app.live.found.now}
@@ -304,11 +357,15 @@ def test_live_wide(snap_compare: Compare, tmp_path: Path) -> None:
 
 
 def test_live_small(snap_compare: Compare, tmp_path: Path) -> None:
-    assert snap_compare(app_on(watched(tmp_path, servers=1)), terminal_size=SMALL, run_before=settle)
+    assert snap_compare(
+        app_on(watched(tmp_path, servers=1)), terminal_size=SMALL, run_before=settle
+    )
 
 
 def test_findings_wide(snap_compare: Compare, tmp_path: Path) -> None:
-    assert snap_compare(app_on(watched(tmp_path)), terminal_size=WIDE, run_before=settle_on_findings)
+    assert snap_compare(
+        app_on(watched(tmp_path)), terminal_size=WIDE, run_before=settle_on_findings
+    )
 
 
 def test_result_wide(snap_compare: Compare, tmp_path: Path) -> None:
@@ -316,10 +373,14 @@ def test_result_wide(snap_compare: Compare, tmp_path: Path) -> None:
 
 
 def test_result_small(snap_compare: Compare, tmp_path: Path) -> None:
-    assert snap_compare(app_on(finished(tmp_path), "result"), terminal_size=SMALL, run_before=settle)
+    assert snap_compare(
+        app_on(finished(tmp_path), "result"), terminal_size=SMALL, run_before=settle
+    )
 
 
-async def test_lines_that_would_stay_empty_have_the_farthest_of_the_folded_hosts(tmp_path: Path) -> None:
+async def test_lines_that_would_stay_empty_have_the_farthest_of_the_folded_hosts(
+    tmp_path: Path,
+) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(64), READS).begin().go()
     maker.pace = {"weka-40": 0.98}
     async with stage(maker.measure(6), WIDE) as (app, _):

@@ -34,7 +34,9 @@ async def test_the_header_says_that_this_is_a_replay_and_where_it_is(maker: RunM
         assert "left" not in header, "what was expected then is not what is left of the replay"
 
 
-async def test_escape_returns_to_runs_and_a_note_does_not_lengthen_a_replay(maker: RunMaker) -> None:
+async def test_escape_returns_to_runs_and_a_note_does_not_lengthen_a_replay(
+    maker: RunMaker,
+) -> None:
     length = last_time(maker.journal)
     maker.add(NoteAdded(t=maker.t + 100, text="said later"))
     assert last_time(maker.journal) == length
@@ -48,7 +50,11 @@ async def test_escape_returns_to_runs_and_a_note_does_not_lengthen_a_replay(make
 
 
 async def test_a_replay_leaves_the_run_that_goes_on_where_it_was(maker: RunMaker) -> None:
-    going = RunMaker(maker.run_dir.with_name("20261121T101530Z-weka-read-iops-0002"), host_names(2)).begin().go()
+    going = (
+        RunMaker(maker.run_dir.with_name("20261121T101530Z-weka-read-iops-0002"), host_names(2))
+        .begin()
+        .go()
+    )
     async with stage(going.measure(3)) as (app, pilot):
         live = app.live
         app.open_live(maker.run_dir, 1.0)
@@ -65,7 +71,8 @@ async def test_a_replay_leaves_the_run_that_goes_on_where_it_was(maker: RunMaker
         leave_on_signal(app, signal.SIGHUP)
         assert (
             app.farewell
-            == f"run {going.run_dir.name} is still running; to watch it: benchtui attach {going.run_dir.name}"
+            == f"run {going.run_dir.name} is still running; to watch it: benchtui attach"
+            f" {going.run_dir.name}"
         )
 
 
@@ -111,7 +118,9 @@ async def test_plus_and_minus_step_through_the_speeds(maker: RunMaker) -> None:
         assert "0:08 of" in app.text_of("#live-header")
 
 
-async def test_the_fastest_speed_shows_the_end_at_once_and_space_plays_again(maker: RunMaker) -> None:
+async def test_the_fastest_speed_shows_the_end_at_once_and_space_plays_again(
+    maker: RunMaker,
+) -> None:
     async with stage(maker, SMALL, replay=1.0) as (app, pilot):
         await pilot.press(*["plus"] * 6)
         app.live.hold_timer()
@@ -124,7 +133,9 @@ async def test_the_fastest_speed_shows_the_end_at_once_and_space_plays_again(mak
         assert app.live.feed.position == 0
 
 
-async def test_at_the_fastest_speed_too_it_is_told_at_the_end_what_was_found(tmp_path: Path) -> None:
+async def test_at_the_fastest_speed_too_it_is_told_at_the_end_what_was_found(
+    tmp_path: Path,
+) -> None:
     run = RunMaker(tmp_path / "runs" / RUN_ID, host_names(4)).begin().go()
     run.pace[run.hosts[2]] = 0.25
     async with stage(run.measure(40).finish(), replay=1.0) as (app, pilot):
@@ -203,7 +214,10 @@ def test_the_p99_of_a_second_is_that_of_all_hosts_together(maker: RunMaker) -> N
         pass
     values = feed.state.current.cluster_tails["read"]
     assert len(values) == 20
-    p50, top = feed.state.cluster["read"].so_far_percentiles["50"], feed.state.cluster["read"].so_far_max
+    p50, top = (
+        feed.state.cluster["read"].so_far_percentiles["50"],
+        feed.state.cluster["read"].so_far_max,
+    )
     assert p50 is not None and top is not None
     assert all(p50 < value <= top * 1.01 for value in values.values())
 

@@ -1,4 +1,6 @@
-"""A search on Live and on Result: the curve as it fills, what is known so far, what is measured now."""
+"""A search on Live and on Result: the curve as it fills, what is known so far, what is measured
+now.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def test_a_search_half_way(snap_compare: Compare, tmp_path: Path, size: tuple[in
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE], ids=["80x24", "120x36"])
-def test_the_result_of_a_search(snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) -> None:
+def test_the_result_of_a_search(
+    snap_compare: Compare, tmp_path: Path, size: tuple[int, int]
+) -> None:
     maker = search_in(tmp_path).measure_points()
     maker.skip(*range(7, 12)).finish()
     write_record(maker.run_dir)
@@ -44,10 +48,15 @@ async def test_the_answer_so_far_and_the_current_point_are_in_large_digits(tmp_p
         view = app.live.search_panel.view
         assert view is not None and view.record.answer is not None and view.now is not None
         capacity, now = search_tiles(view)
-        answer, (limit,) = view.record.answer, (each for each in view.now.latencies if each.most_ns is not None)
+        answer, (limit,) = (
+            view.record.answer,
+            (each for each in view.now.latencies if each.most_ns is not None),
+        )
         assert capacity.number + capacity.unit.split()[0] == iops(answer.capacity.value)
         assert now.number + now.unit.split()[0] == iops(view.now.iops) and limit.name in now.aside
-        assert (now.role == BAD) == (limit.value_ns >= (limit.most_ns or 0)), "in the colour of its limit"
+        assert (now.role == BAD) == (limit.value_ns >= (limit.most_ns or 0)), (
+            "in the colour of its limit"
+        )
         assert large_digits(now.number, "braille")[0] in app.text_of("#live-search")
 
 
@@ -58,7 +67,9 @@ async def test_consoles_whose_fonts_lack_braille_get_a_curve_of_half_blocks(tmp_
         assert {"▀", "▄"} <= set(app.text_of("#live-search"))
 
 
-async def test_short_points_promise_nothing_and_a_larger_terminal_shows_graphs_too(tmp_path: Path) -> None:
+async def test_short_points_promise_nothing_and_a_larger_terminal_shows_graphs_too(
+    tmp_path: Path,
+) -> None:
     async with stage(half_way(tmp_path), WIDE) as (app, pilot):
         assert "steady? too short to tell" in app.text_of("#live-health")
         await pilot.resize_terminal(*SMALL)
@@ -87,14 +98,18 @@ async def test_growth_with_hosts_fills_on_live_from_point_to_point(tmp_path: Pat
         assert "deciding what to measure next" in shown
 
 
-async def test_a_load_curve_fills_on_live_with_its_knee_and_what_is_offered_now(tmp_path: Path) -> None:
+async def test_a_load_curve_fills_on_live_with_its_knee_and_what_is_offered_now(
+    tmp_path: Path,
+) -> None:
     maker = curve_in(tmp_path, measured=8)
     async with stage(maker) as (app, pilot):
         await app.tick(pilot, maker)
         shown = app.text_of("#live-search")
         assert "Search load curve" in shown and "8 of 11 points" in shown
         assert "at most 61.0k IOPS" in shown and "knee at 3" in shown
-        assert re.search(r"now    12\.2k IOPS, curve  0:0\d of 0:10  12\.\dk done  p99 \d+ µs", shown)
+        assert re.search(
+            r"now    12\.2k IOPS, curve  0:0\d of 0:10  12\.\dk done  p99 \d+ µs", shown
+        )
         assert "latency over IOPS" in shown
         assert all(name in shown for name in ("p50", "p99", "p99.9", "knee", "now"))
         await pilot.press("m")

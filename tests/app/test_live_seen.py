@@ -1,4 +1,6 @@
-"""What Live shows where room or time is short: keys that do something, columns that stay, lines that are not empty."""
+"""What Live shows where room or time is short: keys that do something, columns that stay, lines
+that are not empty.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def width_of(keys: live_health.Keys) -> int:
 
 @pytest.mark.parametrize("replay", [False, True])
 @pytest.mark.parametrize("shown", [{"zoomed": "heat"}, {"zoomed": "iops"}, {"log": True}])
-def test_a_panel_that_has_all_room_has_keys_of_its_own_which_fit(shown: dict[str, object], replay: bool) -> None:
+def test_a_panel_that_has_all_room_has_keys_of_its_own_which_fit(
+    shown: dict[str, object], replay: bool
+) -> None:
     keys = live_health.hint(live_health.FooterState(replay=replay, **shown))  # type: ignore[arg-type]
     named = {key for key, _ in keys}
     assert {"Esc", "?", "q"} <= named and not {"Enter", "s", "x", "f"} & named
@@ -64,18 +68,25 @@ async def test_who_looks_back_is_told_the_way_to_now(tmp_path: Path) -> None:
         bar = app.screen.query_one(KeyBar)
         await pilot.press("left_square_bracket")
         await app.settle(pilot)
-        assert bar.render().plain.startswith("[] look back  Esc now") and "stop" not in bar.render().plain
+        assert (
+            bar.render().plain.startswith("[] look back  Esc now")
+            and "stop" not in bar.render().plain
+        )
         await pilot.press("escape")
         await app.settle(pilot)
         assert bar.render().plain.startswith("x stop  Enter host")
 
 
-async def test_at_80x24_two_directions_with_trouble_keep_a_map_that_can_be_read(tmp_path: Path) -> None:
+async def test_at_80x24_two_directions_with_trouble_keep_a_map_that_can_be_read(
+    tmp_path: Path,
+) -> None:
     maker = scenes.scene("troubled", tmp_path, 12, 40, MIX)
     async with stage(maker, SMALL) as (app, _):
         heat = app.screen.query_one("#live-heat").size.height
         told = app.text_of("#live-percentiles")
-        assert heat - 2 >= 4, "rows of the map, beside three hosts that need a look and what was said of them"
+        assert heat - 2 >= 4, (
+            "rows of the map, beside three hosts that need a look and what was said of them"
+        )
         assert "read" in told and "write" in told and "so far" not in told
     async with stage(maker, WIDE) as (app, _):
         assert app.text_of("#live-percentiles").count("so far") == 2
@@ -95,7 +106,9 @@ async def test_the_footer_goes_with_the_panel_that_has_all_room(tmp_path: Path) 
         assert "Esc hosts" in bar.render().plain
 
 
-async def test_requests_in_flight_stand_beside_disk_and_network_at_120_columns(tmp_path: Path) -> None:
+async def test_requests_in_flight_stand_beside_disk_and_network_at_120_columns(
+    tmp_path: Path,
+) -> None:
     maker = maker_of(tmp_path).begin().go()
     for host in maker.hosts:
         maker.look_at(host, ALL_TELEMETRY)
@@ -105,15 +118,23 @@ async def test_requests_in_flight_stand_beside_disk_and_network_at_120_columns(t
         assert first.split()[titles.split().index("flight") - len(titles.split())] == "31"
 
 
-async def test_two_lines_beside_a_laggard_do_not_stay_empty_while_others_are_folded(tmp_path: Path) -> None:
+async def test_two_lines_beside_a_laggard_do_not_stay_empty_while_others_are_folded(
+    tmp_path: Path,
+) -> None:
     maker = maker_of(tmp_path, 64).begin().go()
     maker.pace = {"weka-43": 0.25, "weka-03": 0.985}
     async with stage(maker.measure(8), WIDE) as (app, _):
         laggard, farthest, _, folded = app.text_of("#live-hosts").splitlines()[2:]
-        assert laggard.startswith("▼ weka-43") and farthest.startswith("● weka-03") and "61 hosts within" in folded
+        assert (
+            laggard.startswith("▼ weka-43")
+            and farthest.startswith("● weka-03")
+            and "61 hosts within" in folded
+        )
 
 
-@pytest.mark.parametrize(("runtime_s", "said"), [(5.0, "too short for checks"), (60.0, "checks begin 10 s into")])
+@pytest.mark.parametrize(
+    ("runtime_s", "said"), [(5.0, "too short for checks"), (60.0, "checks begin 10 s into")]
+)
 async def test_a_load_that_ends_before_its_checks_does_not_promise_them(
     tmp_path: Path, runtime_s: float, said: str
 ) -> None:
@@ -121,7 +142,9 @@ async def test_a_load_that_ends_before_its_checks_does_not_promise_them(
         assert said in app.text_of("#live-health")
 
 
-async def test_the_axis_is_that_of_the_load_to_come_also_when_it_takes_long_to_prepare(tmp_path: Path) -> None:
+async def test_the_axis_is_that_of_the_load_to_come_also_when_it_takes_long_to_prepare(
+    tmp_path: Path,
+) -> None:
     maker = maker_of(tmp_path, runtime_s=5.0)
     async with stage(maker.begin()) as (app, pilot):
         app.wall += 40
@@ -132,7 +155,11 @@ async def test_the_axis_is_that_of_the_load_to_come_also_when_it_takes_long_to_p
 
 async def test_versions_that_are_no_tools_are_not_called_so(tmp_path: Path) -> None:
     maker = maker_of(tmp_path).begin().go()
-    maker.add(HostFactsCollected(t=maker.t, host="weka-01", facts={"fio_version": "fio-3.33", "cgroup_version": "v2"}))
+    maker.add(
+        HostFactsCollected(
+            t=maker.t, host="weka-01", facts={"fio_version": "fio-3.33", "cgroup_version": "v2"}
+        )
+    )
     async with stage(maker.measure(3)) as (app, pilot):
         await pilot.press("enter")
         await app.settle(pilot)
@@ -146,10 +173,18 @@ async def test_a_matrix_in_place_of_the_hosts_leaves_no_lines_empty(tmp_path: Pa
     async with stage(maker.measure(9), (80, 30)) as (app, pilot):
         await pilot.press("m")
         await app.settle(pilot)
-        shown = [each for each in app.screen.query(Lines) if each.display and each.id and each.region.height]
-        assert {"live-matrix", "live-heat"} <= {each.id for each in shown} and not app.live.table.display
+        shown = [
+            each
+            for each in app.screen.query(Lines)
+            if each.display and each.id and each.region.height
+        ]
+        assert {"live-matrix", "live-heat"} <= {
+            each.id for each in shown
+        } and not app.live.table.display
         last = max(shown, key=lambda each: each.region.bottom if each.id != "live-header" else 0)
-        assert last.region.bottom == app.screen.size.height - 1, "all lines above the footer are used"
+        assert last.region.bottom == app.screen.size.height - 1, (
+            "all lines above the footer are used"
+        )
 
 
 async def test_of_a_load_on_files_nothing_says_bandwidth_or_reads(tmp_path: Path) -> None:
@@ -157,7 +192,9 @@ async def test_of_a_load_on_files_nothing_says_bandwidth_or_reads(tmp_path: Path
     plan = replace(plan_of(maker.hosts, ["read"], 300.0), headline=Headline("ops", "stat"))
     (maker.run_dir / PLAN_FILE).write_bytes(msgspec.json.encode(plan))
     async with stage(maker.begin().go().measure(3)) as (app, pilot):
-        assert "stats clat" in app.text_of("#live-heat") and "ops " in app.text_of("#live-percentiles")
+        assert "stats clat" in app.text_of("#live-heat") and "ops " in app.text_of(
+            "#live-percentiles"
+        )
         await pilot.resize_terminal(*SMALL)
         await app.settle(pilot)
         assert app.text_of("#live-pulse").startswith("Stats/s")
@@ -172,16 +209,21 @@ def test_graphs_have_the_lines_of_a_heat_map_that_was_put_away() -> None:
 def test_figures_in_a_line_are_not_cut_but_left_out() -> None:
     figures = (("▲155  ▼166 µs", "value"),)
     graphs = [Graph("IOPS", (("▲17.8k  ▼7.40k", "value"),), against="13.2k / 5.68k before"),
-              Graph("Bandwidth", (("▲69.4  ▼28.9 MiB/s", "value"),)), Graph("Latency", figures)]  # fmt: skip
+              Graph("Bandwidth", (("▲69.4  ▼28.9 MiB/s", "value"),)),
+              Graph("Latency", figures)]  # fmt: skip
     pulse = Pulse("braille")
     pulse.graphs = graphs
     assert "BW" in pulse.build(120, 1)[0].plain
-    assert "BW" not in pulse.build(78, 1)[0].plain and "lat ▲155  ▼166 µs" in pulse.build(78, 1)[0].plain
+    assert (
+        "BW" not in pulse.build(78, 1)[0].plain
+        and "lat ▲155  ▼166 µs" in pulse.build(78, 1)[0].plain
+    )
 
 
 def test_of_percentiles_in_one_row_of_the_heat_map_the_p99_is_drawn() -> None:
     cells, bins = HeatCells(), HeatBins(0)
-    counts = {80_000: 9800, 170_000: 180, 200_000: 20, 60_000_000: 1}  # p99 and p99.9 in one octave, one far above
+    # p99 and p99.9 in one octave, one far above
+    counts = {80_000: 9800, 170_000: 180, 200_000: 20, 60_000_000: 1}
     pairs = sorted((value_to_index(value), count) for value, count in counts.items())
     bins.add(0.0, 1.0, Buckets([index for index, _ in pairs], [count for _, count in pairs]))
     cells.show([bins])
@@ -198,6 +240,9 @@ async def test_the_axis_keeps_its_length_when_a_load_with_a_ramp_is_over(tmp_pat
     maker.begin().go().measure(25)
     async with stage(maker) as (app, pilot):
         assert app.live.axis.span_s == 25
-        maker.add(PhaseEnded(t=maker.t, phase="measure", step=0), PhaseStarted(t=maker.t, phase="collect", step=0))
+        maker.add(
+            PhaseEnded(t=maker.t, phase="measure", step=0),
+            PhaseStarted(t=maker.t, phase="collect", step=0),
+        )
         await app.tick(pilot, maker)
         assert app.live.axis.span_s == 25

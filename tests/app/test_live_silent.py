@@ -1,4 +1,6 @@
-"""Live while hosts are silent, and when a load is nearly over: who has finished, and who is waited for."""
+"""Live while hosts are silent, and when a load is nearly over: who has finished, and who is waited
+for.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,15 @@ from tests.app.stage import SMALL, WIDE, Stage, stage
 @pytest.fixture
 def frozen(tmp_path: Path) -> RunMaker:
     """The end of a load of 12 hosts, of which one froze 14 s into it."""
-    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(12), READS, runtime_s=30.0).begin().go().measure(14)
-    maker.measure(16, silent=["weka-07"]).end_loads(*(host for host in maker.hosts if host != "weka-07"))
+    maker = (
+        RunMaker(tmp_path / "runs" / RUN_ID, host_names(12), READS, runtime_s=30.0)
+        .begin()
+        .go()
+        .measure(14)
+    )
+    maker.measure(16, silent=["weka-07"]).end_loads(
+        *(host for host in maker.hosts if host != "weka-07")
+    )
     maker.t += 2
     return maker
 
@@ -59,12 +68,16 @@ async def test_deviation_and_rate_of_a_host_are_of_the_same_seconds(tmp_path: Pa
         table = app.live.table
         rates = {host.name: table.cells.rate(host) for host in table.hosts}
         shares = table.spread.shares
-        assert sorted(rates, key=lambda name: rates[name] or 0) == sorted(shares, key=lambda name: shares[name] or 0)
+        assert sorted(rates, key=lambda name: rates[name] or 0) == sorted(
+            shares, key=lambda name: shares[name] or 0
+        )
         for host, share in shares.items():
             assert (rates[host] or 0) / (table.spread.middle or 1) - 1 == pytest.approx(share)
 
 
-async def test_before_hosts_can_be_compared_they_have_a_rate_and_no_deviation(tmp_path: Path) -> None:
+async def test_before_hosts_can_be_compared_they_have_a_rate_and_no_deviation(
+    tmp_path: Path,
+) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(4), READS).begin().go().measure(1)
     async with stage(maker) as (app, _):
         table = app.live.table

@@ -1,4 +1,7 @@
-"""How Live, Result and Runs look as a whole, a picture each; what they say is tested as text elsewhere."""
+"""How Live, Result and Runs look as a whole, a picture each.
+
+What they say is tested as text elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,11 @@ def run_of(home: Path, hosts: int = 12, stream: Path = READS, run_id: str = RUN_
 
 def troubled(home: Path, stream: Path = READS) -> RunMaker:
     """A run half way: one host silent, one failed."""
-    maker = run_of(home, stream=stream).go().say("page cache dropped before read_iops", host="weka-01")
-    maker.together, maker.pace = True, {"weka-07": 0.82, "weka-11": 0.97}  # whole seconds of the real stream alone
+    maker = (
+        run_of(home, stream=stream).go().say("page cache dropped before read_iops", host="weka-01")
+    )
+    # whole seconds of the real stream alone
+    maker.together, maker.pace = True, {"weka-07": 0.82, "weka-11": 0.97}
     maker.measure(24)
     maker.fail("weka-05", "no-space", "No space left on device writing /mnt/weka/fio/read_iops.0")
     return maker.measure(6, silent=["weka-03", "weka-05"])
@@ -33,7 +39,9 @@ def test_live_reading(snap_compare: Compare, tmp_path: Path) -> None:
 
 
 def test_live_light(snap_compare: Compare, tmp_path: Path) -> None:
-    assert snap_compare(app_on(troubled(tmp_path, MIX), theme="light"), terminal_size=WIDE, run_before=settle)
+    assert snap_compare(
+        app_on(troubled(tmp_path, MIX), theme="light"), terminal_size=WIDE, run_before=settle
+    )
 
 
 def test_result(snap_compare: Compare, tmp_path: Path) -> None:

@@ -51,7 +51,9 @@ def test_no_wide_character_is_cut_by_a_changed_span(a: list[Run], b: list[Run]) 
     for edge in changed_span(before, after) or ():
         for line in (before, after):
             halves = cells(line)[edge - 1 : edge + 1] if 0 < edge < line.width else []
-            assert not (len(halves) == 2 and halves[1][0].endswith(" 1") and cell_len(halves[0][0]) == 2)
+            assert not (
+                len(halves) == 2 and halves[1][0].endswith(" 1") and cell_len(halves[0][0]) == 2
+            )
 
 
 def test_a_combining_character_changes_its_own_cell() -> None:
@@ -91,7 +93,12 @@ async def test_the_cells_that_changed_are_repainted_also_inside_of_frame_and_pad
 
 
 def _cells(line: Line) -> list[tuple[str, str]]:
-    return [(character, key) for text, key in line.runs for character in text for _ in range(cell_len(character))]
+    return [
+        (character, key)
+        for text, key in line.runs
+        for character in text
+        for _ in range(cell_len(character))
+    ]
 
 
 def test_a_changed_figure_damages_its_own_columns_only() -> None:
@@ -119,7 +126,9 @@ def test_a_row_that_gets_the_cursor_is_repainted_whole() -> None:
         ("governor, l…", "governor, l~"),
     ],
 )
-def test_spreads_ranges_and_bounds_are_told_apart_from_estimates_in_ascii(text: str, shown: str) -> None:
+def test_spreads_ranges_and_bounds_are_told_apart_from_estimates_in_ascii(
+    text: str, shown: str
+) -> None:
     assert shown_as(text, LACKING["ascii"]) == shown
     assert len(shown) == len(text), "columns to the right stay where they are"
     assert shown_as(text, LACKING["block"]) == text
@@ -129,7 +138,10 @@ def test_blanks_join_their_neighbours_but_not_where_they_would_show() -> None:
     assert [*merged([("a", "read"), ("  ", "text"), ("b", "read")])] == [("a  b", "read")]
     assert [*merged([(" OK ", "badge"), ("  ", "text")])] == [(" OK ", "badge"), ("  ", "text")]
     assert [*merged([("▄", "read~"), ("  ", "text")])] == [("▄", "read~"), ("  ", "text")]
-    assert [*merged([("weka-01  ", "text"), (" ", "thumb~")])] == [("weka-01  ", "text"), (" ", "thumb~")]
+    assert [*merged([("weka-01  ", "text"), (" ", "thumb~")])] == [
+        ("weka-01  ", "text"),
+        (" ", "thumb~"),
+    ]
 
 
 @given(st.floats(1e-3, 1e15), st.sampled_from([1000, 1024]))
@@ -162,8 +174,18 @@ def test_every_second_has_one_column_and_every_column_seconds(span: int, columns
 
 
 def test_the_axis_holds_what_has_passed_and_at_most_the_plan() -> None:
-    assert [axis_of(3, 300.0, elapsed).span_s for elapsed in (1, 31, 100, 290)] == [30, 45, 120, 300]
-    assert [axis_of(0, None, elapsed).span_s for elapsed in (1, 61, 3000, 5000)] == [30, 90, 3600, 5400]
+    assert [axis_of(3, 300.0, elapsed).span_s for elapsed in (1, 31, 100, 290)] == [
+        30,
+        45,
+        120,
+        300,
+    ]
+    assert [axis_of(0, None, elapsed).span_s for elapsed in (1, 61, 3000, 5000)] == [
+        30,
+        90,
+        3600,
+        5400,
+    ]
     assert axis_of(0, 60.0, 75.0).span_s == 90
     assert axis_of(0, 10.0, 2.0).span_s == 10
     assert axis_of(0, 60.0, 50.0).labels(60).split() == ["0:00", "0:15", "0:30", "0:45"]
@@ -194,14 +216,19 @@ def test_a_bar_goes_to_the_side_of_its_sign(share: float | None, bar: str) -> No
 def test_a_heat_map_that_gets_narrow_keeps_the_time_of_its_cursor_and_p99_longest() -> None:
     bins, panel = HeatBins(0), HeatPanel("braille")
     bins.add(10.0, 11.0, Buckets([500], [20_000]))
-    panel.show([bins], "Latency over time · read clat · weka-01", "read", TimeAxis(0, 60, cursor_s=10), {})
+    panel.show(
+        [bins], "Latency over time · read clat · weka-01", "read", TimeAxis(0, 60, cursor_s=10), {}
+    )
     seen: dict[str, str] = {}
     for room in range(120, 20, -1):
         title, legend = panel._heading(room)
         names = (word for text, _ in legend for word in text.split() if word[0] in "ap")
         seen.setdefault(" ".join(names), title)
     assert [*seen] == ["at p50 p99 p99.9", "at p50 p99", "at p99", "at", ""]
-    assert [*seen.values()][:2] == ["Latency over time · read clat · weka-01", "read clat · weka-01"]
+    assert [*seen.values()][:2] == [
+        "Latency over time · read clat · weka-01",
+        "read clat · weka-01",
+    ]
 
 
 def test_a_gap_is_not_a_zero() -> None:
@@ -216,7 +243,8 @@ def test_an_area_grows_with_its_values() -> None:
 def test_a_hanging_area_is_the_same_upside_down() -> None:
     rows = painted([0.25, 0.5, 1.0], (), "read", (3, 2), 1.0, "block", hanging=True)
     first, second = rows
-    assert [(text, key.endswith("~")) for text, key in first] == [("▄", True), ("██", False)]  # upper half, in reverse
+    # upper half, in reverse
+    assert [(text, key.endswith("~")) for text, key in first] == [("▄", True), ("██", False)]
     assert "".join(text for text, _ in second) == "  █"
 
 
@@ -236,7 +264,15 @@ def test_the_shape_of_a_distribution_shows_single_outliers() -> None:
 
 
 def test_narrow_percentile_tables_lose_the_mean_before_the_tail() -> None:
-    assert [name for _, name in shown_columns(80)] == ["mean", "p50", "p95", "p99", "p99.5", "p99.9", "max"]
+    assert [name for _, name in shown_columns(80)] == [
+        "mean",
+        "p50",
+        "p95",
+        "p99",
+        "p99.5",
+        "p99.9",
+        "max",
+    ]
     assert [name for _, name in shown_columns(50)] == ["p99", "p99.5", "p99.9", "max"]
 
 
@@ -252,7 +288,10 @@ def test_a_level_crosses_an_area_and_keeps_its_colour() -> None:
 def test_a_level_under_a_hanging_area_grows_downwards_and_ascii_has_marks_of_its_own() -> None:
     rows = painted([0.0, 0.0], [], "write", (2, 2), 4.0, "ascii", hanging=True)
     drawn = with_level(rows, [0.1, 4.0], 4.0, "ascii", hanging=True)
-    assert "".join(text for text, _ in drawn[0])[0] == "'" and "".join(text for text, _ in drawn[1])[1] == "_"
+    assert (
+        "".join(text for text, _ in drawn[0])[0] == "'"
+        and "".join(text for text, _ in drawn[1])[1] == "_"
+    )
 
 
 @pytest.mark.parametrize("height", range(24, 80, 4))
@@ -263,16 +302,23 @@ def test_where_all_hosts_have_a_line_the_graphs_take_what_is_left(height: int, h
 
 
 @pytest.mark.parametrize(("others", "lines"), [(6, 32), (0, 47)])
-def test_a_search_grows_with_the_terminal_and_leaves_graphs_and_hosts_their_share(others: int, lines: int) -> None:
+def test_a_search_grows_with_the_terminal_and_leaves_graphs_and_hosts_their_share(
+    others: int, lines: int
+) -> None:
     assert curve_lines(53, 19, others, 4) == lines
     assert curve_lines(29, 19, 6, 200) == 19, "of many hosts the first ones have room"
 
 
 @pytest.mark.parametrize(
     ("means", "said"),
-    [((100.0, 121.0, 100.0), "21 % apart, no trend"), ((110.0, 100.0, 90.0), "20 % apart, falling 20 %")],
+    [
+        ((100.0, 121.0, 100.0), "21 % apart, no trend"),
+        ((110.0, 100.0, 90.0), "20 % apart, falling 20 %"),
+    ],
 )
 def test_what_goes_up_and_down_has_no_trend(means: tuple[float, ...], said: str) -> None:
     middle = sum(means) / len(means)
-    window = SteadyWindow(means, (max(means) - min(means)) / 100, abs(means[-1] - means[0]) / middle)
+    window = SteadyWindow(
+        means, (max(means) - min(means)) / 100, abs(means[-1] - means[0]) / middle
+    )
     assert apart_text(window) == said

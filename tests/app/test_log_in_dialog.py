@@ -1,4 +1,6 @@
-"""Passwords in the screens: asked once on top of whatever is shown, masked, and handed to nobody but the host."""
+"""Passwords in the screens: asked once on top of whatever is shown, masked, and handed to nobody
+but the host.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ SECRET = "hunter2"
 def walled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshdLab]:
     """Two hosts that take a password and nothing else."""
     root = tmp_path_factory.mktemp("walled")
-    with SshdLab(root / "lab", hosts=2, extra_config=BY_PASSWORD, wrapper=with_password(root, SECRET)) as lab:
+    with SshdLab(
+        root / "lab", hosts=2, extra_config=BY_PASSWORD, wrapper=with_password(root, SECRET)
+    ) as lab:
         yield lab
 
 
@@ -33,7 +37,9 @@ async def check_both(user: User) -> None:
     await user.sees("password of")
 
 
-async def test_check_asks_once_for_all_hosts_and_shows_nothing_of_it(home: Path, walled: SshdLab) -> None:
+async def test_check_asks_once_for_all_hosts_and_shows_nothing_of_it(
+    home: Path, walled: SshdLab
+) -> None:
     async with opened(options(home, ssh_config=walled.ssh_config)) as user:
         await check_both(user)
         await user.types(SECRET)
@@ -44,7 +50,9 @@ async def test_check_asks_once_for_all_hosts_and_shows_nothing_of_it(home: Path,
         assert all(check.ok for check in checks.values())
 
 
-async def test_wrong_password_is_asked_again_and_says_where_it_was_refused(home: Path, walled: SshdLab) -> None:
+async def test_wrong_password_is_asked_again_and_says_where_it_was_refused(
+    home: Path, walled: SshdLab
+) -> None:
     async with opened(options(home, ssh_config=walled.ssh_config)) as user:
         await check_both(user)
         await user.types("wrong")
@@ -77,7 +85,11 @@ async def test_a_dialog_that_another_screen_replaces_counts_as_given_up(home: Pa
 
 async def test_several_prompts_are_fields_of_one_dialog(home: Path) -> None:
     async with opened(options(home)) as user:
-        question = Question("log-in to bench@box", (("Password:", False), ("Code:", True)), "Your token [shows] a code")
+        question = Question(
+            "log-in to bench@box",
+            (("Password:", False), ("Code:", True)),
+            "Your token [shows] a code",
+        )
         worker = user.app.run_worker(ask(user.app, question))
         await user.sees("Your token [shows] a code")
         await user.types("abc")
@@ -110,9 +122,16 @@ async def test_what_is_masked_never_reaches_the_clipboard(home: Path) -> None:
         await user.sees(lambda: worker.is_finished)
 
 
-async def test_launch_asks_on_the_live_screen_and_the_run_goes_on(home: Path, walled: SshdLab, tmp_path: Path) -> None:
+async def test_launch_asks_on_the_live_screen_and_the_run_goes_on(
+    home: Path, walled: SshdLab, tmp_path: Path
+) -> None:
     overrides = {"directory": str(tmp_path), "runtime": "1s"}
-    chosen = {"ssh_config": walled.ssh_config, "hosts": ("h1",), "profile": str(LOAD), "overrides": overrides}
+    chosen = {
+        "ssh_config": walled.ssh_config,
+        "hosts": ("h1",),
+        "profile": str(LOAD),
+        "overrides": overrides,
+    }
     async with opened(options(home, review=True, **chosen)) as user:
         await user.starts("r")
         await user.sees("Log in")
@@ -124,4 +143,6 @@ async def test_launch_asks_on_the_live_screen_and_the_run_goes_on(home: Path, wa
         await user.sees(lambda: any(home.glob("runs/*/run.json")))
     record = (only_run(home) / "run.json").read_text()
     assert '"state": "complete"' in record or '"state":"complete"' in record
-    assert not [path for path in home.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
+    assert not [
+        path for path in home.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()
+    ]

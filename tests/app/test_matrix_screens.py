@@ -1,4 +1,6 @@
-"""Sweeps, suites and repetitions on the screens: the matrix that fills, and the one that is read afterwards."""
+"""Sweeps, suites and repetitions on the screens: the matrix that fills, and the one that is read
+afterwards.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,10 @@ async def test_finished_cells_have_their_figure_and_others_their_state(tmp_path:
         assert rows["4k"][:6] == ["31.0k", "62.0k", "118k", "201k", "◆", "214k"]
         assert rows["16k"][:6] == ["27.0k", "53.0k", "✗", "141k", "◆", "146k"]
         assert rows["64k"][:5] == ["18.0k", "›", "·", "·", "·"]
-        matrix, graphs = app.screen.query_one("#live-matrix", Lines), app.screen.query_one("#live-graphs")
+        matrix, graphs = (
+            app.screen.query_one("#live-matrix", Lines),
+            app.screen.query_one("#live-graphs"),
+        )
         assert matrix.region.y < graphs.region.y
         (marked,) = [text for line in matrix.painted for text, role in line.runs if role == CURSOR]
         assert marked.strip() == "›"
@@ -63,10 +68,13 @@ async def test_the_heading_says_how_far_all_steps_are_and_what_is_left(tmp_path:
     async with stage(half_way(tmp_path)) as (app, _):
         heading = matrix_text(app)[0]
         assert "Matrix read IOPS" in heading and "11/20 cells · step 12/20" in heading
-        assert heading.endswith("left") and " 3:" in heading  # 9 steps of 20 s and what is around them
+        # 9 steps of 20 s and what is around them
+        assert heading.endswith("left") and " 3:" in heading
 
 
-async def test_what_was_wrong_with_a_host_in_a_step_before_is_not_said_of_it_now(tmp_path: Path) -> None:
+async def test_what_was_wrong_with_a_host_in_a_step_before_is_not_said_of_it_now(
+    tmp_path: Path,
+) -> None:
     async with stage(half_way(tmp_path)) as (app, _):
         assert "EIO" in app.text_of("#live-messages")
         assert "EIO" not in app.text_of("#live-hosts")
@@ -103,8 +111,12 @@ async def test_at_80x24_graphs_percentiles_and_hosts_stay(tmp_path: Path) -> Non
     async with stage(maker, SMALL) as (app, _):
         assert "IOPS" in app.text_of("#live-iops") and "p99.9" in app.text_of("#live-percentiles")
         assert "weka-01" in app.text_of("#live-hosts")
-        assert any(line.startswith("64k") for line in matrix_text(app)), "the row at work is in sight"
-        assert matrix_text(app)[1].split() == ["bs\\numjobs", "1", "2", "4", "8", "16"], "and what its columns are"
+        assert any(line.startswith("64k") for line in matrix_text(app)), (
+            "the row at work is in sight"
+        )
+        assert matrix_text(app)[1].split() == ["bs\\numjobs", "1", "2", "4", "8", "16"], (
+            "and what its columns are"
+        )
         assert all(len(line) <= 80 for line in matrix_text(app))
 
 
@@ -143,7 +155,9 @@ async def test_only_cells_that_changed_are_painted(tmp_path: Path) -> None:
         assert damaged == []
         maker.end_step(11, 34_000.0).start_step(12)
         await app.tick(pilot, maker)
-        assert {row for row, _, _ in damaged} == {0, 1, 4}, "heading, the point of now, the row of both cells"
+        assert {row for row, _, _ in damaged} == {0, 1, 4}, (
+            "heading, the point of now, the row of both cells"
+        )
         assert sum(end - start for row, start, end in damaged if row) <= 20
 
 
@@ -170,7 +184,9 @@ async def test_the_result_begins_with_the_matrix_and_its_best_point(tmp_path: Pa
         assert "Over time" not in page
 
 
-async def test_arrows_move_over_the_cells_and_enter_shows_the_figures_of_one(tmp_path: Path) -> None:
+async def test_arrows_move_over_the_cells_and_enter_shows_the_figures_of_one(
+    tmp_path: Path,
+) -> None:
     async with stage(finished(sweep(tmp_path), figures_of()), SMALL, step="result") as (app, pilot):
         await pilot.press("down", "j", "left", "left", "right", "k")
         await app.settle(pilot)
@@ -193,7 +209,11 @@ async def test_the_cell_under_the_cursor_is_in_sight(tmp_path: Path) -> None:
         assert isinstance(screen, ResultScreen)
         lines = app.text_of("#result-page").splitlines()
         at = next(y for y, line in enumerate(lines) if line.startswith("256k"))
-        assert screen.scroll.scroll_offset.y <= at < screen.scroll.scroll_offset.y + screen.scroll.size.height
+        assert (
+            screen.scroll.scroll_offset.y
+            <= at
+            < screen.scroll.scroll_offset.y + screen.scroll.size.height
+        )
 
 
 async def test_i_b_and_l_put_another_figure_into_the_cells(tmp_path: Path) -> None:
@@ -235,7 +255,10 @@ async def test_a_run_that_lacks_steps_can_be_resumed_after_a_question(tmp_path: 
 
 
 async def test_a_complete_run_lacks_nothing(tmp_path: Path) -> None:
-    async with stage(finished(line_sweep(tmp_path), figures_of(["4k"])), step="result") as (app, pilot):
+    async with stage(finished(line_sweep(tmp_path), figures_of(["4k"])), step="result") as (
+        app,
+        pilot,
+    ):
         await pilot.press("u")
         await app.settle(pilot)
         assert not isinstance(app.screen, Confirm)
@@ -281,5 +304,8 @@ async def test_the_matrix_is_ascii_where_the_terminal_is(tmp_path: Path) -> None
 
 
 async def test_the_result_is_ascii_where_the_terminal_is(tmp_path: Path) -> None:
-    async with stage(finished(sweep(tmp_path), figures_of()), step="result", symbols="ascii") as (app, _):
+    async with stage(finished(sweep(tmp_path), figures_of()), step="result", symbols="ascii") as (
+        app,
+        _,
+    ):
         assert app.text_of("#result-page").isascii()

@@ -89,7 +89,9 @@ async def test_a_search_that_was_stopped_may_go_on_as_it_was_or_with_more(home: 
 
 
 async def test_a_search_that_knows_lacks_nothing(home: Path) -> None:
-    maker = search_in(home, Search("capacity", limits=(LIMIT,), points=12, tolerance=0.3)).measure_points(len(offers()))
+    maker = search_in(
+        home, Search("capacity", limits=(LIMIT,), points=12, tolerance=0.3)
+    ).measure_points(len(offers()))
     maker.skip(*range(len(offers()), 12)).finish()
     write_record(maker.run_dir)
     assert not lacking(maker.run_dir)
@@ -155,4 +157,8 @@ async def test_more_points_are_measured_and_shown_as_they_are(home: Path, tmp_pa
     assert record["state"] == "complete"
     points = record["search"]["points"]
     assert points[:2] == before, "what was known is measured again"
-    assert sorted(round(each["offered_iops"] / points[0]["iops"], 2) for each in points[1:]) == [0.25, 0.5, 0.75]
+    assert sorted(round(each["offered_iops"] / points[0]["iops"], 2) for each in points[1:]) == [
+        0.25,
+        0.5,
+        0.75,
+    ]

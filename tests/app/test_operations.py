@@ -1,4 +1,6 @@
-"""A metadata benchmark on the screens: its phases live in place of graphs, its table as the result."""
+"""A metadata benchmark on the screens: its phases live in place of graphs, its table as the
+result.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ from tests.app.journal_maker import RunMaker
 from tests.app.stage import SMALL, WIDE, stage
 from tui.analysis.previous_run import Behind
 from tui.app.screens import result_tiles
-from tui.app.screens.live_series import LANES, Beside, HostSecond, HostsOverTime, _cells, rate_lines, time_lines
+from tui.app.screens.live_series import (
+    LANES,
+    Beside,
+    HostSecond,
+    HostsOverTime,
+    _cells,
+    rate_lines,
+    time_lines,
+)
 from tui.journal.progress import MetadataView
 from tui.journal.telemetry import HostTelemetry
 from tui.model.event import (
@@ -42,10 +52,17 @@ def metadata_run(home: Path, make: type[RunMaker] = RunMaker) -> RunMaker:
     launch = MpiLaunch("/mnt/weka/mdtest", 136, 18382, 3, options=("-F", "-u"))
     phases = ["create", "stat", "read", "remove"]
     step = msgspec.structs.replace(
-        plan.steps[0], name="weka/mdtest", tool="mdtest", runtime_s=None, directions=phases, mpi=launch
+        plan.steps[0],
+        name="weka/mdtest",
+        tool="mdtest",
+        runtime_s=None,
+        directions=phases,
+        mpi=launch,
     )
     headline = Headline("ops", "create")
-    path.write_bytes(msgspec.json.encode(msgspec.structs.replace(plan, steps=[step], headline=headline)))
+    path.write_bytes(
+        msgspec.json.encode(msgspec.structs.replace(plan, steps=[step], headline=headline))
+    )
     return made.begin().go()
 
 
@@ -60,7 +77,9 @@ def phase(name: str, iteration: int = 1, t: float = 0.0, **more: object) -> Meta
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
-async def test_live_shows_iteration_phase_and_estimates_of_those_before(maker: RunMaker, size: tuple[int, int]) -> None:
+async def test_live_shows_iteration_phase_and_estimates_of_those_before(
+    maker: RunMaker, size: tuple[int, int]
+) -> None:
     maker.add(phase("create"))
     maker.t += 50
     maker.add(phase("stat", t=maker.t, ended="create", ops=5_000_000, seconds=50.0))
@@ -77,15 +96,25 @@ async def test_live_shows_iteration_phase_and_estimates_of_those_before(maker: R
 
 async def test_the_tools_own_figure_takes_the_place_of_an_estimate(maker: RunMaker) -> None:
     maker.add(phase("create"), phase("stat", ended="create", ops=5_000_000, seconds=50.0))
-    maker.add(MetadataIteration(t=0.0, step=0, operation="create", iteration=1, seconds=49.0, rate=102_040.8))
+    maker.add(
+        MetadataIteration(
+            t=0.0, step=0, operation="create", iteration=1, seconds=49.0, rate=102_040.8
+        )
+    )
     async with stage(maker) as (app, _):
         assert app.text_of("#live-operations").splitlines()[2].split()[:2] == ["create", "102k"]
 
 
-async def test_the_iteration_before_tells_what_is_left_and_how_long_phases_take(maker: RunMaker) -> None:
+async def test_the_iteration_before_tells_what_is_left_and_how_long_phases_take(
+    maker: RunMaker,
+) -> None:
     maker.add(phase("create"))
     for number in (1, 2):
-        for name, seconds, after in (("create", 40.0, "stat"), ("stat", 10.0, "remove"), ("remove", 10.0, "create")):
+        for name, seconds, after in (
+            ("create", 40.0, "stat"),
+            ("stat", 10.0, "remove"),
+            ("remove", 10.0, "create"),
+        ):
             if (number, name) == (2, "stat"):
                 break
             maker.t += seconds
@@ -96,13 +125,21 @@ async def test_the_iteration_before_tells_what_is_left_and_how_long_phases_take(
     async with stage(maker) as (app, _):
         shown = app.text_of("#live-operations").splitlines()
         assert shown[0].startswith("Operations  iteration 2 of 3  stat for 0:05 of ~0:10")
-        bars = next(place for place, line in enumerate(shown) if line.startswith("Rate of each iteration"))
+        bars = next(
+            place for place, line in enumerate(shown) if line.startswith("Rate of each iteration")
+        )
         lanes = {line.split()[1]: line for line in shown[:bars] if line.startswith("  it.")}
-        assert lanes["1"].split()[-1] == "1:00" and lanes["2"].split()[-1] == "0:45" and "3" not in lanes
+        assert (
+            lanes["1"].split()[-1] == "1:00"
+            and lanes["2"].split()[-1] == "0:45"
+            and "3" not in lanes
+        )
         assert lanes["1"].count("━") > lanes["2"].count("━") and "─" in lanes["2"]
         header = app.text_of("#live-header")
         assert "left ~1:15" in header and "58 %" in header
-        assert "IOPS" not in app.text_of("#live-hosts") and "creates/s" not in app.text_of("#live-hosts")
+        assert "IOPS" not in app.text_of("#live-hosts") and "creates/s" not in app.text_of(
+            "#live-hosts"
+        )
 
 
 def test_the_phase_of_now_is_told_in_large_digits_as_a_bound_that_comes_down() -> None:
@@ -111,13 +148,25 @@ def test_the_phase_of_now_is_told_in_large_digits_as_a_bound_that_comes_down() -
     view = MetadataView(step=0)
     view.enter(phase("create"))
     bounds = [operation_tiles(view, step, 2, now)[0] for now in (0.5, 2.0, 4.0)]
-    assert [tile.number for tile in bounds] == ["–", "<1.00", "<500"] and "iteration 1 of 3" in bounds[0].title
+    assert [tile.number for tile in bounds] == [
+        "–",
+        "<1.00",
+        "<500",
+    ] and "iteration 1 of 3" in bounds[0].title
     view.enter(phase("stat", t=4.0, ended="create", ops=2000, seconds=4.0))
     now, create = operation_tiles(view, step, 2, 9.0)
     assert now.title.startswith("stat") and create.number == "500" and create.drop > now.drop
     told = {name: OperationResult(mean=mean) for name, mean in (("create", 444.0), ("stat", 333.0))}
     whole = MetadataResult(
-        t=9.0, step=0, tool="mdtest", version="", tasks=20, nodes=2, items=100, iterations=3, operations=told
+        t=9.0,
+        step=0,
+        tool="mdtest",
+        version="",
+        tasks=20,
+        nodes=2,
+        items=100,
+        iterations=3,
+        operations=told,
     )
     view.result = whole
     assert [tile.number for tile in operation_tiles(view, step, 2, 9.0)] == ["444", "333"]
@@ -129,7 +178,11 @@ async def test_after_mdtests_last_word_no_phase_goes_on(maker: RunMaker) -> None
     maker.say("nineteen seconds later")
     async with stage(maker) as (app, _):
         shown = app.text_of("#live-operations")
-        assert "iteration 3 of 3  over, results are taken" in shown and "remove for" not in shown and "›" not in shown
+        assert (
+            "iteration 3 of 3  over, results are taken" in shown
+            and "remove for" not in shown
+            and "›" not in shown
+        )
 
 
 async def test_before_the_first_phase_ranks_are_starting(maker: RunMaker) -> None:
@@ -138,7 +191,9 @@ async def test_before_the_first_phase_ranks_are_starting(maker: RunMaker) -> Non
 
 
 async def test_the_result_is_a_table_of_operations(maker: RunMaker) -> None:
-    create = OperationResult(max=50_000.0, min=40_000.0, mean=45_000.0, stddev=5_000.0, iterations=[40_000.0, 50_000.0])
+    create = OperationResult(
+        max=50_000.0, min=40_000.0, mean=45_000.0, stddev=5_000.0, iterations=[40_000.0, 50_000.0]
+    )
     result = MetadataResult(
         t=0.0,
         step=0,
@@ -153,7 +208,9 @@ async def test_the_result_is_a_table_of_operations(maker: RunMaker) -> None:
         ranks_per_node=136,
     )
     maker.add(phase("create"), result)
-    maker.add(*(HostResult(t=0.0, host=host, step=0, dirs={}, tool_version="4.0.0") for host in HOSTS))
+    maker.add(
+        *(HostResult(t=0.0, host=host, step=0, dirs={}, tool_version="4.0.0") for host in HOSTS)
+    )
     async with stage(maker, step="result") as (app, _):
         shown = app.text_of("#result-page")
         lines = [" ".join(line.split()) for line in shown.splitlines()]
@@ -163,9 +220,14 @@ async def test_the_result_is_a_table_of_operations(maker: RunMaker) -> None:
 
 
 def iterations(maker: RunMaker, *seconds: float) -> RunMaker:
-    """Whole iterations of so many seconds a phase, with what two hosts and a server do meanwhile; the next begins."""
+    """Whole iterations of so many seconds a phase, with what two hosts and a server do meanwhile.
+
+    The next begins.
+    """
     for host in HOSTS:
-        maker.look_at(host, {"cpu.busy": 40.0, "core.busy": 99.0, "nic.eth0.rx": 1e9, "nic.eth0.tx": 5e8})
+        maker.look_at(
+            host, {"cpu.busy": 40.0, "core.busy": 99.0, "nic.eth0.rx": 1e9, "nic.eth0.tx": 5e8}
+        )
     maker.look_at("mds-1", {"cpu.busy": 88.0, "dev.nvme0n1.busy": 30.0}, server=True)
     phases = ("create", "stat", "read", "remove")
     maker.add(phase("create", t=maker.t))
@@ -173,32 +235,52 @@ def iterations(maker: RunMaker, *seconds: float) -> RunMaker:
         for name, after in zip(phases, (*phases[1:], "create"), strict=True):
             begin = maker.t
             for second in range(int(each)):
-                maker.add(*(maker.telemetry(host, begin + second + 1) for host in (*HOSTS, "mds-1")))
+                maker.add(
+                    *(maker.telemetry(host, begin + second + 1) for host in (*HOSTS, "mds-1"))
+                )
             at = number + (name == "remove")
             maker.add(phase(after, at, maker.t, ended=name, ops=1_000_000, seconds=each))
     return maker
 
 
-async def test_where_there_is_room_iterations_are_compared_and_hosts_drawn_over_time(maker: RunMaker) -> None:
+async def test_where_there_is_room_iterations_are_compared_and_hosts_drawn_over_time(
+    maker: RunMaker,
+) -> None:
     async with stage(iterations(maker, 10.0, 8.0)) as (app, _):
         shown = app.text_of("#live-operations").splitlines()
-        bars = shown.index(next(line for line in shown if line.startswith("Rate of each iteration")))
+        bars = shown.index(
+            next(line for line in shown if line.startswith("Rate of each iteration"))
+        )
         assert shown[bars + 1].split() == ["create", "stat", "read", "remove"]
         assert shown[bars + 2].count("-20 %") == 4 and shown[bars + 3].count("best") == 4
         over = shown.index(next(line for line in shown if line.startswith("Hosts over time")))
         assert shown[over + 1].split()[:2] == ["phase", "create"] and "remove" in shown[over + 1]
         lanes = {line[:15].strip(): line.split()[-2:] for line in shown[over + 2 :]}
         assert lanes["CPU"] == ["40", "%"] and lanes["busiest core"] == ["99", "%"]
-        assert app.screen.query_one("#live-hosts").size.height <= len(HOSTS) + 4, "hardly a line stays empty"
+        assert app.screen.query_one("#live-hosts").size.height <= len(HOSTS) + 4, (
+            "hardly a line stays empty"
+        )
 
 
 async def test_a_run_before_stands_beside_the_rates(maker: RunMaker) -> None:
     async with stage(iterations(maker, 10.0)) as (app, _):
-        app.live.behind = Behind("before", "a run", rates={0: {"create": 50_000.0, "stat": 200_000.0}})
+        app.live.behind = Behind(
+            "before", "a run", rates={0: {"create": 50_000.0, "stat": 200_000.0}}
+        )
         app.live.paint()
-        rows = {line.split()[0]: line.split() for line in app.text_of("#live-operations").splitlines() if line}
-        assert rows["ops/s"][-1] == "before" and rows["stat"][-1] == "200k" and rows["read"][-1] != "200k"
-        assert any(line.startswith("  before") for line in app.text_of("#live-operations").splitlines())
+        rows = {
+            line.split()[0]: line.split()
+            for line in app.text_of("#live-operations").splitlines()
+            if line
+        }
+        assert (
+            rows["ops/s"][-1] == "before"
+            and rows["stat"][-1] == "200k"
+            and rows["read"][-1] != "200k"
+        )
+        assert any(
+            line.startswith("  before") for line in app.text_of("#live-operations").splitlines()
+        )
 
 
 def test_what_hosts_did_is_taken_once_and_other_devices_are_left_out() -> None:
@@ -208,7 +290,9 @@ def test_what_hosts_did_is_taken_once_and_other_devices_are_left_out() -> None:
     over = HostsOverTime()
     for second in (1, 2):
         values = [50.0, 100.0, 900.0, 10.0, None if second == 1 else 70.0]
-        sample = TelemetrySample(t=second, host="c1", step=0, host_time_ms=second, interval_s=1.0, values=values)
+        sample = TelemetrySample(
+            t=second, host="c1", step=0, host_time_ms=second, interval_s=1.0, values=values
+        )
         host.add(sample, float(second), keep_all=False)
         over.take([host])
         over.take([host])
@@ -222,7 +306,10 @@ def test_what_hosts_did_is_taken_once_and_other_devices_are_left_out() -> None:
 @pytest.mark.parametrize("room", [11, 16, 36])
 def test_no_lane_touches_the_one_above(room: int) -> None:
     over = HostsOverTime()
-    over.lanes = {lane.title: {second: HostSecond(100.0, 1, 100.0) for second in range(10)} for lane in LANES[:5]}
+    over.lanes = {
+        lane.title: {second: HostSecond(100.0, 1, 100.0) for second in range(10)}
+        for lane in LANES[:5]
+    }
     lines = over.lines(TimeAxis(0, 10), 15, 20, 9, room, "block")
     assert len(lines) <= room
     tops = [line.runs[1][0][0] for line in lines[:-1]]
@@ -243,7 +330,9 @@ def test_bandwidths_of_iterations_stand_apart() -> None:
     for number in (1, 2, 3):
         view.enter(phase("write", number, t=float(number)))
         moved = {"rate": 2048.0, "bytes_per_op": 1 << 20, "seconds": 1.0}
-        view.end_iteration(MetadataIteration(t=number + 0.5, step=0, operation="write", iteration=number, **moved))  # type: ignore[arg-type]
+        view.end_iteration(
+            MetadataIteration(t=number + 0.5, step=0, operation="write", iteration=number, **moved)  # type: ignore[arg-type]
+        )
     line = rate_lines(view, 5.0, 90, ("write",), Beside(bytes_per_op=1 << 20))[2].plain
     assert line.split() == ["›", "write", *["2.00", "GiB/s"] * 4, "0.00", "%"]
 
@@ -253,7 +342,13 @@ def test_bandwidths_and_counts_of_one_benchmark_stand_apart() -> None:
     for name, moved in (("easy-write", 1 << 20), ("easy-stat", 0)):
         for number in (1, 2):
             view.enter(phase(name, number, t=1.0))
-            ended = {"operation": name, "iteration": number, "seconds": 1.0, "rate": 1001.0, "bytes_per_op": moved}
+            ended = {
+                "operation": name,
+                "iteration": number,
+                "seconds": 1.0,
+                "rate": 1001.0,
+                "bytes_per_op": moved,
+            }
             view.end_iteration(MetadataIteration(t=1.5, step=0, **ended))  # type: ignore[arg-type]
     _, _, *rows = rate_lines(view, 5.0, 90, ("easy-write", "easy-stat"), Beside())
     assert rows[0].plain.split()[1:] == [*["1001", "MiB/s"] * 2, "·", "1001", "MiB/s", "0.00", "%"]
@@ -261,16 +356,28 @@ def test_bandwidths_and_counts_of_one_benchmark_stand_apart() -> None:
 
 
 def test_scores_come_before_the_operations_that_they_are_made_of() -> None:
-    operations = {"easy-write": OperationRecord(mean=2.0, bytes_per_op=1 << 30), "find": OperationRecord(mean=5000.0)}
+    operations = {
+        "easy-write": OperationRecord(mean=2.0, bytes_per_op=1 << 30),
+        "find": OperationRecord(mean=5000.0),
+    }
     scores = {"total": 12.233828, "bandwidth": 1.5}
     metadata = MetadataRecord(tool="io500", iterations=1, operations=operations, scores=scores)
     headline = HeadlineRecord(metric="score", direction="total", unit="score")
     tiles = result_tiles.operation_tiles(metadata, headline)
-    assert [(tile.number, tile.drop) for tile in tiles] == [("12.2338", 0), ("1.5", 1), ("2.00", 1), ("5.00", 2)]
+    assert [(tile.number, tile.drop) for tile in tiles] == [
+        ("12.2338", 0),
+        ("1.5", 1),
+        ("2.00", 1),
+        ("5.00", 2),
+    ]
 
 
 def test_a_gap_parts_short_phases() -> None:
-    cells = _cells([("create", 4.0, True), ("stat", 4.0, True), ("read", 1.0, True), ("remove", 11.0, True)], 20.0, 20)
+    cells = _cells(
+        [("create", 4.0, True), ("stat", 4.0, True), ("read", 1.0, True), ("remove", 11.0, True)],
+        20.0,
+        20,
+    )
     assert "".join(text for text, _ in cells) == "cre sta rremove " + "━" * 4
 
 

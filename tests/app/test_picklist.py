@@ -54,7 +54,9 @@ class ListApp(App[None]):
         self.moves.append(event.key)
 
     def lines(self) -> list[str]:
-        return [self.picklist.render_line(y).text.rstrip() for y in range(self.picklist.size.height)]
+        return [
+            self.picklist.render_line(y).text.rstrip() for y in range(self.picklist.size.height)
+        ]
 
 
 ROWS: list[str | Heading] = [Heading("@weka", "weka"), *(f"weka-{n:02d}" for n in range(1, 41))]
@@ -164,7 +166,9 @@ async def test_rows_are_sorted_by_the_columns_that_have_an_order_and_back() -> N
         assert app.picklist.rows == ["ccc", "a", "bb"] and app.picklist.cursor_key == "ccc"
 
 
-async def test_the_column_that_rows_are_sorted_by_is_in_sight_however_little_room_there_is() -> None:
+async def test_the_column_that_rows_are_sorted_by_is_in_sight_however_little_room_there_is() -> (
+    None
+):
     app = ListApp(["cb", "ac", "ba"])
     async with app.run_test(size=(30, 12)) as pilot:
         await pilot.pause()
@@ -176,7 +180,9 @@ async def test_the_column_that_rows_are_sorted_by_is_in_sight_however_little_roo
 
 
 @pytest.mark.parametrize("theme", THEMES)
-async def test_the_row_under_the_cursor_looks_different_with_the_focus_elsewhere_too(theme: str) -> None:
+async def test_the_row_under_the_cursor_looks_different_with_the_focus_elsewhere_too(
+    theme: str,
+) -> None:
     app = ListApp(["a", "bb"])
     app.theme = THEMES[theme].name
     async with app.run_test(size=(60, 12)) as pilot:

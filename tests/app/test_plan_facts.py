@@ -28,7 +28,9 @@ SEARCH: dict[str, Any] = {"search": SearchChoice("capacity", limits=("p99 < 5ms"
 
 def plan(profile: str = "weka/read-iops", **choices: Any) -> Plan:
     """A plan of a preset for two hosts."""
-    return build_plan(Catalogue(Path("/nowhere")).load(profile), Choices(**{"hosts": HOSTS[:2], **choices}))
+    return build_plan(
+        Catalogue(Path("/nowhere")).load(profile), Choices(**{"hosts": HOSTS[:2], **choices})
+    )
 
 
 PLANS = {
@@ -43,7 +45,9 @@ PLANS = {
     "a search": lambda: plan(**SEARCH),
     "a device": lambda: replace(plan("demo/quick"), allow_device=True),
     "remarks": lambda: replace(plan(), remarks=["numjobs=4 in every profile"]),
-    "attested": lambda: replace(plan(), attested=[Attestation("cold", "Is the cache cold?", "yes")]),
+    "attested": lambda: replace(
+        plan(), attested=[Attestation("cold", "Is the cache cold?", "yes")]
+    ),
     "a proof": lambda: proof(kept(), DEPTH),
     "dropped caches": lambda: replace(plan(), drop_caches="require"),
     "changed": lambda: plan("demo/quick", overrides={"runtime": "20s", "size": "1M"}),
@@ -68,7 +72,9 @@ def test_both_show_every_fact_of_a_plan(kind: str) -> None:
 
 def test_a_title_that_states_figures_is_not_shown_as_true_of_changed_ones() -> None:
     title = plan("demo/quick").profile.title
-    facts = {fact.label: fact.text for fact in plan_facts(plan("demo/quick", overrides={"size": "1M"}))}
+    facts = {
+        fact.label: fact.text for fact in plan_facts(plan("demo/quick", overrides={"size": "1M"}))
+    }
     assert facts["profile"] == f"changed from: {title}" and facts["changed"] == "size=1M"
 
 
@@ -77,12 +83,16 @@ def test_a_title_without_figures_stays_when_parameters_change() -> None:
     assert next(plan_facts(made)).text == made.profile.title
 
 
-@pytest.mark.parametrize("title", ["Random read 4k", "Ten seconds of reads", "one client", "70 % reads"])
+@pytest.mark.parametrize(
+    "title", ["Random read 4k", "Ten seconds of reads", "one client", "70 % reads"]
+)
 def test_figures_of_a_title_are_digits_or_words(title: str) -> None:
     assert title_text(title, {"runtime": "60s"}, None) == f"changed from: {title}"
 
 
-@pytest.mark.parametrize("title", ["", "WEKA read IOPS", "Often written files", "Standalone phones"])
+@pytest.mark.parametrize(
+    "title", ["", "WEKA read IOPS", "Often written files", "Standalone phones"]
+)
 def test_words_that_hold_the_name_of_a_number_are_no_figures(title: str) -> None:
     assert title_text(title, {"runtime": "60s"}, None) == title
 
@@ -95,14 +105,19 @@ def test_another_directory_leaves_the_title_true() -> None:
 @pytest.mark.parametrize("kind", PLANS)
 def test_what_review_warns_of_is_printed_too(kind: str) -> None:
     made = PLANS[kind]()
-    assert all(f"note {text}" in one_line(review_text(made)) for text in map(one_line, warnings(made)))
+    assert all(
+        f"note {text}" in one_line(review_text(made)) for text in map(one_line, warnings(made))
+    )
 
 
 def test_both_say_how_many_repetitions_compare_needs() -> None:
-    assert too_few_to_compare(plan(repeat=4, **SWEEP)) == (
-        "compare cannot decide: each of 2 points is measured 4 times, 5 are needed"
+    assert (
+        too_few_to_compare(plan(repeat=4, **SWEEP))
+        == "compare cannot decide: each of 2 points is measured 4 times, 5 are needed"
     )
-    assert "2 points need 5 repetitions on both sides; planned: 4" in review_text(plan(repeat=4, **SWEEP))
+    assert "2 points need 5 repetitions on both sides; planned: 4" in review_text(
+        plan(repeat=4, **SWEEP)
+    )
     assert too_few_to_compare(plan(repeat=5, **SWEEP)) == "" == too_few_to_compare(plan(repeat=4))
     assert too_few_to_compare(plan(**SWEEP)) == "", "single runs are judged by their seconds"
 
@@ -112,7 +127,8 @@ def test_as_many_repetitions_as_are_said_decide_and_one_less_does_not(points: in
     needed = repetitions_needed(points)
     for times, word in ((needed, "worse"), (needed - 1, "too few repetitions to say")):
         a, b = (
-            run(*(step(IOPS * share * (1 + 0.001 * turn), index=point * times + turn, count=0, repetition=turn + 1,
+            run(*(step(IOPS * share * (1 + 0.001 * turn), index=point * times + turn, count=0,
+                repetition=turn + 1,
                        point={"bs": point})
                   for point in range(points) for turn in range(times)))
             for share in (1.0, 0.85)

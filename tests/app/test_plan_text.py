@@ -19,15 +19,35 @@ from tui.view.plan import layout_bytes
 GIB = 2**30
 
 
-def task(host: str, *, size: int = 4 * GIB, layout: bool = True, writes: int | None = 0) -> HostTask:
+def task(
+    host: str, *, size: int = 4 * GIB, layout: bool = True, writes: int | None = 0
+) -> HostTask:
     files = [FileSpec(f"/mnt/t/{host}/f.{number}", size) for number in range(2)]
-    return HostTask(host, 1, "[global]\nrw=read\n", ["fio", "job.fio"], files=files, layout=layout, writes_bytes=writes)
+    return HostTask(
+        host,
+        1,
+        "[global]\nrw=read\n",
+        ["fio", "job.fio"],
+        files=files,
+        layout=layout,
+        writes_bytes=writes,
+    )
 
 
-def plan(*, hosts: int = 2, steps: int = 1, size: int = 4 * GIB, directions: tuple[str, ...] = ("read",)) -> Plan:
+def plan(
+    *, hosts: int = 2, steps: int = 1, size: int = 4 * GIB, directions: tuple[str, ...] = ("read",)
+) -> Plan:
     names = [f"h{n}" for n in range(1, hosts + 1)]
     made = [
-        Step(index, f"s{index}", "fio", {}, [task(name, size=size, writes=size) for name in names], 300.0, ramp_s=20.0)
+        Step(
+            index,
+            f"s{index}",
+            "fio",
+            {},
+            [task(name, size=size, writes=size) for name in names],
+            300.0,
+            ramp_s=20.0,
+        )
         for index in range(steps)
     ]
     for step in made:
@@ -78,7 +98,9 @@ def test_more_than_100_gib_of_layout_in_all_is_warned_of() -> None:
 
 
 def test_overwriting_files_is_warned_of_with_the_target() -> None:
-    assert review_plan.warnings(plan(directions=("write",))) == ["overwrites its test files in /mnt/t"]
+    assert review_plan.warnings(plan(directions=("write",))) == [
+        "overwrites its test files in /mnt/t"
+    ]
 
 
 def test_a_device_is_warned_of_by_name() -> None:
@@ -89,10 +111,15 @@ def test_a_device_is_warned_of_by_name() -> None:
 def test_all_devices_are_named_and_nothing_is_said_of_files_there_are_none_of() -> None:
     given = plan(directions=("write",))
     luns = [FileSpec("/dev/mapper/a", GIB), FileSpec("/dev/mapper/b", GIB)]
-    tasks = [replace(each, files=luns, directories=[], layout=False) for each in given.steps[0].tasks]
+    tasks = [
+        replace(each, files=luns, directories=[], layout=False) for each in given.steps[0].tasks
+    ]
     luns_only = replace(given, allow_device=True, steps=[replace(given.steps[0], tasks=tasks)])
     text = " ".join(shown(luns_only).split())
-    assert review_plan.warnings(luns_only)[0] == "writes to /dev/mapper/a, /dev/mapper/b: what is there is lost"
+    assert (
+        review_plan.warnings(luns_only)[0]
+        == "writes to /dev/mapper/a, /dev/mapper/b: what is there is lost"
+    )
     assert "target /dev/mapper/a, /dev/mapper/b" in text
     assert "of load, plus layout" not in text and "test files stay" not in text
 
@@ -105,7 +132,9 @@ def test_one_path_for_several_hosts_is_warned_of() -> None:
 
 
 @pytest.mark.parametrize(("width", "last", "more"), [(30, 9, 31), (50, 6, 34), (100, 17, 23)])
-def test_many_hosts_are_counted_and_no_more_listed_than_a_line_holds(width: int, last: int, more: int) -> None:
+def test_many_hosts_are_counted_and_no_more_listed_than_a_line_holds(
+    width: int, last: int, more: int
+) -> None:
     text = " ".join(shown(plan(hosts=40), width).split())
     names = ", ".join(f"h{number}" for number in range(1, last + 1))
     assert f"hosts 40: {names} and {more} more target" in text
@@ -128,9 +157,14 @@ def test_what_happens_to_the_files_is_said() -> None:
 
 
 def test_files_that_the_test_itself_removes_are_not_said_to_stay() -> None:
-    steps = [replace(step, mpi=MpiLaunch("/mnt/t", 4, 10, 1)) for step in plan(directions=("create", "remove")).steps]
+    steps = [
+        replace(step, mpi=MpiLaunch("/mnt/t", 4, 10, 1))
+        for step in plan(directions=("create", "remove")).steps
+    ]
     own = replace(plan(), steps=steps)
-    assert "the test removes its own files; what a cut-off run leaves stays" in " ".join(shown(own).split())
+    assert "the test removes its own files; what a cut-off run leaves stays" in " ".join(
+        shown(own).split()
+    )
     assert "what a cut-off run leaves is removed" in review_text(replace(own, cleanup=True))
     kept = replace(own, steps=[replace(step, directions=["create", "stat"]) for step in steps])
     assert "test files stay" in shown(kept) and "test files stay" in review_text(kept)
@@ -152,16 +186,24 @@ def test_many_steps_are_the_values_of_their_axes(tmp_path: Path) -> None:
 
 
 def test_job_files_of_many_points_are_the_first_ones(tmp_path: Path) -> None:
-    text = "\n".join(plain_lines(review_plan.job_files(sweep(tmp_path, [f"{2**n}k" for n in range(6)]).plan)))
+    text = "\n".join(
+        plain_lines(review_plan.job_files(sweep(tmp_path, [f"{2**n}k" for n in range(6)]).plan))
+    )
     assert text.count("[global]") == 24
     assert "and 6 points more" in text
 
 
-def test_in_little_room_whole_job_files_are_shown_and_how_many_more_there_are(tmp_path: Path) -> None:
+def test_in_little_room_whole_job_files_are_shown_and_how_many_more_there_are(
+    tmp_path: Path,
+) -> None:
     made = sweep(tmp_path, [f"{2**n}k" for n in range(6)]).plan
     lines = [*plain_lines(review_plan.job_files(made, 40))]
     shown = lines.count("[global]")
-    assert 0 < shown < 24 and len(lines) <= 40 and lines[-1] == f"and {30 - shown} points more: v has them"
+    assert (
+        0 < shown < 24
+        and len(lines) <= 40
+        and lines[-1] == f"and {30 - shown} points more: v has them"
+    )
     assert review_plan.job_files(made, 3) == []
 
 
@@ -172,13 +214,18 @@ def test_what_to_know_before_it_is_run_is_among_the_warnings() -> None:
 
 def test_options_that_are_added_to_the_profile_are_named() -> None:
     what = plan()
-    what.steps = [replace(step, added_options={"group_reporting": "1", "randseed": "x"}) for step in what.steps]
+    what.steps = [
+        replace(step, added_options={"group_reporting": "1", "randseed": "x"})
+        for step in what.steps
+    ]
     assert "adds group_reporting, randseed  (to the profile's options" in shown(what)
     assert "adds " not in shown(plan())
 
 
 def test_a_search_tells_how_long_its_points_take_at_least_and_at_most() -> None:
-    search = Search("capacity", points=15, point_s=60.0, most_point_s=180.0, lead_s=20.0, own_ramp=True)
+    search = Search(
+        "capacity", points=15, point_s=60.0, most_point_s=180.0, lead_s=20.0, own_ramp=True
+    )
     slots = [replace(step, runtime_s=60.0, jobs=[JobLoad("r", ("read",)), JobLoad("w", ("write",))])
              for step in plan(steps=15).steps]  # fmt: skip
     found = replace(plan(), steps=slots, search=search)
@@ -187,7 +234,9 @@ def test_a_search_tells_how_long_its_points_take_at_least_and_at_most() -> None:
     assert shown(found).count("\nsearches ") == 1
     assert "shares    r, w share each offered rate as they share full load" in shown(found)
     within = replace(found, search=replace(search, within_s=1200.0))
-    assert "time      20:00 of load" in shown(within), "load that is not measured takes its time too"
+    assert "time      20:00 of load" in shown(within), (
+        "load that is not measured takes its time too"
+    )
     assert "time      about 20:00 to 50:45 of load" in review_text(found)
 
 
@@ -197,11 +246,17 @@ LEAD = {"point_s": 60.0, "lead_s": 20.0, "own_ramp": True}
 @pytest.mark.parametrize(
     ("search", "points", "time"),
     [
-        (replace(Search("scaling", over=(Knob("hosts", (1, 2, 4)),), points=8), **LEAD), 6, "8:00 of load"),
+        (
+            replace(Search("scaling", over=(Knob("hosts", (1, 2, 4)),), points=8), **LEAD),
+            6,
+            "8:00 of load",
+        ),
         (replace(Search("curve", points=13), **LEAD), 11, "about 14:40 to"),
     ],
 )
-def test_points_that_only_may_have_to_be_made_again_are_not_planned(search: Search, points: int, time: str) -> None:
+def test_points_that_only_may_have_to_be_made_again_are_not_planned(
+    search: Search, points: int, time: str
+) -> None:
     slots = [replace(step, runtime_s=60.0) for step in plan(steps=search.points).steps]
     found = replace(plan(), steps=slots, search=search)
     assert f"time      {time}" in shown(found)

@@ -1,4 +1,6 @@
-"""The editor of profiles: what is typed is coloured and checked, what comes of it stands beside, nothing is lost."""
+"""The editor of profiles: what is typed is coloured and checked, what comes of it stands beside,
+nothing is lost.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,14 @@ from tui.app.frame.step_screen import KeyBar
 from tui.app.screens import editor as screens_editor
 from tui.app.screens.editor import EditorScreen
 from tui.app.screens.editor_form import with_default, written
-from tui.app.screens.editor_text import LoadedText, indentation, judge, location_of, spans, token_end
+from tui.app.screens.editor_text import (
+    LoadedText,
+    indentation,
+    judge,
+    location_of,
+    spans,
+    token_end,
+)
 from tui.engine.inputs.profile_files import SCHEMA_FILE
 from tui.model.yaml_text import load
 
@@ -63,11 +72,15 @@ class Editing:
 
     @property
     def problems(self) -> list[str]:
-        return [str(problem).removeprefix(f"{self.path}:") for problem in self.screen.judged.problems]
+        return [
+            str(problem).removeprefix(f"{self.path}:") for problem in self.screen.judged.problems
+        ]
 
 
 @asynccontextmanager
-async def editing(home: Path, size: tuple[int, int] = WIDE, **changes: object) -> AsyncIterator[Editing]:
+async def editing(
+    home: Path, size: tuple[int, int] = WIDE, **changes: object
+) -> AsyncIterator[Editing]:
     path = own_file(home)
     async with opened(options(home, **changes), size=size) as user:
         user.app.steps.keep("editor", EditorScreen(path))
@@ -105,11 +118,13 @@ def no_suspend(monkeypatch: pytest.MonkeyPatch) -> None:
         ("# a: b", [("# a: b", "comment")]),
         ("bs: 4k  # x", [("bs", "key"), (":", "sign"), ("4k", "number"), ("# x", "comment")]),
         ("  a b: {direct: true}", [
-            ("a b", "key"), (":", "sign"), ("{", "sign"), ("direct", "key"), (":", "sign"), ("true", "flag"),
+            ("a b", "key"), (":", "sign"), ("{", "sign"), ("direct", "key"), (":", "sign"),
+                ("true", "flag"),
             ("}", "sign"),
         ]),
         ('d: "{directory}/{{x"', [
-            ("d", "key"), (":", "sign"), ('"{directory}/{{x"', "string"), ("{directory}", "placeholder"),
+            ("d", "key"), (":", "sign"), ('"{directory}/{{x"', "string"),
+                ("{directory}", "placeholder"),
         ]),
         ("f: $jobnum/a.1#2", [("f", "key"), (":", "sign")]),
         ("- weka/read-iops", [("-", "sign")]),
@@ -125,14 +140,20 @@ def test_a_problem_is_underlined_to_the_end_of_its_word() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "blanks"), [("a:", "  "), ("  b: 1", "  "), ("  - c:", "      "), ("d:  # why", "  "), ("", "")]
+    ("line", "blanks"),
+    [("a:", "  "), ("  b: 1", "  "), ("  - c:", "      "), ("d:  # why", "  "), ("", "")],
 )
 def test_the_next_line_is_indented_as_yaml_wants_it(line: str, blanks: str) -> None:
     assert indentation(line) == blanks
 
 
 def test_a_character_has_a_line_and_a_column() -> None:
-    assert [location_of("ab\ncd", offset) for offset in (0, 2, 3, 5)] == [(0, 0), (0, 2), (1, 0), (1, 2)]
+    assert [location_of("ab\ncd", offset) for offset in (0, 2, 3, 5)] == [
+        (0, 0),
+        (0, 2),
+        (1, 0),
+        (1, 2),
+    ]
 
 
 async def test_what_is_asked_for_in_vain_is_told_as_one_types_and_can_be_run(home: Path) -> None:
@@ -164,10 +185,16 @@ async def test_enter_and_backspace_follow_the_indentation(home: Path) -> None:
         ("params:\nprofile: a/b\n", "params:\n  x: 1\nprofile: a/b\n"),
         ("params: {}  # none\n", "params:  # none\n  x: 1\n"),
         ("params:\n  y: 2\ntitle: t\n", "params:\n  y: 2\n  x: 1\ntitle: t\n"),
-        ("params:\n  y: {default: 2}\ntitle: t\n", "params:\n  x: 1\n  y: {default: 2}\ntitle: t\n"),
+        (
+            "params:\n  y: {default: 2}\ntitle: t\n",
+            "params:\n  x: 1\n  y: {default: 2}\ntitle: t\n",
+        ),
         ("params: {y: 2}\n", "params: {x: 1, y: 2}\n"),
         ("params: {x: 2}  # why\n", "params: {x: 1}  # why\n"),
-        ("params:\n  x: {default: 60s, kind: duration}\n", "params:\n  x: {default: 1, kind: duration}\n"),
+        (
+            "params:\n  x: {default: 60s, kind: duration}\n",
+            "params:\n  x: {default: 1, kind: duration}\n",
+        ),
     ],
 )
 def test_a_default_is_changed_where_it_stands_and_nothing_else(text: str, becomes: str) -> None:
@@ -175,10 +202,15 @@ def test_a_default_is_changed_where_it_stands_and_nothing_else(text: str, become
     assert load(becomes, "")
 
 
-@pytest.mark.parametrize("value", ["30s", "/mnt/x", "a b", "x: y", "010", "null", "{x}", "7", "yes", "1.5", '"'])
+@pytest.mark.parametrize(
+    "value", ["30s", "/mnt/x", "a b", "x: y", "010", "null", "{x}", "7", "yes", "1.5", '"']
+)
 def test_a_value_is_written_so_that_it_is_read_as_it_was_typed(value: str) -> None:
     read = load(f"x: {written(value)}\n", "").data["x"]
-    assert value in (str(read), {True: "yes", False: "no"}.get(read) if isinstance(read, bool) else None)
+    assert value in (
+        str(read),
+        {True: "yes", False: "no"}.get(read) if isinstance(read, bool) else None,
+    )
 
 
 # -- problems
@@ -194,7 +226,10 @@ async def test_problems_come_as_one_types_with_reason_and_what_is_allowed(home: 
             "weka/read-iops has: directory, runtime, size, numjobs, startdelay"
         ]
         await user.write("title: Mine", "drop_caches: maybe")
-        assert user.problems[0] == "3:14: drop_caches: found 'maybe'; allowed are 'no', 'try', 'require'"
+        assert (
+            user.problems[0]
+            == "3:14: drop_caches: found 'maybe'; allowed are 'no', 'try', 'require'"
+        )
         await user.sees("2 problems")
         await user.sees("F4 problem")
         assert sorted(user.screen.area.problems) == [2, 4]
@@ -277,7 +312,9 @@ async def test_a_value_typed_in_the_form_goes_into_the_text(home: Path) -> None:
         assert "1G" not in user.screen.area.text
 
 
-@pytest.mark.parametrize(("after", "ends_in_form"), [((), True), (("f3",), False)], ids=["f5", "f5 and f3"])
+@pytest.mark.parametrize(
+    ("after", "ends_in_form"), [((), True), (("f3",), False)], ids=["f5", "f5 and f3"]
+)
 async def test_the_form_is_entered_once_the_text_was_looked_at(
     home: Path, monkeypatch: pytest.MonkeyPatch, after: tuple[str, ...], ends_in_form: bool
 ) -> None:
@@ -416,7 +453,9 @@ async def test_what_is_typed_wins_over_the_file_only_after_a_question(home: Path
 
 async def test_one_can_go_on_in_another_editor(home: Path) -> None:
     script = home / "editor.py"
-    script.write_text("import sys\nwith open(sys.argv[1], 'a') as file:\n    file.write('latency: x\\n')\n")
+    script.write_text(
+        "import sys\nwith open(sys.argv[1], 'a') as file:\n    file.write('latency: x\\n')\n"
+    )
     environ = {"TERM": "xterm-256color", "EDITOR": f"{sys.executable} {script}"}
     async with editing(home, environ=environ) as user:
         await user.write("30s", "20s")
@@ -446,7 +485,8 @@ async def test_e_on_a_preset_extends_it_under_a_name_of_ones_own(home: Path) -> 
         await user.sees(lambda: isinstance(user.app.screen, EditorScreen))
         path = home / "profiles" / "my" / "read-iops.yaml"
         assert path.read_text().split("\n")[:4] == [
-            f"# yaml-language-server: $schema=../{SCHEMA_FILE}", "profile: my/read-iops", "extends: weka/read-iops",
+            f"# yaml-language-server: $schema=../{SCHEMA_FILE}", "profile: my/read-iops",
+            "extends: weka/read-iops",
             'title: "WEKA read IOPS (read-iops)"',
         ]  # fmt: skip
         await user.sees("no problem")
@@ -478,7 +518,9 @@ async def test_a_name_that_is_taken_or_no_name_is_refused_while_it_is_typed(home
         assert not isinstance(user.app.screen, EditorScreen)
 
 
-async def test_what_comes_of_the_text_is_shown_once_the_terminal_is_wide_unless_somebody_chose(home: Path) -> None:
+async def test_what_comes_of_the_text_is_shown_once_the_terminal_is_wide_unless_somebody_chose(
+    home: Path,
+) -> None:
     async with editing(home, size=(80, 24)) as editor:
         assert editor.screen.view == "text"
         await editor.user.pilot.resize_terminal(*WIDE)

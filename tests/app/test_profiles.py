@@ -54,7 +54,9 @@ def no_suspend(monkeypatch: pytest.MonkeyPatch) -> None:
 def editor(home: Path, code: str) -> dict[str, str]:
     """An $EDITOR that changes the file `path` as the code says."""
     script = home / "editor.py"
-    script.write_text(f"import pathlib, sys\npath = pathlib.Path(sys.argv[1])\ntext = path.read_text()\n{code}\n")
+    script.write_text(
+        f"import pathlib, sys\npath = pathlib.Path(sys.argv[1])\ntext = path.read_text()\n{code}\n"
+    )
     return {"TERM": "xterm-256color", "EDITOR": f"{sys.executable} {script}"}
 
 
@@ -121,7 +123,9 @@ async def test_a_profile_of_ones_own_is_marked(home: Path) -> None:
         await user.sees("yours")
 
 
-async def test_a_broken_profile_is_listed_with_every_problem_and_its_place_and_cannot_be_chosen(home: Path) -> None:
+async def test_a_broken_profile_is_listed_with_every_problem_and_its_place_and_cannot_be_chosen(
+    home: Path,
+) -> None:
     path = own_profile(home, OWN.replace("randread", "randred").replace("title", "titel"))
     async with opened(options(home), size=(140, 36)) as user:
         await go_to(user, str(path))
@@ -187,7 +191,9 @@ async def test_a_mistake_made_in_the_editor_is_shown_on_return(home: Path) -> No
         await user.sees("randred")
 
 
-@pytest.mark.parametrize(("command", "said"), [("no-such-editor", "no editor"), ("false", "ended with code 1")])
+@pytest.mark.parametrize(
+    ("command", "said"), [("no-such-editor", "no editor"), ("false", "ended with code 1")]
+)
 async def test_an_editor_that_does_not_work_is_told(home: Path, command: str, said: str) -> None:
     own_profile(home)
     environ = {"TERM": "xterm-256color", "EDITOR": command}
@@ -232,7 +238,11 @@ async def test_the_filter_finds_letters_in_turn_and_selects_what_fits_best(home:
     async with opened(options(home)) as user:
         await go_to(user, "demo/quick")
         await user.press("slash")
-        for typed, best in (("wkreadio", "weka/read-iops"), ("quick", "demo/quick"), ("mix", "wekatester/mixed")):
+        for typed, best in (
+            ("wkreadio", "weka/read-iops"),
+            ("quick", "demo/quick"),
+            ("mix", "wekatester/mixed"),
+        ):
             await user.press("ctrl+u")
             await user.types(typed)
             await user.sees(partial(is_under_cursor, user, best))
@@ -261,7 +271,9 @@ async def test_a_profile_that_was_just_made_is_seen_whatever_the_filter_says(hom
 
 async def test_what_was_used_last_comes_first_and_a_profile_says_what_it_takes(home: Path) -> None:
     (home / "runs").mkdir()
-    shutil.copytree(OLD_RUN, home / "runs" / json.loads((OLD_RUN / "run.json").read_text())["run_id"])
+    shutil.copytree(
+        OLD_RUN, home / "runs" / json.loads((OLD_RUN / "run.json").read_text())["run_id"]
+    )
     async with opened(options(home), size=(120, 36)) as user:
         await user.press("2")
         await user.sees(lambda: user.scope == "profiles" and user.cursor == "@demo/quick")

@@ -36,7 +36,14 @@ PROOF = {
 @pytest.fixture
 def maker(home: Path) -> RunMaker:
     """A finished run on this machine, of which nobody knows what limits it."""
-    maker = RunMaker(home / "runs" / RUN_ID, ["local"], READS).begin().layout(2, 2).go().measure(20).finish()
+    maker = (
+        RunMaker(home / "runs" / RUN_ID, ["local"], READS)
+        .begin()
+        .layout(2, 2)
+        .go()
+        .measure(20)
+        .finish()
+    )
     write_record(maker.run_dir)
     return maker
 
@@ -60,24 +67,38 @@ async def test_what_was_shown_stands_below_the_bottleneck(maker: RunMaker) -> No
     change(maker, limiter={**LIMITER, "proof": PROOF})
     async with stage(maker, step="result") as (app, _):
         page = " ".join(app.text_of("#result-page").split())
-        assert "limited by concurrency: one at a time ! counter-experiment disagreed: twice as many" in page
+        assert (
+            "limited by concurrency: one at a time ! counter-experiment disagreed: twice as many"
+            in page
+        )
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])
-async def test_a_counter_experiment_begins_with_what_it_showed(maker: RunMaker, size: tuple[int, int]) -> None:
+async def test_a_counter_experiment_begins_with_what_it_showed(
+    maker: RunMaker, size: tuple[int, int]
+) -> None:
     path = maker.run_dir / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"proves": PROOF}))
     async with stage(maker, size, step="result") as (app, _):
         page = app.text_of("#result-page")
         lines = [" ".join(line.split()) for line in page.splitlines()[:8]]
-        assert any(line.startswith("! counter-experiment disagreed: twice as many I/Os in flight") for line in lines)
+        assert any(
+            line.startswith("! counter-experiment disagreed: twice as many I/Os in flight")
+            for line in lines
+        )
 
 
 @pytest.mark.e2e
 async def test_it_is_asked_about_run_and_told(maker: RunMaker, tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.mkdir()
-    overrides = {"directory": str(target), "size": "1M", "numjobs": "1", "runtime": "5s", "direct": "no"}
+    overrides = {
+        "directory": str(target),
+        "size": "1M",
+        "numjobs": "1",
+        "runtime": "5s",
+        "direct": "no",
+    }
     chosen = Choices(hosts=[HostAddress("local", transport="local")], overrides=overrides)
     plan = build_plan(Catalogue(tmp_path).load("demo/quick"), chosen)
     change(maker, limiter=LIMITER)
@@ -85,7 +106,9 @@ async def test_it_is_asked_about_run_and_told(maker: RunMaker, tmp_path: Path) -
     async with stage(maker, step="result") as (app, pilot):
         await pilot.press("P")
         dialog = await question_of(app, pilot)
-        assert "with twice as many I/Os in flight: 10.0 s of load" in dialog.body.replace("0:10", "10.0 s")
+        assert "with twice as many I/Os in flight: 10.0 s of load" in dialog.body.replace(
+            "0:10", "10.0 s"
+        )
         assert "Predicted: 1.3x the IOPS or more." in dialog.body
         await pilot.press("y")
         for _ in range(2000):
@@ -95,7 +118,10 @@ async def test_it_is_asked_about_run_and_told(maker: RunMaker, tmp_path: Path) -
         made = app.screen.run_dir  # type: ignore[attr-defined]
         proves = load_plan(made).proves
         assert proves is not None and proves.run_id == RUN_ID
-    wait_until(lambda: (made / "run.json").exists() and not is_running(made), "the end of the counter-experiment")
+    wait_until(
+        lambda: (made / "run.json").exists() and not is_running(made),
+        "the end of the counter-experiment",
+    )
     assert json.loads((made / "run.json").read_text())["proves"]["unchanged"] > 0
     assert list(target.iterdir()) == [], "cleaned up as the run was"
     assert '"limiter_proved"' in (maker.run_dir / "journal.jsonl").read_text()

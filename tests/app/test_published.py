@@ -1,4 +1,6 @@
-"""Published figures on the Result screen: one key away, with all that keeps them from being compared."""
+"""Published figures on the Result screen: one key away, with all that keeps them from being
+compared.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from tui.library.build import write_record
 @pytest.fixture
 def maker(tmp_path: Path) -> RunMaker:
     """A finished run of weka/read-iops, for 60 s instead of 300."""
-    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3), READS).begin().go().measure(8).finish()
+    maker = (
+        RunMaker(tmp_path / "runs" / RUN_ID, host_names(3), READS).begin().go().measure(8).finish()
+    )
     write_record(maker.run_dir)
     return maker
 
@@ -28,7 +32,9 @@ async def test_the_result_says_that_there_is_something_to_compare_with(maker: Ru
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE], ids=["80x24", "120x36"])
-async def test_v_shows_published_figures_and_goes_back(maker: RunMaker, size: tuple[int, int]) -> None:
+async def test_v_shows_published_figures_and_goes_back(
+    maker: RunMaker, size: tuple[int, int]
+) -> None:
     async with stage(maker, size, step="result") as (app, pilot):
         before = app.text_of("#result-page")
         await pilot.press("v")
@@ -61,7 +67,13 @@ async def test_the_page_of_published_figures_scrolls(maker: RunMaker) -> None:
 
 
 async def test_a_profile_without_published_figures_says_so(tmp_path: Path) -> None:
-    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2), READS, tag="my/own").begin().go().measure(5).finish()
+    maker = (
+        RunMaker(tmp_path / "runs" / RUN_ID, host_names(2), READS, tag="my/own")
+        .begin()
+        .go()
+        .measure(5)
+        .finish()
+    )
     write_record(maker.run_dir)
     async with stage(maker, SMALL, step="result") as (app, pilot):
         assert "v compares" not in app.text_of("#result-page")
@@ -74,8 +86,9 @@ async def test_own_baselines_are_shown_too(maker: RunMaker, tmp_path: Path) -> N
     folder = tmp_path / "baselines"
     folder.mkdir()
     (folder / "own.yaml").write_text(
-        "baselines: mine\ntitle: t\nsource: {document: Acceptance}\ntool: {name: fio}\nsetups: {old_array: {}}\n"
-        "workloads:\n  - {profile: weka/read-iops, results: [{label: last year, read: {iops: 100k}}]}\n"
+        "baselines: mine\ntitle: t\nsource: {document: Acceptance}\ntool: {name: fio}\nsetups:"
+        " {old_array: {}}\nworkloads:\n  - {profile: weka/read-iops, results: [{label: last year,"
+        " read: {iops: 100k}}]}\n"
     )
     async with stage(maker, SMALL, step="result") as (app, pilot):
         await pilot.press("v")

@@ -64,10 +64,21 @@ async def test_on_runs_the_question_is_about_the_run_under_the_cursor(home: Path
 
 
 @pytest.mark.e2e
-async def test_yes_takes_the_run_over_and_shows_it(home: Path, lab: SshdLab, tmp_path: Path) -> None:
+async def test_yes_takes_the_run_over_and_shows_it(
+    home: Path, lab: SshdLab, tmp_path: Path
+) -> None:
     settings = (f"directory={tmp_path}", "numjobs=1", "size=4m", "runtime=6s")
     words = [part for each in settings for part in ("--set", each)]
-    begin = ["run", str(LOAD), "--hosts", "h1", "--ssh-config", str(lab.ssh_config), *words, "--detach"]
+    begin = [
+        "run",
+        str(LOAD),
+        "--hosts",
+        "h1",
+        "--ssh-config",
+        str(lab.ssh_config),
+        *words,
+        "--detach",
+    ]
     started = await asyncio.to_thread(benchtui, home, *begin)
     assert started.returncode == 0, started.stderr
     run_dir = home / "runs" / started.stdout.strip()

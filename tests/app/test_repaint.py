@@ -27,7 +27,9 @@ DEFAULTS = {"39": "front", "49": "back"}
 
 
 def seen(sent: str) -> list[tuple[str, dict[str, str]]]:
-    """Return what a terminal does with what it is sent: each character with its looks, and each move."""
+    """Return what a terminal does with what it is sent: each character with its looks, and each
+    move.
+    """
     found: list[tuple[str, dict[str, str]]] = []
     looks: dict[str, str] = {}
     at = 0
@@ -64,9 +66,13 @@ def apply(numbers: list[str], looks: dict[str, str]) -> None:
 
 
 @given(st.lists(PIECES, max_size=4))
-def test_what_is_left_out_changes_nothing_on_the_terminal(writes: list[list[tuple[str, Style]]]) -> None:
+def test_what_is_left_out_changes_nothing_on_the_terminal(
+    writes: list[list[tuple[str, Style]]],
+) -> None:
     colours = Colours()
-    whole = ["".join(style.render(text, color_system=TRUE) for text, style in each) for each in writes]
+    whole = [
+        "".join(style.render(text, color_system=TRUE) for text, style in each) for each in writes
+    ]
     lean = [colours.lean(each) for each in whole]
     assert seen("".join(lean)) == seen("".join(whole))
     assert all(len(after) <= len(before) for before, after in zip(whole, lean, strict=True))
@@ -84,11 +90,18 @@ def test_looks_that_were_set_one_after_the_other_add_up(parts: list[str]) -> Non
 def test_a_colour_that_is_set_already_is_not_sent_again() -> None:
     ground = Style(color="#111111", bgcolor="#222222")
     other = Style(color="#333333", bgcolor="#222222")
-    sent = "".join(each.render(text, color_system=TRUE) for text, each in [("a", ground), ("b", other)])
+    sent = "".join(
+        each.render(text, color_system=TRUE) for text, each in [("a", ground), ("b", other)]
+    )
     assert Colours().lean(sent) == "\x1b[38;2;17;17;17;48;2;34;34;34ma\x1b[38;2;51;51;51mb\x1b[0m"
 
 
 def test_of_a_row_only_the_columns_that_changed_are_sent() -> None:
     left, right = Strip([Segment("abcdef")]), Strip([Segment("uvwxyz")])
-    update = TightUpdate([{0: left, 6: right}, {0: None, 6: right}], [(0, 4, 8), (1, 2, 12)], [[6, 12], [6, 12]])
-    assert update.render_segments(Console(color_system=None)) == "\x1b[1;5Hef\x1b[1;7Huv\x1b[2;7Huvwxyz"
+    update = TightUpdate(
+        [{0: left, 6: right}, {0: None, 6: right}], [(0, 4, 8), (1, 2, 12)], [[6, 12], [6, 12]]
+    )
+    assert (
+        update.render_segments(Console(color_system=None))
+        == "\x1b[1;5Hef\x1b[1;7Huv\x1b[2;7Huvwxyz"
+    )

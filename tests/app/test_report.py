@@ -27,10 +27,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def proposed(user: User) -> str:
     """The path in the dialog; empty while there is none."""
-    return "".join(field.value for field in user.app.screen.query("#export-path").results(TextInput))
+    return "".join(
+        field.value for field in user.app.screen.query("#export-path").results(TextInput)
+    )
 
 
-async def test_w_asks_for_the_format_and_leaves_names_out_on_demand(tmp_path: Path, here: Path) -> None:
+async def test_w_asks_for_the_format_and_leaves_names_out_on_demand(
+    tmp_path: Path, here: Path
+) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2)).begin().go().measure(4).finish()
     write_record(maker.run_dir)
     async with opened(options(tmp_path), size=(80, 24)) as user:
@@ -60,13 +64,17 @@ def experiment(runs: Path) -> None:
         side = "ABBA"[number % 4]
         params = {"numjobs": 1 if side == "A" else 8, "directory": "/mnt/a"}
         iops = IOPS * (1 + number / 1000) * (1.0 if side == "A" else 0.8)
-        record = run(step(iops, params=params), run_id=f"2026010{number + 1}T000000Z-test-p-000{number}")
+        record = run(
+            step(iops, params=params), run_id=f"2026010{number + 1}T000000Z-test-p-000{number}"
+        )
         record.created_utc = f"2026-01-0{number + 1}T00:00:00Z"
         record.tags = {"ab": "x", "ab.side": side}
         keep(runs, record)
 
 
-async def test_runs_of_an_experiment_are_compared_side_by_side_and_reported_so(tmp_path: Path, here: Path) -> None:
+async def test_runs_of_an_experiment_are_compared_side_by_side_and_reported_so(
+    tmp_path: Path, here: Path
+) -> None:
     experiment(tmp_path / "runs")
     async with opened(options(tmp_path), size=(120, 40)) as user:
         await user.press("6")
@@ -88,13 +96,18 @@ async def test_runs_of_an_experiment_are_compared_side_by_side_and_reported_so(t
         await user.is_told("wrote ")
     (path,) = here.glob("*.md")
     text = path.read_text()
-    assert text.startswith("# 8 runs on 2 sides") and "B is better: 25 % more read IOPS than A" in text
+    assert (
+        text.startswith("# 8 runs on 2 sides") and "B is better: 25 % more read IOPS than A" in text
+    )
 
 
 async def test_runs_that_have_nothing_in_common_are_no_sides(tmp_path: Path) -> None:
     for number in (1, 2):
         params = {"numjobs": number, "directory": "/mnt/a"}
-        keep(tmp_path / "runs", run(step(params=params), run_id=f"2026010{number}T000000Z-test-p-000{number}"))
+        keep(
+            tmp_path / "runs",
+            run(step(params=params), run_id=f"2026010{number}T000000Z-test-p-000{number}"),
+        )
     async with opened(options(tmp_path), size=(80, 24)) as user:
         await user.press("6")
         await user.sees("test/p")
@@ -107,7 +120,8 @@ async def test_runs_that_have_nothing_in_common_are_no_sides(tmp_path: Path) -> 
 
 
 async def test_why_there_is_no_report_is_said(tmp_path: Path) -> None:
-    for where, why in ((f"{tmp_path}/", "not a run"), ("~no-such-user/r.md", "no user is called 'no-such-user'"),
+    for where, why in ((f"{tmp_path}/", "not a run"),
+        ("~no-such-user/r.md", "no user is called 'no-such-user'"),
                        (f"{tmp_path}/{'x' * 300}", "File name too long")):  # fmt: skip
         with pytest.raises(BenchtuiError, match=why):
             await write_report([[tmp_path]], ExportRequest("html", where), {})

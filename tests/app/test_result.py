@@ -39,7 +39,14 @@ from tui.view.run_summary import summary_text
 @pytest.fixture
 def maker(tmp_path: Path) -> RunMaker:
     """A finished run with its record."""
-    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3)).begin().layout(2, 2).go().measure(20).finish()
+    maker = (
+        RunMaker(tmp_path / "runs" / RUN_ID, host_names(3))
+        .begin()
+        .layout(2, 2)
+        .go()
+        .measure(20)
+        .finish()
+    )
     write_record(maker.run_dir)
     return maker
 
@@ -59,16 +66,23 @@ async def test_the_page_begins_with_state_profile_and_headline(maker: RunMaker) 
 
 def test_phases_stand_in_the_order_in_which_they_began(maker: RunMaker) -> None:
     record = record_of(maker)
-    record.phases = [PhaseRecord(name=name, start_s=at, end_s=at + 1) for name, at in (("connect", 0), ("cleanup", 90))]
+    record.phases = [
+        PhaseRecord(name=name, start_s=at, end_s=at + 1)
+        for name, at in (("connect", 0), ("cleanup", 90))
+    ]
     lines = plain_lines(commands_lines(Page(record, maker.run_dir), 80, 24))
     phases = [line.split()[1] for line in lines[1 : lines.index("")]]
     assert phases[0] == "connect" and phases[-1] == "cleanup" and "measure" in phases
 
 
 def test_a_command_of_many_hosts_counts_those_that_find_no_room(tmp_path: Path) -> None:
-    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(9), READS).begin().go().measure(2).finish()
+    maker = (
+        RunMaker(tmp_path / "runs" / RUN_ID, host_names(9), READS).begin().go().measure(2).finish()
+    )
     write_record(maker.run_dir)
-    text = "\n".join(plain_lines(commands_lines(Page(load_record(maker.run_dir), maker.run_dir), 80, 24)))
+    text = "\n".join(
+        plain_lines(commands_lines(Page(load_record(maker.run_dir), maker.run_dir), 80, 24))
+    )
     assert "weka-05, weka-06 and 3 more\n" in text and "…" not in text
 
 
@@ -76,7 +90,9 @@ def test_a_command_of_many_hosts_counts_those_that_find_no_room(tmp_path: Path) 
 def test_charts_of_latencies_stand_beside_the_percentiles_where_there_is_room(
     tmp_path: Path, width: int, broad: bool
 ) -> None:
-    maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2), READS).begin().go().measure(2).finish()
+    maker = (
+        RunMaker(tmp_path / "runs" / RUN_ID, host_names(2), READS).begin().go().measure(2).finish()
+    )
     write_record(maker.run_dir)
     lines = plain_lines(latency_lines(Page(load_record(maker.run_dir), maker.run_dir), width, 10))
     (head,) = (line for line in lines if "I/Os behind" in line)
@@ -89,9 +105,12 @@ async def test_there_is_a_line_a_direction_with_every_percentile(maker: RunMaker
     async with stage(maker, step="result") as (app, _):
         page = app.text_of("#result-page")
         for direction, result in record_of(maker).steps[0].results.aggregate.items():
-            line = [line for line in page.splitlines() if line.startswith(f"{direction}  ")][-1]  # below the tiles
+            # below the tiles
+            line = [line for line in page.splitlines() if line.startswith(f"{direction}  ")][-1]
             assert iops(result.iops) in line and bandwidth(result.bw_bytes_per_s) in line
-        assert all(title in page for title in ("mean", "p50", "p95", "p99", "p99.5", "p99.9", "max"))
+        assert all(
+            title in page for title in ("mean", "p50", "p95", "p99", "p99.5", "p99.9", "max")
+        )
 
 
 async def test_every_host_has_its_own_figures(maker: RunMaker) -> None:
@@ -125,7 +144,9 @@ async def test_what_the_hosts_are_is_told_once_and_who_differs_by_name(tmp_path:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3)).begin().layout(2, 2).go().measure(5)
     for host, mtu in zip(maker.hosts, (9000, 9000, 1500), strict=True):
         nics = [{"name": "ens1", "kind": "physical", "mtu": mtu, "speed_mbit": 25000}]
-        maker.add(HostFactsCollected(t=1.0, host=host, facts={"governor": "performance", "nics": nics}))
+        maker.add(
+            HostFactsCollected(t=1.0, host=host, facts={"governor": "performance", "nics": nics})
+        )
     maker.finish()
     write_record(maker.run_dir)
     async with stage(maker, step="result") as (app, pilot):
@@ -149,7 +170,9 @@ async def test_what_hosts_did_meanwhile_is_a_table(tmp_path: Path) -> None:
         assert "CPU of OSD: 300 % of a core, 4 processes on 1 host" in page
 
 
-async def test_a_finding_takes_one_line_and_f_tells_what_to_do_and_what_could_not_be_checked(maker: RunMaker) -> None:
+async def test_a_finding_takes_one_line_and_f_tells_what_to_do_and_what_could_not_be_checked(
+    maker: RunMaker,
+) -> None:
     async with stage(maker, SMALL, step="result") as (app, pilot):
         shown = app.text_of("#result-page").split("Findings")[1].strip().splitlines()[1:]
         assert len(shown) == len(record_of(maker).findings)
@@ -162,13 +185,17 @@ async def test_a_finding_takes_one_line_and_f_tells_what_to_do_and_what_could_no
 
 async def test_the_verdict_takes_one_line_at_80_columns(maker: RunMaker) -> None:
     async with stage(maker, SMALL, step="result") as (app, _):
-        (line,) = (line for line in app.text_of("#result-page").splitlines() if line.startswith("! valid"))
+        (line,) = (
+            line for line in app.text_of("#result-page").splitlines() if line.startswith("! valid")
+        )
         assert "checks ran" in line and "had no data" in line and "…" not in line
 
 
 def shown_at_80x24(app: Stage) -> str:
     """What is in sight without scrolling."""
-    return "\n".join("".join(part.text for part in line) for line in app.screen._compositor.render_strips())
+    return "\n".join(
+        "".join(part.text for part in line) for line in app.screen._compositor.render_strips()
+    )
 
 
 @pytest.mark.parametrize("stream", [READS, None], ids=["read", "mixed"])
@@ -176,12 +203,18 @@ def shown_at_80x24(app: Stage) -> str:
 async def test_p99_is_in_sight_at_80x24(tmp_path: Path, stream: Path | None, ended: str) -> None:
     names = host_names(3)
     maker = (
-        RunMaker(tmp_path / "runs" / RUN_ID, names, READS) if stream else RunMaker(tmp_path / "runs" / RUN_ID, names)
+        RunMaker(tmp_path / "runs" / RUN_ID, names, READS)
+        if stream
+        else RunMaker(tmp_path / "runs" / RUN_ID, names)
     )
     maker.begin().go().measure(20)
     maker.finish() if ended == "complete" else maker.finish(state="failed")
     write_record(maker.run_dir)
-    (tail,) = (tile for tile in figure_tiles(Page(load_record(maker.run_dir), maker.run_dir)) if "p99" in tile.title)
+    (tail,) = (
+        tile
+        for tile in figure_tiles(Page(load_record(maker.run_dir), maker.run_dir))
+        if "p99" in tile.title
+    )
     async with stage(maker, SMALL, step="result") as (app, _):
         shown = shown_at_80x24(app)
         assert all(row in shown for row in large_digits(tail.number, "braille")) and tail.unit
@@ -211,10 +244,14 @@ async def test_p99_of_a_search_is_in_sight_at_80x24(tmp_path: Path) -> None:
         assert all(row in shown_at_80x24(app) for row in large_digits(tail.number, "braille"))
 
 
-def test_without_a_headline_of_one_direction_figures_are_of_all_ios_together(maker: RunMaker) -> None:
+def test_without_a_headline_of_one_direction_figures_are_of_all_ios_together(
+    maker: RunMaker,
+) -> None:
     record = replaced(record_of(maker))
     rate, *_, tail = figure_tiles(Page(record, maker.run_dir))
-    dirs = {name: each for name, each in record.steps[0].results.aggregate.items() if name != "mixed"}
+    dirs = {
+        name: each for name, each in record.steps[0].results.aggregate.items() if name != "mixed"
+    }
     tails = sorted(shown_percentile(each.clat, 99.0) or 0 for each in dirs.values())
     value = float(tail.number) * {"µs": 1e3, "ms": 1e6}[tail.unit]
     assert tail.title == "p99" and tails[0] * 0.99 <= value <= tails[-1] * 1.01
@@ -233,10 +270,14 @@ async def test_y_asks_what_to_copy_and_copies_it(maker: RunMaker) -> None:
             await seen(lambda: isinstance(app.screen, CopyDialog), "the menu", 60)
             await pilot.pause()
             await pilot.press(*keys)
-            await seen(partial(lambda begin: app.clipboard.startswith(begin), begin), "what was copied", 60)
+            await seen(
+                partial(lambda begin: app.clipboard.startswith(begin), begin), "what was copied", 60
+            )
 
 
-async def test_what_would_be_copied_stands_below_whole_lines_wrapped_and_tables_cut(maker: RunMaker) -> None:
+async def test_what_would_be_copied_stands_below_whole_lines_wrapped_and_tables_cut(
+    maker: RunMaker,
+) -> None:
     async with stage(maker, SMALL, step="result") as (app, pilot):
         await pilot.press("y")
         await seen(lambda: isinstance(app.screen, CopyDialog), "the menu", 60)
@@ -265,7 +306,9 @@ async def test_at_80_columns_the_page_scrolls_and_nothing_is_cut(maker: RunMaker
 
 async def test_problems_come_before_the_figures(tmp_path: Path) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3), READS).begin().go().measure(5)
-    maker.fail("weka-02", "host-lost", "no connection to the end").finish("partial", "1 problem", broken=["weka-02"])
+    maker.fail("weka-02", "host-lost", "no connection to the end").finish(
+        "partial", "1 problem", broken=["weka-02"]
+    )
     write_record(maker.run_dir)
     async with stage(maker, step="result") as (app, _):
         page = app.text_of("#result-top") + app.text_of("#result-page")
@@ -276,17 +319,25 @@ async def test_problems_come_before_the_figures(tmp_path: Path) -> None:
 
 async def test_a_run_that_measured_nothing_says_so(tmp_path: Path) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(2)).begin()
-    maker.fail("weka-01", "fio-missing", "fio is not installed").finish("failed", "refused", broken=maker.hosts)
+    maker.fail("weka-01", "fio-missing", "fio is not installed").finish(
+        "failed", "refused", broken=maker.hosts
+    )
     write_record(maker.run_dir)
     async with stage(maker, SMALL, step="result") as (app, pilot):
         page = app.text_of("#result-top") + app.text_of("#result-page")
-        assert "FAILED" in page and "nothing was measured" in page and "fio is not installed" in page
+        assert (
+            "FAILED" in page and "nothing was measured" in page and "fio is not installed" in page
+        )
         await pilot.press("d")
         await app.settle(pilot)
-        assert [toast.message for toast in app._notifications] == ["nothing was measured: no figure to object to"]
+        assert [toast.message for toast in app._notifications] == [
+            "nothing was measured: no figure to object to"
+        ]
 
 
-async def test_a_problem_that_several_hosts_have_is_told_once_with_their_names(tmp_path: Path) -> None:
+async def test_a_problem_that_several_hosts_have_is_told_once_with_their_names(
+    tmp_path: Path,
+) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(9)).begin()
     for host in maker.hosts[:8]:
         maker.fail(host, "host-locked", "in use by run 1 of ann@jump")
@@ -344,12 +395,15 @@ async def test_the_page_is_ascii_where_the_terminal_is(maker: RunMaker) -> None:
         assert app.text_of("#result-page").isascii()
 
 
-async def test_tabs_are_moved_between_by_keys_and_clicks_and_each_fits_and_scrolls(tmp_path: Path) -> None:
+async def test_tabs_are_moved_between_by_keys_and_clicks_and_each_fits_and_scrolls(
+    tmp_path: Path,
+) -> None:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, host_names(3)).begin().layout(2, 2).go()
     maker.look_at("weka-01", {"cpu.busy": 91.0, "core.busy": 99.0})
     maker.measure(20).finish()
     write_record(maker.run_dir)
-    shown = {"defend": "It was too short", "latency": "I/Os by latency", "time": "p99 latency", "hosts": "median",
+    shown = {"defend": "It was too short", "latency": "I/Os by latency", "time": "p99 latency",
+        "hosts": "median",
              "findings": "Could not be checked", "facts": "Record", "load": "CPU busy over time",
              "commands": "Job file", "published": "aws, one client"}  # fmt: skip
     async with stage(maker, SMALL, step="result") as (app, pilot):
@@ -363,7 +417,9 @@ async def test_tabs_are_moved_between_by_keys_and_clicks_and_each_fits_and_scrol
             top = app.text_of("#result-top")
             assert "valid with warnings" in top and "read " in top.splitlines()[0]
         tabs = app.text_of("#result-top").splitlines()[1]
-        assert tabs.startswith("‹ ") and tabs.endswith("Published"), "tabs that have no room are told at both ends"
+        assert tabs.startswith("‹ ") and tabs.endswith("Published"), (
+            "tabs that have no room are told at both ends"
+        )
         await pilot.click("#result-top", offset=(tabs.index("Hosts") + 2, 1))
         await app.settle(pilot)
         assert screen.page is not None and screen.page.tab == "hosts"
@@ -379,14 +435,18 @@ async def test_tabs_are_moved_between_by_keys_and_clicks_and_each_fits_and_scrol
         assert screen.page.tab == "summary"
 
 
-async def test_a_host_that_lags_is_named_with_the_headline_and_stands_first(maker: RunMaker) -> None:
+async def test_a_host_that_lags_is_named_with_the_headline_and_stands_first(
+    maker: RunMaker,
+) -> None:
     record = record_of(maker)
     for result in record.steps[0].results.per_host["weka-02"].values():
         result.iops = (result.iops or 0.0) / 4
     (maker.run_dir / "run.json").write_text(record.to_json())
     async with stage(maker, SMALL, step="result") as (app, pilot):
         page = app.text_of("#result-page")
-        assert "▼ weka-02 at 25 % of the median" in page and page.index("weka-02 at") < page.index("Findings")
+        assert "▼ weka-02 at 25 % of the median" in page and page.index("weka-02 at") < page.index(
+            "Findings"
+        )
         assert "2 of 3 hosts within ±1 % of the median host" in page
         rows = (await tab(app, pilot, "hosts")).splitlines()
         late = next(row for row in rows if "-75 %" in row)

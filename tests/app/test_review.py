@@ -28,7 +28,9 @@ from tui.remote.agent import Agent
 from tui.remote.local import LocalTransport
 
 
-def review(home: Path, profile: str = "demo/quick", hosts: tuple[str, ...] = ("local",), **changes: object) -> Options:
+def review(
+    home: Path, profile: str = "demo/quick", hosts: tuple[str, ...] = ("local",), **changes: object
+) -> Options:
     return options(home, hosts=hosts, profile=profile, review=True, **changes)
 
 
@@ -57,7 +59,9 @@ async def test_nothing_chosen_says_what_comes_first(home: Path) -> None:
         await user.sees("2 choose a profile first")
 
 
-async def test_without_hosts_it_offers_this_machine_and_the_hosts_of_the_last_run(home: Path) -> None:
+async def test_without_hosts_it_offers_this_machine_and_the_hosts_of_the_last_run(
+    home: Path,
+) -> None:
     write_inventory(home)
     async with opened(options(home, profile="demo/quick")) as user:
         await user.press("3")
@@ -75,7 +79,15 @@ async def test_without_hosts_it_offers_this_machine_and_the_hosts_of_the_last_ru
     async with opened(options(home, profile="demo/quick")) as user:
         await user.press("3")
         await user.sees("h run on the hosts of the last run: weka-01, weka-02")
-        assert user.text.splitlines()[-1].split()[:7] == ["1", "hosts", "l", "this", "machine", "h", "last"]
+        assert user.text.splitlines()[-1].split()[:7] == [
+            "1",
+            "hosts",
+            "l",
+            "this",
+            "machine",
+            "h",
+            "last",
+        ]
         await user.press("h")
         await user.sees("Enter runs on 2 hosts, 0:10")
         assert user.app.selection.ticked == made
@@ -99,14 +111,26 @@ async def test_servers_are_looked_at_and_it_is_said_before_the_start(home: Path)
         user.app.selection.put("local", server=None)
         await user.press("1", "3")
         await user.sees("1 choose a host that generates load; only looked at: osd-1, osd-2")
-        assert user.text.splitlines()[-1].split() == ["1", "hosts", "l", "this", "machine", "?", "help", "q", "quit"]
+        assert user.text.splitlines()[-1].split() == [
+            "1",
+            "hosts",
+            "l",
+            "this",
+            "machine",
+            "?",
+            "help",
+            "q",
+            "quit",
+        ]
         await user.press("enter")  # nothing of the plan before can be started unseen
         assert user.scope == "review" and user.told.endswith("nothing to run yet")
 
 
 async def test_bytes_a_host_and_in_all(home: Path) -> None:
     write_inventory(home)
-    async with opened(review(home, "weka/read-iops", ("weka-01", "weka-02")), size=(120, 36)) as user:
+    async with opened(
+        review(home, "weka/read-iops", ("weka-01", "weka-02")), size=(120, 36)
+    ) as user:
         await user.sees("768 GiB a host, 1.50 TiB in all")
 
 
@@ -128,7 +152,9 @@ async def test_a_changed_parameter_changes_the_plan_while_typing(home: Path) -> 
         await user.sees("1 changed")
 
 
-@pytest.mark.parametrize(("field", "text"), [("@repeat", "3"), ("@sweep", "numjobs=1,2"), ("@cleanup", "no")])
+@pytest.mark.parametrize(
+    ("field", "text"), [("@repeat", "3"), ("@sweep", "numjobs=1,2"), ("@cleanup", "no")]
+)
 async def test_what_differs_from_the_profile_is_counted_whichever_field_it_is(
     home: Path, field: str, text: str
 ) -> None:
@@ -144,7 +170,9 @@ async def test_what_differs_from_the_profile_is_counted_whichever_field_it_is(
         assert selection.note == "of this run alone"
 
 
-async def test_what_is_typed_replaces_what_stood_in_the_field_and_an_arrow_keeps_it(home: Path) -> None:
+async def test_what_is_typed_replaces_what_stood_in_the_field_and_an_arrow_keeps_it(
+    home: Path,
+) -> None:
     async with opened(review(home)) as user:
         await user.press("e", "tab")
         await user.types("90s")
@@ -190,7 +218,9 @@ async def test_a_sweep_can_be_typed_and_is_checked(home: Path) -> None:
         await user.sees("cannot start: sweep")
 
 
-async def test_what_a_profile_sweeps_is_shown_as_swept_and_one_value_measures_that_alone(home: Path) -> None:
+async def test_what_a_profile_sweeps_is_shown_as_swept_and_one_value_measures_that_alone(
+    home: Path,
+) -> None:
     (home / "profiles").mkdir(exist_ok=True)
     text = "profile: my/swept\ntitle: S\nextends: demo/quick\nsweep: {grid: {numjobs: [1, 4]}}\n"
     (home / "profiles" / "swept.yaml").write_text(text)
@@ -211,7 +241,8 @@ async def test_p_asks_the_hosts_and_shows_what_each_answers(home: Path, tmp_path
     async with opened(review(home, overrides={"directory": str(target)}), size=(120, 36)) as user:
         await user.sees("p preflight")
         await user.press("p")
-        await user.sees(lambda: re.search(r"does\W+not\W+exist", user.text) is not None)  # a long path breaks the line
+        # a long path breaks the line
+        await user.sees(lambda: re.search(r"does\W+not\W+exist", user.text) is not None)
         await user.sees("local would refuse this run")
         await user.sees("local is not ready; Enter tries anyway")
         target.mkdir()
@@ -224,7 +255,9 @@ async def test_p_asks_the_hosts_and_shows_what_each_answers(home: Path, tmp_path
         assert not (home / "runs").exists()
 
 
-async def test_p_tells_which_run_holds_a_host(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_p_tells_which_run_holds_a_host(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("BENCHTUI_LOCKS", str(tmp_path / "locks"))
     other = Agent(LocalTransport(HostAddress(name="local", transport="local")), new_run_id())
     assert await other.lock(60, "anna on jump1") is None
@@ -258,9 +291,11 @@ async def test_the_line_of_enter_warns_when_a_host_is_not_ready(home: Path) -> N
     [
         ([], ""),
         ([HostReadiness("h1"), HostReadiness("h2")], ""),
-        ([HostReadiness("h1", ("away",)), HostReadiness("h2", ("in use",), in_use=True), HostReadiness("h3")],
+        ([HostReadiness("h1", ("away",)), HostReadiness("h2", ("in use",), in_use=True),
+            HostReadiness("h3")],
          "2 of 3 hosts not ready, 1 in use by another run"),
-        ([HostReadiness("h1", ("in use",), in_use=True), HostReadiness("h2")], "1 of 2 hosts in use by another run"),
+        ([HostReadiness("h1", ("in use",), in_use=True), HostReadiness("h2")],
+            "1 of 2 hosts in use by another run"),
         ([HostReadiness("h1", ("in use",), in_use=True)], "h1 is in use by another run"),
     ],
 )  # fmt: skip
@@ -270,7 +305,10 @@ def test_how_many_hosts_are_not_ready_and_why(answers: list[HostReadiness], said
 
 async def test_points_are_repeated_as_the_profile_says_unless_told_otherwise(home: Path) -> None:
     (home / "profiles").mkdir(exist_ok=True)
-    text = "profile: my/until\ntitle: Until\nextends: demo/quick\nrepeat: {until: 5%, min: 3, max: 4}\n"
+    text = (
+        "profile: my/until\ntitle: Until\nextends: demo/quick\nrepeat: {until: 5%, min: 3, max:"
+        " 4}\n"
+    )
     (home / "profiles" / "until.yaml").write_text(text)
     async with opened(review(home, "my/until")) as user:
         await user.sees("until 5%")
@@ -340,7 +378,13 @@ async def test_no_text_is_cut_at_80_columns(home: Path) -> None:
 async def test_enter_starts_the_run_shown_and_goes_to_live(home: Path, tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.mkdir()
-    small = {"directory": str(target), "runtime": "2s", "size": "1M", "numjobs": "1", "direct": "no"}
+    small = {
+        "directory": str(target),
+        "runtime": "2s",
+        "size": "1M",
+        "numjobs": "1",
+        "direct": "no",
+    }
     async with opened(review(home, overrides=small)) as user:
         await user.sees("Enter runs on local, 0:02")
         await user.press("enter", "enter")  # twice is one run
@@ -372,7 +416,9 @@ capacity: {limits: ["p99 < 9s"], point: 1s, most: 1s, hold: 1s, points: 2}
 """
 
 
-async def test_enter_starts_a_search_and_live_follows_it_to_its_answer(home: Path, tmp_path: Path) -> None:
+async def test_enter_starts_a_search_and_live_follows_it_to_its_answer(
+    home: Path, tmp_path: Path
+) -> None:
     (home / "profiles").mkdir(exist_ok=True)
     (home / "profiles" / "sized.yaml").write_text(SEARCH.replace("DIRECTORY", str(tmp_path)))
     async with opened(review(home, "my/sized"), size=(120, 36)) as user:
@@ -458,5 +504,6 @@ async def test_a_secret_is_never_shown_in_the_form_the_plan_or_a_message(home: P
         assert "typed" not in user.text + user.told
         assert not (home / "runs").exists()
         await change(user, "key", "${MY_KEY}")
-        await user.sees(lambda: "runs on local" in user.static("#review-launch"))  # a toast may lie over it
+        # a toast may lie over it
+        await user.sees(lambda: "runs on local" in user.static("#review-launch"))
         assert user.app.screen.plan.secrets == ["MY_KEY"]  # type: ignore[attr-defined]

@@ -1,4 +1,6 @@
-"""Review while it is changed: which field opens, what was changed, how old a preflight is, a key that came early."""
+"""Review while it is changed: which field opens, what was changed, how old a preflight is, a key
+that came early.
+"""
 
 from __future__ import annotations
 
@@ -40,15 +42,21 @@ async def test_e_opens_the_field_that_was_left_last(home: Path) -> None:
     async with opened(review(home)) as user:
         await change(user, "numjobs", "2")
         await user.press("escape", "e")
-        await user.sees(lambda: isinstance(user.app.focused, Input) and user.app.focused.name == "numjobs")
+        await user.sees(
+            lambda: isinstance(user.app.focused, Input) and user.app.focused.name == "numjobs"
+        )
 
 
-async def test_e_opens_the_field_that_is_wrong_before_the_one_that_was_left_last(home: Path) -> None:
+async def test_e_opens_the_field_that_is_wrong_before_the_one_that_was_left_last(
+    home: Path,
+) -> None:
     async with opened(review(home)) as user:
         await change(user, "runtime", "soon")
         await change(user, "numjobs", "2")
         await user.press("escape", "e")
-        await user.sees(lambda: isinstance(user.app.focused, Input) and user.app.focused.name == "runtime")
+        await user.sees(
+            lambda: isinstance(user.app.focused, Input) and user.app.focused.name == "runtime"
+        )
 
 
 async def test_a_changed_field_shows_what_stood_there_before(home: Path) -> None:
@@ -119,13 +127,16 @@ async def test_any_change_makes_a_preflight_void_also_when_it_is_taken_back(home
 
 
 @pytest.mark.parametrize(
-    ("age_s", "said"), [(0.0, "just now"), (4.9, "just now"), (12.0, "0:10 ago"), (3720.0, "1h 02m ago")]
+    ("age_s", "said"),
+    [(0.0, "just now"), (4.9, "just now"), (12.0, "0:10 ago"), (3720.0, "1h 02m ago")],
 )
 def test_an_age_is_told_in_steps(age_s: float, said: str) -> None:
     assert age_text(age_s) == said
 
 
-async def test_a_size_that_cannot_be_planned_is_told_at_its_field_until_it_is_right(home: Path) -> None:
+async def test_a_size_that_cannot_be_planned_is_told_at_its_field_until_it_is_right(
+    home: Path,
+) -> None:
     async with opened(review(home)) as user:
         await change(user, "size", "2")
         await user.sees("cannot start")

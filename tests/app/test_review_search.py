@@ -21,13 +21,17 @@ def planned(user: User) -> Plan:
     return plan
 
 
-async def test_what_is_searched_for_over_what_and_how_long_is_chosen_in_the_form(home: Path) -> None:
+async def test_what_is_searched_for_over_what_and_how_long_is_chosen_in_the_form(
+    home: Path,
+) -> None:
     async with opened(review(home), size=(120, 36)) as user:
         await change(user, "@repeat", "3")
         await change(user, "@search", "capacity")
         await user.sees("cannot start: demo/quick: how much load is sustained depends on a limit")
         assert "@repeat" not in fields(user) and "@sweep" not in fields(user)
-        assert user.app.focused is not None and user.app.focused.name == "@search", "typing goes elsewhere"
+        assert user.app.focused is not None and user.app.focused.name == "@search", (
+            "typing goes elsewhere"
+        )
         await change(user, "@limits", "p99 < 5ms")
         await change(user, "@over", "rate numjobs=1,2")
         await change(user, "@point", "20s")
@@ -42,7 +46,9 @@ async def test_what_is_searched_for_over_what_and_how_long_is_chosen_in_the_form
         assert "@over" not in fields(user)
         search = planned(user).search
         assert search is not None and search.kind == "curve"
-        assert [each.text for each in search.limits] == ["p99 < 5ms"], "limits are of every kind of search"
+        assert [each.text for each in search.limits] == ["p99 < 5ms"], (
+            "limits are of every kind of search"
+        )
         await change(user, "@search", "scaling")
         await user.sees("one host was chosen; 1 chooses more")
         await change(user, "@search", "none")
@@ -69,10 +75,14 @@ async def test_a_kind_of_search_is_chosen_by_arrows_and_completed_by_enter(home:
         await user.sees("latency over load")
         search = planned(user).search
         assert search is not None and search.kind == "curve"
-        assert user.app.focused is not None and user.app.focused.id == "review-plan", "Enter ends the typing"
+        assert user.app.focused is not None and user.app.focused.id == "review-plan", (
+            "Enter ends the typing"
+        )
 
 
-async def test_yes_and_no_go_round_by_space_and_what_fits_two_choices_stays_wrong(home: Path) -> None:
+async def test_yes_and_no_go_round_by_space_and_what_fits_two_choices_stays_wrong(
+    home: Path,
+) -> None:
     async with opened(review(home)) as user:
         await change(user, "direct", "n")
         await user.press("enter")
@@ -105,4 +115,8 @@ async def test_a_profile_that_searches_can_be_measured_and_drawn_as_a_curve(home
         assert planned(user).search is None
         await change(user, "@search", "capacity")
         search = planned(user).search
-        assert search is not None and (search.kind, search.points, search.within_s) == ("capacity", 20, 3600.0)
+        assert search is not None and (search.kind, search.points, search.within_s) == (
+            "capacity",
+            20,
+            3600.0,
+        )

@@ -1,4 +1,6 @@
-"""Roles of a suite on Live and Review: the hosts and figures of one at a time, J goes to the next."""
+"""Roles of a suite on Live and Review: the hosts and figures of one at a time, J goes to the
+next.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +28,24 @@ def running(tmp_path: Path, seconds: int = 12) -> RunMaker:
     maker = RunMaker(tmp_path / "runs" / RUN_ID, ["h1", "h2", "h3"], MIX)
     plan = load_plan(maker.run_dir)
     steps = [
-        replace(plan.steps[0], index=index, name=f"a/b as {role}", cell=f"a/b as {role}", profile="a/b", role=role,
+        replace(plan.steps[0], index=index, name=f"a/b as {role}", cell=f"a/b as {role}",
+            profile="a/b", role=role,
                 together=1, tasks=[task for task in plan.steps[0].tasks if task.host in hosts],
                 headline=Headline("iops", DIRECTION[role]))
         for index, (role, hosts) in enumerate(ROLES.items())
     ]  # fmt: skip
-    (maker.run_dir / PLAN_FILE).write_bytes(msgspec.json.encode(replace(plan, steps=steps, headline=None)))
+    (maker.run_dir / PLAN_FILE).write_bytes(
+        msgspec.json.encode(replace(plan, steps=steps, headline=None))
+    )
     maker.begin()
     start = maker.t
     maker.add(*(StepStarted(t=start, step=step.index, hosts=step.hosts) for step in steps))
-    maker.add(*(PhaseStarted(t=start, phase="measure", step=step.index, expected_s=60.0) for step in steps))
+    maker.add(
+        *(
+            PhaseStarted(t=start, phase="measure", step=step.index, expected_s=60.0)
+            for step in steps
+        )
+    )
     maker.add(*(HostState(t=start, host=host, state="running") for host in maker.hosts))
     real = real_samples(MIX)
     for second in range(seconds):
@@ -45,7 +55,8 @@ def running(tmp_path: Path, seconds: int = 12) -> RunMaker:
                 dirs = {DIRECTION[step.role]: sample.dirs[DIRECTION[step.role]]}
                 t = start + second + 1.0
                 stamp = round((maker.epoch + t) * 1000)
-                maker.add(replace(sample, t=t, host=host, step=step.index, host_time_ms=stamp, interval_s=1.0,
+                maker.add(replace(sample, t=t, host=host, step=step.index, host_time_ms=stamp,
+                    interval_s=1.0,
                                   dirs=dirs, ramp=False, restart=False))  # fmt: skip
     return maker
 
@@ -91,7 +102,9 @@ suite:
 async def test_the_hosts_of_a_role_are_changed_on_review(home: Path) -> None:
     (home / "profiles").mkdir(parents=True, exist_ok=True)
     (home / "profiles" / "both.yaml").write_text(SUITE)
-    (home / "inventory.yaml").write_text('hosts:\n  h1: {exec: "/bin/sh"}\n  h2: {exec: "/bin/sh"}\n')
+    (home / "inventory.yaml").write_text(
+        'hosts:\n  h1: {exec: "/bin/sh"}\n  h2: {exec: "/bin/sh"}\n'
+    )
     async with opened(options(home, hosts=("h1", "h2"), profile="my/both", review=True)) as user:
         screen = user.app.screen
         assert isinstance(screen, ReviewScreen) and screen.plan is not None
@@ -99,4 +112,8 @@ async def test_the_hosts_of_a_role_are_changed_on_review(home: Path) -> None:
         next(box for box in screen.query(Input) if box.name == "@role:writers").focus()
         await user.press("ctrl+u")
         await user.types("h2")
-        await user.sees(lambda: screen.plan is not None and [s.hosts for s in screen.plan.steps] == [["h2"], ["h1"]])
+        await user.sees(
+            lambda: (
+                screen.plan is not None and [s.hosts for s in screen.plan.steps] == [["h2"], ["h1"]]
+            )
+        )

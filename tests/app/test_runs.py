@@ -70,23 +70,38 @@ def order_of(app: Stage) -> str:
     return picklist.sort.title if picklist.sort in picklist.columns else ""
 
 
-async def test_runs_are_listed_newest_first_with_state_profile_hosts_and_headline(newest: RunMaker) -> None:
+async def test_runs_are_listed_newest_first_with_state_profile_hosts_and_headline(
+    newest: RunMaker,
+) -> None:
     async with stage(newest, step="runs") as (app, _):
         assert [row.split()[1] for row in rows(app)] == ["short", "interrupted", "partial"]
         first = rows(app)[0]
-        assert first.startswith("! short 2026-11-20 10:15 weka/read-iops 4 read") and "IOPS" in first and "µs" in first
+        assert (
+            first.startswith("! short 2026-11-20 10:15 weka/read-iops 4 read")
+            and "IOPS" in first
+            and "µs" in first
+        )
 
 
 async def test_an_invalid_run_is_never_listed_without_its_mark(newest: RunMaker) -> None:
     path = newest.run_dir / "run.json"
     record = json.loads(path.read_text())
-    found = [{"id": "storage-traffic", "severity": "error", "message": "read: only 0 % of the bytes moved on weka-01"}]
+    found = [
+        {
+            "id": "storage-traffic",
+            "severity": "error",
+            "message": "read: only 0 % of the bytes moved on weka-01",
+        }
+    ]
     path.write_text(json.dumps({**record, "verdict": "invalid", "findings": found}))
     async with stage(newest, step="runs") as (app, pilot):
         assert rows(app)[0].startswith("✗ INVALID stor")
         await pilot.resize_terminal(160, 36)
         await app.settle(pilot)
-        assert rows(app)[0].startswith("✗ INVALID 2026-11-20 10:15") and " storage-traffic " in rows(app)[0]
+        assert (
+            rows(app)[0].startswith("✗ INVALID 2026-11-20 10:15")
+            and " storage-traffic " in rows(app)[0]
+        )
         assert rows(app)[0].count("INVALID") == 1  # once is enough: there is room for the checks
 
 
@@ -118,7 +133,10 @@ async def test_a_filter_that_is_opened_again_is_replaced_by_what_is_typed(newest
         await pilot.press("slash", *"mapr", "enter", "slash", *"profile:weka")
         assert app.screen.query_one(TextInput).value == "profile:weka" and len(rows(app)) == 2
         await pilot.press("enter", "slash", "right", *" state:complete")
-        assert app.screen.query_one(TextInput).value == "profile:weka state:complete" and len(rows(app)) == 1
+        assert (
+            app.screen.query_one(TextInput).value == "profile:weka state:complete"
+            and len(rows(app)) == 1
+        )
 
 
 async def test_a_filter_without_a_hit_says_how_to_get_out(newest: RunMaker) -> None:
@@ -178,7 +196,9 @@ async def test_the_filter_is_the_language_of_runs_list(newest: RunMaker) -> None
 async def test_a_filter_that_means_nothing_is_told(newest: RunMaker) -> None:
     async with stage(newest, step="runs") as (app, pilot):
         await pilot.press("slash", *"hots:x")
-        assert "no key 'hots:' in a filter (did you mean 'host'?)" in str(app.screen.query_one(STATIC).render())
+        assert "no key 'hots:' in a filter (did you mean 'host'?)" in str(
+            app.screen.query_one(STATIC).render()
+        )
 
 
 async def test_a_star_is_given_and_taken_away(newest: RunMaker) -> None:
@@ -212,7 +232,11 @@ async def test_tags_that_are_none_are_refused_by_name(newest: RunMaker) -> None:
 async def test_the_list_is_sorted_by_the_next_column(newest: RunMaker) -> None:
     async with stage(newest, step="runs") as (app, pilot):
         await pilot.press("s")
-        assert [row.split()[4] for row in rows(app)] == ["mapr/seq-write", "weka/read-iops", "weka/write-iops"]
+        assert [row.split()[4] for row in rows(app)] == [
+            "mapr/seq-write",
+            "weka/read-iops",
+            "weka/write-iops",
+        ]
         await pilot.press("S")
         assert rows(app)[-1].split()[4] == "mapr/seq-write"
 
@@ -239,9 +263,15 @@ async def test_a_wide_terminal_shows_the_run_under_the_cursor(newest: RunMaker) 
         assert "mapr/seq-write" in shown and "1 problem" in shown
 
 
-async def test_a_large_terminal_shows_what_the_run_under_the_cursor_measured(newest: RunMaker) -> None:
+async def test_a_large_terminal_shows_what_the_run_under_the_cursor_measured(
+    newest: RunMaker,
+) -> None:
     def drawn(pane: TextPane) -> list[str]:
-        return [title for title in ("All hosts, clat", "read IOPS", "read p99 latency") if shown(pane, title)]
+        return [
+            title
+            for title in ("All hosts, clat", "read IOPS", "read p99 latency")
+            if shown(pane, title)
+        ]
 
     def shown(pane: TextPane, text: str) -> bool:
         return any(line.plain[FACTS_CELLS:].strip().startswith(text) for line in pane._built or ())
@@ -261,14 +291,18 @@ async def test_a_large_terminal_shows_what_the_run_under_the_cursor_measured(new
         assert not drawn(pane), "a run without a record has nothing to draw"
     async with stage(newest, step="runs") as (app, _):
         pane = app.screen.query_one("#runs-preview", TextPane)
-        assert not drawn(pane) and "short" in "\n".join(line.plain for line in pane._built or ()), "findings come first"
+        assert not drawn(pane) and "short" in "\n".join(line.plain for line in pane._built or ()), (
+            "findings come first"
+        )
 
 
 async def test_what_a_run_measured_appears_when_it_ends_under_the_cursor(newest: RunMaker) -> None:
     late = make_run(newest.run_dir.parent.parent, 21, "weka/read-iops", 4)
 
     def is_drawn(pane: TextPane) -> bool:
-        return any(line.plain[FACTS_CELLS:].strip().startswith("read IOPS") for line in pane.builder(190))
+        return any(
+            line.plain[FACTS_CELLS:].strip().startswith("read IOPS") for line in pane.builder(190)
+        )
 
     async with stage(newest, step="runs") as (app, pilot):
         pane = app.screen.query_one("#runs-preview", TextPane)
@@ -282,7 +316,9 @@ async def test_what_a_run_measured_appears_when_it_ends_under_the_cursor(newest:
         assert is_drawn(pane)
 
 
-async def test_a_narrow_terminal_shows_what_is_worth_knowing_until_tab_shows_the_run_whole(newest: RunMaker) -> None:
+async def test_a_narrow_terminal_shows_what_is_worth_knowing_until_tab_shows_the_run_whole(
+    newest: RunMaker,
+) -> None:
     async with stage(newest, SMALL, step="runs") as (app, pilot):
         pane = app.screen.query_one("#runs-preview", TextPane)
         brief = [line.plain for line in pane.builder(70)]
@@ -306,7 +342,11 @@ async def test_a_narrow_terminal_shows_what_is_worth_knowing_until_tab_shows_the
 
 async def test_a_narrow_list_has_the_verdict_in_place_of_the_state(newest: RunMaker) -> None:
     async with stage(newest, SMALL, step="runs") as (app, pilot):
-        assert [row.split(" 26-")[0] for row in rows(app)] == ["! short", "✗ interrupted", "! partial"]
+        assert [row.split(" 26-")[0] for row in rows(app)] == [
+            "! short",
+            "✗ interrupted",
+            "! partial",
+        ]
         assert "IOPS" in rows(app)[0]
         await pilot.press("space", "s", "s")
         await app.settle(pilot)
@@ -329,16 +369,23 @@ async def test_runs_of_others_are_listed_and_not_changed(newest: RunMaker, tmp_p
             await pilot.press(key)
             await app.settle(pilot)
             assert isinstance(app.screen, RunsScreen), key
-        assert sum("it can be read, not changed" in toast.message for toast in app._notifications) == 7
+        assert (
+            sum("it can be read, not changed" in toast.message for toast in app._notifications) == 7
+        )
         await pilot.press("enter")
         await app.settle(pilot)
         assert isinstance(app.screen, ResultScreen) and app.screen.run_dir.parent == team
 
 
-async def test_a_list_of_shared_directories_that_cannot_be_read_is_told(newest: RunMaker, tmp_path: Path) -> None:
+async def test_a_list_of_shared_directories_that_cannot_be_read_is_told(
+    newest: RunMaker, tmp_path: Path
+) -> None:
     (tmp_path / "shared-runs").write_bytes(b"\xff\xfe")
     async with stage(newest, step="runs") as (app, pilot):
-        assert any("shared-runs: cannot be read: is not UTF-8 text" in each.message for each in app._notifications)
+        assert any(
+            "shared-runs: cannot be read: is not UTF-8 text" in each.message
+            for each in app._notifications
+        )
         assert recent_runs(app) == []
         await pilot.press("asterisk")
         assert isinstance(app.screen, RunsScreen)
@@ -358,7 +405,14 @@ async def test_a_thousand_runs_are_listed_quickly(tmp_path: Path) -> None:
         run_dir = tmp_path / "runs" / run_id
         run_dir.mkdir(parents=True)
         (run_dir / "run.json").write_text("{}")
-        summary = RunSummary(run_id, "2026-11-20T10:15:30Z", "weka/read-iops", ["a", "b"], "complete", "read 390k IOPS")
+        summary = RunSummary(
+            run_id,
+            "2026-11-20T10:15:30Z",
+            "weka/read-iops",
+            ["a", "b"],
+            "complete",
+            "read 390k IOPS",
+        )
         write_summary(run_dir, summary)
     app = Stage(tmp_path)
     app.first_step = "runs"
@@ -385,7 +439,9 @@ async def test_i_imports_what_was_measured_elsewhere_and_opens_it(newest: RunMak
         assert isinstance(app.screen, ResultScreen) and "imported-fio" in app.screen.run_dir.name
 
 
-async def test_what_cannot_be_imported_is_told_with_its_place(newest: RunMaker, tmp_path: Path) -> None:
+async def test_what_cannot_be_imported_is_told_with_its_place(
+    newest: RunMaker, tmp_path: Path
+) -> None:
     kept = tmp_path / "letter.txt"
     kept.write_text("nothing of the kind\n")
     async with stage(newest, step="runs") as (app, pilot):
@@ -399,7 +455,9 @@ async def test_what_cannot_be_imported_is_told_with_its_place(newest: RunMaker, 
         await seen(lambda: any(told in str(each.message) for each in app._notifications), told)
 
 
-async def test_run_again_fills_review_and_says_what_is_not_there_any_more(newest: RunMaker, tmp_path: Path) -> None:
+async def test_run_again_fills_review_and_says_what_is_not_there_any_more(
+    newest: RunMaker, tmp_path: Path
+) -> None:
     write_inventory(tmp_path, "hosts:\n  weka-[01-03]: {}\n")
     async with stage(newest, step="runs") as (app, pilot):
         app.selection.overrides, app.selection.note = {"bs": "1M"}, "typed before"
@@ -410,7 +468,10 @@ async def test_run_again_fills_review_and_says_what_is_not_there_any_more(newest
         assert app.selection.ticked == ["weka-01", "weka-02", "weka-03"]
         assert (app.selection.profile, app.selection.note) == ("weka/read-iops", "")
         plan = app.screen.plan
-        assert plan is not None and plan.params["runtime"] == load_plan(newest.run_dir).params["runtime"]
+        assert (
+            plan is not None
+            and plan.params["runtime"] == load_plan(newest.run_dir).params["runtime"]
+        )
         warned = str(app.screen.query_one("#review-warnings", Static).content)
         assert "weka-04 is not known any more, and is left out" in warned
         await pilot.press("escape")
@@ -418,7 +479,9 @@ async def test_run_again_fills_review_and_says_what_is_not_there_any_more(newest
         assert isinstance(app.screen, RunsScreen)
 
 
-async def test_run_again_knows_hosts_that_were_written_down_since(newest: RunMaker, tmp_path: Path) -> None:
+async def test_run_again_knows_hosts_that_were_written_down_since(
+    newest: RunMaker, tmp_path: Path
+) -> None:
     write_inventory(tmp_path, "hosts:\n  spare: {}\n")
     async with stage(newest, step="runs") as (app, pilot):
         await pilot.press("r")
@@ -431,10 +494,17 @@ async def test_run_again_knows_hosts_that_were_written_down_since(newest: RunMak
         assert app.selection.ticked == ["weka-01", "weka-02", "weka-03", "weka-04"]
 
 
-async def test_escape_leads_to_profiles_again_once_something_else_was_chosen(newest: RunMaker, tmp_path: Path) -> None:
+async def test_escape_leads_to_profiles_again_once_something_else_was_chosen(
+    newest: RunMaker, tmp_path: Path
+) -> None:
     write_inventory(tmp_path, "hosts:\n  weka-[01-04]: {}\n")
     async with stage(newest, step="runs") as (app, pilot):
-        for key, scope in (("r", "review"), ("2", "profiles"), ("3", "review"), ("escape", "profiles")):
+        for key, scope in (
+            ("r", "review"),
+            ("2", "profiles"),
+            ("3", "review"),
+            ("escape", "profiles"),
+        ):
             await pilot.press(key)
             await app.settle(pilot)
             assert isinstance(app.screen, StepScreen) and scope == app.screen.SCOPE
@@ -444,14 +514,19 @@ async def test_the_profile_is_shown_whole_before_less_important_columns(newest: 
     long = "mapr/nfs-randread-8k"
     async with stage(newest, step="runs", size=(120, 36)) as (app, _):
         assert isinstance(app.screen, RunsScreen)
-        runs = [replace(run, profile=long, title="after the firmware was changed") for run in app.screen.runs]
+        runs = [
+            replace(run, profile=long, title="after the firmware was changed")
+            for run in app.screen.runs
+        ]
         app.screen.picklist.set_rows(runs)
         line = app.screen.picklist.render_line(1).text
         assert f" {long} " in line and "headline" in app.screen.picklist.render_line(0).text
 
 
 def test_run_again_looks_at_the_same_servers() -> None:
-    selection = Selection(profile="demo/quick", overrides={"bs": "1M"}, remarks=["of a choice before"])
+    selection = Selection(
+        profile="demo/quick", overrides={"bs": "1M"}, remarks=["of a choice before"]
+    )
     resuming.choose(selection, resuming.Chosen(["c1"], ["osd-1"], "demo/quick", Again({}), []))
     assert (selection.ticked, selection.servers) == (["c1"], ["osd-1"])
     assert (selection.overrides, selection.remarks) == ({}, [])
@@ -461,7 +536,10 @@ async def test_a_run_without_a_plan_or_hosts_cannot_be_run_again(newest: RunMake
     async with stage(newest, step="runs") as (app, pilot):
         await pilot.press("r")
         await app.settle(pilot)
-        assert any("none of its hosts is known any more: weka-01" in each.message for each in app._notifications)
+        assert any(
+            "none of its hosts is known any more: weka-01" in each.message
+            for each in app._notifications
+        )
         (newest.run_dir / "plan.json").unlink()
         await pilot.press("r")
         await app.settle(pilot)
@@ -474,4 +552,7 @@ async def test_a_click_on_a_heading_sorts_and_once_more_turns_round(newest: RunM
         at = text_of(app.screen.query_one(PickList)).splitlines()[0].index("hosts") + 3
         for first, symbol in (("weka/read-iops", "▾"), ("weka/write-iops", "▴")):
             await pilot.click("#runs-list", offset=(at, 1))
-            assert f"hosts{symbol}" in text_of(app.screen.query_one(PickList)) and first in rows(app)[0]
+            assert (
+                f"hosts{symbol}" in text_of(app.screen.query_one(PickList))
+                and first in rows(app)[0]
+            )

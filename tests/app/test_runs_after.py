@@ -1,4 +1,6 @@
-"""Runs after a run: the cursor is on what was just watched, and Escape leads back to where one came from."""
+"""Runs after a run: the cursor is on what was just watched, and Escape leads back to where one came
+from.
+"""
 
 from __future__ import annotations
 

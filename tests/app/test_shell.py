@@ -102,7 +102,9 @@ async def test_5_shows_the_last_saved_result_until_it_is_deleted(home: Path) -> 
         await user.is_told("no run yet")
 
 
-async def test_in_a_filter_the_footer_lists_no_keys_that_are_letters_and_arrows_move(home: Path) -> None:
+async def test_in_a_filter_the_footer_lists_no_keys_that_are_letters_and_arrows_move(
+    home: Path,
+) -> None:
     write_inventory(home)
     async with opened(options(home)) as user:
         await user.press("slash")
@@ -112,13 +114,18 @@ async def test_in_a_filter_the_footer_lists_no_keys_that_are_letters_and_arrows_
         footer = user.text.splitlines()[-1]
         assert "Esc clear" in footer and "tick" not in footer
         await user.press("enter")
-        assert "Space tick" in user.text.splitlines()[-1] and "n add host" in user.text.splitlines()[-1]
+        assert (
+            "Space tick" in user.text.splitlines()[-1]
+            and "n add host" in user.text.splitlines()[-1]
+        )
 
 
 def test_hosts_may_be_given_in_several_options(home: Path) -> None:
     parser = argparse.ArgumentParser()
     open_app.configure(parser)
-    args = parser.parse_args(["--hosts", "local", "--inventory", str(write_inventory(home)), "--hosts", "weka-[1-2]"])
+    args = parser.parse_args(
+        ["--hosts", "local", "--inventory", str(write_inventory(home)), "--hosts", "weka-[1-2]"]
+    )
     assert args.hosts == ["local", "weka-[1-2]"]
 
 
@@ -126,7 +133,8 @@ async def test_the_top_line_names_the_steps_and_what_is_chosen(home: Path) -> No
     async with opened(options(home, hosts=("local",), profile="weka/read-iops")) as user:
         top = user.text.splitlines()[0]
         assert top.split() == [
-            "benchtui", "¹Hosts", "²Profiles", "³Review", "⁴Live", "⁵Result", "⁶Runs", "local", "·", "weka/read-iops",
+            "benchtui", "¹Hosts", "²Profiles", "³Review", "⁴Live", "⁵Result", "⁶Runs", "local", "·",
+            "weka/read-iops",
         ]  # fmt: skip
         assert len(top.rstrip()) <= 80
 
@@ -243,8 +251,17 @@ def running(home: Path, tmp_path: Path) -> Iterator[Path]:
     app = BenchtuiApp(options(home))
     target = tmp_path / "target"
     target.mkdir()
-    small = {"directory": str(target), "runtime": "60s", "size": "1M", "numjobs": "1", "direct": "no"}
-    plan = build_plan(app.catalogue.load("demo/quick"), Choices(hosts=app.fleet.resolve(["local"]), overrides=small))
+    small = {
+        "directory": str(target),
+        "runtime": "60s",
+        "size": "1M",
+        "numjobs": "1",
+        "direct": "no",
+    }
+    plan = build_plan(
+        app.catalogue.load("demo/quick"),
+        Choices(hosts=app.fleet.resolve(["local"]), overrides=small),
+    )
     run_dir = launch(plan, home / "runs")
     wait_until((run_dir / "control.sock").exists, "the engine's socket")
     yield run_dir
@@ -274,13 +291,16 @@ async def test_q_asks_and_detaches_by_default(home: Path, running: Path) -> None
         await ask_to_leave(user, running)
         await user.press("enter")
         await user.sees(lambda: user.app._exit)
-        assert user.app.farewell == (
-            f"run {running.name} is still running; to watch it: benchtui attach {running.name}"
+        assert (
+            user.app.farewell
+            == f"run {running.name} is still running; to watch it: benchtui attach {running.name}"
         )
     assert is_running(running)
 
 
-async def test_cancel_stays_and_a_second_question_is_not_asked_above_the_first(home: Path, running: Path) -> None:
+async def test_cancel_stays_and_a_second_question_is_not_asked_above_the_first(
+    home: Path, running: Path
+) -> None:
     async with opened(options(home)) as user:
         await ask_to_leave(user, running)
         await user.press("ctrl+c")
@@ -321,5 +341,7 @@ async def test_a_crash_leaves_a_private_file_without_values_and_code_1(home: Pat
 def test_the_first_frame_waits_for_no_heavy_import() -> None:
     heavy = ("asyncssh", "pydantic", "ruamel", "plotext")
     code = f"import sys, tui.app.app; print([name for name in {heavy!r} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
     assert done.stdout.strip() == "[]"

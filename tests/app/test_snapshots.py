@@ -1,4 +1,7 @@
-"""Pictures of the shell's screens with frozen content; ``pytest --snapshot-update`` takes new ones."""
+"""Pictures of the shell's screens with frozen content.
+
+``pytest --snapshot-update`` takes new ones.
+"""
 
 from __future__ import annotations
 
@@ -47,13 +50,18 @@ Shot = Callable[..., bool]
 
 @pytest.fixture
 def app(home: Path) -> BenchtuiApp:
-    """Four hosts, three of them ticked and checked, one with an unknown key; one profile of the user's own."""
+    """Four hosts, three of them ticked and checked, one with an unknown key.
+
+    One profile of the user's own.
+    """
     write_inventory(home)
     (home / "ssh_config").write_text("Host *\n  User ann\n")
     path = home / "profiles" / "lab" / "read-iops.yaml"
     path.parent.mkdir(parents=True)
     path.write_text(PROFILE)
-    app = BenchtuiApp(options(home, hosts=("weka-01", "weka-02", "weka-04"), profile="lab/read-iops"))
+    app = BenchtuiApp(
+        options(home, hosts=("weka-01", "weka-02", "weka-04"), profile="lab/read-iops")
+    )
     checks = [HostCheck(f"weka-0{n}", True, facts=FACTS) for n in (1, 2)]
     message = "unknown host key ssh-ed25519 SHA256:0123456789abcdef"
     checks.append(HostCheck("weka-03", False, "host-key-unknown", message))
@@ -63,7 +71,9 @@ def app(home: Path) -> BenchtuiApp:
 
 async def settled(app: BenchtuiApp, pilot: Pilot[None]) -> User:
     user = User(app, pilot)
-    await user.sees(lambda: user.scope == "hosts" and not any(worker.is_running for worker in app.workers))
+    await user.sees(
+        lambda: user.scope == "hosts" and not any(worker.is_running for worker in app.workers)
+    )
     await pilot.pause()
     return user
 

@@ -59,7 +59,12 @@ def test_a_terminal_that_goes_without_a_signal_ends_the_app(tmp_path: Path) -> N
     ours, theirs = os.openpty()
     environ = {**os.environ, "BENCHTUI_HOME": str(tmp_path), "TERM": "xterm-256color"}
     app = subprocess.Popen(
-        [sys.executable, "-m", "tui"], stdin=theirs, stdout=theirs, stderr=theirs, env=environ, start_new_session=True
+        [sys.executable, "-m", "tui"],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environ,
+        start_new_session=True,
     )
     os.close(theirs)
     try:
@@ -98,7 +103,9 @@ def test_no_mouse_leaves_the_mouse_to_the_terminal(tmp_path: Path) -> None:
 
 
 def test_without_utf8_everything_on_the_screen_is_ascii(tmp_path: Path) -> None:
-    with Terminal(tmp_path, environ={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}) as terminal:
+    with Terminal(
+        tmp_path, environ={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    ) as terminal:
         terminal.wait_for(READY)
         assert terminal.screen().isascii()
 
@@ -140,7 +147,9 @@ main.entry()
 """
 
 
-def test_a_crash_restores_the_terminal_and_says_where_the_details_are_and_nothing_else(tmp_path: Path) -> None:
+def test_a_crash_restores_the_terminal_and_says_where_the_details_are_and_nothing_else(
+    tmp_path: Path,
+) -> None:
     program = tmp_path / "crash.py"
     program.write_text(CRASH)
     with Terminal(tmp_path, program=[str(program)]) as terminal:
@@ -160,7 +169,13 @@ def test_a_crash_restores_the_terminal_and_says_where_the_details_are_and_nothin
 def test_detaching_says_how_to_come_back_once_the_terminal_is_restored(tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.mkdir()
-    sets = {"directory": str(target), "runtime": "60s", "size": "1M", "numjobs": "1", "direct": "no"}
+    sets = {
+        "directory": str(target),
+        "runtime": "60s",
+        "size": "1M",
+        "numjobs": "1",
+        "direct": "no",
+    }
     options = [word for name, value in sets.items() for word in ("--set", f"{name}={value}")]
     with Terminal(
         tmp_path, "--hosts", "local", "--profile", "demo/quick", "--review", *options, size="120x36"
@@ -174,7 +189,10 @@ def test_detaching_says_how_to_come_back_once_the_terminal_is_restored(tmp_path:
         assert terminal.exit_code() == 0
         assert_restored(terminal)
         run_dir = next((tmp_path / "home" / "runs").iterdir())
-        assert f"run {run_dir.name} is still running; to watch it: benchtui attach {run_dir.name}" in terminal.screen()
+        assert (
+            f"run {run_dir.name} is still running; to watch it: benchtui attach {run_dir.name}"
+            in terminal.screen()
+        )
         assert is_running(run_dir)
         request(run_dir, {"verb": "abort"})
         terminal.wait_until(lambda: not is_running(run_dir), "the end of the run")
@@ -184,7 +202,13 @@ def run_without_terminal(*arguments: str, term: str = "xterm") -> subprocess.Com
     command = [sys.executable, "-m", "tui", *arguments]
     environ = {**os.environ, "TERM": term}
     return subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False, env=environ
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+        env=environ,
     )
 
 
@@ -203,8 +227,13 @@ def test_term_dumb_is_refused_with_one_sentence(tmp_path: Path) -> None:
         assert "Traceback" not in terminal.screen()
 
 
-def test_ctrl_z_suspends_and_fg_comes_back_whole_in_a_window_of_the_same_size_and_of_another(tmp_path: Path) -> None:
-    shell = ("-c", "import os; os.environ['PS1'] = 'SHELL> '; os.execvp('bash', ['bash', '--norc', '-i'])")
+def test_ctrl_z_suspends_and_fg_comes_back_whole_in_a_window_of_the_same_size_and_of_another(
+    tmp_path: Path,
+) -> None:
+    shell = (
+        "-c",
+        "import os; os.environ['PS1'] = 'SHELL> '; os.execvp('bash', ['bash', '--norc', '-i'])",
+    )
     with Terminal(tmp_path, program=shell) as terminal:
         terminal.wait_for("SHELL>")
         terminal.keys(f"{sys.executable} -m tui", "Enter")
@@ -219,7 +248,9 @@ def test_ctrl_z_suspends_and_fg_comes_back_whole_in_a_window_of_the_same_size_an
         terminal.wait_for("Stopped")
         terminal.resize(100, 30)
         terminal.keys("fg", "Enter")
-        terminal.wait_until(lambda: max(map(len, terminal.screen().splitlines())) == 100, "the new size")
+        terminal.wait_until(
+            lambda: max(map(len, terminal.screen().splitlines())) == 100, "the new size"
+        )
         assert terminal.flag("alternate_on") == "1"
         terminal.keys("q")
         terminal.wait_until(lambda: terminal.flag("alternate_on") == "0", "the shell")

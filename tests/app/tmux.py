@@ -1,4 +1,6 @@
-"""A real terminal for tests: one tmux server a test, on a socket of its own, ended with the test."""
+"""A real terminal for tests: one tmux server a test, on a socket of its own, ended with the
+test.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ set -g remain-on-exit on
 
 
 class Terminal:
-    """A Python program, `python -m tui`, in a tmux window. `wait_for` waits for text, never for time."""
+    """A Python program, `python -m tui`, in a tmux window.
+
+    `wait_for` waits for text, never for time.
+    """
 
     def __init__(
         self,
@@ -36,17 +41,26 @@ class Terminal:
         self.conf.write_text(CONF)
         self.size = size
         self.code_file = folder / "code"
-        self.environ = {"BENCHTUI_HOME": str(folder / "home"), "HOME": str(folder), **(environ or {})}
+        self.environ = {
+            "BENCHTUI_HOME": str(folder / "home"),
+            "HOME": str(folder),
+            **(environ or {}),
+        }
         command = shlex.join([sys.executable, *program, *arguments])
         settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in self.environ.items())
-        # the shell outlives the program, to tell its exit code and to keep what it printed after the screens
-        self.command = f"env {settings} {command}; echo $? > {shlex.quote(str(self.code_file))}; sleep 60"
+        # the shell outlives the program, to tell its exit code and to keep what it printed after
+        # the screens
+        self.command = (
+            f"env {settings} {command}; echo $? > {shlex.quote(str(self.code_file))}; sleep 60"
+        )
 
     def tmux(self, *arguments: str) -> str:
         """Run one tmux command and return what it prints."""
         command = ["tmux", "-S", str(self.socket), "-f", str(self.conf), *arguments]
         environ = {**os.environ, "LC_ALL": "C.UTF-8", "PYTHONPATH": str(Path(__file__).parents[2])}
-        return subprocess.run(command, capture_output=True, text=True, check=False, env=environ).stdout
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, env=environ
+        ).stdout
 
     def __enter__(self) -> Terminal:
         columns, rows = self.size.split("x")
@@ -54,7 +68,10 @@ class Terminal:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.tmux("kill-server")
 
@@ -90,5 +107,7 @@ class Terminal:
 
     def exit_code(self) -> int:
         """Wait for the end of the program and return its exit code."""
-        self.wait_until(lambda: self.code_file.exists() and bool(self.code_file.read_text().strip()), "the end")
+        self.wait_until(
+            lambda: self.code_file.exists() and bool(self.code_file.read_text().strip()), "the end"
+        )
         return int(self.code_file.read_text())

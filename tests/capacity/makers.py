@@ -24,8 +24,16 @@ def point(search: Search, offer: Offer, step: int, latency: Latency) -> SearchPo
     """A point that tells its latency to 1 %."""
     rate = min(offer.rate_iops or TOP, TOP)
     value = latency(rate)
-    verdict: Verdict = "meets" if value * 1.01 < LIMIT.most else "breaks" if value * 0.99 >= LIMIT.most else "unclear"
-    figure = MeasuredLimit(LIMIT.text, "read", value, value * 0.99, value * 1.01, verdict, 0.005, 1.0)
+    verdict: Verdict = (
+        "meets"
+        if value * 1.01 < LIMIT.most
+        else "breaks"
+        if value * 0.99 >= LIMIT.most
+        else "unclear"
+    )
+    figure = MeasuredLimit(
+        LIMIT.text, "read", value, value * 0.99, value * 1.01, verdict, 0.005, 1.0
+    )
     return SearchPoint(step, offer, offer.seconds, rate, rate * 4096, (figure,), verdict, hosts=2)
 
 

@@ -1,7 +1,8 @@
-"""Systems of known capacity that a search can measure: queues, simulated I/O by I/O, as fio on several hosts sees them.
+"""Systems of known capacity that a search can measure: queues, simulated I/O by I/O, as fio on
+several hosts sees them.
 
-Arrivals are Poisson at the offered rate, or `slots` I/Os at a time without one. What comes out is what the product
-gets of a run: totals and histograms in fio's buckets, second by second and whole.
+Arrivals are Poisson at the offered rate, or `slots` I/Os at a time without one. What comes out is
+what the product gets of a run: totals and histograms in fio's buckets, second by second and whole.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ BLOCK = 4096
 class System:
     """A station with `servers` and exponential service of `service_s` in the mean.
 
-    `stall_every_s`, `stall_s`: it stands still now and then. `thrash_above`: arrivals in the last second above which,
-    or in closed loop always, service takes `thrash` times as long. `noise`: deviation of its speed from second to
-    second, correlated by `memory`. `drift`: share by which it is slower after `drift_s`. `slots`: I/Os at a time.
+    `stall_every_s`, `stall_s`: it stands still now and then. `thrash_above`: arrivals in the last
+    second above which, or in closed loop always, service takes `thrash` times as long. `noise`:
+    deviation of its speed from second to second, correlated by `memory`. `drift`: share by which it
+    is slower after `drift_s`. `slots`: I/Os at a time.
     """
 
     service_s: float = 0.0005
@@ -47,20 +49,32 @@ class System:
     drift_s: float = 300.0
     clock: float = field(default=0.0)  # seconds of load before, for the drift
 
-    def run(self, rate: float | None, seconds: float, random: np.random.Generator) -> tuple[Array, Array, Array]:
-        """Return intended starts, actual starts and completions of all I/Os that were completed in time, in s."""
+    def run(
+        self, rate: float | None, seconds: float, random: np.random.Generator
+    ) -> tuple[Array, Array, Array]:
+        """Return intended starts, actual starts and completions of all I/Os that were completed in
+        time, in s.
+        """
         most = int((rate or self.servers / self.service_s) * seconds * 1.5 + 1000)
         due = np.zeros(most) if rate is None else np.cumsum(random.exponential(1 / rate, most))
         due = due[due < seconds]
-        service = random.exponential(self.service_s, len(due)) * self._slowness(due, rate, seconds, random)
-        done = self._served(due, service, random, seconds) if self.servers == 1 else self._by_several(due, service)
+        service = random.exponential(self.service_s, len(due)) * self._slowness(
+            due, rate, seconds, random
+        )
+        done = (
+            self._served(due, service, random, seconds)
+            if self.servers == 1
+            else self._by_several(due, service)
+        )
         freed = np.concatenate((np.zeros(self.slots), np.sort(done)[: -self.slots]))[: len(done)]
         started = np.minimum(np.maximum(due, freed), done)
         self.clock += seconds
         kept = done < seconds
         return due[kept], started[kept], done[kept]
 
-    def _slowness(self, due: Array, rate: float | None, seconds: float, random: np.random.Generator) -> Array:
+    def _slowness(
+        self, due: Array, rate: float | None, seconds: float, random: np.random.Generator
+    ) -> Array:
         """Return by how much longer each I/O is served than usual."""
         when = due if rate is not None else np.arange(len(due)) * self.service_s / self.servers
         found = 1 + self.drift * (self.clock + when) / self.drift_s
@@ -70,15 +84,29 @@ class System:
             level[0] = steps[0]
             for at in range(1, len(steps)):
                 level[at] = self.memory * level[at - 1] + np.sqrt(1 - self.memory**2) * steps[at]
-            found = found / np.maximum(1 + self.noise * level, 0.2)[np.minimum(when.astype(int), len(level) - 1)]
+            found = (
+                found
+                / np.maximum(1 + self.noise * level, 0.2)[
+                    np.minimum(when.astype(int), len(level) - 1)
+                ]
+            )
         if self.thrash_above:
-            recent = np.arange(len(due)) - np.searchsorted(due, due - 1.0) if rate is not None else np.inf
+            recent = (
+                np.arange(len(due)) - np.searchsorted(due, due - 1.0)
+                if rate is not None
+                else np.inf
+            )
             expected = np.minimum(np.maximum(due, 0.2), 1.0)
             found = np.where(recent > self.thrash_above * expected, self.thrash * found, found)
         return found
 
-    def _served(self, due: Array, service: Array, random: np.random.Generator, seconds: float) -> Array:
-        """Return completions of one server in order of arrival; a stall is an arrival that nobody counts."""
+    def _served(
+        self, due: Array, service: Array, random: np.random.Generator, seconds: float
+    ) -> Array:
+        """Return completions of one server in order of arrival.
+
+        A stall is an arrival that nobody counts.
+        """
         if not self.stall_every_s:
             return _one_after_the_other(due, service)
         if not due.any():  # closed loop: stalls lie at their time of service
@@ -119,7 +147,9 @@ def bucket_of(values_ns: Array) -> Array:
     values = np.maximum(values_ns.astype(np.int64), 0)
     msb = np.frexp(np.maximum(values, 1).astype(float))[1] - 1
     bits = np.maximum(msb - PLAT_BITS, 0)
-    found = np.where(msb <= PLAT_BITS, values, ((bits + 1) << PLAT_BITS) + ((values >> bits) & (PLAT_VAL - 1)))
+    found = np.where(
+        msb <= PLAT_BITS, values, ((bits + 1) << PLAT_BITS) + ((values >> bits) & (PLAT_VAL - 1))
+    )
     return np.minimum(found, TOP_BUCKET)
 
 
@@ -152,12 +182,16 @@ def result_of(started: Array, done: Array, length: float) -> DirectionResult:
     return DirectionResult(n, n * BLOCK, length, n / length, n * BLOCK / length, lat=lat, clat=lat)
 
 
-def measure(system: System, search: Search, offer: Offer, step: int, random: np.random.Generator) -> SearchPoint:
+def measure(
+    system: System, search: Search, offer: Offer, step: int, random: np.random.Generator
+) -> SearchPoint:
     """Return a point as a run would measure it, ended early where it is clearly over."""
     length = int(offer.seconds)
     _, started, done = system.run(offer.rate_iops, offer.seconds, random)
     seconds = seconds_of(started, done, length)
-    ended = next((at for at in range(1, length) if clearly_over(search, offer, seconds[:at])), length)
+    ended = next(
+        (at for at in range(1, length) if clearly_over(search, offer, seconds[:at])), length
+    )
     if ended < length:
         started, done, seconds = started[done < ended], done[done < ended], seconds[:ended]
         system.clock -= length - ended
@@ -169,7 +203,9 @@ def searched(system: System, search: Search, seed: int) -> tuple[CapacityAnswer,
     """Return what a search finds on a system, and the points it took."""
     points: list[SearchPoint] = []
     while (offer := next_offer(search, points)) is not None:
-        points.append(measure(system, search, offer, len(points), np.random.default_rng([seed, len(points)])))
+        points.append(
+            measure(system, search, offer, len(points), np.random.default_rng([seed, len(points)]))
+        )
     return answer(search, points), points
 
 
@@ -181,16 +217,22 @@ def p99_limit(ms: float, percentile: float = 99.0) -> Limit:
 
 
 def tail_of_mmc(rate: float, servers: int, service_s: float, t: float) -> float:
-    """Return the share of I/Os of an M/M/c queue that take longer than t (Erlang's C, and the sum with the service)."""
+    """Return the share of I/Os of an M/M/c queue that take longer than t (Erlang's C, and the sum
+    with the service).
+    """
     load, mu = rate * service_s, 1 / service_s
     last = load**servers / factorial(servers) * servers / (servers - load)
     waits = last / (sum(load**k / factorial(k) for k in range(servers)) + last)
     if abs(servers - 1 - load) < 1e-9:
         return exp(-mu * t) * (1 + waits * mu * t)
-    return exp(-mu * t) * (1 + waits * (1 - exp(-mu * t * (servers - 1 - load))) / (servers - 1 - load))
+    return exp(-mu * t) * (
+        1 + waits * (1 - exp(-mu * t * (servers - 1 - load))) / (servers - 1 - load)
+    )
 
 
-def capacity_of_mmc(servers: int, service_s: float, limit_s: float, percentile: float = 99.0) -> float:
+def capacity_of_mmc(
+    servers: int, service_s: float, limit_s: float, percentile: float = 99.0
+) -> float:
     """Return the rate at which a percentile of an M/M/c queue reaches a limit."""
     if servers == 1:
         return 1 / service_s + log(1 - percentile / 100) / limit_s
@@ -202,7 +244,9 @@ def capacity_of_mmc(servers: int, service_s: float, limit_s: float, percentile: 
     return low
 
 
-def capacity_by_simulation(system: System, limit_s: float, percentile: float = 99.0, seconds: float = 4000.0) -> float:
+def capacity_by_simulation(
+    system: System, limit_s: float, percentile: float = 99.0, seconds: float = 4000.0
+) -> float:
     """Return the same by simulation, with the same random numbers at each rate."""
     top = system.servers / system.service_s
     low, high = 0.2 * top, top
@@ -210,6 +254,9 @@ def capacity_by_simulation(system: System, limit_s: float, percentile: float = 9
         middle = (low + high) / 2
         system.clock = 0.0
         _, started, done = system.run(middle, seconds, np.random.default_rng(99))
-        over = np.percentile(done - started, percentile) > limit_s or len(done) < middle * seconds * 0.99
+        over = (
+            np.percentile(done - started, percentile) > limit_s
+            or len(done) < middle * seconds * 0.99
+        )
         low, high = (low, middle) if over else (middle, high)
     return (low + high) / 2

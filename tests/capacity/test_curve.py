@@ -12,11 +12,16 @@ RATES = [100.0 * part for part in range(1, 10)] + [950.0]
 
 
 def noisy(values: list[float], seed: int) -> list[float]:
-    return [each * float(np.exp(np.random.default_rng([seed, at]).normal(0, 0.02))) for at, each in enumerate(values)]
+    return [
+        each * float(np.exp(np.random.default_rng([seed, at]).normal(0, 0.02)))
+        for at, each in enumerate(values)
+    ]
 
 
 def test_knee_of_a_queue_is_where_rate_over_latency_is_highest() -> None:
-    """M/M/1 with 1000/s: latency 1 / (1 - rate / 1000), its power is highest at 500/s (Kleinrock)."""
+    """M/M/1 with 1000/s: latency 1 / (1 - rate / 1000), its power is highest at 500/s
+    (Kleinrock).
+    """
     found = knee(RATES, noisy([1e6 / (1 - rate / 1000) for rate in RATES], 1))
     assert found.rate.value == pytest.approx(500, rel=0.1)
     assert found.rate.low is not None and found.rate.high is not None
@@ -39,5 +44,7 @@ def test_curve_that_stays_flat_has_no_knee() -> None:
 def test_ratio_of_two_capacities_has_an_interval() -> None:
     found = ratio_of(Estimate(1000, 970, 1030), Estimate(1100, 1070, 1130))
     assert found.value == pytest.approx(1.1)
-    assert found.low == pytest.approx(1.057, abs=0.003) and found.high == pytest.approx(1.145, abs=0.003)
+    assert found.low == pytest.approx(1.057, abs=0.003) and found.high == pytest.approx(
+        1.145, abs=0.003
+    )
     assert ratio_of(Estimate(1000, None, 1030), Estimate(1100, 1070, 1130)).high is None

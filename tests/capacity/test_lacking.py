@@ -14,7 +14,9 @@ HOSTS_124 = Search("scaling", over=(Knob(HOSTS, (1, 2, 4)),), points=8)
 
 
 @pytest.mark.parametrize(("search", "points"), [(CURVE, 5), (HOSTS_124, 6)])
-def test_a_search_of_known_points_lacks_all_of_them_at_first_and_none_at_its_end(search: Search, points: int) -> None:
+def test_a_search_of_known_points_lacks_all_of_them_at_first_and_none_at_its_end(
+    search: Search, points: int
+) -> None:
     assert len(lacking(search, ())) == points == len(went(search, queue(7_000)))
     assert lacking_text(search, went(search, queue(7_000))) == ""
 
@@ -24,7 +26,10 @@ def test_what_is_lacking_is_what_is_measured_next_and_is_told_in_words() -> None
     offer = next_offer(CURVE, points)
     assert offer is not None and lacking(CURVE, points)[0].rate_iops == offer.rate_iops
     shares = [each.why.partition(" of ")[0] for each in lacking(CURVE, points)]
-    assert lacking_text(CURVE, [*points, void(CURVE, offer, 3)]) == f"{', '.join(shares)} of the maximum"
+    assert (
+        lacking_text(CURVE, [*points, void(CURVE, offer, 3)])
+        == f"{', '.join(shares)} of the maximum"
+    )
     assert lacking_text(HOSTS_124, went(HOSTS_124, queue(7_000), most=4)) == (
         "2 hosts at full load again, 1 host at full load again"
     )
@@ -35,10 +40,14 @@ def test_why_a_search_went_no_further_is_said() -> None:
     few = Search("curve", points=2)
     assert why_over(few, went(few, queue(7_000))) == "its 2 points are spent"
     short = Search("curve", within_s=25.0, points=13)
-    assert why_over(short, went(short, queue(7_000))) == "its time is spent, 0:25 of load and pauses"
+    assert (
+        why_over(short, went(short, queue(7_000))) == "its time is spent, 0:25 of load and pauses"
+    )
     whole = Search("curve", points=13)
     points = went(whole, queue(7_000))
     assert why_over(whole, points) == "the search needs no further point"
     assert why_over(whole, points[:4]) == "it was stopped"
     offer = points[4].offer
-    assert why_over(whole, [*points[:4], void(whole, offer, 4), void(whole, offer, 5)]) == ("2 points in a row failed")
+    assert why_over(whole, [*points[:4], void(whole, offer, 4), void(whole, offer, 5)]) == (
+        "2 points in a row failed"
+    )

@@ -1,4 +1,6 @@
-"""What one point says: figures with intervals, a verdict by confidence, and why it may be ended early."""
+"""What one point says: figures with intervals, a verdict by confidence, and why it may be ended
+early.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def seconds_like(*parts: tuple[int, int], times: int = 10) -> list[ClusterSecond
 
 def results(seconds: list[ClusterSecond]) -> dict[str, DirectionResult]:
     names = dict.fromkeys(name for each in seconds for name in each.lat)
-    return {name: result_in([each.lat[name] for each in seconds], float(len(seconds))) for name in names}
+    return {
+        name: result_in([each.lat[name] for each in seconds], float(len(seconds))) for name in names
+    }
 
 
 def result_in(parts: list[Buckets], length: float) -> DirectionResult:
@@ -69,7 +73,8 @@ def test_interval_of_a_percentile_holds_it_in_most_of_many_points() -> None:
 def test_slow_ios_in_bunches_make_a_percentile_less_sure() -> None:
     calm = seconds_like((1000, 985), (9000, 15))
     bunched = seconds_like((1000, 1000), times=9) + seconds_like((1000, 850), (9000, 150), times=1)
-    told = [percentile_told(results(each)["read"].lat.buckets, 99.0, [s.lat["read"] for s in each])  # type: ignore
+    told = [percentile_told(results(each)["read"].lat.buckets, 99.0,  # type: ignore
+        [s.lat["read"] for s in each])
             for each in (calm, bunched)]  # fmt: skip
     assert told[0] is not None and told[1] is not None
     assert told[0].low > 8e6
@@ -116,17 +121,25 @@ def test_limit_without_a_direction_holds_for_each() -> None:
     seconds = seconds_like((1000, 1000))
     own = results(seconds)["read"]
     both = [
-        ClusterSecond({"read": 1000, "write": 1000}, {**each.lat, "write": histogram((40_000, 1000))})
+        ClusterSecond(
+            {"read": 1000, "write": 1000}, {**each.lat, "write": histogram((40_000, 1000))}
+        )
         for each in seconds
     ]
     slow = results(seconds_like((40_000, 1000)))["read"]
     search = replace(SEARCH, limits=(replace(SEARCH.limits[0], direction=""),))
     point = judge(search, Offer(2000.0, 10.0), PointData(0, {"read": own, "write": slow}, both, 2))
-    assert [(each.direction, each.verdict) for each in point.measured] == [("read", "meets"), ("write", "breaks")]
+    assert [(each.direction, each.verdict) for each in point.measured] == [
+        ("read", "meets"),
+        ("write", "breaks"),
+    ]
 
 
 def test_stall_counts_from_the_intended_start() -> None:
-    """A generator with four I/Os in flight tells four slow ones of a stall of 3 s; 3000 began late."""
+    """A generator with four I/Os in flight tells four slow ones of a stall of 3 s.
+
+    3000 began late.
+    """
     usual, stall, after = (seconds_like((500, n), times=1) for n in (1000, 4, 3984))
     seconds = [*usual * 10, *stall * 3, *after, *usual * 16]
     point = judge(SEARCH, Offer(1000.0, 30.0), PointData(0, results(seconds), seconds, 2))
@@ -139,9 +152,13 @@ def test_stall_counts_from_the_intended_start() -> None:
 READS, WRITES = histogram((300, 6900), (900, 100)), histogram((4000, 3000))
 
 
-@pytest.mark.parametrize("text", ["read.p99 < 2ms", "read.p99.9 < 2ms", "read.mean < 0.5ms", "sync.p99 < 2ms"])
+@pytest.mark.parametrize(
+    "text", ["read.p99 < 2ms", "read.p99.9 < 2ms", "read.mean < 0.5ms", "sync.p99 < 2ms"]
+)
 @pytest.mark.parametrize("split", [{"read": 7.0, "write": 3.0}, {}])
-def test_slow_direction_breaks_no_limit_of_another_when_all_is_done_in_time(text: str, split: dict[str, float]) -> None:
+def test_slow_direction_breaks_no_limit_of_another_when_all_is_done_in_time(
+    text: str, split: dict[str, float]
+) -> None:
     seconds = [second(read=READS, write=WRITES, sync=READS)] * 10
     offer, dirs = Offer(10_000.0, 10.0), results(seconds)
     point = judge(limited(text), offer, PointData(0, dirs, seconds, 2, split=split))
@@ -159,10 +176,17 @@ def test_slow_direction_breaks_no_limit_of_another_when_all_is_done_in_time(text
         ("sync.p99 < 20ms", "sync.p99 < 20ms: "),
     ],
 )
-def test_stall_of_one_direction_breaks_its_own_limits_and_those_of_syncs_behind_it(text: str, why: str) -> None:
-    """Writes stand still for 3 s, and are made good in the second after; reads go on all the time."""
+def test_stall_of_one_direction_breaks_its_own_limits_and_those_of_syncs_behind_it(
+    text: str, why: str
+) -> None:
+    """Writes stand still for 3 s, and are made good in the second after.
+
+    Reads go on all the time.
+    """
     reads, sync = histogram((500, 700)), histogram((500, 30))
-    usual, stall, after = (second(read=reads, write=histogram((500, n)), sync=sync) for n in (300, 1, 1197))
+    usual, stall, after = (
+        second(read=reads, write=histogram((500, n)), sync=sync) for n in (300, 1, 1197)
+    )
     seconds = [*[usual] * 10, *[stall] * 3, after, *[usual] * 16]
     split = {"read": 700.0, "write": 300.0}
     offer, dirs = Offer(1000.0, 30.0), results(seconds)
@@ -173,7 +197,11 @@ def test_stall_of_one_direction_breaks_its_own_limits_and_those_of_syncs_behind_
 
 
 def test_direction_that_stands_still_to_the_end_makes_no_other_late() -> None:
-    reads, offer, split = histogram((500, 700)), Offer(1000.0, 30.0), {"read": 700.0, "write": 300.0}
+    reads, offer, split = (
+        histogram((500, 700)),
+        Offer(1000.0, 30.0),
+        {"read": 700.0, "write": 300.0},
+    )
     usual, stall = (second(read=reads, write=histogram((500, n))) for n in (300, 1))
     seconds = [*[usual] * 27, *[stall] * 3]
     verdicts = [
@@ -192,7 +220,10 @@ def test_without_a_stall_both_starts_are_the_same() -> None:
 def test_full_load_has_no_intended_start() -> None:
     seconds = seconds_like((1000, 1000))
     point = judge(SEARCH, Offer(None, 10.0), PointData(0, results(seconds), seconds, 2))
-    assert (point.intended, point.intended_why) == ({}, "without an offered rate no I/O has an intended start")
+    assert (point.intended, point.intended_why) == (
+        {},
+        "without an offered rate no I/O has an intended start",
+    )
 
 
 def test_overload_is_ended_early_and_one_bad_second_is_not() -> None:
@@ -204,9 +235,12 @@ def test_overload_is_ended_early_and_one_bad_second_is_not() -> None:
     assert clearly_over(SEARCH, replace(offer, rate_iops=None), bad * 5) == ""
 
 
-def test_a_point_that_was_ended_early_breaks_the_limit_though_its_few_seconds_are_not_sure() -> None:
+def test_a_point_that_was_ended_early_breaks_the_limit_though_its_few_seconds_are_not_sure() -> (
+    None
+):
     seconds = seconds_like((1000, 1000), times=2) + seconds_like((1000, 940), (30_000, 60), times=3)
-    whole, cut = (judge(SEARCH, Offer(1000.0, 60.0), PointData(0, results(seconds), seconds, 2, cut=ended))
+    whole, cut = (judge(SEARCH, Offer(1000.0, 60.0),
+        PointData(0, results(seconds), seconds, 2, cut=ended))
                   for ended in (False, True))  # fmt: skip
     assert (whole.verdict, cut.verdict) == ("unclear", "breaks")
     assert whole.measured[0].low == cut.measured[0].low
@@ -223,7 +257,9 @@ def test_mean_far_above_its_limit_ends_a_point_early_and_one_bad_second_does_not
 
 
 def test_backlog_that_grows_ends_a_point_early() -> None:
-    assert "due and not done" in clearly_over(SEARCH, Offer(1000.0, 60.0), seconds_like((1000, 500), times=8))
+    assert "due and not done" in clearly_over(
+        SEARCH, Offer(1000.0, 60.0), seconds_like((1000, 500), times=8)
+    )
 
 
 def test_point_at_its_capacity_is_seldom_ended_early() -> None:

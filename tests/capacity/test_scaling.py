@@ -15,12 +15,21 @@ def law(hosts: int, contention: float, coherence: float) -> float:
 def test_the_terms_of_the_law_are_found_and_lie_in_their_intervals() -> None:
     random = np.random.default_rng(3)
     measured = [
-        ScalingPoint(n, law(n, 0.05, 0.002) * float(np.exp(random.normal(0, 0.01)))) for n in (1, 2, 4, 8, 16, 32)
+        ScalingPoint(n, law(n, 0.05, 0.002) * float(np.exp(random.normal(0, 0.01))))
+        for n in (1, 2, 4, 8, 16, 32)
     ]
     found = scaling(measured)
     assert found.contention and found.coherence and found.best_hosts
-    for estimate, true in ((found.contention, 0.05), (found.coherence, 0.002), (found.best_hosts, 21.8)):
-        assert estimate.low is not None and estimate.high is not None and estimate.low <= true <= estimate.high
+    for estimate, true in (
+        (found.contention, 0.05),
+        (found.coherence, 0.002),
+        (found.best_hosts, 21.8),
+    ):
+        assert (
+            estimate.low is not None
+            and estimate.high is not None
+            and estimate.low <= true <= estimate.high
+        )
     beyond = [each for each in found.points if each.extrapolated]
     assert [each.hosts for each in beyond] == [40, 48, 56, 64]
 

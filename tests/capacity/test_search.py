@@ -1,4 +1,6 @@
-"""Which point a search measures next, and what it found: known capacity, and each way in which there is none."""
+"""Which point a search measures next, and what it found: known capacity, and each way in which
+there is none.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ CLIFF = "cliff: four times slower above 2000/s"
 
 @cache
 def one_trial(name: str) -> Trial:
-    """One seeded search of a system; `python -m tests.long.bench capacity_search` makes many of each."""
+    """One seeded search of a system.
+
+    `python -m tests.long.bench capacity_search` makes many of each.
+    """
     return trial(CASES[name], seed=1)
 
 
@@ -40,7 +45,9 @@ def test_cliff_beyond_full_load_is_found() -> None:
 
 @settings(max_examples=5, deadline=None)
 @given(capacity=st.floats(1_000, 9_500), points=st.integers(1, 15), seed=st.integers(0, 5))
-def test_search_keeps_to_its_points_and_a_resumed_one_asks_the_same(capacity: float, points: int, seed: int) -> None:
+def test_search_keeps_to_its_points_and_a_resumed_one_asks_the_same(
+    capacity: float, points: int, seed: int
+) -> None:
     search = capacity_search(points=points, seed=seed)
     whole = went(search, queue(capacity))
     assert len(whole) <= points
@@ -55,7 +62,9 @@ def test_search_keeps_to_its_points_and_a_resumed_one_asks_the_same(capacity: fl
 @pytest.mark.parametrize(("less", "more"), [(2_000, 2_500), (8_000, 9_000)])
 def test_system_that_sustains_more_gets_a_higher_answer(less: float, more: float) -> None:
     search = capacity_search()
-    values = [answer(search, went(search, queue(each))).capacity.value or 0.0 for each in (less, more)]
+    values = [
+        answer(search, went(search, queue(each))).capacity.value or 0.0 for each in (less, more)
+    ]
     assert values == pytest.approx([less, more], rel=0.03)
 
 
@@ -85,7 +94,10 @@ def test_limit_that_full_load_keeps_is_met_at_full_load() -> None:
 def test_what_makes_more_load_is_told_as_the_options_of_the_next_search() -> None:
     search = capacity_search(heavier=("rate numjobs", "rate iodepth=8,16"))
     (said,) = answer(search, went(search, lambda rate: 2e6)).not_tried
-    assert "the same with --over rate --over numjobs, or with --over rate --over iodepth=8,16 (" in said
+    assert (
+        "the same with --over rate --over numjobs, or with --over rate --over iodepth=8,16 ("
+        in said
+    )
     assert "over: rate numjobs or rate iodepth=8,16)" in said
 
 
@@ -96,7 +108,9 @@ def test_point_that_lost_a_host_is_measured_again_and_counts_for_nothing() -> No
     assert offer is not None
     lost = [*before, void(search, offer, 3)]
     again = next_offer(search, lost)
-    assert again is not None and again.rate_iops == offer.rate_iops and again.why.startswith("again")
+    assert (
+        again is not None and again.rate_iops == offer.rate_iops and again.why.startswith("again")
+    )
     found = answer(search, went(search, queue(7_000), before=lost))
     assert found.state == "found"
     assert found.capacity.value == pytest.approx(7_000, rel=0.03)
@@ -136,18 +150,28 @@ def test_search_keeps_to_its_time() -> None:
 
 
 def test_load_before_each_point_that_is_not_measured_is_part_of_its_time() -> None:
-    search = capacity_search(within_s=600.0, point_s=30.0, lead_s=30.0, own_ramp=True, tolerance=0.001)
+    search = capacity_search(
+        within_s=600.0, point_s=30.0, lead_s=30.0, own_ramp=True, tolerance=0.001
+    )
     points = went(search, queue(7_000))
     assert [each.offer.lead_s for each in points] == [30.0] * len(points)
-    assert sum(each.seconds + each.offer.settle_s + 30.0 for each in points) == spent_s(points) <= 600.0
+    assert (
+        sum(each.seconds + each.offer.settle_s + 30.0 for each in points)
+        == spent_s(points)
+        <= 600.0
+    )
     assert next_offer(replace(search, within_s=59.0), ()) is None
     (last,) = went(replace(search, within_s=61.0), queue(7_000))
     assert (last.offer.seconds, spent_s([last])) == (30.0, 60.0)
     usual = went(capacity_search(point_s=20.0, most_point_s=20.0), queue(7_000), most=1)
-    assert usual[0].offer.lead_s == 2.0, "where the profile has no ramp, a tenth of the point is load before it"
+    assert usual[0].offer.lead_s == 2.0, (
+        "where the profile has no ramp, a tenth of the point is load before it"
+    )
 
 
-def test_less_than_was_met_before_is_asked_again_after_a_pause_when_it_breaks_after_an_overload() -> None:
+def test_less_than_was_met_before_is_asked_again_after_a_pause_when_it_breaks_after_an_overload() -> (
+    None
+):
     search = capacity_search()
     points = went(search, queue(7_000), most=4)
     rates = [each.offer.rate_iops or 0.0 for each in points if each.verdict == "meets"]
@@ -227,7 +251,9 @@ def test_best_of_all_settings_that_keep_the_limits_is_found(most: tuple[int, int
 
     search = two_knobs(values)
     points = on_grid(search, meets)
-    best = max(100.0 * depth * jobs + jobs for depth in values for jobs in values if meets(depth, jobs))
+    best = max(
+        100.0 * depth * jobs + jobs for depth in values for jobs in values if meets(depth, jobs)
+    )
     found = answer(search, points)
     assert (found.state, found.capacity.value) == ("found", best)
     assert len(points) <= 12
@@ -244,13 +270,18 @@ def test_settings_that_were_not_measured_are_named_when_points_are_spent() -> No
 def test_lighter_setting_that_broke_what_a_heavier_one_kept_decides_and_is_a_doubt() -> None:
     search = capacity_search(over=(Knob("numjobs", (1, 2, 4)),))
     points = [
-        replace(point(search, Offer(None, 10.0, {"numjobs": jobs}), at, at_all_loads(ns)), iops=jobs * 900.0)
+        replace(
+            point(search, Offer(None, 10.0, {"numjobs": jobs}), at, at_all_loads(ns)),
+            iops=jobs * 900.0,
+        )
         for at, (jobs, ns) in enumerate(((4, 1e6), (2, 90e6), (1, 1e6)))
     ]
     found = answer(search, points)
     assert (found.knobs, found.capacity.value) == ({"numjobs": 1}, 900.0)
     (doubt,) = found.doubts
-    assert doubt.startswith("point 1 kept the limits at numjobs 4, point 2 broke them at numjobs 2: ")
+    assert doubt.startswith(
+        "point 1 kept the limits at numjobs 4, point 2 broke them at numjobs 2: "
+    )
 
 
 @pytest.mark.parametrize("gone", [{0}, {0, 3, 10}, {5}, {2, 9}])
@@ -259,7 +290,9 @@ def test_points_of_a_curve_that_are_made_again_are_those_that_are_missing(gone: 
     whole = went(search, queue(7_000))
     kept = [each for at, each in enumerate(whole) if at not in gone]
     first = next_offer(search, kept)
-    assert first is not None and (first.rate_iops is None) == (0 in gone), "shares of which maximum?"
+    assert first is not None and (first.rate_iops is None) == (0 in gone), (
+        "shares of which maximum?"
+    )
     again = went(search, queue(7_000), before=kept)
     assert len(again) == len(whole)
     assert {each.offer.rate_iops for each in again} == {each.offer.rate_iops for each in whole}
@@ -271,24 +304,34 @@ def test_maximum_of_a_curve_that_comes_out_a_little_different_leaves_its_shares_
     top = replace(whole[0], iops=0.98 * TOP)
     assert next_offer(search, [*whole[1:], top]) is None
     offer = next_offer(search, [*whole[2:], top])
-    assert offer is not None and offer.rate_iops == pytest.approx((whole[1].offer.rate_iops or 0.0) * 0.98)
+    assert offer is not None and offer.rate_iops == pytest.approx(
+        (whole[1].offer.rate_iops or 0.0) * 0.98
+    )
 
 
 @pytest.mark.parametrize("gone", [{0}, {1, 4}, {2, 3}, set[int]()])
 def test_numbers_of_hosts_that_are_made_again_are_those_that_are_missing(gone: set[int]) -> None:
     search = Search("scaling", over=(Knob(HOSTS, (1, 2, 4)),))
     whole = went(search, queue(7_000))
-    again = went(search, queue(7_000), before=[each for at, each in enumerate(whole) if at not in gone])
+    again = went(
+        search, queue(7_000), before=[each for at, each in enumerate(whole) if at not in gone]
+    )
     assert sorted(each.offer.knobs[HOSTS] for each in again) == [1, 1, 2, 2, 4, 4]
 
 
-def test_full_load_of_a_capacity_search_that_is_made_again_comes_first_and_leaves_the_mixture() -> None:
+def test_full_load_of_a_capacity_search_that_is_made_again_comes_first_and_leaves_the_mixture() -> (
+    None
+):
     search = capacity_search()
-    full = replace(went(search, queue(7_000), most=1)[0], jobs={"readers": 7_500.0, "writers": 2_500.0})
+    full = replace(
+        went(search, queue(7_000), most=1)[0], jobs={"readers": 7_500.0, "writers": 2_500.0}
+    )
     kept = went(search, queue(7_000), most=4, before=[full])[1:]
     offer = next_offer(search, kept)
     assert offer is not None and (offer.rate_iops, offer.role) == (None, "maximum")
-    other = replace(point(search, offer, 4, queue(7_000)), jobs={"readers": 7_000.0, "writers": 3_000.0})
+    other = replace(
+        point(search, offer, 4, queue(7_000)), jobs={"readers": 7_000.0, "writers": 3_000.0}
+    )
     following = next_offer(search, [*kept, other])
     assert following is not None and following.shares == {"readers": 0.75, "writers": 0.25}
 
@@ -300,11 +343,14 @@ def test_full_load_of_a_capacity_search_that_is_made_again_comes_first_and_leave
         (Search("curve"), 500.0, 20.0),
         (Search("curve"), 50_000.0, 10.0),
         (Search("curve", limits=(LIMIT,)), 80.0, 50.0),  # forty behind p99, which is limited
-        (Search("curve", limits=(Limit("mean < 1ms", "", "latency", None, 1e6),)), 25.0, 40.0),  # ten behind p99
+        # ten behind p99
+        (Search("curve", limits=(Limit("mean < 1ms", "", "latency", None, 1e6),)), 25.0, 40.0),
         (capacity_search(), 80.0, 50.0),
     ],
 )
-def test_point_of_a_curve_lasts_until_what_is_drawn_is_known(search: Search, rate: float, seconds: float) -> None:
+def test_point_of_a_curve_lasts_until_what_is_drawn_is_known(
+    search: Search, rate: float, seconds: float
+) -> None:
     assert seconds_for(search, rate) == seconds
 
 
@@ -312,7 +358,9 @@ def test_points_that_are_planned_leave_those_out_that_have_to_be_made_again() ->
     assert points_planned(Search("curve", points=13)) == 11
     assert points_planned(Search("scaling", over=(Knob(HOSTS, (1, 2, 4)),), points=8)) == 6
     assert points_planned(Search("scaling", over=(Knob(HOSTS, (1, 2, 4, 8, 16)),), points=7)) == 5
-    assert points_planned(Search("curve", points=4)) == points_planned(capacity_search(points=4)) == 4
+    assert (
+        points_planned(Search("curve", points=4)) == points_planned(capacity_search(points=4)) == 4
+    )
 
 
 @pytest.mark.parametrize("order", ["random", "up-down"])
@@ -320,7 +368,9 @@ def test_curve_is_the_maximum_and_then_each_share_of_it_once(order: str) -> None
     search = Search("curve", order=order)  # type: ignore[arg-type]
     rates = [each.offer.rate_iops for each in went(search, queue(7_000))]
     assert rates[0] is None
-    assert sorted(each or 0.0 for each in rates[1:]) == pytest.approx([TOP * part / 10 for part in range(1, 11)])
+    assert sorted(each or 0.0 for each in rates[1:]) == pytest.approx(
+        [TOP * part / 10 for part in range(1, 11)]
+    )
     assert rates[1:] != sorted(each or 0.0 for each in rates[1:])
 
 
@@ -328,7 +378,10 @@ def test_scaling_measures_each_number_of_hosts_and_few_of_them_twice() -> None:
     search = Search("scaling", over=(Knob(HOSTS, (1, 2, 4)),))
     points = went(search, queue(7_000))
     assert [each.offer.knobs[HOSTS] for each in points] == [1, 2, 4, 4, 2, 1]
-    assert [each.offer.why for each in points][::5] == ["1 host at full load", "1 host at full load again"]
+    assert [each.offer.why for each in points][::5] == [
+        "1 host at full load",
+        "1 host at full load again",
+    ]
 
 
 def test_capacity_in_bytes_is_that_in_operations_times_their_size() -> None:
@@ -340,7 +393,9 @@ def test_capacity_in_bytes_is_that_in_operations_times_their_size() -> None:
 
 def test_several_jobs_share_every_rate_as_they_shared_full_load_at_first() -> None:
     search = capacity_search()
-    full = replace(went(search, queue(7_000), most=1)[0], jobs={"readers": 7_500.0, "writers": 2_500.0})
+    full = replace(
+        went(search, queue(7_000), most=1)[0], jobs={"readers": 7_500.0, "writers": 2_500.0}
+    )
     points = went(search, queue(7_000), most=3, before=[full])
     assert [each.offer.shares for each in points] == [{}, *[{"readers": 0.75, "writers": 0.25}] * 2]
 
@@ -349,7 +404,9 @@ def test_where_less_is_done_than_offered_while_latency_is_kept_no_limit_is_blame
     search = capacity_search()
     points = went(search, queue(9_000), most=1)
     fast = point(search, Offer(4_000.0, 10.0), 1, lambda rate: 1e6)
-    short = replace(point(search, Offer(8_000.0, 10.0), 2, lambda rate: 1e6), iops=6_000.0, verdict="breaks")
+    short = replace(
+        point(search, Offer(8_000.0, 10.0), 2, lambda rate: 1e6), iops=6_000.0, verdict="breaks"
+    )
     assert answer(search, [*points, fast, short]).binding == "the offered rate"
     over = point(search, Offer(9_900.0, 10.0), 3, queue(9_000))
     assert answer(search, [*points, fast, over]).binding == LIMIT.text
@@ -370,8 +427,15 @@ def test_points_that_contradict_each_other_are_told_as_a_doubt() -> None:
 
 def test_full_load_that_kept_the_limits_and_then_broke_them_is_a_doubt() -> None:
     search = capacity_search()
-    points = [point(search, Offer(None, 10.0), at, at_all_loads(ns)) for at, ns in enumerate((1e6, 90e6))]
-    low = [point(search, Offer(rate, 10.0), at, lambda rate: 90e6) for at, rate in enumerate((2_000.0, 100.0), 2)]
+    points = [
+        point(search, Offer(None, 10.0), at, at_all_loads(ns)) for at, ns in enumerate((1e6, 90e6))
+    ]
+    low = [
+        point(search, Offer(rate, 10.0), at, lambda rate: 90e6)
+        for at, rate in enumerate((2_000.0, 100.0), 2)
+    ]
     (doubt,) = answer(search, [*points, *low]).doubts
-    assert doubt.startswith("point 1 kept the limits at full load, point 2 broke them at full load: ")
+    assert doubt.startswith(
+        "point 1 kept the limits at full load, point 2 broke them at full load: "
+    )
     assert answer(search, [points[1], *low]).doubts == []

@@ -10,7 +10,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.app.search_maker import LIMIT, MOST_IOPS, SearchMaker, curve_in, offers, scaling_in, search_in
+from tests.app.search_maker import (
+    LIMIT,
+    MOST_IOPS,
+    SearchMaker,
+    curve_in,
+    offers,
+    scaling_in,
+    search_in,
+)
 from tests.samples.records import run as run_of
 from tests.samples.records import step
 from tui.analysis.compare import compare, told_by
@@ -60,7 +68,9 @@ def one_point(home: Path, search: Search, offer: Offer, lost: tuple[str, ...] = 
     return build_record(maker.run_dir)
 
 
-def test_the_record_keeps_every_point_with_its_figures_and_what_was_decided(record: RunRecord) -> None:
+def test_the_record_keeps_every_point_with_its_figures_and_what_was_decided(
+    record: RunRecord,
+) -> None:
     assert record.search is not None
     assert [point.verdict for point in record.search.points] == [
         "breaks", "meets", "breaks", "meets", "breaks", "unclear", "meets"
@@ -72,7 +82,9 @@ def test_the_record_keeps_every_point_with_its_figures_and_what_was_decided(reco
     assert RunRecord.model_validate_json(record.to_json()).search == record.search
 
 
-def test_capacity_stands_with_its_interval_in_headline_list_and_summary(found: SearchMaker, record: RunRecord) -> None:
+def test_capacity_stands_with_its_interval_in_headline_list_and_summary(
+    found: SearchMaker, record: RunRecord
+) -> None:
     assert record.headline is not None
     assert record.headline.value == pytest.approx(47_100, rel=0.03)
     interval = r"(± [\d.]+ %|\(-[\d.]+ % \+[\d.]+ %\))"
@@ -84,12 +96,19 @@ def test_capacity_stands_with_its_interval_in_headline_list_and_summary(found: S
     assert listed.headline == record.headline.text
     assert re.fullmatch(r"4\d\.\dk IOPS ±[\d.]+%", listed.headline_short)
     text = summary_text(record)
-    for part in ("head room there: ", "latency there: p50", "broken first: p99.9 < 2 ms", "7 of 12 points"):
+    for part in (
+        "head room there: ",
+        "latency there: p50",
+        "broken first: p99.9 < 2 ms",
+        "7 of 12 points",
+    ):
         assert part in text
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_steps_are_shown_as_they_were_offered_and_slots_that_were_not_needed_are_no_loss(record: RunRecord) -> None:
+def test_steps_are_shown_as_they_were_offered_and_slots_that_were_not_needed_are_no_loss(
+    record: RunRecord,
+) -> None:
     assert record.state == "complete"
     assert record.steps[1].name == "lab/oltp search 2"
     assert record.matrix is None
@@ -143,7 +162,8 @@ def test_the_curve_goes_by_offered_load_and_bends_back_at_its_end(record: RunRec
 def test_the_chart_draws_limit_capacity_and_verdicts_in_the_room_it_has(record: RunRecord) -> None:
     assert record.search is not None
     marks = [line for line in plain_lines(curve_chart(record.search, 78, 16)) if "p99.9" in line]
-    told = {found[0] for found in re.findall(r"\S p[\d.]+", marks[0].replace("•", "o"))}  # as ASCII terminals show it
+    # as ASCII terminals show it
+    told = {found[0] for found in re.findall(r"\S p[\d.]+", marks[0].replace("•", "o"))}
     assert len(told) == 4, "two curves have one mark"
     for width, height in ((78, 16), (118, 24)):
         lines = plain_lines(curve_chart(record.search, width, height, coloured=True))
@@ -177,10 +197,16 @@ def test_a_limit_on_the_mean_has_its_own_line_in_the_curve(tmp_path: Path) -> No
     maker.finish()
     made = build_record(maker.run_dir)
     assert made.search is not None
-    assert [(each.name, each.most_ns) for each in traces(made.search)] == [("mean", 5e5), ("p50", None), ("p99", None)]
+    assert [(each.name, each.most_ns) for each in traces(made.search)] == [
+        ("mean", 5e5),
+        ("p50", None),
+        ("p99", None),
+    ]
     trace = main_trace(made.search)
     assert trace is not None
-    assert [each.latency_ns for each in trace.points] == sorted(each.latency_ns for each in trace.points)
+    assert [each.latency_ns for each in trace.points] == sorted(
+        each.latency_ns for each in trace.points
+    )
     assert len(trace.points) == 7
     text = "\n".join(plain_lines(curve_chart(made.search, 78, 16)))
     assert "mean < 500 µs" in text
@@ -194,14 +220,20 @@ def shorter(made: SearchRecord, **changes: object) -> str:
     return short_text(made.model_copy(update={"answer": made.answer.model_copy(update=changes)}))
 
 
-def test_what_was_found_fits_a_column_of_17_cells_whatever_it_is(record: RunRecord, tmp_path: Path) -> None:
+def test_what_was_found_fits_a_column_of_17_cells_whatever_it_is(
+    record: RunRecord, tmp_path: Path
+) -> None:
     assert record.search is not None
     texts = [
         shorter(record.search, state="never-met", step=None),
         shorter(record.search, state="met-at-full-load"),
         shorter(record.search, state="unfinished"),
         shorter(record.search, state="unfinished", step=None),
-        shorter(record.search, unit="bytes_per_s", capacity=ConfidenceInterval(value=1.2e9, low=1.1e9, high=1.25e9)),
+        shorter(
+            record.search,
+            unit="bytes_per_s",
+            capacity=ConfidenceInterval(value=1.2e9, low=1.1e9, high=1.25e9),
+        ),
     ]
     for run in (curve_in(tmp_path / "curve"), scaling_in(tmp_path / "scaling")):
         headline = build_record(run.run_dir).headline
@@ -220,7 +252,9 @@ def test_a_limit_that_nothing_broke_is_the_nearest_one(record: RunRecord) -> Non
     assert "nearest limit" in names and "broken first" not in names
 
 
-def test_a_report_draws_the_curve_and_has_every_point_as_evidence(record: RunRecord, tmp_path: Path) -> None:
+def test_a_report_draws_the_curve_and_has_every_point_as_evidence(
+    record: RunRecord, tmp_path: Path
+) -> None:
     (part,) = report_of([ReportedRun(record)]).runs
     assert part.card.what.startswith("capacity 4")
     section = next(each for each in part.sections if each.title == "What it sustains")
@@ -267,8 +301,13 @@ def test_while_it_goes_on_the_same_record_comes_from_what_is_known(tmp_path: Pat
 
 
 def test_load_before_a_point_is_part_of_what_is_spent_and_of_what_is_left(tmp_path: Path) -> None:
-    maker = search_in(tmp_path, Search("curve", points=4, within_s=1000.0, lead_s=30.0, own_ramp=True))
-    first, second = Offer(None, 10.0, role="maximum", lead_s=30.0), Offer(6e3, 10.0, role="curve", lead_s=30.0)
+    maker = search_in(
+        tmp_path, Search("curve", points=4, within_s=1000.0, lead_s=30.0, own_ramp=True)
+    )
+    first, second = (
+        Offer(None, 10.0, role="maximum", lead_s=30.0),
+        Offer(6e3, 10.0, role="curve", lead_s=30.0),
+    )
     maker.offer(0, first).decide(0, first)
     maker.offer(1, second).load(12, 6e3)
     from tui.journal.reader import read_events
@@ -304,14 +343,17 @@ def test_a_load_curve_has_its_maximum_and_its_knee(tmp_path: Path) -> None:
     assert "knee at 3" in made.headline.text
 
 
-def test_scaling_tells_efficiency_and_draws_the_model_beyond_what_was_measured(tmp_path: Path) -> None:
+def test_scaling_tells_efficiency_and_draws_the_model_beyond_what_was_measured(
+    tmp_path: Path,
+) -> None:
     made = build_record(scaling_in(tmp_path).run_dir)
     assert made.search is not None
     assert made.search.scaling is not None
     assert made.state == "complete"
     assert made.headline is not None
     assert made.headline.text == "78.1 % of linear at 8 hosts, 56.2k IOPS"
-    assert (made.headline.value, made.headline.step) == (56_250.0, 3)  # what lists, trend and exports go by
+    # what lists, trend and exports go by
+    assert (made.headline.value, made.headline.step) == (56_250.0, 3)
     assert "extrapolated" in summary_text(made)
     chart = "\n".join(plain_lines(scaling_chart(made.search.scaling, 80, 18)))
     assert chart.count("◆") == 4
@@ -327,12 +369,15 @@ def scaled(record: RunRecord, factor: float) -> RunRecord:
         point.offered_iops = point.offered_iops and point.offered_iops * factor
     capacity = made.search.answer.capacity
     capacity.value, capacity.low, capacity.high = (each and each * factor for each in
-                                                   (capacity.value, capacity.low, capacity.high))  # fmt: skip
+                                                   (capacity.value, capacity.low,
+                                                       capacity.high))  # fmt: skip
     return made
 
 
 def test_several_searches_on_a_side_are_repetitions(record: RunRecord) -> None:
-    a, b = ([scaled(record, factor * each) for each in (1.0, 1.01, 0.99, 1.02)] for factor in (1.0, 0.9))
+    a, b = (
+        [scaled(record, factor * each) for each in (1.0, 1.01, 0.99, 1.02)] for factor in (1.0, 0.9)
+    )
     found = compare(a, b)
     assert found.search is not None
     assert (found.word, len(found.search.values_a)) == ("worse", 4)
@@ -353,12 +398,18 @@ def test_the_curves_of_two_searches_are_drawn_over_each_other(record: RunRecord)
     (lines,) = charts(compare([record], [scaled(record, 0.8)]), 100)
     said = "\n".join(plain_lines(lines))
     assert said.startswith("read p99.9 over IOPS")
-    assert all(name in said for name in ("• A", "+ B", "| capacity A", ": capacity B", "- p99.9 < 2 ms"))
+    assert all(
+        name in said for name in ("• A", "+ B", "| capacity A", ": capacity B", "- p99.9 < 2 ms")
+    )
     assert min(said.count("•"), said.count("+")) > 20
 
 
-def test_two_searches_are_compared_by_capacity_and_by_latency_at_equal_load(record: RunRecord, tmp_path: Path) -> None:
-    """The same curve with every rate 0.8 times as high: capacity falls by 20 %, latency grows at equal load."""
+def test_two_searches_are_compared_by_capacity_and_by_latency_at_equal_load(
+    record: RunRecord, tmp_path: Path
+) -> None:
+    """The same curve with every rate 0.8 times as high: capacity falls by 20 %, latency grows at
+    equal load.
+    """
     slower = scaled(record, 0.8)
     assert slower.search is not None
     found = compare([record], [slower])
@@ -390,9 +441,16 @@ def test_two_searches_are_compared_by_capacity_and_by_latency_at_equal_load(reco
     assert compare([record], [record]).word == "no difference detected"
 
 
-def test_a_report_holds_searches_against_each_other_with_intervals_and_curves(record: RunRecord) -> None:
-    report = report_of([ReportedRun(each) for each in (record, scaled(record, 0.8), scaled(record, 1.25))])
-    answers = ["B is worse: its capacity is 20 % lower than A's", "C is better: its capacity is 25 % higher than A's"]
+def test_a_report_holds_searches_against_each_other_with_intervals_and_curves(
+    record: RunRecord,
+) -> None:
+    report = report_of(
+        [ReportedRun(each) for each in (record, scaled(record, 0.8), scaled(record, 1.25))]
+    )
+    answers = [
+        "B is worse: its capacity is 20 % lower than A's",
+        "C is better: its capacity is 25 % higher than A's",
+    ]
     assert [each.text.partition(" (")[0] for each in report.answer] == answers
     one, _ = [dict(each.rows) for each in report.compared if isinstance(each, Facts)]
     assert "-20.0 % (-" in one["capacity"][0] and one["capacity"][0].count("±") == 2
@@ -411,20 +469,27 @@ def never_met(record: RunRecord) -> RunRecord:
     return made
 
 
-def test_a_system_that_keeps_the_limits_at_no_load_is_worse_than_one_that_does(record: RunRecord) -> None:
+def test_a_system_that_keeps_the_limits_at_no_load_is_worse_than_one_that_does(
+    record: RunRecord,
+) -> None:
     none = never_met(record)
     found = compare([record], [none])
     assert (found.word, exit_code(found, ())) == ("worse", 1)
-    assert "no load keeps the limits in 1 of 1 searches of B" in "\n".join(plain_lines(comparison_lines(found, 200)))
+    assert "no load keeps the limits in 1 of 1 searches of B" in "\n".join(
+        plain_lines(comparison_lines(found, 200))
+    )
     assert compare([none], [record]).word == "better"
     assert compare([none], [none]).word == "not measured"
     some = compare([record] * 4, [record, record, record, none])
     assert some.search is not None
-    assert (some.word, some.search.why) == ("inconclusive", "4 and 3, 4 each are needed; ranges overlap; "
+    assert (some.word, some.search.why) == ("inconclusive",
+        "4 and 3, 4 each are needed; ranges overlap; "
                                             "no load keeps the limits in 1 of 4 searches of B")  # fmt: skip
 
 
-def test_latency_over_common_load_has_an_interval_of_the_points_or_says_why_not(tmp_path: Path) -> None:
+def test_latency_over_common_load_has_an_interval_of_the_points_or_says_why_not(
+    tmp_path: Path,
+) -> None:
     a = build_record(curve_in(tmp_path).run_dir)
     b = scaled_latency(a, 1.3)
     assert a.search is not None and b.search is not None

@@ -1,4 +1,6 @@
-"""Searches while they go on, in exports, and beside each other: growth with hosts, knees, the point of now."""
+"""Searches while they go on, in exports, and beside each other: growth with hosts, knees, the point
+of now.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def linear(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
 @pytest.fixture(scope="module")
 def contended(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
     """1, 2 and 4 hosts alone, 20 % contention: 22.5k IOPS of 4."""
-    return build_record(scaling_in(tmp_path_factory.mktemp("contended"), (1, 2, 4), contention=0.2).run_dir)
+    return build_record(
+        scaling_in(tmp_path_factory.mktemp("contended"), (1, 2, 4), contention=0.2).run_dir
+    )
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +52,14 @@ def curve(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
 
 def rows(record: RunRecord, name: str) -> list[dict[str, object]]:
     table = next(each for each in tables_of(record) if each.name == name)
-    return [dict(zip([column.name for column in table.columns], row, strict=True)) for row in table.rows]
+    return [
+        dict(zip([column.name for column in table.columns], row, strict=True)) for row in table.rows
+    ]
 
 
-def test_live_keeps_the_growth_with_hosts_while_a_further_point_is_worked_out(tmp_path: Path) -> None:
+def test_live_keeps_the_growth_with_hosts_while_a_further_point_is_worked_out(
+    tmp_path: Path,
+) -> None:
     maker = scaling_in(tmp_path)
     events = list(read_events(maker.journal))
     third = [at for at, event in enumerate(events) if isinstance(event, PointDecided)][2]
@@ -82,14 +90,20 @@ def test_two_runs_over_hosts_are_compared_with_the_most_hosts_that_both_have(
     assert "4 32.1k 22.5k -30.0 %" in text
     (told,) = json.loads(as_json([(found, ())]))["comparisons"]
     assert [each["hosts"] for each in told["search"]["by_hosts"]] == [1, 2, 4]
-    assert {each["name"] for each in told["search"]["fitted"]} == {"one_host", "contention", "coherence"}
+    assert {each["name"] for each in told["search"]["fitted"]} == {
+        "one_host",
+        "contention",
+        "coherence",
+    }
     (chart,) = charts(found, 100)
     drawn = "\n".join(plain_lines(chart))
     assert all(name in drawn for name in ("IOPS over hosts", "linear from A", "• A", "+ B"))
     assert drawn.count("◆") >= 5  # both begin with the same
 
 
-def test_repetitions_over_hosts_and_runs_without_a_common_number(linear: RunRecord, contended: RunRecord) -> None:
+def test_repetitions_over_hosts_and_runs_without_a_common_number(
+    linear: RunRecord, contended: RunRecord
+) -> None:
     assert compare([linear] * 4, [contended] * 4).word == "worse"
     assert compare([linear] * 2, [contended] * 2).word == "too few repetitions to say"
     other = contended.model_copy(deep=True)
@@ -98,7 +112,10 @@ def test_repetitions_over_hosts_and_runs_without_a_common_number(linear: RunReco
         point.hosts += 100
     apart = compare([linear], [other])
     assert apart.search is not None
-    assert (apart.word, apart.search.why) == ("not comparable", "no number of hosts that all of them measured")
+    assert (apart.word, apart.search.why) == (
+        "not comparable",
+        "no number of hosts that all of them measured",
+    )
     other.search.scaling = None  # it was stopped before its first point
     assert compare([linear], [other]).word == "not measured"
 
@@ -107,15 +124,21 @@ def test_growth_with_hosts_is_exported_as_a_table_and_as_gauges(linear: RunRecor
     found = {row["figure"]: row for row in rows(linear, "search")}
     assert found["contention"]["value"] == pytest.approx(0.04)
     assert (found["coherence"]["value"], found["best_hosts"]["value"]) == (0.0, None)
-    assert [(row["hosts"], row["efficiency"], row["extrapolated"]) for row in rows(linear, "scaling")][3:5] == [
+    assert [(row["hosts"], row["efficiency"], row["extrapolated"]) for row in rows(linear,
+        "scaling")][3:5] == [
         (8, 0.78125, False), (10, pytest.approx(0.735, abs=0.001), True)
     ]  # fmt: skip
     gauges = "".join(line for family in result_families(linear) for line in family.lines())
-    assert 'scaling_iops{run="' in gauges and ',hosts="8",extrapolated="false",bound="value"} 56250.0' in gauges
+    assert (
+        'scaling_iops{run="' in gauges
+        and ',hosts="8",extrapolated="false",bound="value"} 56250.0' in gauges
+    )
     assert 'hosts="8",extrapolated="false"} 0.78125' in gauges
     assert "benchtui_result_scaling_contention{" in gauges
     lines = list(map(line_of, result_points(linear)))
-    assert any(",hosts=8," in line and " scaling_efficiency_ratio=0.78125 " in line for line in lines)
+    assert any(
+        ",hosts=8," in line and " scaling_efficiency_ratio=0.78125 " in line for line in lines
+    )
 
 
 def test_a_knee_is_in_exports_and_beside_that_of_another_curve(curve: RunRecord) -> None:
@@ -140,7 +163,11 @@ def test_a_report_of_two_searches_holds_them_against_each_other_in_one_chart(
     assert svg_of(chart.spec, chart.alt)
     names = [name for block in grown if isinstance(block, Facts) for name, _ in block.rows]
     assert names[:2] == ["IOPS at 4 hosts", "one host"]
-    assert [len(block.rows) for block in grown if isinstance(block, DocumentTable) and "hosts" in block.title] == [3]
+    assert [
+        len(block.rows)
+        for block in grown
+        if isinstance(block, DocumentTable) and "hosts" in block.title
+    ] == [3]
     both = report_of([ReportedRun(curve), ReportedRun(curve)]).compared
     (chart,) = [block for block in both if isinstance(block, Chart)]
     assert chart.title.startswith("read p99 over IOPS") and svg_of(chart.spec, chart.alt)
@@ -160,27 +187,38 @@ def test_the_point_that_is_measured_tells_how_far_it_came(tmp_path: Path) -> Non
     assert (latency.name, latency.most_ns) == ("p99.9", 2e6)
     assert latency.value_ns == pytest.approx(4.36e6, rel=0.05)
     without, drawn = (
-        "\n".join(plain_lines(curve_chart(view.record, 78, 16, now=offer.rate_iops, reached=reached)))
+        "\n".join(
+            plain_lines(curve_chart(view.record, 78, 16, now=offer.rate_iops, reached=reached))
+        )
         for reached in (None, view.now)
     )
     assert drawn.count("◆") == without.count("◆") + 1
 
 
 def test_of_two_limits_on_one_latency_the_strictest_is_told_and_drawn(tmp_path: Path) -> None:
-    limits = (Limit("p99 < 1ms", "", "latency", 99.0, 1e6), Limit("read.p99 < 9ms", "read", "latency", 99.0, 9e6))
+    limits = (
+        Limit("p99 < 1ms", "", "latency", 99.0, 1e6),
+        Limit("read.p99 < 9ms", "read", "latency", 99.0, 9e6),
+    )
     for order in (limits, limits[::-1]):
-        maker = search_in(tmp_path / order[0].text, Search("capacity", limits=order, points=12)).measure_points(1)
+        maker = search_in(
+            tmp_path / order[0].text, Search("capacity", limits=order, points=12)
+        ).measure_points(1)
         maker.offer(1, offers()[1]).load(4, offers()[1].rate_iops)
         state = RunState().apply_all(read_events(maker.journal))
         live = LiveSearch(maker.plan)
         live.take(state)
         now = live.view(state, state.t).now
-        assert now is not None and [(each.name, each.most_ns) for each in now.latencies] == [("p99", 1e6)]
+        assert now is not None and [(each.name, each.most_ns) for each in now.latencies] == [
+            ("p99", 1e6)
+        ]
         drawn = main_trace(live.view(state, state.t).record)
         assert drawn is not None and (drawn.name, drawn.most_ns) == ("p99", 1e6)
 
 
-def test_what_limits_full_load_is_told_where_the_point_of_the_answer_tells_nothing(tmp_path: Path) -> None:
+def test_what_limits_full_load_is_told_where_the_point_of_the_answer_tells_nothing(
+    tmp_path: Path,
+) -> None:
     maker = search_in(tmp_path).measure_points()
     state = RunState().apply_all(read_events(maker.journal))
     points, so_far = state.search.points, search_so_far(maker.plan, maker.search, state)

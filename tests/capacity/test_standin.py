@@ -38,13 +38,17 @@ def said(output: bytes) -> list[Snapshot]:
 def test_stand_in_offers_its_rate_and_tells_it_cumulatively(tmp_path: Path) -> None:
     program = fio_standin.install(tmp_path, System(), real="/bin/echo")
     (tmp_path / "job").write_text(JOB)
-    done = subprocess.run([program, "--status-interval=1", tmp_path / "job"], capture_output=True, check=True)
+    done = subprocess.run(
+        [program, "--status-interval=1", tmp_path / "job"], capture_output=True, check=True
+    )
     last = said(done.stdout)[-1].jobs[0]
     assert last.read is not None and last.write is not None and last.read.lat is not None
     assert last.read.total_ios + last.write.total_ios == pytest.approx(2000, rel=0.12)
     assert last.read.total_ios == pytest.approx(1400, rel=0.15)
     assert sum((last.read.lat.bins or {}).values()) == last.read.total_ios
-    totals = [each.jobs[0].read.total_ios for each in said(done.stdout) if each.jobs[0].read is not None]
+    totals = [
+        each.jobs[0].read.total_ios for each in said(done.stdout) if each.jobs[0].read is not None
+    ]
     assert totals == sorted(totals)
     asked = subprocess.run([program, "--version"], capture_output=True, check=True)
     assert b"echo" in asked.stdout  # left to the real one

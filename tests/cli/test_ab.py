@@ -1,4 +1,6 @@
-"""`benchtui ab`: how many runs an experiment takes, which runs count, and what it says when the time is up."""
+"""`benchtui ab`: how many runs an experiment takes, which runs count, and what it says when the
+time is up.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def experiment(room: int, *sides: str) -> AbTest:
     plan = Plan(ref, params, [HostAddress("h1")], [], headline=Headline("iops", "read"))
     made = AbTest("mine", {}, {"A": plan, "B": plan}, 0.05, 0.0, room)
     for at, side in enumerate(sides or "A"):
-        made.records[side].append(run(step(IOPS + 100 * at, count=0), run_id=f"2026010{at + 1}T000000Z-x"))
+        made.records[side].append(
+            run(step(IOPS + 100 * at, count=0), run_id=f"2026010{at + 1}T000000Z-x")
+        )
         (run_store().runs_dir / f"2026010{at + 1}T000000Z-x").mkdir(parents=True, exist_ok=True)
     return made
 
@@ -34,27 +38,33 @@ def measured(home: Path, spread: tuple[float, ...]) -> None:
     NoiseFloors(home / "noise.json").keep(measure([run(step(IOPS * factor)) for factor in spread]))
 
 
-def test_a_noise_floor_sizes_the_experiment_and_it_is_said(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_noise_floor_sizes_the_experiment_and_it_is_said(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     measured(home, SPREAD)
     found = experiment(100)
     tell_budget(found)
     said = capsys.readouterr().err
     assert said == (  # 95 x (0.0228 / ln 1.05)² x 7 / 5, to the next even number
-        "runs of the same differ by 2.3 % (noise floor): a change of 5 % takes 30 runs at most, half as many in the "
-        "mean, to be found in 9 of 10 cases\n"
+        "runs of the same differ by 2.3 % (noise floor): a change of 5 % takes 30 runs at most,"
+        " half as many in the mean, to be found in 9 of 10 cases\n"
     )
     tell_budget(found)
     assert capsys.readouterr().err == "", "it is said once"
 
 
-def test_where_time_is_short_for_that_it_is_said(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_time_is_short_for_that_it_is_said(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     measured(home, SPREAD)
     tell_budget(experiment(12))
     assert "30 runs at most" in (said := capsys.readouterr().err)
     assert said.endswith("; there is time for 12, so it may stay unknown\n")
 
 
-def test_a_quiet_target_needs_no_more_than_the_least(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_quiet_target_needs_no_more_than_the_least(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     measured(home, (1.0, 1.0, 1.001, 1.001))
     tell_budget(experiment(100))
     assert "takes 10 runs at most" in capsys.readouterr().err
@@ -63,7 +73,9 @@ def test_a_quiet_target_needs_no_more_than_the_least(home: Path, capsys: pytest.
 def test_without_a_noise_floor_of_this_configuration_the_runs_say_how_many_it_takes(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    NoiseFloors(home / "noise.json").keep(measure([run(step(IOPS * each, params={"numjobs": 9})) for each in SPREAD]))
+    NoiseFloors(home / "noise.json").keep(
+        measure([run(step(IOPS * each, params={"numjobs": 9})) for each in SPREAD])
+    )
     found = experiment(100, *"AB")
     assert looked(found) is None
     assert (found.most, capsys.readouterr().err) == (100, "")
@@ -96,7 +108,8 @@ def changed(name: str) -> RunRecord:
 
 
 @pytest.mark.parametrize(("name", "said"), [
-    ("profile", "profile test/q, now test/p"), ("hosts", "hosts h2, now h1"), ("numjobs", "numjobs 8, now 1"),
+    ("profile", "profile test/q, now test/p"), ("hosts", "hosts h2, now h1"),
+    ("numjobs", "numjobs 8, now 1"),
 ])  # fmt: skip
 def test_a_run_that_was_measured_otherwise_belongs_to_no_side(name: str, said: str) -> None:
     found = experiment(12)
@@ -105,7 +118,9 @@ def test_a_run_that_was_measured_otherwise_belongs_to_no_side(name: str, said: s
         check_belongs(found, "A", changed(name))
 
 
-def test_sides_that_cannot_be_compared_have_no_better_one(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sides_that_cannot_be_compared_have_no_better_one(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = experiment(12, *"ABBA")
     assert obstacles_of(found) == []
     for record in found.records["B"]:

@@ -38,7 +38,9 @@ def finished(home: Path) -> Path:
     return maker.run_dir
 
 
-def test_list_has_a_line_for_every_profile_with_published_figures(home: Path, capsys: Captured) -> None:
+def test_list_has_a_line_for_every_profile_with_published_figures(
+    home: Path, capsys: Captured
+) -> None:
     code, out, err = run(capsys, "baselines", "list")
     assert (code, err) == (0, "")
     lines = {line.split()[0]: " ".join(line.split()[1:]) for line in out.splitlines()}
@@ -52,7 +54,9 @@ def test_json_has_every_figure_as_printed_and_in_si_units(home: Path, capsys: Ca
     found = json.loads(run(capsys, "baselines", "list", "--json")[1])
     assert len(found) == 164
     (tcp,) = (
-        each for each in found if (each["profile"], each["setup"]) == ("vitastor/linear-read-4m", "2-replicas-tcp")
+        each
+        for each in found
+        if (each["profile"], each["setup"]) == ("vitastor/linear-read-4m", "2-replicas-tcp")
     )
     assert tcp["figures"][0]["printed"] == "13.13 GB/s"
     assert tcp["figures"][0]["value"] == 13.13e9
@@ -60,8 +64,12 @@ def test_json_has_every_figure_as_printed_and_in_si_units(home: Path, capsys: Ca
     assert "the clients were the limit" in " ".join(tcp["doubts"])
 
 
-@pytest.mark.parametrize("name", ["ceph", "ceph/randread-60s", "vitastor", "weka/mdtest", "mapr", "aerodisk"])
-def test_show_takes_a_collection_a_profile_or_a_variant(home: Path, name: str, capsys: Captured) -> None:
+@pytest.mark.parametrize(
+    "name", ["ceph", "ceph/randread-60s", "vitastor", "weka/mdtest", "mapr", "aerodisk"]
+)
+def test_show_takes_a_collection_a_profile_or_a_variant(
+    home: Path, name: str, capsys: Captured
+) -> None:
     code, out, _ = run(capsys, "baselines", "show", name)
     assert code == 0
     assert all(len(line) <= 80 for line in out.splitlines())
@@ -81,19 +89,26 @@ def test_show_tells_the_error_and_the_doubts_of_a_broken_run(home: Path, capsys:
 def test_an_unknown_name_is_a_usage_error_with_the_nearest(home: Path, capsys: Captured) -> None:
     code, out, err = run(capsys, "baselines", "show", "cehp")
     assert (code, out) == (2, "")
-    assert err == "benchtui: no published figures for 'cehp' (did you mean 'ceph'?); see benchtui baselines list\n"
+    assert (
+        err == "benchtui: no published figures for 'cehp' (did you mean 'ceph'?); see benchtui"
+        " baselines list\n"
+    )
 
 
 def test_compare_puts_a_run_beside_published_figures(finished: Path, capsys: Captured) -> None:
     code, out, err = run(capsys, "baselines", "compare", "last")
     assert (code, err) == (0, "")
-    assert out.startswith("published figures: 5 for weka/read-iops\n  all: scaled-down (not comparable)\n")
+    assert out.startswith(
+        "published figures: 5 for weka/read-iops\n  all: scaled-down (not comparable)\n"
+    )
     found = json.loads(run(capsys, "baselines", "compare", "last", "--json")[1])
     assert [each["badge"] for each in found] == ["scaled-down (not comparable)"] * 5
     assert {"what": "runtime", "ours": "60s", "theirs": "300s"} in found[0]["differs"]
 
 
-def test_show_of_a_run_ends_with_published_figures_and_its_json_is_as_on_disk(finished: Path, capsys: Captured) -> None:
+def test_show_of_a_run_ends_with_published_figures_and_its_json_is_as_on_disk(
+    finished: Path, capsys: Captured
+) -> None:
     out = run(capsys, "runs", "show", "last")[1]
     assert run(capsys, "baselines", "compare", "last")[1] in out
     assert run(capsys, "runs", "show", "last", "--json")[1] == (finished / "run.json").read_text()
@@ -102,11 +117,17 @@ def test_show_of_a_run_ends_with_published_figures_and_its_json_is_as_on_disk(fi
 def test_a_run_of_another_profile_has_nothing_beside_it(home: Path, capsys: Captured) -> None:
     data = Path(__file__).parents[1] / "data" / "journals" / "mix"
     shutil.copytree(data, home / "runs" / "20261120T101530Z-test-mix-0001")
-    assert run(capsys, "baselines", "compare", "last") == (0, "", "no published figures for test/mix\n")
+    assert run(capsys, "baselines", "compare", "last") == (
+        0,
+        "",
+        "no published figures for test/mix\n",
+    )
     assert "published figures" not in run(capsys, "runs", "show", "last")[1]
 
 
-def test_own_baselines_stand_beside_the_shipped_ones(finished: Path, home: Path, capsys: Captured) -> None:
+def test_own_baselines_stand_beside_the_shipped_ones(
+    finished: Path, home: Path, capsys: Captured
+) -> None:
     (home / "baselines").mkdir()
     (home / "baselines" / "mine.yaml").write_text(OWN)
     assert "weka/read-iops" in run(capsys, "baselines", "list")[1].splitlines()[-1]
@@ -114,7 +135,9 @@ def test_own_baselines_stand_beside_the_shipped_ones(finished: Path, home: Path,
     assert found[-1]["baseline"]["collection"] == "mine"
 
 
-def test_a_broken_file_is_named_and_the_rest_is_shown(finished: Path, home: Path, capsys: Captured) -> None:
+def test_a_broken_file_is_named_and_the_rest_is_shown(
+    finished: Path, home: Path, capsys: Captured
+) -> None:
     (home / "baselines").mkdir()
     path = home / "baselines" / "mine.yaml"
     path.write_text(OWN.replace("iops: 10k", "iops: many"))
@@ -132,7 +155,9 @@ def test_check_says_what_is_wrong(home: Path, tmp_path: Path, capsys: Captured) 
     code, out, err = run(capsys, "baselines", "check", str(good))
     assert (code, err) == (0, "")
     assert out.startswith(f"{good}: ok (1 baselines)\nweka/read-iops (mine): 1 valid;")
-    code, _, err = run(capsys, "baselines", "check", str(good), str(bad), str(tmp_path / "none.yaml"))
+    code, _, err = run(
+        capsys, "baselines", "check", str(good), str(bad), str(tmp_path / "none.yaml")
+    )
     assert code == 2
     assert err.splitlines() == [
         f"{bad}:1:1: missing key 'title'",
@@ -145,11 +170,24 @@ def test_the_schema_of_baselines_is_a_schema(home: Path, capsys: Captured) -> No
     jsonschema.Draft202012Validator.check_schema(schema)
 
 
-def test_a_counter_experiment_is_not_compared_with_published_figures(finished: Path, capsys: Captured) -> None:
+def test_a_counter_experiment_is_not_compared_with_published_figures(
+    finished: Path, capsys: Captured
+) -> None:
     path = finished / "run.json"
     document = json.loads(path.read_text())
-    proved = {"step": 0, "kind": "network", "change": "half-block", "figure": "bandwidth", "predicted": "the same"}
-    document["proves"] = {**proved, "run_id": "the-run", "outcome": "agreed", "text": "agreed: it is"}
+    proved = {
+        "step": 0,
+        "kind": "network",
+        "change": "half-block",
+        "figure": "bandwidth",
+        "predicted": "the same",
+    }
+    document["proves"] = {
+        **proved,
+        "run_id": "the-run",
+        "outcome": "agreed",
+        "text": "agreed: it is",
+    }
     path.write_text(json.dumps(document))
     code, out, err = run(capsys, "baselines", "compare", "last")
     assert (code, out) == (2, "")

@@ -1,4 +1,6 @@
-"""The commands of docs/ci.md: what the page tells builds to type works, and ends as its table says."""
+"""The commands of docs/ci.md: what the page tells builds to type works, and ends as its table
+says.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from tui.metrics.repeat import repetitions_needed
 
 PAGE = (Path(__file__).parents[2] / "docs" / "ci.md").read_text()
 LINE = re.compile(r"^ {4,}(?:id=\$\()?benchtui (.*?)\)?$", re.MULTILINE)
-COMMANDS = [shlex.split(line.replace('"$id"', "last"), comments=True) for line in LINE.findall(PAGE)]
+COMMANDS = [
+    shlex.split(line.replace('"$id"', "last"), comments=True) for line in LINE.findall(PAGE)
+]
 GOOD, NEW = "20260101T000000Z-test-p-000a", "20260102T000000Z-test-p-000b"
 SPREAD = (1.0, 1.002, 0.998, 1.001, 0.999)
 
@@ -47,7 +51,10 @@ def test_the_recipe_of_the_page_runs(
     assert main(command("compare")) == code
     assert (tmp_path / "compare.xml").is_file()
     store = run_store()
-    assert [store.resolve(ref).name for ref in command("report")[1:3]] == [GOOD, NEW], "the reference is named first"
+    assert [store.resolve(ref).name for ref in command("report")[1:3]] == [
+        GOOD,
+        NEW,
+    ], "the reference is named first"
     assert store.resolve(command("runs", "pack")[2]).name == NEW
 
 
@@ -60,5 +67,7 @@ def test_the_table_of_repetitions_is_what_compare_goes_by() -> None:
     rows = re.findall(r"^\| (\d+)(?: to (\d+))? \| (\d) \|$", PAGE, re.MULTILINE)
     assert [int(rows[0][0]), len(rows)] == [1, 4]
     for at, (first, last, times) in enumerate(rows):
-        assert repetitions_needed(int(first)) == repetitions_needed(int(last or first)) == int(times)
+        assert (
+            repetitions_needed(int(first)) == repetitions_needed(int(last or first)) == int(times)
+        )
         assert at + 1 == len(rows) or int(rows[at + 1][0]) == int(last or first) + 1

@@ -34,7 +34,10 @@ def keep_floors(home: Path, *records: RunRecord) -> None:
 
 @pytest.fixture
 def runs(home: Path) -> Path:
-    """A store with two runs that are alike, a slower one, and the newest of another profile; with a noise floor."""
+    """A store with two runs that are alike, a slower one, and the newest of another profile.
+
+    With a noise floor.
+    """
     keep_floors(home, run())
     foreign = run(run_id=FOREIGN)
     foreign.profile.tag = "test/q"
@@ -45,7 +48,8 @@ def runs(home: Path) -> Path:
 
 
 @pytest.mark.parametrize(("other", "code", "word"), [
-    (OTHER, 0, "No difference detected: "), (SLOWER, 1, "B is worse: "), (FOREIGN, 3, "A and B cannot be compared: "),
+    (OTHER, 0, "No difference detected: "), (SLOWER, 1, "B is worse: "),
+    (FOREIGN, 3, "A and B cannot be compared: "),
 ])  # fmt: skip
 def test_the_exit_code_says_no_worse_worse_or_not_comparable(
     runs: Path, other: str, code: int, word: str, capsys: pytest.CaptureFixture[str]
@@ -68,9 +72,11 @@ def test_a_parameter_that_keeps_runs_apart_is_named_with_the_option_that_lets_it
 
 
 @pytest.mark.parametrize(("verb", "name", "said"), [
-    ("compare", "numjob", "--across: unknown parameter 'numjob' (did you mean 'numjobs'?); these runs have: "
+    ("compare", "numjob",
+        "--across: unknown parameter 'numjob' (did you mean 'numjobs'?); these runs have: "
      "directory, numjobs, hosts"),
-    ("report", "kernel", "--across: unknown parameter 'kernel'; these runs have: directory, numjobs, hosts"),
+    ("report", "kernel",
+        "--across: unknown parameter 'kernel'; these runs have: directory, numjobs, hosts"),
 ])  # fmt: skip
 def test_what_is_meant_to_differ_is_a_parameter_of_the_runs(
     runs: Path, verb: str, name: str, said: str, capsys: pytest.CaptureFixture[str]
@@ -91,7 +97,10 @@ def writes_alone() -> RunRecord:
 def test_a_side_may_be_of_more_runs_than_the_name_of_a_file_may_be_long(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sides = [[f"202602{number:02}T000000Z-test-p-{side}00{number:02}" for number in range(1, 10)] for side in "ab"]
+    sides = [
+        [f"202602{number:02}T000000Z-test-p-{side}00{number:02}" for number in range(1, 10)]
+        for side in "ab"
+    ]
     for run_id in (*sides[0], *sides[1]):
         keep(runs, run(run_id=run_id))
     assert main(["compare", *(",".join(side) for side in sides)]) == 0
@@ -108,7 +117,9 @@ UNDECIDED = [
 ]
 
 
-@pytest.mark.parametrize(("a", "b"), [case[1:] for case in UNDECIDED], ids=[case[0] for case in UNDECIDED])
+@pytest.mark.parametrize(
+    ("a", "b"), [case[1:] for case in UNDECIDED], ids=[case[0] for case in UNDECIDED]
+)
 def test_what_nobody_can_tell_is_no_pass(
     home: Path, a: RunRecord, b: RunRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -130,20 +141,30 @@ def test_a_side_that_did_nothing_is_worse(home: Path, capsys: pytest.CaptureFixt
     assert main(["compare", SAME, OTHER]) == 1
     assert "worse (B is 0)" in (out := capsys.readouterr().out) and "-100.0 %" in out
     assert main(["compare", OTHER, SAME]) == 0
-    assert capsys.readouterr().out.startswith("B is better: A did nothing (0 read IOPS), the other 10.0k IOPS\n")
+    assert capsys.readouterr().out.startswith(
+        "B is better: A did nothing (0 read IOPS), the other 10.0k IOPS\n"
+    )
 
 
 def test_the_help_has_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
-    for verb, said in (("compare", "3 inconclusive or not comparable"), ("ab", "3 not comparable, or not known")):
+    for verb, said in (
+        ("compare", "3 inconclusive or not comparable"),
+        ("ab", "3 not comparable, or not known"),
+    ):
         with pytest.raises(SystemExit):
             main([verb, "--help"])
         assert said in " ".join(capsys.readouterr().out.split())
 
 
-def test_several_are_each_held_against_the_first(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_are_each_held_against_the_first(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["compare", SAME, OTHER, SLOWER]) == 1
     out = capsys.readouterr().out
-    assert out.startswith("No difference detected: ") and out.count("\nB is worse: 20 % fewer read IOPS than A") == 1
+    assert (
+        out.startswith("No difference detected: ")
+        and out.count("\nB is worse: 20 % fewer read IOPS than A") == 1
+    )
 
 
 @pytest.mark.parametrize(("words", "code"), [
@@ -152,7 +173,9 @@ def test_several_are_each_held_against_the_first(runs: Path, capsys: pytest.Capt
     ([SAME, FOREIGN, "--fail-if", "p99 > 100us"], 1),  # of B alone
     ([SAME, FOREIGN, "--fail-if", "p99 > 1s"], 3),
 ])  # fmt: skip
-def test_what_is_worse_is_not_hidden_by_what_nobody_can_tell(runs: Path, words: list[str], code: int) -> None:
+def test_what_is_worse_is_not_hidden_by_what_nobody_can_tell(
+    runs: Path, words: list[str], code: int
+) -> None:
     assert main(["compare", *words]) == code
 
 
@@ -182,7 +205,9 @@ def test_json_is_one_document(runs: Path, capsys: pytest.CaptureFixture[str]) ->
     assert told["word"] == "worse"
 
 
-def test_runs_are_named_by_how_far_back_they_are(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_are_named_by_how_far_back_they_are(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["compare", "last~3", "last~1", "--json"]) == 1
     (told,) = json.loads(capsys.readouterr().out)["comparisons"]
     assert [told[side][0]["run_id"] for side in ("a", "b")] == [SAME, SLOWER]
@@ -201,7 +226,9 @@ def test_what_names_no_run_is_wrong_usage(
     assert said in capsys.readouterr().err
 
 
-def test_a_damaged_file_of_noise_floors_is_named(runs: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_file_of_noise_floors_is_named(
+    runs: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (home / "noise.json").write_text("{")
     assert main(["compare", SAME, OTHER]) == 3
     assert "noise.json" in capsys.readouterr().err
@@ -214,7 +241,9 @@ def test_only_the_verb_itself_loads_the_statistics() -> None:
         "import tui.cli.runs\n"
         "sys.exit(bool({'numpy', 'scipy'} & {name.partition('.')[0] for name in sys.modules}))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=PATIENCE_S, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, timeout=PATIENCE_S, check=False
+    )
     assert done.returncode == 0
 
 
@@ -232,7 +261,9 @@ def test_a_criterion_decides_the_exit_code(
     assert said in capsys.readouterr().out
 
 
-def test_a_criterion_that_is_none_is_wrong_usage(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_criterion_that_is_none_is_wrong_usage(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["compare", SAME, OTHER, "--fail-if", "iops"]) == 2
     assert "is no criterion" in capsys.readouterr().err
 
@@ -253,7 +284,20 @@ def test_thresholds_of_the_profile_are_judged_by_compare_and_by_runs_show(
 
 
 def test_junit_tells_failures_and_what_cannot_be_said(runs: Path, tmp_path: Path) -> None:
-    assert main(["compare", SAME, SLOWER, "--junit", str(tmp_path / "out.xml"), "--fail-if", "iops < -5%"]) == 1
+    assert (
+        main(
+            [
+                "compare",
+                SAME,
+                SLOWER,
+                "--junit",
+                str(tmp_path / "out.xml"),
+                "--fail-if",
+                "iops < -5%",
+            ]
+        )
+        == 1
+    )
     (suite,) = ElementTree.parse(tmp_path / "out.xml").getroot()
     failed = {case.get("name") for case in suite if case.find("failure") is not None}
     assert {"read IOPS", "iops < -5%"} <= failed
@@ -263,12 +307,16 @@ def test_junit_tells_failures_and_what_cannot_be_said(runs: Path, tmp_path: Path
     assert suite.get("errors") == "1" and suite.get("failures") == "0"
 
 
-def test_a_junit_file_that_cannot_be_written_is_named(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_junit_file_that_cannot_be_written_is_named(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["compare", SAME, OTHER, "--junit", "/nowhere/out.xml"]) == 2
     assert "/nowhere/out.xml: cannot be written" in capsys.readouterr().err
 
 
-def test_latencies_of_both_sides_are_drawn_over_each_other(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_latencies_of_both_sides_are_drawn_over_each_other(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["compare", SAME, SLOWER, "--plot"]) == 1
     out = capsys.readouterr().out
     assert "read latency by percentile" in out
@@ -276,7 +324,9 @@ def test_latencies_of_both_sides_are_drawn_over_each_other(runs: Path, capsys: p
     assert "p99" in out and "• A  + B" in out
 
 
-def test_a_record_that_cannot_be_read_is_not_said_to_be_worse(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_record_that_cannot_be_read_is_not_said_to_be_worse(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (runs / OTHER / "run.json").write_text("{")
     assert main(["compare", SAME, OTHER]) == 3
     assert "is no run record" in capsys.readouterr().err

@@ -48,11 +48,15 @@ def asked(home: Path, line: str, **more: str) -> tuple[list[str], set[str]]:
         "from tui.cli.main import entry\nentry()\n"
     )
     environ = {
-        **os.environ, "PYTHONPATH": str(ROOT), "_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n", "COMP_TYPE": "9",
-        "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_STDOUT_FILENAME": str(answer), **more,
+        **os.environ, "PYTHONPATH": str(ROOT), "_ARGCOMPLETE": "1", "_ARGCOMPLETE_IFS": "\n",
+        "COMP_TYPE": "9",
+        "COMP_LINE": line, "COMP_POINT": str(len(line)),
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(answer), **more,
     }  # fmt: skip
     subprocess.run([sys.executable, "-c", code], env=environ, timeout=PATIENCE_S, check=True)
-    return [word.strip() for word in answer.read_text().split("\n")], set(modules.read_text().split())
+    return [word.strip() for word in answer.read_text().split("\n")], set(
+        modules.read_text().split()
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,10 +71,14 @@ def asked(home: Path, line: str, **more: str) -> tuple[list[str], set[str]]:
         ("benchtui runs show 2026", [RUN]),
     ],
 )
-def test_the_shell_is_answered_with_names_and_little_is_loaded_for_it(user: Path, line: str, answer: list[str]) -> None:
+def test_the_shell_is_answered_with_names_and_little_is_loaded_for_it(
+    user: Path, line: str, answer: list[str]
+) -> None:
     found, modules = asked(user, line)
     assert found == answer
-    assert modules & {"textual", "rich", "asyncssh", "pydantic", "numpy", "asyncio", "ruamel"} == set()
+    assert (
+        modules & {"textual", "rich", "asyncssh", "pydantic", "numpy", "asyncio", "ruamel"} == set()
+    )
 
 
 def test_names_are_those_of_today(user: Path) -> None:
@@ -96,9 +104,12 @@ def test_names_are_those_of_today(user: Path) -> None:
         ("c1,,", set()),
     ],
 )
-def test_hosts_that_a_list_names_already_are_not_offered_again(user: Path, before: str, others: set[str]) -> None:
+def test_hosts_that_a_list_names_already_are_not_offered_again(
+    user: Path, before: str, others: set[str]
+) -> None:
     (user / "inventory.yaml").write_text(
-        'hosts: {c1: {}, c2: {}, "d[1-2]": {}}\ngroups: {clients: [c1, c2], all: ["@clients", "d[1-2]"], none: []}\n'
+        'hosts: {c1: {}, c2: {}, "d[1-2]": {}}\ngroups: {clients: [c1, c2], all: ["@clients",'
+        ' "d[1-2]"], none: []}\n'
     )
     assert set(hosts(before)) == {before + name for name in others}
 
@@ -110,7 +121,9 @@ def test_files_that_cannot_be_read_complete_to_nothing(user: Path) -> None:
     assert runs() == []
 
 
-@pytest.mark.parametrize(("typed", "answer"), [("@cl", "@clients"), ("c1,@cl", "@clients"), ("c1,lo", "c1,local")])
+@pytest.mark.parametrize(
+    ("typed", "answer"), [("@cl", "@clients"), ("c1,@cl", "@clients"), ("c1,lo", "c1,local")]
+)
 def test_bash_gets_a_group_as_it_puts_it_into_the_line(user: Path, typed: str, answer: str) -> None:
     line = f"benchtui run demo/quick --hosts {typed}"
     breaks = {"_ARGCOMPLETE_SHELL": "bash", "_ARGCOMPLETE_COMP_WORDBREAKS": " \t\n\"'@><=;|&(:"}
@@ -123,13 +136,19 @@ def test_every_verb_can_be_completed(verb: str) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_is_one_that_the_shell_reads(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_script_is_one_that_the_shell_reads(
+    shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
     assert "_ARGCOMPLETE" in script
-    assert ('completions=("${(@)completions%:}")' in script) == (shell != "fish"), "zsh: no dash behind a bare name"
+    assert ('completions=("${(@)completions%:}")' in script) == (shell != "fish"), (
+        "zsh: no dash behind a bare name"
+    )
     if shutil.which(shell):
-        subprocess.run([shell, "-n", "/dev/stdin"], input=script, text=True, timeout=PATIENCE_S, check=True)
+        subprocess.run(
+            [shell, "-n", "/dev/stdin"], input=script, text=True, timeout=PATIENCE_S, check=True
+        )
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,11 @@ def file(home: Path) -> Path:
 
 def test_a_new_file_says_nothing_and_every_line_of_it_counts_without_its_mark() -> None:
     assert parse_settings(new_file(), "f") == Settings()
-    lines = [line.removeprefix("#") for line in new_file().splitlines() if line.startswith("#") and line[1] != " "]
+    lines = [
+        line.removeprefix("#")
+        for line in new_file().splitlines()
+        if line.startswith("#") and line[1] != " "
+    ]
     found = parse_settings("\n".join(lines), "f")
     assert len(lines) == len(KEYS)
     assert (found.theme, found.hosts, found.tags) == ("dark", ("@clients",), {"cluster": "lab"})
@@ -32,19 +36,29 @@ def test_a_new_file_says_nothing_and_every_line_of_it_counts_without_its_mark() 
 @pytest.mark.parametrize(
     ("text", "place", "said"),
     [
-        ("theme: dark\nthem: x\n", "f:2:1", "unknown key 'them' (did you mean 'theme'?); allowed are theme, symbols"),
+        (
+            "theme: dark\nthem: x\n",
+            "f:2:1",
+            "unknown key 'them' (did you mean 'theme'?); allowed are theme, symbols",
+        ),
         ("theme: blue\n", "f:1:8", "theme: 'blue' is not allowed; allowed are dark, light, ansi"),
         ("refresh: true\n", "f:1:10", "refresh: true is not allowed; allowed are 1, 2, 4"),
         ("hosts:\n  a: b\n", "f:2:3", "hosts: a mapping is not allowed"),
         ("hosts: h[1-\n", "f:1:8", "hosts: host specification 'h[1-': brackets do not match"),
-        ("hosts: ['@clients', 'a b']\n", "f:1:8", "hosts: host specification 'a b': 'a b' is not a host name"),
+        (
+            "hosts: ['@clients', 'a b']\n",
+            "f:1:8",
+            "hosts: host specification 'a b': 'a b' is not a host name",
+        ),
         ("tags: [a]\n", "f:1:7", "tags: a list is not allowed; allowed are a mapping"),
         ("runs: here\n", "f:1:7", "allowed are an absolute path"),
         ("runs: ~no-such-user/runs\n", "f:1:7", "runs: '~no-such-user/runs' is not allowed"),
         ("theme: [\n", "f:", "broken YAML"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place_and_what_is_allowed(text: str, place: str, said: str) -> None:
+def test_what_is_wrong_is_told_with_its_place_and_what_is_allowed(
+    text: str, place: str, said: str
+) -> None:
     with pytest.raises(UsageError) as caught:
         parse_settings(text, "f")
     assert str(caught.value).startswith(place)
@@ -54,7 +68,9 @@ def test_what_is_wrong_is_told_with_its_place_and_what_is_allowed(text: str, pla
 
 def test_setting_and_unsetting_keep_what_people_wrote(tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
-    file.write_text("# mine\ntheme: light  # for the beamer\n\n# hosts of the lab\nhosts:\n- a\n- b\n")
+    file.write_text(
+        "# mine\ntheme: light  # for the beamer\n\n# hosts of the lab\nhosts:\n- a\n- b\n"
+    )
     change(file, "theme", "dark")
     change(file, "refresh", "2")
     assert read_settings(file) == Settings(theme="dark", hosts=("a", "b"), refresh=2)
@@ -137,12 +153,18 @@ def test_the_file_says_which_inventory_and_ssh_configuration_and_options_win(
     assert main(["config", "set", "ssh_config", str(tmp_path / "ssh")]) == 0
     capsys.readouterr()
     assert main(["hosts", "list"]) == 0
-    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} == {"alpha", "gamma", "local"}
+    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} == {
+        "alpha",
+        "gamma",
+        "local",
+    }
     assert main(["hosts", "list", "--inventory", str(tmp_path / "other.yaml")]) == 0
     assert "beta" in capsys.readouterr().out
 
 
-def test_an_inventory_of_the_file_that_is_not_there_is_named(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_inventory_of_the_file_that_is_not_there_is_named(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["config", "set", "inventory", "/nowhere/inventory.yaml"]) == 0
     capsys.readouterr()
     assert main(["hosts", "list"]) == 2
@@ -166,10 +188,17 @@ def test_shared_directories_of_the_file_come_after_those_of_the_environment(
 ) -> None:
     assert main(["config", "set", "shared", "/srv/a", "/srv/b"]) == 0
     monkeypatch.setenv("BENCHTUI_SHARED_RUNS", "/srv/c")
-    assert [str(each) for each in run_store([Path("/srv/d")]).shared] == ["/srv/d", "/srv/c", "/srv/a", "/srv/b"]
+    assert [str(each) for each in run_store([Path("/srv/d")]).shared] == [
+        "/srv/d",
+        "/srv/c",
+        "/srv/a",
+        "/srv/b",
+    ]
 
 
-@pytest.mark.parametrize("text", ["lease: 0", "lease: soon", "lease: true", "shared: [here]", "ssh_config: x"])
+@pytest.mark.parametrize(
+    "text", ["lease: 0", "lease: soon", "lease: true", "shared: [here]", "ssh_config: x"]
+)
 def test_a_value_of_the_new_keys_that_means_nothing_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"allowed|not a duration"):
         parse_settings(text, "f")
@@ -185,12 +214,21 @@ def test_one_value_is_printed_alone_and_as_json_with_where_it_is_from(
     assert (shown.out, str(file) in shown.err) == ("light\n", True)
     monkeypatch.setenv("BENCHTUI_THEME", "ansi")
     assert main(["config", "get", "theme", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"key": "theme", "value": "ansi", "source": "environ"}
+    assert json.loads(capsys.readouterr().out) == {
+        "key": "theme",
+        "value": "ansi",
+        "source": "environ",
+    }
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("lease", "60s"), ("refresh", "1"), ("runs", "{home}/runs"), ("inventory", "{home}/inventory.yaml")],
+    [
+        ("lease", "60s"),
+        ("refresh", "1"),
+        ("runs", "{home}/runs"),
+        ("inventory", "{home}/inventory.yaml"),
+    ],
 )
 def test_a_key_that_is_not_set_is_printed_as_what_holds(
     file: Path, capsys: pytest.CaptureFixture[str], name: str, value: str
@@ -203,7 +241,9 @@ def test_a_key_that_is_not_set_is_printed_as_what_holds(
     assert (str(found["value"]), found["source"]) == (value.format(home=file.parent), "default")
 
 
-def test_a_lease_of_the_file_is_not_the_default(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_lease_of_the_file_is_not_the_default(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["config", "set", "lease", "5m"]) == 0
     capsys.readouterr()
     assert main(["config", "get", "lease", "--json"]) == 0

@@ -54,7 +54,9 @@ def agent(tmp_path: Path) -> Iterator[str]:
 # --- the verb ---------------------------------------------------------------------------------------------------
 
 
-def test_doctor_ends_with_0_where_runs_can_be_kept(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_ends_with_0_where_runs_can_be_kept(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["doctor"]) == 0
     assert "Ready" in capsys.readouterr().out.splitlines()[-1]
 
@@ -66,11 +68,15 @@ def test_doctor_ends_with_1_where_no_run_can_be_kept(
     monkeypatch.setenv("BENCHTUI_HOME", str(tmp_path / "file"))
     assert main(["doctor"]) == 1
     out = capsys.readouterr().out
-    assert re.search(r"^\S fail +data +\S+ cannot be made: \S+ is not a writable directory$", out, re.MULTILINE)
+    assert re.search(
+        r"^\S fail +data +\S+ cannot be made: \S+ is not a writable directory$", out, re.MULTILINE
+    )
     assert "Not ready: data" in out.splitlines()[-1]
 
 
-def test_json_is_one_document_with_every_check(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_one_document_with_every_check(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["doctor", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == "benchtui.doctor/1"
@@ -89,18 +95,26 @@ def test_everything_that_is_not_ok_says_what_to_do(user: Surroundings) -> None:
     own = str(user.home / "file" / "below")
     bare = with_environ(user, PATH="/nonexistent", LANG="C", EDITOR="", BENCHTUI_HOME=own)
     doubtful = [found for check in CHECKS if (found := attempt(check, bare)).status != "ok"]
-    assert {"data", "config", "fio here", "characters", "editor", "ssh keys", "host keys"} <= {c.name for c in doubtful}
+    assert {"data", "config", "fio here", "characters", "editor", "ssh keys", "host keys"} <= {
+        c.name for c in doubtful
+    }
     assert [found.name for found in doubtful if not found.advice] == []
 
 
 def test_the_screen_fits_80_by_24_where_all_is_well() -> None:
-    lines = render([DoctorCheck(f"check {n}", "ok", "as it should be") for n in range(len(CHECKS))]).splitlines()
+    lines = render(
+        [DoctorCheck(f"check {n}", "ok", "as it should be") for n in range(len(CHECKS))]
+    ).splitlines()
     assert len(lines) <= 23  # and the prompt
     assert max(map(len, lines)) <= 80
 
 
 def test_a_status_is_a_word_not_only_a_colour_or_a_symbol() -> None:
-    checks = [DoctorCheck("a", "ok", "x"), DoctorCheck("b", "warn", "y", "do z"), DoctorCheck("c", "fail", "w", "do v")]
+    checks = [
+        DoctorCheck("a", "ok", "x"),
+        DoctorCheck("b", "warn", "y", "do z"),
+        DoctorCheck("c", "fail", "w", "do v"),
+    ]
     text = render(checks, fancy=False)
     assert text.splitlines() == [
         "+ ok    a           x",
@@ -116,7 +130,9 @@ def test_a_status_is_a_word_not_only_a_colour_or_a_symbol() -> None:
 def test_output_is_ascii_for_a_terminal_that_has_no_more(home: Path) -> None:
     environ = {**os.environ, "PYTHONIOENCODING": "ascii", "BENCHTUI_HOME": str(home)}
     command = [sys.executable, "-m", "tui", "doctor"]
-    done = subprocess.run(command, env=environ, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    done = subprocess.run(
+        command, env=environ, capture_output=True, stdin=subprocess.DEVNULL, check=False
+    )
     assert done.returncode == 0
     assert done.stdout.isascii()
     assert done.stderr == b""
@@ -134,9 +150,16 @@ def test_a_check_that_cannot_be_made_is_a_warning_and_stops_nothing(user: Surrou
 
 
 def test_folders_that_are_not_there_yet_are_fine(user: Surroundings) -> None:
-    for check in (doctor_checks.config, doctor_checks.data, doctor_checks.space, doctor_checks.runs):
+    for check in (
+        doctor_checks.config,
+        doctor_checks.data,
+        doctor_checks.space,
+        doctor_checks.runs,
+    ):
         assert check(user).status == "ok"
-    assert doctor_checks.data(user).message == "~/.local/share/benchtui/runs (made when first needed)"
+    assert (
+        doctor_checks.data(user).message == "~/.local/share/benchtui/runs (made when first needed)"
+    )
 
 
 def test_runs_that_others_can_read_are_a_warning(user: Surroundings) -> None:
@@ -202,7 +225,9 @@ def test_paths_of_the_settings_that_are_missing_are_named(
     assert "/tmp" not in found["shared"]["message"]
 
 
-def test_the_configuration_of_the_settings_is_the_one_that_is_looked_at(user: Surroundings, tmp_path: Path) -> None:
+def test_the_configuration_of_the_settings_is_the_one_that_is_looked_at(
+    user: Surroundings, tmp_path: Path
+) -> None:
     new_key(tmp_path / "lab key")
     path = tmp_path / "lab-config"
     path.write_text(f'Host a b\n  IdentityFile "{tmp_path / "lab key"}"\n')
@@ -247,12 +272,20 @@ def test_a_key_file_without_passphrase_is_enough(user: Surroundings) -> None:
     assert "id_ed25519" in found.message
 
 
-def test_a_key_file_that_the_configuration_names_is_enough(user: Surroundings, tmp_path: Path) -> None:
+def test_a_key_file_that_the_configuration_names_is_enough(
+    user: Surroundings, tmp_path: Path
+) -> None:
     new_key(tmp_path / "lab key")
     config = user.home / ".ssh" / "config"
-    config.write_text(f'Host a\n  IdentityFile ~/.ssh/gone\nHost b\n  IdentityFile "{tmp_path / "lab key"}"\n')
+    config.write_text(
+        f'Host a\n  IdentityFile ~/.ssh/gone\nHost b\n  IdentityFile "{tmp_path / "lab key"}"\n'
+    )
     found = doctor.ssh_login(user)
-    assert (found.status, "~/lab key" in found.message, "gone" in found.message) == ("ok", True, False)
+    assert (found.status, "~/lab key" in found.message, "gone" in found.message) == (
+        "ok",
+        True,
+        False,
+    )
 
 
 def test_a_key_file_with_passphrase_needs_an_agent(user: Surroundings, agent: str) -> None:
@@ -261,7 +294,12 @@ def test_a_key_file_with_passphrase_needs_an_agent(user: Surroundings, agent: st
     assert doctor.ssh_login(user).status == "warn"
     new_key(user.home / "other")
     environ = {**user.environ, "SSH_AUTH_SOCK": agent}
-    subprocess.run(["ssh-add", "-q", str(user.home / "other")], env=environ, check=True, stdin=subprocess.DEVNULL)
+    subprocess.run(
+        ["ssh-add", "-q", str(user.home / "other")],
+        env=environ,
+        check=True,
+        stdin=subprocess.DEVNULL,
+    )
     found = doctor.ssh_login(with_environ(user, SSH_AUTH_SOCK=agent))
     assert found.status == "ok"
     assert "agent with 1 key" in found.message
@@ -280,7 +318,10 @@ def test_an_agent_that_never_answers_does_not_hang_the_doctor(
     with socket.socket(socket.AF_UNIX) as mute:
         mute.bind(str(tmp_path / "mute"))
         mute.listen()
-        assert "does not answer" in doctor.ssh_login(with_environ(user, SSH_AUTH_SOCK=str(tmp_path / "mute"))).message
+        assert (
+            "does not answer"
+            in doctor.ssh_login(with_environ(user, SSH_AUTH_SOCK=str(tmp_path / "mute"))).message
+        )
 
 
 def test_a_key_that_others_can_read_is_a_warning(user: Surroundings) -> None:
@@ -291,7 +332,9 @@ def test_a_key_that_others_can_read_is_a_warning(user: Surroundings) -> None:
 
 
 def test_known_hosts_are_counted_where_they_lie(user: Surroundings) -> None:
-    (user.home / ".ssh" / "known_hosts").write_text("# mine\nh1 ssh-ed25519 AAAA\n\nh2 ssh-ed25519 AAAA\n")
+    (user.home / ".ssh" / "known_hosts").write_text(
+        "# mine\nh1 ssh-ed25519 AAAA\n\nh2 ssh-ed25519 AAAA\n"
+    )
     user.paths.config.mkdir(parents=True)
     user.paths.known_hosts.write_text("h3 ssh-ed25519 AAAA\n")
     found = doctor.known_hosts(user)
@@ -304,11 +347,15 @@ def test_known_hosts_are_counted_where_they_lie(user: Surroundings) -> None:
 
 def test_the_installed_fio_is_shown_with_its_version(user: Surroundings) -> None:
     found = doctor_checks.load_generator(user)
-    printed = subprocess.run(["fio", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    printed = subprocess.run(
+        ["fio", "--version"], capture_output=True, text=True, check=True
+    ).stdout.strip()
     assert found.message == f"{printed}, {shutil.which('fio')}"
 
 
-@pytest.mark.parametrize(("version", "status"), [("3.17", "warn"), ("3.18", "ok"), ("4.0", "ok"), ("2.99", "warn")])
+@pytest.mark.parametrize(
+    ("version", "status"), [("3.17", "warn"), ("3.18", "ok"), ("4.0", "ok"), ("2.99", "warn")]
+)
 def test_fio_must_be_3_18(user: Surroundings, tmp_path: Path, version: str, status: str) -> None:
     (tmp_path / "fio").write_text(f"#!/bin/sh\necho fio-{version}\n")
     (tmp_path / "fio").chmod(0o755)
@@ -334,7 +381,9 @@ def test_a_machine_without_fio_can_still_run_on_others(user: Surroundings) -> No
         ({}, "warn"),
     ],
 )
-def test_characters_follow_the_locale(user: Surroundings, environ: dict[str, str], status: str) -> None:
+def test_characters_follow_the_locale(
+    user: Surroundings, environ: dict[str, str], status: str
+) -> None:
     assert doctor_checks.characters(with_environ(user, **environ)).status == status
 
 
@@ -347,14 +396,19 @@ def test_characters_follow_the_locale(user: Surroundings, environ: dict[str, str
         ({"TERM": "xterm-256color", "NO_COLOR": "1"}, "no colours (NO_COLOR)"),
     ],
 )
-def test_colours_follow_the_environment(user: Surroundings, environ: dict[str, str], colours: str) -> None:
+def test_colours_follow_the_environment(
+    user: Surroundings, environ: dict[str, str], colours: str
+) -> None:
     assert doctor_checks.colours(with_environ(user, **environ)) == colours
 
 
 @pytest.mark.parametrize(
-    ("editor", "status"), [("sh -x", "ok"), ("no-such-editor", "warn"), ("'unclosed", "warn"), ("", "ok")]
+    ("editor", "status"),
+    [("sh -x", "ok"), ("no-such-editor", "warn"), ("'unclosed", "warn"), ("", "ok")],
 )
-def test_the_editor_must_be_a_program(user: Surroundings, tmp_path: Path, editor: str, status: str) -> None:
+def test_the_editor_must_be_a_program(
+    user: Surroundings, tmp_path: Path, editor: str, status: str
+) -> None:
     (tmp_path / "vi").write_text("#!/bin/sh\n")
     (tmp_path / "vi").chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"
@@ -363,7 +417,9 @@ def test_the_editor_must_be_a_program(user: Surroundings, tmp_path: Path, editor
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux on this machine")
 @pytest.mark.parametrize(("delay", "status"), [("500", "warn"), ("10", "ok")])
-def test_a_slow_escape_key_in_tmux_is_a_warning(user: Surroundings, tmp_path: Path, delay: str, status: str) -> None:
+def test_a_slow_escape_key_in_tmux_is_a_warning(
+    user: Surroundings, tmp_path: Path, delay: str, status: str
+) -> None:
     conf, server = tmp_path / "conf", str(tmp_path / "t")
     conf.write_text(f"set -sg escape-time {delay}\n")
     environ = {**user.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"}

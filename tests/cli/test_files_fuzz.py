@@ -1,4 +1,7 @@
-"""Files of any bytes: inventories, profiles and job files become data, or a line that names them; never a traceback."""
+"""Files of any bytes: inventories, profiles and job files become data, or a line that names them.
+
+Never a traceback.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,17 @@ from tui.model.paths import presets_dir
 from tui.model.problem import UsageError
 from tui.workloads.fio.jobimport import import_job
 
-INVENTORY = b"defaults: {user: b}\nhosts:\n  w-[01-04]: {groups: [clients], port: 22}\ngroups:\n  all: ['@clients']\n"
+INVENTORY = (
+    b"defaults: {user: b}\nhosts:\n  w-[01-04]: {groups: [clients], port: 22}\ngroups:\n  all:"
+    b" ['@clients']\n"
+)
 JOB = b"[global]\nrw=randread\nsize=1g ; all\n[a]\nbs=4k\n[b]\nstonewall\nfilename=/x/${N}\n"
 PROFILE = (presets_dir() / "ceph" / "randread.yaml").read_bytes()
-EDITS = st.lists(st.tuples(st.integers(0, 5000), st.integers(0, 3), st.binary(max_size=4)), min_size=1, max_size=4)
+EDITS = st.lists(
+    st.tuples(st.integers(0, 5000), st.integers(0, 3), st.binary(max_size=4)),
+    min_size=1,
+    max_size=4,
+)
 
 
 def damaged(data: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
@@ -49,7 +59,9 @@ def test_a_damaged_file_is_data_or_a_refusal_that_names_it(
             assert all(str(problem).startswith(str(path)) for problem in error.problems)
 
 
-def test_an_inventory_that_is_not_utf_8_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_inventory_that_is_not_utf_8_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "hosts.yaml"
     path.write_bytes(b"hosts:\n  h1: {user: \xff}\n")
     assert main(["hosts", "list", "--inventory", str(path)]) == 2

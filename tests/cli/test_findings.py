@@ -14,7 +14,9 @@ def test_all_checks_are_listed_with_their_titles(capsys: pytest.CaptureFixture[s
     assert "concurrency        Concurrency\n" in capsys.readouterr().out
 
 
-def test_one_check_is_explained(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_check_is_explained(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["findings", "v02"]) == 0
     out = capsys.readouterr().out

@@ -1,4 +1,6 @@
-"""`benchtui hosts`: list, check, trust, add, sweep, as a user types them, on real sshd instances."""
+"""`benchtui hosts`: list, check, trust, add, sweep, as a user types them, on real sshd
+instances.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def test_list_names_inventory_ssh_configuration_and_this_machine(home: Path, lab
     assert table["weka-01"][1:] == ["inventory", "@clients"]
     assert table["h1"][1:] == ["ssh", "config"]
     assert table["local"][1:] == ["this", "machine"]
-    rows = json.loads(benchtui(home, "hosts", "list", "--ssh-config", lab.ssh_config, "--json").stdout)
+    rows = json.loads(
+        benchtui(home, "hosts", "list", "--ssh-config", lab.ssh_config, "--json").stdout
+    )
     assert [row["name"] for row in rows] == ["weka-01", "weka-02", "h1", "h2", "h3", "h4", "local"]
 
 
@@ -57,22 +61,47 @@ def test_list_takes_hosts_as_check_does(home: Path, lab: SshdLab) -> None:
 
 def test_check_of_good_hosts_is_a_table_and_code_0(home: Path, lab: SshdLab) -> None:
     directory = lab.host("h1").directory
-    done = benchtui(home, "hosts", "check", "h[1-4]", "local", "--ssh-config", lab.ssh_config, "--dir", directory)
+    done = benchtui(
+        home,
+        "hosts",
+        "check",
+        "h[1-4]",
+        "local",
+        "--ssh-config",
+        lab.ssh_config,
+        "--dir",
+        directory,
+    )
     assert done.returncode == 0, done.stderr
     table = lines(done.stdout)
     for name in ("h1", "h2", "h3", "h4", "local"):
         assert table[name][1] == "ok"
         assert table[name][2].startswith("fio-3.")
-        assert str(os.cpu_count()) in table[name][3:]  # behind other load generators, where there are any
+        # behind other load generators, where there are any
+        assert str(os.cpu_count()) in table[name][3:]
 
 
-def test_check_tells_each_bad_host_what_is_wrong_and_ends_with_3(home: Path, lab: SshdLab, tmp_path: Path) -> None:
+def test_check_tells_each_bad_host_what_is_wrong_and_ends_with_3(
+    home: Path, lab: SshdLab, tmp_path: Path
+) -> None:
     config = tmp_path / "config"
     config.write_text(f"{lab.ssh_config.read_text()}\nHost dead\n  HostName 127.0.0.1\n  Port 1\n")
-    unknown = lab.ssh_config_unknown.read_text().split("Host ")[1].replace("h1\n", "Host stranger\n", 1)
+    unknown = (
+        lab.ssh_config_unknown.read_text().split("Host ")[1].replace("h1\n", "Host stranger\n", 1)
+    )
     config.write_text(config.read_text() + unknown)
     done = benchtui(
-        home, "hosts", "check", "h1", "dead", "stranger", "--ssh-config", config, "--dir", "/no/such", "--json"
+        home,
+        "hosts",
+        "check",
+        "h1",
+        "dead",
+        "stranger",
+        "--ssh-config",
+        config,
+        "--dir",
+        "/no/such",
+        "--json",
     )
     assert done.returncode == 3
     found = {row["name"]: (row["ok"], row["code"]) for row in json.loads(done.stdout)}
@@ -144,7 +173,9 @@ def test_add_of_nonsense_changes_nothing(home: Path, args: tuple[str, ...], said
 
 @pytest.fixture
 def left(lab: SshdLab) -> Iterator[tuple[str, Path]]:
-    """A run that is still supervised on h1, without anybody who follows it: its id and its directory there."""
+    """A run that is still supervised on h1, without anybody who follows it: its id and its
+    directory there.
+    """
     run_id = f"test-{uuid.uuid4().hex[:12]}"
     yield run_id, asyncio.run(leave_behind(lab, run_id))
     asyncio.run(end(lab, run_id))
@@ -166,21 +197,30 @@ def test_sweep_leaves_a_supervised_run_alone_unless_it_is_named(
     assert not directory.exists()
 
 
-def test_sweep_ends_what_a_dead_supervisor_left(home: Path, lab: SshdLab, left: tuple[str, Path]) -> None:
+def test_sweep_ends_what_a_dead_supervisor_left(
+    home: Path, lab: SshdLab, left: tuple[str, Path]
+) -> None:
     run_id, directory = left
     kill_shells(int((directory / "pid").read_text().split()[0]))
-    done = benchtui(home, "hosts", "sweep", "h1", "--run", run_id, "--yes", "--ssh-config", lab.ssh_config)
+    done = benchtui(
+        home, "hosts", "sweep", "h1", "--run", run_id, "--yes", "--ssh-config", lab.ssh_config
+    )
     assert f"run {run_id}: 1 processes, ended" in done.stdout
     assert done.returncode == 0, done.stderr
     assert not directory.exists() and not marked(run_id)
 
 
 def kill_shells(supervisor: int) -> None:
-    """Kill a task's supervisor with its guard, runner and keeper, so that nothing but a sweep ends the load."""
+    """Kill a task's supervisor with its guard, runner and keeper, so that nothing but a sweep ends
+    the load.
+    """
     os.kill(supervisor, signal.SIGSTOP)
     children = children_of(supervisor)
     keepers = [
-        each for child in children for each in children_of(child) if Path(f"/proc/{each}/comm").read_text() == "sh\n"
+        each
+        for child in children
+        for each in children_of(child)
+        if Path(f"/proc/{each}/comm").read_text() == "sh\n"
     ]
     for shell in (*keepers, *children, supervisor):
         os.kill(shell, signal.SIGKILL)
@@ -188,7 +228,9 @@ def kill_shells(supervisor: int) -> None:
 
 def children_of(process: int) -> list[int]:
     """Return the processes that a process started."""
-    return [int(each) for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    return [
+        int(each) for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    ]
 
 
 async def leave_behind(lab: SshdLab, run_id: str) -> Path:

@@ -25,7 +25,9 @@ HEAD = "j: (groupid=0, jobs=1): err= 0: pid=1:\n"
 Captured = pytest.CaptureFixture[str]
 
 
-def imported(capsys: Captured, *files: Path, more: tuple[str, ...] = ("--json", "--dry-run")) -> dict[str, Any]:
+def imported(
+    capsys: Captured, *files: Path, more: tuple[str, ...] = ("--json", "--dry-run")
+) -> dict[str, Any]:
     """Return the record that is made of these files."""
     assert main(["import", *map(str, files), *more]) == 0
     record = json.loads(capsys.readouterr().out)
@@ -45,13 +47,17 @@ def test_there_are_the_fifteen_outputs_of_the_sources() -> None:
 def test_every_output_of_the_sources_is_read(file: Path, home: Path, capsys: Captured) -> None:
     (step,) = imported(capsys, file)["steps"]
     (direction,) = step["results"]["aggregate"].values()
-    assert direction["ios"] > 100_000 and direction["iops"] == pytest.approx(direction["ios"] / direction["runtime_s"])
+    assert direction["ios"] > 100_000 and direction["iops"] == pytest.approx(
+        direction["ios"] / direction["runtime_s"]
+    )
     assert direction["clat"]["mean_ns"] <= direction["lat"]["mean_ns"]
     if "all-clients" not in file.stem:
         assert {"50", "99", "99.5", "99.9", "99.99"} <= direction["clat"]["percentiles_ns"].keys()
 
 
-def test_the_failed_reads_of_mapr_are_found_from_their_text_alone(home: Path, capsys: Captured) -> None:
+def test_the_failed_reads_of_mapr_are_found_from_their_text_alone(
+    home: Path, capsys: Captured
+) -> None:
     record = imported(capsys, DATA / "text" / "mapr-randread-8k.txt")
     found = findings(record)
     assert record["verdict"] == "invalid"
@@ -101,13 +107,20 @@ def test_outputs_in_one_file_that_ran_side_by_side_are_hosts_of_one_measurement(
     record = imported(capsys, page)
     (step,) = record["steps"]
     assert list(step["results"]["per_host"]) == [f"ticket#{number}" for number in range(1, 5)]
-    assert (findings(record)["start-skew"]["measured"], findings(record)["start-skew"]["severity"]) == (60.067, "error")
+    assert (
+        findings(record)["start-skew"]["measured"],
+        findings(record)["start-skew"]["severity"],
+    ) == (60.067, "error")
     assert {"concurrency", "straggler"} <= findings(record).keys()
 
 
-def test_json_plus_gives_exact_histograms_and_the_load(home: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_json_plus_gives_exact_histograms_and_the_load(
+    home: Path, tmp_path: Path, capsys: Captured
+) -> None:
     kept = tmp_path / "web1.json"
-    kept.write_bytes(gzip.decompress((DATA / "size" / "100psync-gr-json+-3.33.stdout.gz").read_bytes()))
+    kept.write_bytes(
+        gzip.decompress((DATA / "size" / "100psync-gr-json+-3.33.stdout.gz").read_bytes())
+    )
     record = imported(capsys, kept)
     (step,) = record["steps"]
     assert step["in_flight"] == 100 and step["runtime_s"] == 3
@@ -125,10 +138,14 @@ def test_an_import_is_a_run_among_the_others(home: Path, capsys: Captured) -> No
     assert main(["runs", "show", "last"]) == 0
     assert "error start-skew" in capsys.readouterr().out
     (run_dir,) = (home / "runs").iterdir()
-    assert [(run_dir / "raw" / file.name).read_bytes() for file in MAPR] == [file.read_bytes() for file in MAPR]
+    assert [(run_dir / "raw" / file.name).read_bytes() for file in MAPR] == [
+        file.read_bytes() for file in MAPR
+    ]
 
 
-def test_files_of_one_name_in_several_directories_are_all_kept(home: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_files_of_one_name_in_several_directories_are_all_kept(
+    home: Path, tmp_path: Path, capsys: Captured
+) -> None:
     files = [tmp_path / f"client{number}" / "fio.txt" for number in (1, 2)]
     for file, source in zip(files, MAPR, strict=False):
         file.parent.mkdir()
@@ -145,7 +162,9 @@ def test_a_file_that_is_named_twice_is_refused_by_name(home: Path, capsys: Captu
     assert f"{MAPR[0]}: is named twice" in capsys.readouterr().err
 
 
-def test_an_imported_run_takes_notes_and_has_nothing_to_resume(home: Path, capsys: Captured) -> None:
+def test_an_imported_run_takes_notes_and_has_nothing_to_resume(
+    home: Path, capsys: Captured
+) -> None:
     assert main(["import", str(MAPR[0])]) == 0
     assert main(["runs", "note", "last", "asked for the mount options"]) == 0
     capsys.readouterr()
@@ -159,8 +178,14 @@ def test_an_imported_run_takes_notes_and_has_nothing_to_resume(home: Path, capsy
     ("text", "said"),
     [
         ("nothing of the kind\n", "holds no output of fio"),
-        ("Block size = 4k, 70/30, 16 jobs, queue depth 32: 438k IOPS with a delay of 2.6 ms\n", "benchtui baselines"),
-        ("j: (groupid=0, jobs=1): err= 0: pid=1: Tue Jan 26 22:34:05 2021\n", ":1: 'j' has no figures"),
+        (
+            "Block size = 4k, 70/30, 16 jobs, queue depth 32: 438k IOPS with a delay of 2.6 ms\n",
+            "benchtui baselines",
+        ),
+        (
+            "j: (groupid=0, jobs=1): err= 0: pid=1: Tue Jan 26 22:34:05 2021\n",
+            ":1: 'j' has no figures",
+        ),
         (f"\n{HEAD}  read: IOPS=1.2.3, BW=1MiB/s (1MB/s)(1MiB/1msec)\n", ":3: '1.2.3'"),
         (f"{HEAD}  read: IOPS=12, BW=quick\n", ":2: found 'read: IOPS=12, BW=quick'"),
         (f"{HEAD}  read: IOPS=12, BW=1parsec (2)(1MiB/1msec)\n", ":2: found '1parsec'"),
@@ -206,11 +231,29 @@ def test_damaged_text_is_read_or_refused_cleanly(data: st.DataObject) -> None:
 @pytest.mark.parametrize("grouped", [True, False])
 def test_normal_output_says_what_json_says(grouped: bool, tmp_path: Path) -> None:
     """The same fio prints both; only digits are lost."""
-    argv = ["fio", "--name=a", "--rw=randrw", "--bs=8k", "--ioengine=null", "--iodepth=4", "--numjobs=2", "--size=1g"]
-    argv += ["--runtime=1", "--time_based", "--rate_iops=500", *(["--group_reporting"] if grouped else [])]
+    argv = [
+        "fio",
+        "--name=a",
+        "--rw=randrw",
+        "--bs=8k",
+        "--ioengine=null",
+        "--iodepth=4",
+        "--numjobs=2",
+        "--size=1g",
+    ]
+    argv += [
+        "--runtime=1",
+        "--time_based",
+        "--rate_iops=500",
+        *(["--group_reporting"] if grouped else []),
+    ]
     fio = shutil.which("fio") or "fio"
-    done = subprocess.run([fio, *argv[1:], "--output-format=json,normal"], capture_output=True, text=True, check=True)
-    (printed,) = import_output(" ".join(argv) + "\n" + done.stdout[: done.stdout.index("{")] + _after(done.stdout), "x")
+    done = subprocess.run(
+        [fio, *argv[1:], "--output-format=json,normal"], capture_output=True, text=True, check=True
+    )
+    (printed,) = import_output(
+        " ".join(argv) + "\n" + done.stdout[: done.stdout.index("{")] + _after(done.stdout), "x"
+    )
     (exact,) = import_output(done.stdout, "x")
     assert printed.runtime_s == exact.runtime_s == 1.0
     assert [load.held for load in printed.loads] == [8]
@@ -221,7 +264,9 @@ def test_normal_output_says_what_json_says(grouped: bool, tmp_path: Path) -> Non
         assert one.bytes == pytest.approx(other.bytes, rel=0.02)
         if grouped:
             assert one.clat is not None and other.clat is not None
-            assert one.clat.percentiles_ns["99"] == pytest.approx(other.clat.percentiles_ns["99"], abs=1000)
+            assert one.clat.percentiles_ns["99"] == pytest.approx(
+                other.clat.percentiles_ns["99"], abs=1000
+            )
 
 
 def _after(text: str) -> str:

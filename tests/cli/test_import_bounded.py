@@ -1,4 +1,6 @@
-"""What an import reads is bounded while it is read: headers, packed files in packed ones, JSON, numbers."""
+"""What an import reads is bounded while it is read: headers, packed files in packed ones, JSON,
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +119,9 @@ def test_a_directory_of_a_zip_archive_that_makes_no_sense_is_refused_with_its_fi
         assert str(path) in said and said.count("\n") <= 2, at
 
 
-def test_text_of_all_files_together_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_of_all_files_together_is_limited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(import_sources, "MOST_BYTES", 1 << 20)
     with tarfile.open(tmp_path / "many.tar", "w") as archive:
         for number in range(50):
@@ -140,7 +144,9 @@ def test_what_is_no_text_does_not_count(tmp_path: Path, monkeypatch: pytest.Monk
     assert [file.name for file in read_source(tmp_path).files] == ["client.txt"]
 
 
-def test_a_tree_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tree_of_too_many_files_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(import_sources, "MOST_FILES", 3)
     for number in range(5):
         (tmp_path / f"{number}.txt").write_text("x")
@@ -160,7 +166,8 @@ def test_json_is_refused_before_its_values_are_objects(tmp_path: Path) -> None:
     path = tmp_path / "bins.json"
     bins = ",".join(f'"{number}":1' for number in range(20_000))
     path.write_text(
-        f'{{\n  "fio version" : "fio-3.33",\n  "jobs" : [{{"read": {{"clat_ns": {{"bins": {{{bins}}}}}}}}}]\n}}\n'
+        '{\n  "fio version" : "fio-3.33",\n  "jobs" : [{"read": {"clat_ns": {"bins":'
+        f" {{{bins}}}}}}}}}]\n}}\n"
     )
     little = ImportBudget()
     little._most_bytes = 1  # as if the process were as large as it may be
@@ -176,7 +183,9 @@ def test_json_is_refused_before_its_values_are_objects(tmp_path: Path) -> None:
 
 def with_number(tmp_path: Path, change: dict[str, Any]) -> Path:
     document = json.loads(JSON.read_text())
-    document["jobs"][0].update({key: value for key, value in change.items() if key not in ("read",)})
+    document["jobs"][0].update(
+        {key: value for key, value in change.items() if key not in ("read",)}
+    )
     document["jobs"][0]["read"].update(change.get("read", {}))
     path = tmp_path / "changed.json"
     path.write_text(json.dumps(document, indent=2))
@@ -203,7 +212,9 @@ def test_impossible_numbers_are_refused_with_file_and_key(
     assert said.startswith(f"benchtui: {path}") and key in said and said.count("\n") == 1
 
 
-def test_an_error_number_that_no_system_has_is_said_as_it_is(home: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_an_error_number_that_no_system_has_is_said_as_it_is(
+    home: Path, tmp_path: Path, capsys: Captured
+) -> None:
     assert main(["import", str(with_number(tmp_path, {"error": 2**31 - 1}))]) == 0
     assert "error 2147483647" in capsys.readouterr().out
 
@@ -245,7 +256,8 @@ def made(bomb: str, folder: Path) -> Path:
     elif bomb == "bins":
         bins = ",".join(f'"{number}":1' for number in range(2_000_000))
         (folder / "bins.json").write_text(
-            f'{{\n  "fio version" : "fio-3.33",\n  "jobs" : [{{"read": {{"clat_ns": {{"bins": {{{bins}}}}}}}}}]\n}}\n'
+            '{\n  "fio version" : "fio-3.33",\n  "jobs" : [{"read": {"clat_ns": {"bins":'
+            f" {{{bins}}}}}}}}}]\n}}\n"
         )
     elif bomb == "lines":
         (folder / "lines.txt").write_bytes(b"fio-3.33\n" + b"\n" * (60 << 20))

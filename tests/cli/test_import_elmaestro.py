@@ -1,4 +1,6 @@
-"""ElMaestro's directories: figures from what fio printed, and a remark where its own result has those of one host."""
+"""ElMaestro's directories: figures from what fio printed, and a remark where its own result has
+those of one host.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,10 @@ def result_dir(folder: Path, iops: float, depth: int = 1) -> Path:
     (point / "raw" / "run.json").write_bytes(gzip.decompress(CLIENT.read_bytes()))
     read = {"operation": "read", "iops_first": iops, "iops_last": iops, "io_lat_us": {}, "raw": {}}
     result = {
-        "schema_version": "1.0", "run_id": "run-1", "spec_hash": "ab12", "engine": "fio", "primary_phase": "read",
-        "workload": {"name": "4k randread", "io_depth": depth}, "clients": [{"host": "a"}, {"host": "b"}],
+        "schema_version": "1.0", "run_id": "run-1", "spec_hash": "ab12", "engine": "fio",
+        "primary_phase": "read",
+        "workload": {"name": "4k randread", "io_depth": depth},
+        "clients": [{"host": "a"}, {"host": "b"}],
         "phases": {"read": read},
     }  # fmt: skip
     (point / "result.json").write_text(json.dumps(result))
@@ -38,7 +42,9 @@ def warnings(record: dict[str, Any]) -> list[str]:
     return [each["text"] for each in record["messages"] if each["severity"] == "warning"]
 
 
-def test_an_aggregate_of_one_host_is_pointed_out(home: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_an_aggregate_of_one_host_is_pointed_out(
+    home: Path, tmp_path: Path, capsys: Captured
+) -> None:
     first = stats()[0]["read"]["iops"]
     record = imported(capsys, result_dir(tmp_path / "r", first))
     (step,) = record["steps"]
@@ -54,6 +60,8 @@ def test_a_right_aggregate_is_not(home: Path, tmp_path: Path, capsys: Captured) 
     assert not [each for each in warnings(record) if "ElMaestro" in each]
 
 
-def test_a_queue_depth_that_psync_ignores_is_pointed_out(home: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_a_queue_depth_that_psync_ignores_is_pointed_out(
+    home: Path, tmp_path: Path, capsys: Captured
+) -> None:
     record = imported(capsys, result_dir(tmp_path / "r", 1.0, depth=16))
     assert any("queue depth 16 was asked for" in each for each in warnings(record))

@@ -1,4 +1,6 @@
-"""Which host kept output is of: as it says, as the user says, or as its file is called, without dates."""
+"""Which host kept output is of: as it says, as the user says, or as its file is called, without
+dates.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ from tui.workloads.fio.outputs import import_output
 
 STEMS = st.from_regex(r"[A-Za-z][A-Za-z0-9]{0,8}(-[A-Za-z][A-Za-z0-9]{0,5}){0,2}", fullmatch=True)
 FORMATS = (
-    "%Y-%m-%d", "%Y%m%d", "%Y_%m_%d", "%Y.%m.%d", "%Y-%m-%dT%H:%M:%S", "%Y%m%dT%H%M%SZ", "%Y%m%d-%H%M%S",
+    "%Y-%m-%d", "%Y%m%d", "%Y_%m_%d", "%Y.%m.%d", "%Y-%m-%dT%H:%M:%S", "%Y%m%dT%H%M%SZ",
+    "%Y%m%d-%H%M%S",
     "%Y-%m-%d_%H-%M", "%d.%m.%Y", "%m-%d-%Y",
 )  # fmt: skip
 DAYS = st.datetimes(min_value=datetime(1990, 1, 1), max_value=datetime(2089, 1, 1))
@@ -47,13 +50,17 @@ def test_a_name_without_a_date_is_kept(stem: str) -> None:
     assert dateless(stem) == stem
 
 
-@pytest.mark.parametrize("stem", ["h1-4096k", "node20241", "10.0.0.12", "gpu-2048", "rack12-31", "20261301", "v1.2026"])
+@pytest.mark.parametrize(
+    "stem", ["h1-4096k", "node20241", "10.0.0.12", "gpu-2048", "rack12-31", "20261301", "v1.2026"]
+)
 def test_numbers_that_are_no_date_are_kept(stem: str) -> None:
     assert dateless(stem) == stem
 
 
 @given(STEMS, STEMS, st.lists(DATES, min_size=1, max_size=4, unique=True))
-def test_files_that_differ_only_by_date_are_runs_each_with_every_host(one: str, other: str, dates: list[str]) -> None:
+def test_files_that_differ_only_by_date_are_runs_each_with_every_host(
+    one: str, other: str, dates: list[str]
+) -> None:
     hosts = sorted({one, other})
     names = [f"{host}-{date}.json" for host in hosts for date in dates]
     found = nights(names)
@@ -75,17 +82,23 @@ def test_nightly_files_form_one_history(home: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", [False, True], ids=["named", "directory"])
 def test_nightly_files_in_one_go_are_a_run_each(folder: bool, home: Path, tmp_path: Path) -> None:
-    paths = dated(tmp_path / "kept", "nfs-2026-11-02.txt", "nfs-2026-11-01.txt", "nfs-2026-11-03.txt")
+    paths = dated(
+        tmp_path / "kept", "nfs-2026-11-02.txt", "nfs-2026-11-01.txt", "nfs-2026-11-03.txt"
+    )
     made = records_of([tmp_path / "kept"] if folder else paths)
-    assert {(each.record.hosts[0].name, len(each.record.hosts)) for each in made} == {("host" if folder else "nfs", 1)}
+    assert {(each.record.hosts[0].name, len(each.record.hosts)) for each in made} == {
+        ("host" if folder else "nfs", 1)
+    }
     assert len({each.record.steps[0].name for each in made}) == 1
-    assert [each.record.provenance.imported.names for each in made if each.record.provenance.imported] == [
-        [f"nfs-2026-11-0{day}.txt"] for day in (1, 2, 3)
-    ]
+    assert [
+        each.record.provenance.imported.names for each in made if each.record.provenance.imported
+    ] == [[f"nfs-2026-11-0{day}.txt"] for day in (1, 2, 3)]
 
 
 def test_hosts_are_called_as_the_user_says(home: Path, capsys: Captured) -> None:
-    record = imported(capsys, *MAPR[:2], more=("--json", "--dry-run", "--host", "c1", "--host", "c2"))
+    record = imported(
+        capsys, *MAPR[:2], more=("--json", "--dry-run", "--host", "c1", "--host", "c2")
+    )
     assert [host["name"] for host in record["hosts"]] == ["c1", "c2"]
 
 
@@ -112,7 +125,14 @@ def test_output_of_several_hosts_takes_no_name_of_the_user() -> None:
 
 
 @pytest.mark.parametrize(
-    "prompt", ["[root@nfs1 ~]# ", "me@nfs1:/mnt/weka$ ", "(bench) root@nfs1:~# ", "root@nfs1> ", "  me@nfs1 % "]
+    "prompt",
+    [
+        "[root@nfs1 ~]# ",
+        "me@nfs1:/mnt/weka$ ",
+        "(bench) root@nfs1:~# ",
+        "root@nfs1> ",
+        "  me@nfs1 % ",
+    ],
 )
 def test_the_shell_prompt_above_an_output_names_its_host(prompt: str) -> None:
     command = "fio -name=j -rw=randread -bs=8k -direct=1\n"
@@ -123,7 +143,9 @@ def test_the_shell_prompt_above_an_output_names_its_host(prompt: str) -> None:
 
 
 @pytest.mark.parametrize("hosts", [[], ["c1", "c2"]], ids=["files", "user"])
-def test_a_run_is_verified_under_the_names_that_it_was_imported_with(hosts: list[str], tmp_path: Path) -> None:
+def test_a_run_is_verified_under_the_names_that_it_was_imported_with(
+    hosts: list[str], tmp_path: Path
+) -> None:
     paths = dated(tmp_path, "a-20261101.txt", "b-20261101.txt")
     (made,) = records_of(paths, hosts=hosts)
     assert verify_run(made.keep(tmp_path / "runs")).exit_code == 0
@@ -133,7 +155,10 @@ def test_a_run_imported_before_dates_were_left_out_is_verified(tmp_path: Path) -
     (made,) = records_of(dated(tmp_path, "a.txt"))
     run_dir = made.keep(tmp_path / "runs")
     old = json.loads(
-        (run_dir / "run.json").read_text().replace('"a"', '"a-20261101"').replace("a.txt", "a-20261101.txt")
+        (run_dir / "run.json")
+        .read_text()
+        .replace('"a"', '"a-20261101"')
+        .replace("a.txt", "a-20261101.txt")
     )
     del old["provenance"]["imported"]["dated"], old["provenance"]["imported"]["hosts"]
     (run_dir / "raw" / "a.txt").rename(run_dir / "raw" / "a-20261101.txt")

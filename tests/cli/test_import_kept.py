@@ -1,4 +1,6 @@
-"""What people keep of runs: directories, archives, packed files, logs, text of clients and of MPI programs."""
+"""What people keep of runs: directories, archives, packed files, logs, text of clients and of MPI
+programs.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,9 @@ def test_each_directory_with_outputs_is_a_run(home: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("kind", ["x.tar.gz", "x.tgz", "x.zip", "x.tar"])
-def test_an_archive_is_as_good_as_its_directory(kind: str, home: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_an_archive_is_as_good_as_its_directory(
+    kind: str, home: Path, tmp_path: Path, capsys: Captured
+) -> None:
     path = tmp_path / kind
     if kind.endswith("zip"):
         with zipfile.ZipFile(path, "w") as packed:
@@ -112,7 +116,10 @@ def test_what_cannot_be_unpacked_is_left_out_and_the_record_says_so(
     (path / "fio" / MAPR[0].name).unlink()
     with pytest.raises(UsageError) as told:
         records_of([path])
-    assert [Path(str(problem.file)).name for problem in told.value.problems] == ["other.xz", "ilo.log.gz"]
+    assert [Path(str(problem.file)).name for problem in told.value.problems] == [
+        "other.xz",
+        "ilo.log.gz",
+    ]
 
 
 def test_a_file_that_may_not_be_read_is_left_out_by_its_name() -> None:
@@ -135,10 +142,14 @@ def test_no_file_of_an_archive_leaves_the_directory_of_the_run(home: Path, tmp_p
             info.size = MAPR[0].stat().st_size
             archive.addfile(info, io.BytesIO(MAPR[0].read_bytes()))
     assert main(["import", str(path)]) == 0
-    assert not list(tmp_path.glob("*/evil.txt")) and len(list((home / "runs").rglob("evil*.txt"))) == 2
+    assert (
+        not list(tmp_path.glob("*/evil.txt")) and len(list((home / "runs").rglob("evil*.txt"))) == 2
+    )
 
 
-def test_what_of_a_directory_cannot_be_read_is_left_out_by_name(home: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_what_of_a_directory_cannot_be_read_is_left_out_by_name(
+    home: Path, tmp_path: Path, capsys: Captured
+) -> None:
     path = folder(tmp_path / "kept", READS)
     (path / "cut.json").write_text('{\n  "fio version" : "fio-3.33",\n')
     record = imported(capsys, path)
@@ -160,34 +171,51 @@ def test_logs_alone_give_the_counts_of_each_io_and_exact_histograms(
     files = sorted((LOGS / "each").glob("*.log"))
     (step,) = imported(capsys, folder(tmp_path / "each", files))["steps"]
     read = step["results"]["aggregate"]["read"]
-    rows = [line for file in files if "_clat" in file.name for line in file.read_text().splitlines()]
+    rows = [
+        line for file in files if "_clat" in file.name for line in file.read_text().splitlines()
+    ]
     waits = [int(row.split(",")[1]) for row in rows]
-    assert (read["ios"], read["bytes"], read["clat"]["n"], read["rounded"]) == (201, 201 * 4096, 201, [])
+    assert (read["ios"], read["bytes"], read["clat"]["n"], read["rounded"]) == (
+        201,
+        201 * 4096,
+        201,
+        [],
+    )
     assert read["clat"]["mean_ns"] == pytest.approx(sum(waits) / len(waits), abs=0.001)
     assert sum(read["clat"]["histogram"]["n"]) == 201
 
 
-def test_logs_of_intervals_alone_are_as_good_as_their_rates(home: Path, tmp_path: Path, capsys: Captured) -> None:
-    (step,) = imported(capsys, folder(tmp_path / "avg", sorted((LOGS / "avg").glob("*.log*"))))["steps"]
+def test_logs_of_intervals_alone_are_as_good_as_their_rates(
+    home: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    (step,) = imported(capsys, folder(tmp_path / "avg", sorted((LOGS / "avg").glob("*.log*"))))[
+        "steps"
+    ]
     read = step["results"]["aggregate"]["read"]
     assert (read["runtime_s"], read["ios"]) == (3.5, 702)
     assert "iops" in read["rounded"] and read["clat"]["n"] == 704
 
 
-def test_logs_in_the_names_of_bench_fio_are_of_its_results(home: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_logs_in_the_names_of_bench_fio_are_of_its_results(
+    home: Path, tmp_path: Path, capsys: Captured
+) -> None:
     path = tmp_path / "bench"
     path.mkdir()
     value = json.loads((LOGS / "each" / "run.json").read_text())
     for point in ("randread-1-1", "randread-4-1"):
         value["timestamp_ms"] += 60_000
         (path / f"{point}.json").write_text(json.dumps(value))
-    shutil.copyfile(LOGS / "each" / "run_iops.1.log", path / "randread-iodepth-4-numjobs-1_iops.1.log")
+    shutil.copyfile(
+        LOGS / "each" / "run_iops.1.log", path / "randread-iodepth-4-numjobs-1_iops.1.log"
+    )
     record = imported(capsys, path)
     named = {step["name"]: step for step in record["steps"]}
     assert named["randread-4-1"]["series"] is not None and named["randread-1-1"]["series"] is None
 
 
-@pytest.mark.parametrize("row", ["1000, much, 0, 0", "1000, 1, 0, " + "9" * 400], ids=["word", "no-size"])
+@pytest.mark.parametrize(
+    "row", ["1000, much, 0, 0", "1000, 1, 0, " + "9" * 400], ids=["word", "no-size"]
+)
 def test_a_broken_row_of_a_log_is_told_with_its_place(row: str, tmp_path: Path) -> None:
     path = tmp_path / "logs"
     path.mkdir()
@@ -207,7 +235,9 @@ def test_text_of_a_client_gives_each_of_its_hosts_and_leaves_their_sum_out(
     assert aggregate["clat"]["percentiles_ns"] == {}  # no histograms: nothing to merge
 
 
-def test_json_of_a_client_is_merged_by_its_histograms_as_fio_does(home: Path, capsys: Captured) -> None:
+def test_json_of_a_client_is_merged_by_its_histograms_as_fio_does(
+    home: Path, capsys: Captured
+) -> None:
     path = DATA / "fio" / "cs" / "two-json+-master.stdout.gz"
     (step,) = imported(capsys, path)["steps"]
     text = gzip.decompress(path.read_bytes()).decode()
@@ -215,33 +245,48 @@ def test_json_of_a_client_is_merged_by_its_histograms_as_fio_does(home: Path, ca
     every = next(each for each in stats if each["jobname"] == "All clients")
     read = step["results"]["aggregate"]["read"]
     assert read["ios"] == every["read"]["total_ios"]
-    printed = {f"{float(name):g}": value for name, value in every["read"]["clat_ns"]["percentile"].items()}
+    printed = {
+        f"{float(name):g}": value for name, value in every["read"]["clat_ns"]["percentile"].items()
+    }
     assert {name: read["clat"]["percentiles_ns"][name] for name in printed} == {
         name: min(value, read["clat"]["max_ns"]) for name, value in printed.items()
     }
     assert step["in_flight"] == 4 and step["runtime_s"] == 3
 
 
-def test_json_on_one_line_and_in_a_list_is_read(home: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_json_on_one_line_and_in_a_list_is_read(
+    home: Path, tmp_path: Path, capsys: Captured
+) -> None:
     value = json.loads((LOGS / "each" / "run.json").read_text())
     path = tmp_path / "all.json"
-    path.write_text(json.dumps([value, {"inner": {**value, "timestamp_ms": value["timestamp_ms"] + 60_000}}]))
+    path.write_text(
+        json.dumps([value, {"inner": {**value, "timestamp_ms": value["timestamp_ms"] + 60_000}}])
+    )
     record = imported(capsys, path)
     assert [step["results"]["aggregate"]["read"]["ios"] for step in record["steps"]] == [201, 201]
 
 
-def test_mdtest_is_judged_by_what_its_text_and_its_command_tell(home: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_mdtest_is_judged_by_what_its_text_and_its_command_tell(
+    home: Path, tmp_path: Path, capsys: Captured
+) -> None:
     path = tmp_path / "page.txt"
     path.write_text(WEKA_MDTEST)
     record = imported(capsys, path)
     told = record["steps"][0]["metadata"]
-    assert (told["tasks"], told["items_per_rank"], told["files"], told["iterations"]) == (1088, 18382, 19_999_616, 3)
+    assert (told["tasks"], told["items_per_rank"], told["files"], told["iterations"]) == (
+        1088,
+        18382,
+        19_999_616,
+        3,
+    )
     assert told["operations"]["create"]["mean"] == 40784.448
     assert record["headline"]["text"] == "creates 40.8k ops/s"
     assert findings(record)["iterations"]["severity"] == "warning"
 
 
-def test_a_page_with_outputs_of_several_tools_gives_them_all(home: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_a_page_with_outputs_of_several_tools_gives_them_all(
+    home: Path, tmp_path: Path, capsys: Captured
+) -> None:
     path = tmp_path / "page.txt"
     path.write_text(MAPR[0].read_text() + "\n\n" + WEKA_MDTEST)
     record = imported(capsys, path)
@@ -250,7 +295,10 @@ def test_a_page_with_outputs_of_several_tools_gives_them_all(home: Path, tmp_pat
 
 def test_operations_of_mdtest_that_failed_make_its_rates_void(home: Path, capsys: Captured) -> None:
     record = imported(capsys, DATA / "mdtest" / "mdtest-main-T-without-C.out")
-    assert record["verdict"] == "invalid" and "mdtest warns" in findings(record)["tool-errors"]["message"]
+    assert (
+        record["verdict"] == "invalid"
+        and "mdtest warns" in findings(record)["tool-errors"]["message"]
+    )
 
 
 def test_an_mdtest_that_gave_no_rates_says_why(home: Path, capsys: Captured) -> None:
@@ -259,11 +307,16 @@ def test_an_mdtest_that_gave_no_rates_says_why(home: Path, capsys: Captured) -> 
     assert "mdtest printed no rates: no space or no inodes left" in line
 
 
-def test_ranks_before_each_line_are_passed_over(home: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_ranks_before_each_line_are_passed_over(
+    home: Path, tmp_path: Path, capsys: Captured
+) -> None:
     text = (DATA / "mdtest" / "mdtest-main-profile-v.out").read_text()
     path = tmp_path / "tagged.txt"
     path.write_text("".join(f"[1,0]<stdout>: {line}\n" for line in text.splitlines()))
-    tagged, plain = imported(capsys, path), imported(capsys, DATA / "mdtest" / "mdtest-main-profile-v.out")
+    tagged, plain = (
+        imported(capsys, path),
+        imported(capsys, DATA / "mdtest" / "mdtest-main-profile-v.out"),
+    )
     assert tagged["steps"][0]["metadata"] == plain["steps"][0]["metadata"]
     assert plain["headline"]["direction"] == "create"  # what comes first in the text is of one rank
 
@@ -282,26 +335,46 @@ def test_terse_lines_are_the_jobs_of_one_fio(home: Path, capsys: Captured) -> No
     assert "lat" in jobs["fastnull"]["read"]["rounded"]
 
 
-def test_a_terse_line_that_is_cut_is_told_with_its_line(tmp_path: Path, home: Path, capsys: Captured) -> None:
+def test_a_terse_line_that_is_cut_is_told_with_its_line(
+    tmp_path: Path, home: Path, capsys: Captured
+) -> None:
     path = tmp_path / "cut.txt"
     path.write_text("x\n3;fio-3.33;a;0;0;1;2\n")
     assert main(["import", str(path)]) == 2
-    assert f"{path}:2: a terse line of version 3 has 121 fields or more, this one 7" in capsys.readouterr().err
+    assert (
+        f"{path}:2: a terse line of version 3 has 121 fields or more, this one 7"
+        in capsys.readouterr().err
+    )
 
 
 @needs_fio
 @pytest.mark.parametrize("version", ["3", "4", "5"])
 def test_terse_lines_say_what_json_says(version: str, tmp_path: Path) -> None:
     """The same fio prints both; only digits are lost."""
-    argv = [shutil.which("fio") or "fio", "--name=a", "--rw=randrw", "--bs=8k", "--ioengine=null", "--size=1g"]
+    argv = [
+        shutil.which("fio") or "fio",
+        "--name=a",
+        "--rw=randrw",
+        "--bs=8k",
+        "--ioengine=null",
+        "--size=1g",
+    ]
     argv += ["--runtime=1", "--time_based", "--rate_iops=500", "--output-format=json,terse"]
-    done = subprocess.run([*argv, f"--terse-version={version}"], capture_output=True, text=True, check=True)
-    terse = "".join(line + "\n" for line in done.stdout.splitlines() if line.startswith(f"{version};"))
-    first, second = (records_of([_written(tmp_path / name, text)])[0].record.steps[0].results.aggregate
+    done = subprocess.run(
+        [*argv, f"--terse-version={version}"], capture_output=True, text=True, check=True
+    )
+    terse = "".join(
+        line + "\n" for line in done.stdout.splitlines() if line.startswith(f"{version};")
+    )
+    first, second = (records_of([_written(tmp_path / name,
+        text)])[0].record.steps[0].results.aggregate
                      for name, text in (("a.txt", terse), ("b.json", done.stdout)))  # fmt: skip
     for name in ("read", "write"):
         assert first[name].iops == pytest.approx(second[name].iops, rel=0.01)
-        assert (first[name].runtime_s, first[name].bytes) == (second[name].runtime_s, second[name].bytes)
+        assert (first[name].runtime_s, first[name].bytes) == (
+            second[name].runtime_s,
+            second[name].bytes,
+        )
         one, other = first[name].clat, second[name].clat
         assert one is not None and other is not None
         assert one.percentiles_ns["50"] == pytest.approx(other.percentiles_ns["50"], abs=1000)
@@ -311,7 +384,9 @@ def test_terse_lines_say_what_json_says(version: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["json+", "normal"])
 def test_a_real_client_over_loopback(form: str, tmp_path: Path) -> None:
     fio, socket = shutil.which("fio") or "fio", tmp_path / "s"
-    server = subprocess.Popen([fio, f"--server=sock:{socket}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(
+        [fio, f"--server=sock:{socket}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         wait_until(socket.exists, "the server's socket")
         job = _written(tmp_path / "a.fio", "[a]\nioengine=null\nsize=1m\nrw=randread\nbs=4k\n")
@@ -360,8 +435,13 @@ def test_damaged_files_are_read_or_refused_in_words(data: st.DataObject) -> None
             assert all(imported_record(run.measurements, []).to_json() for run in runs)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(name=st.sampled_from(["x.gz", "x.xz", "x.bz2", "x.tar", "x.tgz", "x.zip", "x"]), data=st.binary(max_size=300))
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    name=st.sampled_from(["x.gz", "x.xz", "x.bz2", "x.tar", "x.tgz", "x.zip", "x"]),
+    data=st.binary(max_size=300),
+)
 def test_foreign_bytes_are_refused_in_words(name: str, data: bytes, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_bytes(data)

@@ -1,4 +1,6 @@
-"""Every verb that reports something does so for programs too: one JSON document on stdout, and nothing else there."""
+"""Every verb that reports something does so for programs too: one JSON document on stdout, and
+nothing else there.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ WITHOUT = {
 }
 
 
-@pytest.mark.parametrize("words", [words for words, parser in parsers().items() if not verbs_of(parser)], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [words for words, parser in parsers().items() if not verbs_of(parser)], ids=" ".join
+)
 def test_every_verb_has_json_or_a_reason(words: tuple[str, ...]) -> None:
     assert ("--json" in parsers()[words]._option_string_actions) is (words not in WITHOUT)
 
@@ -66,7 +70,12 @@ def holds(found: object, wanted: object) -> bool:
 
 @pytest.mark.parametrize(("words", "wanted"), SAID, ids=[" ".join(words[:2]) for words, _ in SAID])
 def test_what_came_of_a_verb_is_one_document(
-    words: list[str], wanted: object, run_id: str, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    wanted: object,
+    run_id: str,
+    home: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "a.fio").write_text("[a]\nrw=read\ndirectory=/mnt/x\nsize=1m\n")
     filled = [word.replace("{run}", run_id).replace("{tmp}", str(tmp_path)) for word in words]
@@ -75,7 +84,9 @@ def test_what_came_of_a_verb_is_one_document(
     assert holds(json.loads(capsys.readouterr().out), json.loads(text))
 
 
-def test_checked_profiles_are_rows_with_places(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_checked_profiles_are_rows_with_places(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "bad.yaml").write_text("profile: my/x\ntool: foo\n")
     assert main(["profiles", "check", str(tmp_path / "bad.yaml"), "--json"]) == 2
     (row,) = json.loads(capsys.readouterr().out)

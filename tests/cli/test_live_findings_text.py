@@ -16,7 +16,12 @@ BUSY = {"cpu.busy": 99.0, "core.busy": 100.0, "gen.thread": 50.0}
 
 def said(maker: RunMaker, seconds: int) -> list[str]:
     """Let a run go on for some seconds, and return what was printed of findings."""
-    out, state, tail, checks = io.StringIO(), RunState(), JournalTail(maker.journal), Checks(maker.run_dir)
+    out, state, tail, checks = (
+        io.StringIO(),
+        RunState(),
+        JournalTail(maker.journal),
+        Checks(maker.run_dir),
+    )
     display = ProgressDisplay(out)
     for _ in range(seconds):
         maker.measure(1)
@@ -37,7 +42,11 @@ def test_a_new_finding_is_said_once_in_one_line(tmp_path: Path) -> None:
     maker.look_at("weka-01", BUSY)
     lines = said(maker, 90)
     assert [line for line in lines if "client-cpu" in line] == [lines[0]]
-    assert lines[0].split(maxsplit=1)[1].startswith("warning client-cpu: the client's CPU may hold it back: weka-01")
+    assert (
+        lines[0]
+        .split(maxsplit=1)[1]
+        .startswith("warning client-cpu: the client's CPU may hold it back: weka-01")
+    )
 
 
 def test_remarks_wait_for_the_end(tmp_path: Path) -> None:

@@ -32,7 +32,9 @@ def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.parametrize("word", ["--help", "-h", "help"])
-def test_help_names_every_verb_and_no_hidden_one(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_names_every_verb_and_no_hidden_one(
+    word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([word]) == 0
     out = capsys.readouterr().out
     assert [verb for verb in VERBS if f"\n  {verb} " not in out] == []
@@ -56,22 +58,36 @@ def test_an_unknown_verb_is_usage_with_the_nearest_name(capsys: pytest.CaptureFi
     assert main(["profile", "list"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err == "benchtui: unknown verb 'profile' (did you mean 'profiles'?); see benchtui --help\n"
+    assert (
+        captured.err
+        == "benchtui: unknown verb 'profile' (did you mean 'profiles'?); see benchtui --help\n"
+    )
 
 
 WRONG = {
-    "runs list --jsn": "benchtui: runs list: unknown option --jsn (did you mean '--json'?); see benchtui runs list"
-    " --help\n",
-    "run": "benchtui: run: the following arguments are required: PROFILE, KEY=VALUE; see benchtui run --help\n",
-    "--ssh-config c runs list": "benchtui: runs comes first: benchtui runs ...; see benchtui --help\n",
+    "runs list --jsn": (
+        "benchtui: runs list: unknown option --jsn (did you mean '--json'?); see benchtui runs list"
+        " --help\n"
+    ),
+    "run": (
+        "benchtui: run: the following arguments are required: PROFILE, KEY=VALUE; see benchtui run"
+        " --help\n"
+    ),
+    "--ssh-config c runs list": (
+        "benchtui: runs comes first: benchtui runs ...; see benchtui --help\n"
+    ),
     "--nosuch": "benchtui: unknown option --nosuch; see benchtui --help\n",
-    "profiles show": "benchtui: profiles show: the following arguments are required: NAME; see benchtui profiles show"
-    " --help\n",
+    "profiles show": (
+        "benchtui: profiles show: the following arguments are required: NAME; see benchtui profiles"
+        " show --help\n"
+    ),
 }
 
 
 @pytest.mark.parametrize("words", WRONG)
-def test_wrong_arguments_are_one_line_that_says_where_help_is(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_arguments_are_one_line_that_says_where_help_is(
+    words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as end:
         main(words.split())
     assert end.value.code == 2
@@ -86,7 +102,9 @@ def test_a_directory_where_a_file_is_meant_is_named(
     assert f"{option} {tmp_path}: a directory; name the" in capsys.readouterr().err
 
 
-def test_a_foreseen_error_is_a_line_on_stderr_and_its_exit_code(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_foreseen_error_is_a_line_on_stderr_and_its_exit_code(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["runs", "show", "nothing-like-it"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -94,8 +112,11 @@ def test_a_foreseen_error_is_a_line_on_stderr_and_its_exit_code(home: Path, caps
     assert captured.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])  # the pipe breaks at the end, or at the first line
-@pytest.mark.parametrize("arguments", ["--help", "--version", "doctor", "doctor --json", "run --help"])
+# the pipe breaks at the end, or at the first line
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "arguments", ["--help", "--version", "doctor", "doctor --json", "run --help"]
+)
 def test_a_reader_that_goes_away_leaves_no_traceback(
     home: Path, arguments: str, unbuffered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,13 +146,20 @@ def test_closed_inputs_and_outputs_end_no_verb(home: Path, arguments: str) -> No
     command = f'exec "$0" -m tui {arguments} <&- >&-'
     environ = {**os.environ, "BENCHTUI_HOME": str(home)}
     done = subprocess.run(
-        ["/bin/sh", "-c", command, sys.executable], env=environ, capture_output=True, timeout=PATIENCE_S, check=False
+        ["/bin/sh", "-c", command, sys.executable],
+        env=environ,
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])  # Python's own, and in the locale C
-def test_a_letter_that_the_terminal_does_not_have_ends_no_verb(errors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+# Python's own, and in the locale C
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+def test_a_letter_that_the_terminal_does_not_have_ends_no_verb(
+    errors: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shown = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding="ascii", errors=errors))
     guard()
@@ -178,12 +206,16 @@ def test_a_ctrl_c_while_modules_are_loaded_is_no_traceback(home: Path, module: s
 
 
 @pytest.mark.parametrize("wide", ["100000000", "-1", "wide"])
-def test_columns_that_no_terminal_has_cost_no_memory(wide: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_that_no_terminal_has_cost_no_memory(
+    wide: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", wide)
     assert 0 < columns() <= WIDEST
 
 
-def test_words_that_are_no_text_are_named_and_leave_no_run(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_words_that_are_no_text_are_named_and_leave_no_run(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["run", "demo/quick", "--hosts", "local", "--detach", "--note", "caf\udce9"]
     assert main(words) == 2
     assert capsys.readouterr().err == "benchtui: 'caf\\udce9': not UTF-8 text\n"

@@ -1,4 +1,6 @@
-"""Sweeps and suites on the command line: what `--dry-run` prints, and what is said while they run."""
+"""Sweeps and suites on the command line: what `--dry-run` prints, and what is said while they
+run.
+"""
 
 from __future__ import annotations
 
@@ -61,11 +63,16 @@ def test_what_failed_was_stopped_or_not_needed_is_said(tmp_path: Path) -> None:
     maker = sweep(tmp_path, ["4k"], ["1", "2", "4"])
     maker.start_step(0).end_step(0, 0.0, broken=True)
     maker.start_step(1).add(StepEnded(t=maker.t, step=1, ok=False, cut=True))
-    maker.add(StepEnded(t=maker.t, step=2, skipped=True, reason="known to ±2.0 % after 3 repetitions"))
+    maker.add(
+        StepEnded(t=maker.t, step=2, skipped=True, reason="known to ±2.0 % after 3 repetitions")
+    )
     lines = said(maker)
     assert "step 1/3  lab/randread bs=4k numjobs=1: EIO" in lines
     assert "step 2/3  lab/randread bs=4k numjobs=2: stopped" in lines
-    assert "step 3/3  lab/randread bs=4k numjobs=4: not needed, known to ±2.0 % after 3 repetitions" in lines
+    assert (
+        "step 3/3  lab/randread bs=4k numjobs=4: not needed, known to ±2.0 % after 3 repetitions"
+        in lines
+    )
 
 
 def test_who_comes_later_hears_of_the_step_at_work_and_of_what_went_wrong(tmp_path: Path) -> None:
@@ -75,4 +82,6 @@ def test_who_comes_later_hears_of_the_step_at_work_and_of_what_went_wrong(tmp_pa
     lines = said(maker, begun_before=True)
     assert lines[0] == "3 of 5 steps were over before"
     assert "weka-01: EIO" in lines
-    assert [line for line in lines if line.startswith("step")] == ["step 4/5  lab/randread bs=4k numjobs=8"]
+    assert [line for line in lines if line.startswith("step")] == [
+        "step 4/5  lab/randread bs=4k numjobs=8"
+    ]

@@ -1,4 +1,6 @@
-"""What a mistyped word is answered with: one line on stderr, exit 2, and the name that was meant."""
+"""What a mistyped word is answered with: one line on stderr, exit 2, and the name that was
+meant.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("home")
     shutil.copytree(DATA / "mix", home / "runs" / RUN)
     write_record(home / "runs" / RUN)
-    (home / "inventory.yaml").write_text("hosts:\n  alpha: {address: 127.0.0.1}\ngroups:\n  clients: [alpha]\n")
+    (home / "inventory.yaml").write_text(
+        "hosts:\n  alpha: {address: 127.0.0.1}\ngroups:\n  clients: [alpha]\n"
+    )
     (home / "empty-ssh").write_text("")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BENCHTUI_HOME", str(home))
@@ -59,12 +63,15 @@ def parsers() -> dict[tuple[str, ...], argparse.ArgumentParser]:
 
 def options() -> list[tuple[tuple[str, ...], str]]:
     """Every long option with the verb it belongs to."""
-    return [(words, name) for words, parser in parsers().items() for name in sorted(parser._option_string_actions)
+    return [(words, name) for words,
+        parser in parsers().items() for name in sorted(parser._option_string_actions)
             if name.startswith("--")]  # fmt: skip
 
 
 def choices() -> list[tuple[tuple[str, ...], str]]:
-    """Every sub-verb, and every value of an argument or option that takes one of a list, with the words before it."""
+    """Every sub-verb, and every value of an argument or option that takes one of a list, with the
+    words before it.
+    """
     found: list[tuple[tuple[str, ...], str]] = []
     for words, parser in parsers().items():
         for action in parser._actions:
@@ -81,7 +88,8 @@ def mistyped(draw: st.DrawFn, name: str) -> str:
     at = draw(st.integers(dashes, len(name) - 1))
     letter = draw(st.sampled_from(LETTERS))
     return draw(st.sampled_from([
-        name[:at] + letter + name[at:], name[:at] + name[at + 1 :], name[:at] + letter + name[at + 1 :],
+        name[:at] + letter + name[at:], name[:at] + name[at + 1 :],
+        name[:at] + letter + name[at + 1 :],
         name[:at] + name[at : at + 2][::-1] + name[at + 2 :],
     ]))  # fmt: skip
 
@@ -94,14 +102,21 @@ def said(words: list[str]) -> str:
             code: object = main(words)
         except SystemExit as end:
             code = end.code
-    assert (code, out.getvalue(), err.getvalue().count("\n")) == (2, "", 1), (words, code, out, err.getvalue())
+    assert (code, out.getvalue(), err.getvalue().count("\n")) == (2, "", 1), (
+        words,
+        code,
+        out,
+        err.getvalue(),
+    )
     return err.getvalue()
 
 
 @given(st.data())
 def test_a_verb_with_a_typo_is_named(data: st.DataObject) -> None:
     verb = data.draw(st.sampled_from(sorted(VERBS)))
-    wrong = data.draw(mistyped(verb).filter(lambda word: word and word not in {*VERBS, "engine", "help"}))
+    wrong = data.draw(
+        mistyped(verb).filter(lambda word: word and word not in {*VERBS, "engine", "help"})
+    )
     assert f"'{verb}'" in said([wrong])
 
 
@@ -130,17 +145,23 @@ def test_a_choice_with_a_typo_is_named(data: st.DataObject) -> None:
 
 NAMED: dict[str, tuple[Callable[[str], list[str]], list[str]]] = {
     "run": (lambda name: ["runs", "show", name], [RUN, "last"]),
-    "host": (lambda name: ["hosts", "list", name, "--ssh-config", "{home}/empty-ssh"], ["alpha", "local"]),
+    "host": (lambda name: ["hosts", "list", name, "--ssh-config", "{home}/empty-ssh"],
+        ["alpha", "local"]),
     "group": (lambda name: ["hosts", "list", f"@{name}"], ["clients"]),
-    "profile": (lambda name: ["run", name, "--hosts", "local", "--dry-run"], ["demo/quick", "weka/read-iops"]),
+    "profile": (lambda name: ["run", name, "--hosts", "local", "--dry-run"],
+        ["demo/quick", "weka/read-iops"]),
     "profile shown": (lambda name: ["profiles", "show", name], ["demo/quick"]),
     "profile with runs": (lambda name: ["trend", name], ["test/mix", "weka/read-iops"]),
-    "parameter": (lambda name: ["run", "demo/quick", "--hosts", "local", "--dry-run", "--set", f"{name}=1"],
+    "parameter": (lambda name: ["run", "demo/quick", "--hosts", "local", "--dry-run", "--set",
+        f"{name}=1"],
                   ["runtime", "numjobs", "directory"]),
-    "metric": (lambda name: ["compare", RUN, "{home}", "--fail-if", f"{name} < -5%"], ["iops", "bandwidth"]),
+    "metric": (lambda name: ["compare", RUN, "{home}", "--fail-if", f"{name} < -5%"],
+        ["iops", "bandwidth"]),
     "format": (lambda name: ["export", RUN, name], sorted(installed())),
-    "streamed format": (lambda name: ["run", "demo/quick", "--hosts", "local", "--stream", name], ["jsonl"]),
-    "finding": (lambda name: ["findings", name], [each for each in BY_ID if not each.startswith("V")]),
+    "streamed format": (lambda name: ["run", "demo/quick", "--hosts", "local", "--stream", name],
+        ["jsonl"]),
+    "finding": (lambda name: ["findings", name],
+        [each for each in BY_ID if not each.startswith("V")]),
     "filter key": (lambda name: ["runs", "list", f"{name}:x"], list(KEYS)),
     "verdict": (lambda name: ["runs", "list", f"verdict:{name}"], list(VERDICTS)),
     "state": (lambda name: ["runs", "list", f"state:{name}"], list(STATES)),
@@ -149,7 +170,8 @@ NAMED: dict[str, tuple[Callable[[str], list[str]], list[str]]] = {
     "theme": (lambda name: ["config", "set", "theme", name], ["dark", "light", "ansi"]),
     "tag": (lambda name: ["runs", "tag", RUN, "--remove", name], ["lab"]),
     "run with a tag": (lambda name: ["runs", "show", f"tag:{name}"], ["lab"]),
-    "load generator": (lambda name: ["profiles", "import", "{home}/inventory.yaml", "--tool", name], ["mdtest"]),
+    "load generator": (lambda name: ["profiles", "import", "{home}/inventory.yaml", "--tool", name],
+        ["mdtest"]),
 }  # fmt: skip
 
 
@@ -158,16 +180,25 @@ NAMED: dict[str, tuple[Callable[[str], list[str]], list[str]]] = {
 def test_a_name_with_a_typo_is_named(kind: str, home: Path, data: st.DataObject) -> None:
     command, names = NAMED[kind]
     name = data.draw(st.sampled_from(names))
-    every = {*names, *VERDICTS, *STATES, *KEYS, *METRICS} if kind not in ("run", "host") else set(names)
+    every = (
+        {*names, *VERDICTS, *STATES, *KEYS, *METRICS} if kind not in ("run", "host") else set(names)
+    )
     wrong = data.draw(
-        mistyped(name).filter(lambda word: len(word) > 1 and word not in every and not RUN.startswith(word))
+        mistyped(name).filter(
+            lambda word: len(word) > 1 and word not in every and not RUN.startswith(word)
+        )
     )
     words = [word.replace("{home}", str(home)) for word in command(wrong)]
     assert f"{name}'" in said(words)
 
 
-@given(st.text(LETTERS, min_size=1, max_size=8), st.lists(st.text(LETTERS, min_size=1, max_size=8), max_size=20))
-def test_all_names_one_edit_away_come_before_those_that_are_only_alike(name: str, known: list[str]) -> None:
+@given(
+    st.text(LETTERS, min_size=1, max_size=8),
+    st.lists(st.text(LETTERS, min_size=1, max_size=8), max_size=20),
+)
+def test_all_names_one_edit_away_come_before_those_that_are_only_alike(
+    name: str, known: list[str]
+) -> None:
     found = nearest(name, known)
     close = [each for each in dict.fromkeys(known) if one_edit_apart(name, each)]
     assert set(found) <= set(close or known)
@@ -183,6 +214,8 @@ def test_one_edit_is_one_edit(data: st.DataObject) -> None:
     assert not one_edit_apart(name, f"{name}xy")
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("JSON", "json"), ("Weka/Read-Iops", "weka/read-iops")])
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("JSON", "json"), ("Weka/Read-Iops", "weka/read-iops")]
+)
 def test_upper_and_lower_case_are_the_same(typed: str, meant: str) -> None:
     assert nearest(typed, ["other", meant]) == [meant]

@@ -29,7 +29,9 @@ def runs(home: Path) -> Path:
     return home / "runs"
 
 
-def test_noise_is_kept_where_compare_finds_it(runs: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_noise_is_kept_where_compare_finds_it(
+    runs: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["noise", *NAMES[:4]]) == 0
     captured = capsys.readouterr()
     assert f"kept in {home / 'noise.json'}" in captured.err
@@ -41,7 +43,9 @@ def test_noise_is_kept_where_compare_finds_it(runs: Path, home: Path, capsys: py
     assert 0.03 < figure["ratio"] - figure["low"] < 0.05
 
 
-def test_noise_of_what_is_not_the_same_is_refused(runs: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_noise_of_what_is_not_the_same_is_refused(
+    runs: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     other = run(run_id="20260201T000000Z-x")
     other.target = "/mnt/other"
     keep(home / "runs", other)
@@ -55,7 +59,9 @@ def test_one_run_has_no_noise_floor(runs: Path, capsys: pytest.CaptureFixture[st
     assert "name two or more" in capsys.readouterr().err
 
 
-def test_a_run_that_is_not_whole_has_no_noise_floor(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_is_not_whole_has_no_noise_floor(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     record = repeated([IOPS, IOPS * 1.01, IOPS * 0.99], NAMES[0])
     record.state = "partial"
     keep(home / "runs", record)
@@ -63,7 +69,9 @@ def test_a_run_that_is_not_whole_has_no_noise_floor(home: Path, capsys: pytest.C
     assert "is partial: it tells nothing" in capsys.readouterr().err
 
 
-def test_a_trend_names_the_run_from_which_on_it_is_worse(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_trend_names_the_run_from_which_on_it_is_worse(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["trend", "test/p"]) == 0
     out = capsys.readouterr().out
     assert "8 runs" in out and "test/p: IOPS by run" in out
@@ -72,15 +80,20 @@ def test_a_trend_names_the_run_from_which_on_it_is_worse(runs: Path, capsys: pyt
     assert [each["run_id"] for each in told["changes"]] == [NAMES[4]]
 
 
-def test_the_history_of_a_sweep_is_told_point_by_point(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_history_of_a_sweep_is_told_point_by_point(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     names = [*NAMES[:4], *(name.replace("202601", "202602") for name in NAMES)]
     for name, factor in zip(names, (*FACTORS[:4], *FACTORS[:4], *FACTORS[4:]), strict=True):
-        steps = [step(IOPS * (factor if bs == "8k" else 1), index=at, point={"bs": bs}, params={"bs": bs})
+        steps = [step(IOPS * (factor if bs == "8k" else 1), index=at, point={"bs": bs},
+            params={"bs": bs})
                  for at, bs in enumerate(("4k", "8k"))]  # fmt: skip
         record = run(*steps, run_id=name)
         assert record.matrix is not None
         for cell, each in zip(record.matrix.cells, steps, strict=True):
-            cell.headline = HeadlineRecord(metric="iops", direction="read", value=each.headline, unit="iops", text="x")
+            cell.headline = HeadlineRecord(
+                metric="iops", direction="read", value=each.headline, unit="iops", text="x"
+            )
         keep(home / "runs", record)
     assert main(["trend", "test/p"]) == 0
     out = capsys.readouterr().out
@@ -89,7 +102,10 @@ def test_the_history_of_a_sweep_is_told_point_by_point(home: Path, capsys: pytes
     assert changed.startswith("test/p bs=8k") and names[8] in changed
     assert main(["trend", "test/p", "--point", "8k", "--json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)["trends"]
-    assert (told["point"], [each["run_id"] for each in told["changes"]]) == ("test/p bs=8k", [names[8]])
+    assert (told["point"], [each["run_id"] for each in told["changes"]]) == (
+        "test/p bs=8k",
+        [names[8]],
+    )
     assert main(["trend", "test/p", "--point", "16k"]) == 2
     assert "points: test/p bs=4k, test/p bs=8k" in capsys.readouterr().err
 
@@ -107,7 +123,11 @@ def test_a_report_shows_the_history_when_there_is_one(
     assert "on this target" not in capsys.readouterr().out
     store = RunStore(runs)
     (source,) = with_histories([source_at(runs / NAMES[5], tmp_path)[0]], store)
-    found = [each for each in history_blocks(source.record, source.history, drawn=True) if isinstance(each, Chart)]
+    found = [
+        each
+        for each in history_blocks(source.record, source.history, drawn=True)
+        if isinstance(each, Chart)
+    ]
     assert [row["o"] for row in found[0].spec["data"]["values"]].index(True) == 5
     assert svg_of(found[0].spec, found[0].alt).count("(this run)") == 1
 
@@ -145,11 +165,15 @@ def test_a_change_of_block_size_is_no_regression_but_another_history(
     assert capsys.readouterr().out.count("measured with: ") == 2
     assert main(["report", NAMES[5]]) == 0
     said = capsys.readouterr().out
-    assert "8 runs on this target: worse since" in said and "1 more run had other parameters" in said
+    assert (
+        "8 runs on this target: worse since" in said and "1 more run had other parameters" in said
+    )
     assert main(["trend", "test/q", "--like", first]) == 2
     assert "a run of test/p, not of test/q" in capsys.readouterr().err
 
 
-def test_a_profile_that_nobody_ran_is_wrong_usage(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_profile_that_nobody_ran_is_wrong_usage(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["trend", "test/q"]) == 2
     assert "did you mean" in capsys.readouterr().err

@@ -40,7 +40,9 @@ def editor(folder: Path, body: str) -> str:
 def test_list_has_a_line_for_every_profile(home: Path, capsys: Captured) -> None:
     code, out, err = run(capsys, "profiles", "list")
     assert (code, err) == (0, "")
-    assert "weka/read-iops preset WEKA read IOPS" in [" ".join(line.split()) for line in out.splitlines()]
+    assert "weka/read-iops preset WEKA read IOPS" in [
+        " ".join(line.split()) for line in out.splitlines()
+    ]
 
 
 def test_list_shows_a_broken_file_and_the_others(home: Path, capsys: Captured) -> None:
@@ -59,7 +61,8 @@ def test_list_as_json_is_one_document(home: Path, capsys: Captured) -> None:
     found = {row["tag"]: row for row in json.loads(out)}
     assert found["weka/read-latency"] == {
         "tag": "weka/read-latency", "title": "WEKA read latency", "preset": True, "tool": "fio",
-        "headline": "read p99.5 latency", "error": None, "path": str(ROOT / "profiles/weka/read-latency.yaml"),
+        "headline": "read p99.5 latency", "error": None,
+        "path": str(ROOT / "profiles/weka/read-latency.yaml"),
     }  # fmt: skip
 
 
@@ -68,8 +71,12 @@ def test_show_prints_the_file_as_it_is(home: Path, capsys: Captured) -> None:
     assert out == (ROOT / "profiles/demo/quick.yaml").read_text()
 
 
-def test_show_prints_a_job_file_that_fio_takes(home: Path, capsys: Captured, tmp_path: Path) -> None:
-    _, out, _ = run(capsys, "profiles", "show", "demo/quick", "--fio", "--set", "size=32M", "--set", "direct=no")
+def test_show_prints_a_job_file_that_fio_takes(
+    home: Path, capsys: Captured, tmp_path: Path
+) -> None:
+    _, out, _ = run(
+        capsys, "profiles", "show", "demo/quick", "--fio", "--set", "size=32M", "--set", "direct=no"
+    )
     assert {"size=32M", "direct=0", "rw=randrw"} <= set(out.splitlines())
     job = tmp_path / "job.fio"
     job.write_text(out)
@@ -89,50 +96,85 @@ def test_show_as_json_has_the_values_of_the_parameters(home: Path, capsys: Captu
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["demo/quik"], "unknown profile 'demo/quik' (did you mean 'demo/quick'?); see benchtui profiles list"),
+        (
+            ["demo/quik"],
+            "unknown profile 'demo/quik' (did you mean 'demo/quick'?); see benchtui profiles list",
+        ),
         (
             ["demo/quick", "--fio", "--set", "sise=1"],
-            "unknown parameter 'sise' (did you mean 'size'?); "
-            "demo/quick has: directory, runtime, size, numjobs, direct",
+            (
+                "unknown parameter 'sise' (did you mean 'size'?); "
+                "demo/quick has: directory, runtime, size, numjobs, direct"
+            ),
         ),
         (["demo/quick", "--fio", "--set", "size"], "--set 'size': expected NAME=VALUE"),
-        (["demo/quick", "--set", "size=1M"], "--set goes with --job or --json; the YAML is the same for all values"),
+        (
+            ["demo/quick", "--set", "size=1M"],
+            "--set goes with --job or --json; the YAML is the same for all values",
+        ),
     ],
 )
-def test_show_refuses_in_one_line(home: Path, capsys: Captured, arguments: list[str], message: str) -> None:
+def test_show_refuses_in_one_line(
+    home: Path, capsys: Captured, arguments: list[str], message: str
+) -> None:
     assert run(capsys, "profiles", "show", *arguments) == (2, "", f"benchtui: {message}\n")
 
 
-def test_check_says_what_is_right_and_all_that_is_wrong(home: Path, capsys: Captured, tmp_path: Path) -> None:
+def test_check_says_what_is_right_and_all_that_is_wrong(
+    home: Path, capsys: Captured, tmp_path: Path
+) -> None:
     good, bad = ROOT / "profiles/demo/quick.yaml", tmp_path / "bad.yaml"
     bad.write_text(good.read_text().replace("tool: fio", "tool: foo").replace("bs: 4k", "bss: 4k"))
-    code, out, err = run(capsys, "profiles", "check", str(bad), str(good), str(tmp_path / "none.yaml"))
+    code, out, err = run(
+        capsys, "profiles", "check", str(bad), str(good), str(tmp_path / "none.yaml")
+    )
     assert code == 2
     assert out == f"{good}: ok (demo/quick)\n"
     tool, option, missing = err.splitlines()
-    assert tool == f"{bad}:6:7: tool: found 'foo'; allowed are 'elbencho', 'fio', 'io500', 'ior', 'mdtest', 'suite'"
-    assert option.startswith(f"{bad}:25:38: unknown fio option 'bss' (did you mean ") and "'bs'" in option
+    assert (
+        tool
+        == f"{bad}:6:7: tool: found 'foo'; allowed are 'elbencho', 'fio', 'io500', 'ior', 'mdtest',"
+        " 'suite'"
+    )
+    assert (
+        option.startswith(f"{bad}:25:38: unknown fio option 'bss' (did you mean ")
+        and "'bs'" in option
+    )
     assert missing == f"{tmp_path}/none.yaml: cannot be read: No such file or directory"
 
 
 def test_check_of_good_files_ends_with_0(home: Path, capsys: Captured) -> None:
-    files = [str(path) for path in sorted((ROOT / "profiles").rglob("*.yaml")) if "baselines" not in path.parts]
+    files = [
+        str(path)
+        for path in sorted((ROOT / "profiles").rglob("*.yaml"))
+        if "baselines" not in path.parts
+    ]
     code, out, err = run(capsys, "profiles", "check", *files)
     assert (code, err, len(out.splitlines())) == (0, "", len(files))
 
 
 def test_new_from_a_profile_changes_it_in_a_few_lines(home: Path, capsys: Captured) -> None:
     path = home / "profiles/my/reads.yaml"
-    assert run(capsys, "profiles", "new", "my/reads", "--from", "weka/read-iops") == (0, f"{path}\n", "")
+    assert run(capsys, "profiles", "new", "my/reads", "--from", "weka/read-iops") == (
+        0,
+        f"{path}\n",
+        "",
+    )
     assert run(capsys, "profiles", "check", str(path)) == (0, f"{path}: ok (my/reads)\n", "")
     meant = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
-    assert meant == ["profile: my/reads", "extends: weka/read-iops", 'title: "WEKA read IOPS (reads)"']
+    assert meant == [
+        "profile: my/reads",
+        "extends: weka/read-iops",
+        'title: "WEKA read IOPS (reads)"',
+    ]
 
 
 def test_what_may_be_changed_stands_there_as_comments(home: Path, capsys: Captured) -> None:
     run(capsys, "profiles", "new", "my/reads", "--from", "weka/read-iops")
     path = home / "profiles/my/reads.yaml"
-    path.write_text(re.sub(r"(?m)^# (params:|  \w+:.*)", r"\1", path.read_text()).replace("192 ", "8 "))
+    path.write_text(
+        re.sub(r"(?m)^# (params:|  \w+:.*)", r"\1", path.read_text()).replace("192 ", "8 ")
+    )
     assert run(capsys, "profiles", "check", str(path)) == (0, f"{path}: ok (my/reads)\n", "")
     _, out, _ = run(capsys, "profiles", "show", "my/reads", "--fio")
     assert "numjobs=8" in out.splitlines()
@@ -174,7 +216,10 @@ def test_new_never_overwrites(home: Path, capsys: Captured) -> None:
     run(capsys, "profiles", "new", "my/reads")
     code, out, err = run(capsys, "profiles", "new", "my/reads")
     assert (code, out) == (2, "")
-    assert err == f"benchtui: profile 'my/reads' exists: {home}/profiles/my/reads.yaml; choose another name\n"
+    assert (
+        err == f"benchtui: profile 'my/reads' exists: {home}/profiles/my/reads.yaml; choose another"
+        " name\n"
+    )
 
 
 def test_edit_opens_a_copy_and_leaves_the_preset_alone(
@@ -229,7 +274,10 @@ def test_an_editor_that_cannot_be_started_is_named(
 
 def test_on_a_terminal_a_broken_profile_is_offered_again(home: Path, tmp_path: Path) -> None:
     """The editor breaks the file first, and mends it the second time."""
-    body = 'if grep -q psync "$1"; then sed -i s/psync/psink/ "$1"; else sed -i s/psink/psync/ "$1"; fi'
+    body = (
+        'if grep -q psync "$1"; then sed -i s/psync/psink/ "$1"; else sed -i s/psink/psync/'
+        ' "$1"; fi'
+    )
     environ = {**os.environ, "VISUAL": editor(tmp_path, body), "BENCHTUI_HOME": str(home)}
     terminal, side = pty.openpty()
     process = subprocess.Popen(
@@ -284,12 +332,16 @@ def test_import_makes_profiles_of_a_job_file_and_says_what_it_changed(
     paths = [home / f"profiles/lab/seq{part}.yaml" for part in ("", "-1", "-2")]
     assert (code, out.splitlines()) == (0, list(map(str, paths)))
     assert err.splitlines() == [
-        f"{file}:7: stonewall: 2 steps one after the other, a profile for each; lab/seq runs them in order",
+        (
+            f"{file}:7: stonewall: 2 steps one after the other, a profile for each; lab/seq runs"
+            " them in order"
+        ),
         f"{file}:10: percentile_list is left out: benchtui records a fixed list of percentiles",
     ]
     assert run(capsys, "profiles", "check", *map(str, paths))[0] == 0
     _, shown, _ = run(capsys, "profiles", "show", "lab/seq", "--fio", "--set", "size=1G")
-    assert [line for line in shown.splitlines() if line.startswith(("[r", "[w", "rw=", "size="))] == [
+    assert [line for line in shown.splitlines() if line.startswith(("[r", "[w", "rw=",
+        "size="))] == [
         "size=1G", "[w]", "rw=write", "size=1G", "[r]", "rw=read",
     ]  # fmt: skip
 
@@ -319,20 +371,33 @@ def test_import_says_everything_that_has_no_place_in_a_profile(
     monkeypatch.delenv("SIZE", raising=False)
     file = job_file(tmp_path, JOB + "include more.fio\n")
     assert run(capsys, "profiles", "import", file) == (
-        2, "", f"benchtui: {file}:11: 'include more.fio': include is not supported; put the lines of that file here\n"
+        2, "",
+        f"benchtui: {file}:11: 'include more.fio': include is not supported; put the lines of that file here\n"
     )  # fmt: skip
     file = job_file(tmp_path)
     _, _, err = run(capsys, "profiles", "import", file)
-    assert err == (
-        f"benchtui: {file}:4: ${{SIZE}} is not set in the environment; set it for the import, as for fio itself\n"
+    assert (
+        err
+        == f"benchtui: {file}:4: ${{SIZE}} is not set in the environment; set it for the import, as"
+        " for fio itself\n"
     )
     assert run(capsys, "profiles", "import", "/nowhere.fio")[0] == 2
 
 
 PARTS = [
     {"profile": "my/x", "extends": "a/b"},
-    {"profile": "my/x", "extends": "a/b", "params": {"size": "4G", "numjobs": {"max": 9}}, "repeat": {"until": "5%"}},
-    {"profile": "my/x", "extends": "a/b", "fio": {"global": {"bs": "4k", "direct": True}}, "pause": 10},
+    {
+        "profile": "my/x",
+        "extends": "a/b",
+        "params": {"size": "4G", "numjobs": {"max": 9}},
+        "repeat": {"until": "5%"},
+    },
+    {
+        "profile": "my/x",
+        "extends": "a/b",
+        "fio": {"global": {"bs": "4k", "direct": True}},
+        "pause": 10,
+    },
 ]
 WRONG = [
     {"profile": "my/x", "title": "x"},
@@ -352,7 +417,9 @@ def test_the_schema_of_a_profile_takes_the_presets(home: Path, capsys: Captured)
         validator.validate(json.loads(json.dumps(YAML(typ="safe").load(path), default=str)))
 
 
-def test_the_schema_of_a_profile_knows_what_a_change_may_leave_out(home: Path, capsys: Captured) -> None:
+def test_the_schema_of_a_profile_knows_what_a_change_may_leave_out(
+    home: Path, capsys: Captured
+) -> None:
     schema = json.loads(run(capsys, "schema", "profile")[1])
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
@@ -360,7 +427,9 @@ def test_the_schema_of_a_profile_knows_what_a_change_may_leave_out(home: Path, c
     assert [part for part in WRONG if validator.is_valid(part)] == []
 
 
-def test_the_schema_of_a_profile_offers_fio_s_options_and_words(home: Path, capsys: Captured) -> None:
+def test_the_schema_of_a_profile_offers_fio_s_options_and_words(
+    home: Path, capsys: Captured
+) -> None:
     options = json.loads(run(capsys, "schema", "profile")[1])["$defs"]["Options"]["properties"]
     assert "randread" in options["rw"]["anyOf"][0]["enum"]
     assert "libaio" in options["ioengine"]["anyOf"][0]["enum"]
@@ -385,7 +454,10 @@ def test_the_schema_of_a_profile_and_the_check_refuse_the_same_options(
     home: Path, tmp_path: Path, options: str, place: str, capsys: Captured
 ) -> None:
     shared = "ioengine: psync, directory: /tmp, size: 1m, rw: read"
-    fio = {"global": f"global: {{{shared}}}, jobs: {{j: {{}}}}", "job": f"global: {{}}, jobs: {{j: {{{shared}}}}}"}
+    fio = {
+        "global": f"global: {{{shared}}}, jobs: {{j: {{}}}}",
+        "job": f"global: {{}}, jobs: {{j: {{{shared}}}}}",
+    }
     text = fio[place].replace("rw: read", f"rw: read, {options}")
     text = text.replace("ioengine: psync, ", "" if "ioengine" in options else "ioengine: psync, ")
     path = tmp_path / "p.yaml"
@@ -396,7 +468,10 @@ def test_the_schema_of_a_profile_and_the_check_refuse_the_same_options(
     schema = json.loads(run(capsys, "schema", "profile")[1])
     _, _, said = run(capsys, "profiles", "check", str(path))
     refused = any(word in said for word in ("unknown fio option", "is not allowed in a profile"))
-    assert (jsonschema.Draft202012Validator(schema).is_valid(YAML(typ="safe").load(path)), refused) == (
+    assert (
+        jsonschema.Draft202012Validator(schema).is_valid(YAML(typ="safe").load(path)),
+        refused,
+    ) == (
         UNKNOWN_OPTIONS[options],
         not UNKNOWN_OPTIONS[options],
     ), said
@@ -405,7 +480,9 @@ def test_the_schema_of_a_profile_and_the_check_refuse_the_same_options(
 def test_the_schema_of_an_inventory_takes_what_loads(home: Path, capsys: Captured) -> None:
     text = "hosts: {'h[1-2]': {user: x}, b: null}\ngroups: {g: ['h[1-2]']}\n"
     assert load_inventory(text, "i")
-    jsonschema.validate(YAML(typ="safe").load(text), json.loads(run(capsys, "schema", "inventory")[1]))
+    jsonschema.validate(
+        YAML(typ="safe").load(text), json.loads(run(capsys, "schema", "inventory")[1])
+    )
 
 
 def test_the_schema_of_a_run_is_one(home: Path, capsys: Captured) -> None:

@@ -22,13 +22,19 @@ def test_ctrl_c_before_it_has_begun_is_told_and_the_run_goes_on_to_be_printed(
 
     monkeypatch.setattr(experiments, "planned", interrupted)
     assert experiments.prove_after(maker.run_dir) == 130
-    assert "interrupted: the bottleneck is not proved, the run is as it was" in capsys.readouterr().err
+    assert (
+        "interrupted: the bottleneck is not proved, the run is as it was" in capsys.readouterr().err
+    )
 
 
-def test_a_run_that_was_stopped_is_not_put_to_the_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_was_stopped_is_not_put_to_the_test(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     maker = RunMaker(tmp_path / RUN_ID, ["h1"], READS).begin().go()
     maker.look_at("h1", {"cpu.busy": 10.0})
     maker.measure(6).finish("partial", "stopped on request")
     write_record(maker.run_dir)
     assert experiments.prove_after(maker.run_dir) == 0
-    assert capsys.readouterr().err == f"benchtui: the bottleneck is not proved: {RUN_ID} is partial\n"
+    assert (
+        capsys.readouterr().err == f"benchtui: the bottleneck is not proved: {RUN_ID} is partial\n"
+    )

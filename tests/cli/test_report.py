@@ -1,4 +1,6 @@
-"""`benchtui report` of several runs: sides, what is meant to differ, noise floors, thresholds against A."""
+"""`benchtui report` of several runs: sides, what is meant to differ, noise floors, thresholds
+against A.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def runs(home: Path) -> Path:
     """Four runs with one job, and four with eight jobs that are a fifth slower."""
     for names, jobs, factor in ((A, 1, 1.0), (B, 8, 0.8)):
         for seed, (name, spread) in enumerate(zip(names, SPREAD, strict=True), 1):
-            made = step(IOPS * factor * spread, seed=seed, params={"numjobs": jobs, "directory": "/mnt/a"})
+            made = step(
+                IOPS * factor * spread, seed=seed, params={"numjobs": jobs, "directory": "/mnt/a"}
+            )
             record = run(made, run_id=name)
             record.criteria = ["iops < -5%", "read.p99 > 1s"]
             keep(home / "runs", record)
@@ -43,9 +47,15 @@ def test_runs_joined_by_commas_are_sides_as_compare_has_them(
     sides = [",".join(A), ",".join(B)]
     said = told(capsys, *sides, "--across", "numjobs", *redact)
     assert said.startswith("# 8 runs on 2 sides\n")
-    assert said.index("**B is worse: 20 % fewer read IOPS than A") < said.index("## Side by side") < said.index("A1: ")
+    assert (
+        said.index("**B is worse: 20 % fewer read IOPS than A")
+        < said.index("## Side by side")
+        < said.index("A1: ")
+    )
     assert "| numjobs | 1 | 8 | compared |" in said
-    (headline,) = [line for line in said.splitlines() if line.startswith("| read IOPS |") and "%" in line]
+    (headline,) = [
+        line for line in said.splitlines() if line.startswith("| read IOPS |") and "%" in line
+    ]
     assert "| 4/4 | -20.0 % |" in headline and "worse" in headline
     assert "Of repetitions the medians. Repetitions: Mann-Whitney U" in said
     assert "| iops < -5% |  | -20.0 % | broken |" in said and "| kept |" in said
@@ -56,7 +66,10 @@ def test_runs_joined_by_commas_are_sides_as_compare_has_them(
 def test_the_noise_floor_sets_the_interval_of_single_runs_in_a_report_too(
     runs: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    other = run(step(IOPS * 0.97, seed=9, params={"numjobs": 1, "directory": "/mnt/a"}), run_id=B[0].replace("b", "c"))
+    other = run(
+        step(IOPS * 0.97, seed=9, params={"numjobs": 1, "directory": "/mnt/a"}),
+        run_id=B[0].replace("b", "c"),
+    )
     keep(runs, other)
     assert "Inconclusive: B does 3.0 % fewer read IOPS than A (95 % within the runs: -3" in told(
         capsys, A[0], other.run_id
@@ -71,12 +84,17 @@ def test_the_noise_floor_sets_the_interval_of_single_runs_in_a_report_too(
 def test_a_report_of_runs_begins_with_the_sentence_that_compare_begins_with(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    other = run(step(IOPS * 1.5, params={"numjobs": 1, "directory": "/mnt/a"}), run_id=B[0].replace("b", "c"))
+    other = run(
+        step(IOPS * 1.5, params={"numjobs": 1, "directory": "/mnt/a"}),
+        run_id=B[0].replace("b", "c"),
+    )
     other.state = "partial"
     keep(runs, other)
     assert main(["compare", A[0], B[0]]) == 3
     sentence = capsys.readouterr().out.splitlines()[0]
-    assert sentence.startswith("A and B cannot be compared: numjobs differs (1 / 8); as figures: B does ")
+    assert sentence.startswith(
+        "A and B cannot be compared: numjobs differs (1 / 8); as figures: B does "
+    )
     said = told(capsys, A[0], B[0], other.run_id)
     assert said.split("\n\n")[1] == f"**{sentence}**"
     third = f"**A and C cannot be compared: C {other.run_id} is partial; as figures: C "
@@ -88,7 +106,9 @@ def test_a_run_on_two_sides_is_wrong_usage(runs: Path, capsys: pytest.CaptureFix
     assert f"{A[0]} is on two sides" in capsys.readouterr().err
 
 
-def test_a_directory_with_a_comma_in_its_name_is_one_run(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_directory_with_a_comma_in_its_name_is_one_run(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     keep(home / "a,b", run(run_id=A[0]))
     assert A[0] in told(capsys, str(home / "a,b" / A[0]))
 
@@ -98,7 +118,12 @@ def test_tails_of_repetitions_are_drawn_together() -> None:
     assert names_of(sides) == ["A1", "A2", "B1", "B2"]
     found = compared(sides, Versus((2, 2)))
     assert found["B"].word == compare(sides[0], sides[1]).word
-    (chart,) = [each for each in side_by_side(sides, found) if isinstance(each, Chart) and "distribution" in each.title]
+    (chart,) = [
+        each
+        for each in side_by_side(sides, found)
+        if isinstance(each, Chart) and "distribution" in each.title
+    ]
     rows = chart.spec["data"]["values"]
     assert {row["d"] for row in rows} == {"A", "B"}
-    assert max(row["x"] for row in rows) > 20_000 / 10  # as far as the I/Os of one run alone do not reach
+    # as far as the I/Os of one run alone do not reach
+    assert max(row["x"] for row in rows) > 20_000 / 10

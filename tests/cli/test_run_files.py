@@ -25,18 +25,26 @@ def run_dir(home: Path) -> Path:
 def test_the_command_repeats_the_run(run_dir: Path) -> None:
     record = write_record(run_dir)
     write_texts(run_dir, record)
-    (line,) = [line for line in (run_dir / "command.txt").read_text().splitlines() if not line.startswith("#")]
+    (line,) = [
+        line
+        for line in (run_dir / "command.txt").read_text().splitlines()
+        if not line.startswith("#")
+    ]
     assert shlex.split(line)[:4] == ["benchtui", "run", record.profile.tag, "--hosts"]
 
 
-def test_the_summary_is_what_runs_show_prints(run_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_summary_is_what_runs_show_prints(
+    run_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_texts(run_dir, write_record(run_dir))
     assert main(["runs", "show", WHOLE]) == 0
     assert (run_dir / "summary.txt").read_text() == capsys.readouterr().out
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-def test_there_is_a_report_where_the_settings_ask_for_it(run_dir: Path, home: Path, wanted: bool) -> None:
+def test_there_is_a_report_where_the_settings_ask_for_it(
+    run_dir: Path, home: Path, wanted: bool
+) -> None:
     assert main(["config", "set", "report", str(wanted).lower()]) == 0
     write_texts(run_dir, write_record(run_dir))
     assert (run_dir / "report.html").exists() is wanted

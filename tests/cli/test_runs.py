@@ -59,7 +59,9 @@ def test_list_as_json_is_one_document(runs: Path, capsys: pytest.CaptureFixture[
     assert (only["run_id"], only["state"], only["hosts"]) == (NEW, "partial", ["h1", "h2"])
 
 
-def test_a_list_as_json_says_what_was_checked_and_found(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_as_json_says_what_was_checked_and_found(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for kept in (False, True):  # from run.json, then from summary.json
         for run_id in (OLD, NEW) if not kept else ():
             (runs / run_id / "summary.json").unlink()
@@ -68,11 +70,14 @@ def test_a_list_as_json_says_what_was_checked_and_found(runs: Path, capsys: pyte
             record = json.loads((runs / shown["run_id"] / "run.json").read_text())
             assert (shown["verdict"], shown["checks"]) == (record["verdict"], record["checks"])
             assert shown["findings"] == [
-                {key: found[key] for key in ("id", "severity", "message")} for found in record["findings"]
+                {key: found[key] for key in ("id", "severity", "message")}
+                for found in record["findings"]
             ]
 
 
-def test_a_list_of_nothing_says_so_on_stderr_and_is_valid_json(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_of_nothing_says_so_on_stderr_and_is_valid_json(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["runs", "list"]) == 0
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -92,7 +97,9 @@ def test_a_list_of_nothing_names_the_shared_directories_too(
 
 
 @pytest.mark.parametrize("limit", ["0", "-3", "many"])
-def test_a_limit_must_be_a_number_from_1(runs: Path, limit: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_limit_must_be_a_number_from_1(
+    runs: Path, limit: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["runs", "list", f"--limit={limit}"])
     assert ended.value.code == 2
@@ -127,12 +134,16 @@ def test_show_has_the_title_the_star_and_the_tags_that_a_run_has_by_now(
     assert out.startswith("* before tuning\n") and "lab=b" in out
 
 
-def test_show_as_json_is_the_record_as_it_is_on_disk(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_as_json_is_the_record_as_it_is_on_disk(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["runs", "show", OLD[:10], "--json"]) == 0
     assert capsys.readouterr().out == (runs / OLD / "run.json").read_text()
 
 
-def test_show_can_plot_without_colour_into_a_pipe(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_can_plot_without_colour_into_a_pipe(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["runs", "show", OLD, "--plot", "--metric", "latency"]) == 0
     out = capsys.readouterr().out
     assert re.search(r"^mean latency +• read  \+ write$", out, re.MULTILINE)
@@ -151,26 +162,38 @@ def test_show_of_an_interrupted_run_shows_what_the_journal_holds(
     jsonschema.validate(json.loads(capsys.readouterr().out), run_json_schema())
 
 
-def test_show_of_a_live_run_shows_figures_so_far(engine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_of_a_live_run_shows_figures_so_far(
+    engine: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["runs", "show", NEW]) == 0
     out = capsys.readouterr().out
     assert "state: running; figures so far" in out
     assert "all 2 hosts" in out
 
 
-@pytest.mark.parametrize("verb", [["show", "nope"], ["note", "nope", "text"], ["rm", "nope", "--yes"]])
-def test_an_unknown_run_is_a_usage_error(runs: Path, verb: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "verb", [["show", "nope"], ["note", "nope", "text"], ["rm", "nope", "--yes"]]
+)
+def test_an_unknown_run_is_a_usage_error(
+    runs: Path, verb: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["runs", *verb]) == 2
     assert capsys.readouterr().err == "benchtui: no run 'nope'; see benchtui runs list\n"
 
 
-def test_a_damaged_record_is_one_line_with_its_place(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_record_is_one_line_with_its_place(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (runs / OLD / "run.json").write_text("[1]")
     assert main(["runs", "show", OLD]) == 1
-    assert capsys.readouterr().err.startswith(f"benchtui: {runs / OLD / 'run.json'}: is no run record: ")
+    assert capsys.readouterr().err.startswith(
+        f"benchtui: {runs / OLD / 'run.json'}: is no run record: "
+    )
 
 
-def test_a_note_goes_into_journal_record_and_list(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_note_goes_into_journal_record_and_list(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = (runs / OLD / "journal.jsonl").read_bytes()
     assert main(["runs", "note", OLD, "cache was cold"]) == 0
     after = (runs / OLD / "journal.jsonl").read_bytes()
@@ -259,7 +282,9 @@ def test_removing_needs_a_word_when_nobody_can_be_asked(
     assert (runs / OLD).exists()
 
 
-def test_removing_with_yes_removes_just_these(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_removing_with_yes_removes_just_these(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["runs", "rm", OLD, OLD[:12], "--yes"]) == 0
     assert [path.name for path in runs.iterdir()] == [NEW]
     assert capsys.readouterr().err.endswith(f"\nremoved {OLD}\n")
@@ -267,7 +292,11 @@ def test_removing_with_yes_removes_just_these(runs: Path, capsys: pytest.Capture
 
 @pytest.mark.parametrize(("answer", "left"), [("y\n", 1), ("n\n", 2), ("\n", 2)])
 def test_removing_asks_on_a_terminal(
-    runs: Path, answer: str, left: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    runs: Path,
+    answer: str,
+    left: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "r") as terminal:

@@ -33,7 +33,9 @@ def listed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
     return [run["run_id"] for run in json.loads(capsys.readouterr().out)]
 
 
-def test_a_list_of_some_runs_is_theirs_alone(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_of_some_runs_is_theirs_alone(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert listed(capsys, "tag:lab=a", "state:complete") == [OLD]
     assert listed(capsys, "finding:host-loss") == [NEW]
     assert main(["runs", "list", "nowhere"]) == 0
@@ -43,8 +45,14 @@ def test_a_list_of_some_runs_is_theirs_alone(runs: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["hots:h1"], "benchtui: no key 'hots:' in a filter (did you mean 'host'?); known: tag, profile"),
-        (["--sort", "headlin"], "benchtui: --sort headlin: no such key (did you mean 'headline'?): started, "),
+        (
+            ["hots:h1"],
+            "benchtui: no key 'hots:' in a filter (did you mean 'host'?); known: tag, profile",
+        ),
+        (
+            ["--sort", "headlin"],
+            "benchtui: --sort headlin: no such key (did you mean 'headline'?): started, ",
+        ),
     ],
 )
 def test_a_list_that_cannot_be_is_a_usage_error(
@@ -54,24 +62,32 @@ def test_a_list_that_cannot_be_is_a_usage_error(
     assert capsys.readouterr().err.startswith(said)
 
 
-def test_a_list_is_in_the_order_that_is_asked_for(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_is_in_the_order_that_is_asked_for(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert listed(capsys, "--sort", "headline") == [NEW, OLD]
     assert listed(capsys, "--sort", "headline", "--reverse") == [OLD, NEW]
     assert listed(capsys, "--reverse") == [OLD, NEW]
     assert listed(capsys, "--sort", "time", "--limit", "1") == [OLD]
 
 
-def test_what_people_say_leaves_record_and_journal_as_they_are(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_people_say_leaves_record_and_journal_as_they_are(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = {name: (runs / OLD / name).read_bytes() for name in ("run.json", "journal.jsonl")}
     assert main(["runs", "star", OLD]) == 0
     assert main(["runs", "tag", OLD, "nightly", "lab=b"]) == 0
     assert main(["runs", "rename", OLD, "  before\ttuning "]) == 0
     assert {name: (runs / OLD / name).read_bytes() for name in before} == before
     assert main(["runs", "list", "is:starred"]) == 0
-    assert capsys.readouterr().out.endswith('  *  "before tuning"  (a recorded run)  [lab=b nightly]\n')
+    assert capsys.readouterr().out.endswith(
+        '  *  "before tuning"  (a recorded run)  [lab=b nightly]\n'
+    )
 
 
-def test_what_people_said_travels_with_the_directory(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_people_said_travels_with_the_directory(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     main(["runs", "star", OLD])
     (runs / OLD).rename(runs / "20261119T080000Z-copy")
     assert listed(capsys, "is:starred") == ["20261119T080000Z-copy"]
@@ -112,20 +128,29 @@ def test_damaged_marks_are_none(runs: Path, capsys: pytest.CaptureFixture[str]) 
     assert listed(capsys) == [NEW, OLD]
 
 
-def test_deleting_says_first_what_hosts_still_hold(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_deleting_says_first_what_hosts_still_hold(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["runs", "delete", OLD, "--yes"]) == 0
-    told = f"benchtui: h1, h2 still hold 4 files of {OLD} (96 MiB), which are removed by: benchtui clean {OLD}\n"
+    told = (
+        f"benchtui: h1, h2 still hold 4 files of {OLD} (96 MiB), which are removed by: benchtui"
+        f" clean {OLD}\n"
+    )
     assert capsys.readouterr().err == f"{told}removed {OLD}\n"
 
 
-def test_deleting_a_run_that_was_cut_off_says_what_is_lost(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_deleting_a_run_that_was_cut_off_says_what_is_lost(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     journal = runs / NEW / "journal.jsonl"
     journal.write_bytes(b"\n".join(journal.read_bytes().splitlines()[:-1]) + b"\n")
     assert main(["runs", "delete", NEW, "--yes"]) == 0
     assert f"which is collected by: benchtui runs recover {NEW}" in capsys.readouterr().err
 
 
-def test_a_run_that_another_machine_writes_is_not_deleted(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_another_machine_writes_is_not_deleted(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     journal = runs / NEW / "journal.jsonl"
     journal.write_bytes(b"\n".join(journal.read_bytes().splitlines()[:-1]) + b"\n")
     (runs / NEW / "engine.pid").write_text("1 2 a-boot-of-another-machine\n")
@@ -168,10 +193,13 @@ def test_runs_of_others_are_listed_with_their_owner_and_nothing_is_written_there
 
 @pytest.mark.parametrize(
     "words",
-    [["note", "RUN", "x"], ["star", "RUN"], ["tag", "RUN", "x"], ["rename", "RUN", "x"], ["delete", "RUN", "--yes"],
+    [["note", "RUN", "x"], ["star", "RUN"], ["tag", "RUN", "x"], ["rename", "RUN", "x"],
+        ["delete", "RUN", "--yes"],
      ["resume", "RUN"], ["recover", "RUN"], ["prove", "RUN"]],
 )  # fmt: skip
-def test_runs_of_others_are_not_changed(others: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_of_others_are_not_changed(
+    others: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     before = contents(others)
     for ref in ("20261121T080000Z-theirs", str(others / "20261121T080000Z-theirs-0003")):
         assert main(["runs", *(ref if word == "RUN" else word for word in words)]) == 2
@@ -180,7 +208,9 @@ def test_runs_of_others_are_not_changed(others: Path, words: list[str], capsys: 
 
 
 @pytest.mark.parametrize("verb", ["clean", "stop"])
-def test_verbs_about_hosts_refuse_runs_of_others(others: Path, verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verbs_about_hosts_refuse_runs_of_others(
+    others: Path, verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([verb, "20261121T080000Z-theirs-0003"]) == 2
     assert "it can be read, not changed" in capsys.readouterr().err
 
@@ -190,11 +220,15 @@ def test_a_shared_directory_that_is_not_there_is_named_and_hides_nothing(
 ) -> None:
     assert main(["runs", "--shared", str(tmp_path / "gone"), "list"]) == 0
     captured = capsys.readouterr()
-    assert captured.err == f"benchtui: {tmp_path / 'gone'}: cannot be read: No such file or directory\n"
+    assert (
+        captured.err
+        == f"benchtui: {tmp_path / 'gone'}: cannot be read: No such file or directory\n"
+    )
     assert len(captured.out.splitlines()) == 3
 
 
-def test_shared_directories_stand_in_a_file_too(runs: Path, others: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
+def test_shared_directories_stand_in_a_file_too(runs: Path, others: Path, home: Path,
+    monkeypatch: pytest.MonkeyPatch,
                                                 capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
     monkeypatch.delenv("BENCHTUI_SHARED_RUNS")
     (home / "shared-runs").write_text(f"# the team's\n{others}\n\n")
@@ -202,7 +236,9 @@ def test_shared_directories_stand_in_a_file_too(runs: Path, others: Path, home: 
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_a_run_that_may_not_be_read_is_listed_as_such(others: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_may_not_be_read_is_listed_as_such(
+    others: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (others / "20261121T080000Z-theirs-0003").chmod(0)
     try:
         assert main(["runs", "list", "state:unreadable"]) == 0
@@ -211,7 +247,9 @@ def test_a_run_that_may_not_be_read_is_listed_as_such(others: Path, capsys: pyte
     assert "Permission denied" in capsys.readouterr().out
 
 
-def test_a_record_that_cannot_be_read_says_why(others: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_record_that_cannot_be_read_says_why(
+    others: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     record = others / "20261121T080000Z-theirs-0003" / "run.json"
     record.unlink()
     record.symlink_to(record)

@@ -46,17 +46,26 @@ def closed(home: Path, tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("option", ["--inventory", "--ssh-config"])
-def test_a_file_below_a_closed_directory(option: str, closed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_below_a_closed_directory(
+    option: str, closed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["hosts", "list", option, str(closed / "file")]) == 2
-    assert capsys.readouterr().err == f"benchtui: {option} {closed}/file: cannot be read: Permission denied\n"
+    assert (
+        capsys.readouterr().err
+        == f"benchtui: {option} {closed}/file: cannot be read: Permission denied\n"
+    )
 
 
-def test_a_closed_directory_is_no_empty_import(closed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_closed_directory_is_no_empty_import(
+    closed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["import", str(closed)]) == 2
     assert capsys.readouterr().err == f"benchtui: {closed}: cannot be read: Permission denied\n"
 
 
-def test_a_directory_of_an_import_that_may_not_be_read_is_left_out_by_its_name(closed: Path) -> None:
+def test_a_directory_of_an_import_that_may_not_be_read_is_left_out_by_its_name(
+    closed: Path,
+) -> None:
     (closed.parent / "a.txt").write_text("text")
     source = read_source(closed.parent)
     assert [file.name for file in source.files] == ["a.txt"]
@@ -76,4 +85,6 @@ def test_a_plan_whose_steps_are_not_in_their_places_is_no_plan(
     (run_dir / "plan.json").write_text(json.dumps(plan))
     assert main(["runs", "verify", run_dir.name]) == 1
     out, err = capsys.readouterr()
-    assert f"{run_dir}/plan.json: is no plan: steps.0.index: found {index}, allowed is 0" in out + err
+    assert (
+        f"{run_dir}/plan.json: is no plan: steps.0.index: found {index}, allowed is 0" in out + err
+    )

@@ -16,7 +16,9 @@ from tui.model.event import HostProblem
 PLAN = ("run", "demo/quick", "--hosts", "local", "--dry-run", "--json")
 
 
-@pytest.mark.parametrize(("words", "wait_s"), [((), 0.0), (("--wait", "5m"), 300.0), (("--wait",), NEVER_S)])
+@pytest.mark.parametrize(
+    ("words", "wait_s"), [((), 0.0), (("--wait", "5m"), 300.0), (("--wait",), NEVER_S)]
+)
 def test_how_long_is_in_the_plan(home: Path, words: tuple[str, ...], wait_s: float) -> None:
     done = benchtui(home, *PLAN, *words)
     assert json.loads(done.stdout)["wait_s"] == wait_s, done.stderr
@@ -34,6 +36,14 @@ def test_what_makes_no_sense_is_refused(home: Path, words: tuple[str, ...], said
 
 def test_who_is_refused_is_told_which_options_help() -> None:
     out = io.StringIO()
-    held = HostProblem(t=1.0, host="n1", phase="preflight", code="host-locked", message="in use by run 1 of ann@jump")
+    held = HostProblem(
+        t=1.0,
+        host="n1",
+        phase="preflight",
+        code="host-locked",
+        message="in use by run 1 of ann@jump",
+    )
     ProgressDisplay(out).events([held])
-    assert out.getvalue().endswith(f"n1: {held.message}; stop it, or run with --wait or --take-locks\n")
+    assert out.getvalue().endswith(
+        f"n1: {held.message}; stop it, or run with --wait or --take-locks\n"
+    )

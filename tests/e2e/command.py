@@ -14,14 +14,27 @@ from tests.patience import PATIENCE_S
 
 def environment(home: Path) -> dict[str, str]:
     """An environment in which benchtui sees nothing of the user who runs the tests."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("SSH_AUTH_SOCK", "XDG_DATA_HOME")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("SSH_AUTH_SOCK", "XDG_DATA_HOME")
+    }
     # locks of its own: tests that run at the same time share this machine
-    return {**kept, "BENCHTUI_HOME": str(home), "HOME": str(home), "BENCHTUI_LOCKS": str(home / "locks")}
+    return {
+        **kept,
+        "BENCHTUI_HOME": str(home),
+        "HOME": str(home),
+        "BENCHTUI_LOCKS": str(home / "locks"),
+    }
 
 
-def benchtui(home: Path, *args: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def benchtui(
+    home: Path, *args: str | Path, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run `benchtui ARGS` to its end."""
-    return forked.run([str(each) for each in args], environment(home), str(cwd or Path.cwd()), PATIENCE_S)
+    return forked.run(
+        [str(each) for each in args], environment(home), str(cwd or Path.cwd()), PATIENCE_S
+    )
 
 
 def start(home: Path, *args: str | Path) -> subprocess.Popen[str]:
@@ -79,7 +92,11 @@ def measures(run_dir: Path, step: int | None = None) -> bool:
     of_step = "" if step is None else f'"step":{step},'
     path = run_dir / "journal.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    samples = [line for line in lines if '"type":"sample"' in line and '"phase":"measure"' in line and of_step in line]
+    samples = [
+        line
+        for line in lines
+        if '"type":"sample"' in line and '"phase":"measure"' in line and of_step in line
+    ]
     return any('"ios":' in line and '"ios":0' not in line for line in samples)
 
 

@@ -1,8 +1,9 @@
 """`benchtui ARGS` in a process that has its modules already: forked from one that loaded them once.
 
-Half of what a short command costs is loading them, and the tests run hundreds. Everything else is as when a user types
-it: a process with its own environment, directory, streams and exit code. Engines that such commands start are forked
-likewise, with a session of their own. `command.start` is the plain way, for the command and for its engine.
+Half of what a short command costs is loading them, and the tests run hundreds. Everything else is
+as when a user types it: a process with its own environment, directory, streams and exit code.
+Engines that such commands start are forked likewise, with a session of their own. `command.start`
+is the plain way, for the command and for its engine.
 """
 
 from __future__ import annotations
@@ -89,7 +90,9 @@ class Forker:
         self.turn = threading.Lock()
 
     def fork(self, request: Mapping[str, Any], streams: Sequence[int]) -> socket.socket:
-        """Start a program and return the socket that tells its pid, and its exit code when it has ended."""
+        """Start a program and return the socket that tells its pid, and its exit code when it has
+        ended.
+        """
         with self.turn:
             return _ask(self.socket, request, streams)
 
@@ -115,7 +118,9 @@ def forker() -> Forker:
     return _forkers[0]
 
 
-def run(argv: Sequence[str], environ: Mapping[str, str], cwd: str, timeout: float) -> subprocess.CompletedProcess[str]:
+def run(
+    argv: Sequence[str], environ: Mapping[str, str], cwd: str, timeout: float
+) -> subprocess.CompletedProcess[str]:
     """Run `benchtui ARGV` to its end. Raises TimeoutError."""
     out, err = os.pipe(), os.pipe()
     request = {"argv": list(argv), "environ": dict(environ), "cwd": cwd, "session": False}
@@ -127,7 +132,10 @@ def run(argv: Sequence[str], environ: Mapping[str, str], cwd: str, timeout: floa
         told.settimeout(timeout)
         pid = int(told.recv(64))
         said: dict[int, bytes] = {}
-        readers = [threading.Thread(target=_read_whole, args=(end[0], said), daemon=True) for end in (out, err)]
+        readers = [
+            threading.Thread(target=_read_whole, args=(end[0], said), daemon=True)
+            for end in (out, err)
+        ]
         for reader in readers:
             reader.start()
         try:
@@ -137,7 +145,9 @@ def run(argv: Sequence[str], environ: Mapping[str, str], cwd: str, timeout: floa
             raise
         for reader in readers:
             reader.join(timeout)
-    return subprocess.CompletedProcess(list(argv), code, said[out[0]].decode(), said[err[0]].decode())
+    return subprocess.CompletedProcess(
+        list(argv), code, said[out[0]].decode(), said[err[0]].decode()
+    )
 
 
 def start_program(arguments: Sequence[str], stdin: int, log: int, directory: Path) -> int:
@@ -152,7 +162,12 @@ def _engine(
     log: int,
     directory: Path,
 ) -> int:
-    request = {"argv": list(arguments), "environ": dict(os.environ), "cwd": str(directory), "session": True}
+    request = {
+        "argv": list(arguments),
+        "environ": dict(os.environ),
+        "cwd": str(directory),
+        "session": True,
+    }
     with Path(os.devnull).open() as nothing:
         streams = [nothing.fileno() if stdin == subprocess.DEVNULL else stdin, log, log]
         with fork(request, streams) as told:
@@ -173,7 +188,8 @@ def _read_whole(fd: int, said: dict[int, bytes]) -> None:
 
 
 def serve(asked: socket.socket) -> None:
-    """Fork a program for each request; returns in each of them, with its arguments in place. Ends when nobody asks.
+    """Fork a program for each request; returns in each of them, with its arguments in place. Ends
+    when nobody asks.
 
     Commands that were forked ask for their engines through a socket of their own.
     """
@@ -199,10 +215,13 @@ def serve(asked: socket.socket) -> None:
 
 
 def _become(request: Mapping[str, Any], fds: Sequence[int], engines: socket.socket) -> None:
-    """Take the place of a program: streams, directory, environment, arguments, and signals as a shell leaves them."""
+    """Take the place of a program: streams, directory, environment, arguments, and signals as a
+    shell leaves them.
+    """
     from tui.engine import launch
 
-    gc.callbacks.clear()  # a Ctrl-C that falls into one of the parent's is lost: Python prints it, and goes on
+    # a Ctrl-C that falls into one of the parent's is lost: Python prints it, and goes on
+    gc.callbacks.clear()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
     if request["session"]:

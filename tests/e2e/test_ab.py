@@ -38,31 +38,53 @@ def profile(home: Path, tmp_path: Path) -> list[str]:
     (home / "profiles" / "lab").mkdir(parents=True)
     (home / "profiles" / "lab" / "paced.yaml").write_text(PROFILE)
     (tmp_path / "target").mkdir()
-    words = ["ab", "lab/paced", "--hosts", "local", "--set", f"directory={tmp_path / 'target'}", "--yes"]
+    words = [
+        "ab",
+        "lab/paced",
+        "--hosts",
+        "local",
+        "--set",
+        f"directory={tmp_path / 'target'}",
+        "--yes",
+    ]
     return [*words, "--no-telemetry", "--set-a", "rate=300"]
 
 
 @pytest.mark.e2e
 @pytest.mark.slow
-def test_a_clear_difference_ends_after_four_runs_in_the_order_abba(home: Path, profile: list[str]) -> None:
+def test_a_clear_difference_ends_after_four_runs_in_the_order_abba(
+    home: Path, profile: list[str]
+) -> None:
     done = benchtui(home, *profile, "--set-b", "rate=200", "--name", "slower")
     assert done.returncode == 1, done.stderr + done.stdout
     assert "B is worse: -33" in done.stdout and "known after 4 runs" in done.stdout
     records = [json.loads(path.read_text()) for path in (home / "runs").glob("*/run.json")]
     records.sort(key=lambda record: record["created_utc"])
-    assert [record["tags"] for record in records] == [{"ab": "slower", "ab.side": side} for side in "ABBA"]
+    assert [record["tags"] for record in records] == [
+        {"ab": "slower", "ab.side": side} for side in "ABBA"
+    ]
 
 
-def keep_runs(home: Path, words: list[str], sides: str, factor: float = 1.0, first: int = 0) -> list[str]:
-    """Keep runs of an experiment's sides, B faster by a factor, numbered from `first`; return their ids."""
+def keep_runs(
+    home: Path, words: list[str], sides: str, factor: float = 1.0, first: int = 0
+) -> list[str]:
+    """Keep runs of an experiment's sides, B faster by a factor, numbered from `first`.
+
+    Return their ids.
+    """
     parser = argparse.ArgumentParser()
     ab.configure(parser)
     plans = ab.experiment_of(parser.parse_args(words[1:])).plans
     ids = []
     for at, side in enumerate(sides, first):
         iops = (IOPS + at) * (factor if side == "B" else 1.0)
-        record = run(step(iops, count=0, params=plans[side].params), run_id=f"2026010{at + 1}T000000Z-x")
-        record.profile.tag, record.profile.version = plans[side].profile.tag, plans[side].profile.version
+        record = run(
+            step(iops, count=0, params=plans[side].params), run_id=f"2026010{at + 1}T000000Z-x"
+        )
+        record.profile.tag, record.profile.version = (
+            plans[side].profile.tag,
+            plans[side].profile.version,
+        )
         record.hosts[0].name = plans[side].hosts[0].name
         record.tags = {"ab": "mine", "ab.side": side}
         keep(home / "runs", record)
@@ -71,10 +93,16 @@ def keep_runs(home: Path, words: list[str], sides: str, factor: float = 1.0, fir
 
 
 @pytest.mark.parametrize(("factor", "code", "said"), [
-    (0.8, 1, "B is worse: -20.0 %"), (1.2, 0, "B is better: +20.0 %"), (1.0, 0, "no difference as large as 5 %"),
+    (0.8, 1, "B is worse: -20.0 %"), (1.2, 0, "B is better: +20.0 %"),
+    (1.0, 0, "no difference as large as 5 %"),
 ])  # fmt: skip
 def test_runs_that_are_there_already_count(
-    home: Path, profile: list[str], factor: float, code: int, said: str, capsys: pytest.CaptureFixture[str]
+    home: Path,
+    profile: list[str],
+    factor: float,
+    code: int,
+    said: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     asked = [*profile, "--set-b", "rate=200", "--name", "mine"]
     keep_runs(home, asked, "ABBA", factor)
@@ -99,9 +127,15 @@ def test_what_is_invalid_or_was_measured_otherwise_does_not_count(
     invalid.write_text(invalid.read_text().replace('"verdict":"valid"', '"verdict":"invalid"'))
     assert main(asked) == 1
     err = capsys.readouterr().err
-    assert f"{ids[-1]} is invalid: it does not count" in err and "4 runs of it are there already" in err
+    assert (
+        f"{ids[-1]} is invalid: it does not count" in err
+        and "4 runs of it are there already" in err
+    )
     assert main([*profile, "--set-b", "rate=150", "--name", "mine"]) == 2
-    assert f"{ids[1]} is of side B of mine, and was measured otherwise: rate 200, now 150" in capsys.readouterr().err
+    assert (
+        f"{ids[1]} is of side B of mine, and was measured otherwise: rate 200, now 150"
+        in capsys.readouterr().err
+    )
 
 
 def test_what_looks_have_spent_counts_when_the_experiment_goes_on(
@@ -112,24 +146,41 @@ def test_what_looks_have_spent_counts_when_the_experiment_goes_on(
     assert main([*asked, "--within", "10m"]) == 1
     first = json.loads(capsys.readouterr().out)["look"]["spent"]
     keep_runs(home, asked, "ABBAA", 0.8, first=4)
-    invalid = home / "runs" / ids[-1] / "run.json"  # its look was at runs that are no repetitions any more
+    # its look was at runs that are no repetitions any more
+    invalid = home / "runs" / ids[-1] / "run.json"
     invalid.write_text(invalid.read_text().replace('"verdict":"valid"', '"verdict":"invalid"'))
     assert main([*asked, "--within", "3h"]) == 1
     told = json.loads(capsys.readouterr().out)["look"]
-    kept = [each for path in (home / "runs").glob("*/looks.json") for each in json.loads(path.read_text())["looks"]]
+    kept = [
+        each
+        for path in (home / "runs").glob("*/looks.json")
+        for each in json.loads(path.read_text())["looks"]
+    ]
     assert sorted(each["look"]["runs"] for each in kept) == [4, 6, 8]
-    assert told["spent"] == pytest.approx(sum(each["look"]["alpha"] for each in kept)) == pytest.approx(spent(8 / 10))
+    assert (
+        told["spent"]
+        == pytest.approx(sum(each["look"]["alpha"] for each in kept))
+        == pytest.approx(spent(8 / 10))
+    )
     assert first == pytest.approx(spent(4 / 10))
 
 
 @pytest.mark.parametrize(("within", "known", "code", "said"), [
-    ("1s", "", 2, "benchtui: --within 1s: 4 runs of 1 s of load take longer, and fewer tell nothing\n"),
-    ("1s", "ABB", 3, "experiment mine: there is hardly time for 1 more run, and fewer tell nothing\n"),
+    ("1s", "", 2,
+        "benchtui: --within 1s: 4 runs of 1 s of load take longer, and fewer tell nothing\n"),
+    ("1s", "ABB", 3,
+        "experiment mine: there is hardly time for 1 more run, and fewer tell nothing\n"),
     ("1s", "ABBA", 1, "experiment mine: there is hardly time for more runs\n"),
     ("64s", "ABBA", 1, "experiment mine: there is time for up to 4 more runs, in the order ABBA\n"),
 ])  # fmt: skip
 def test_how_many_runs_there_is_time_for_is_true(
-    home: Path, profile: list[str], within: str, known: str, code: int, said: str, capsys: pytest.CaptureFixture[str]
+    home: Path,
+    profile: list[str],
+    within: str,
+    known: str,
+    code: int,
+    said: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     asked = [*profile, "--set-b", "rate=200", "--name", "mine"]
     keep_runs(home, asked, known, 0.8)
@@ -156,12 +207,20 @@ def test_ctrl_c_keeps_what_is_whole_and_says_how_to_go_on(home: Path, profile: l
     assert told["runs"] == {"A": ["20260101T000000Z-x"], "B": ["20260102T000000Z-x"]}
 
 
-SWEPT = PROFILE.replace("lab/paced", "lab/swept").replace("headline:", "sweep: {grid: {rate: [300, 200]}}\nheadline:")
+SWEPT = PROFILE.replace("lab/paced", "lab/swept").replace(
+    "headline:", "sweep: {grid: {rate: [300, 200]}}\nheadline:"
+)
 
 
-def test_of_a_sweep_it_is_said_what_to_do(home: Path, profile: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_a_sweep_it_is_said_what_to_do(
+    home: Path, profile: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     (home / "profiles" / "lab" / "swept.yaml").write_text(SWEPT)
-    words = ["lab/swept" if word == "lab/paced" else word for word in profile if not word.startswith("rate=")]
+    words = [
+        "lab/swept" if word == "lab/paced" else word
+        for word in profile
+        if not word.startswith("rate=")
+    ]
     words.remove("--set-a")
     assert main([*words, "--set-a", "directory=/tmp/a", "--set-b", "directory=/tmp/b"]) == 2
     assert "point by point, with benchtui compare" in capsys.readouterr().err

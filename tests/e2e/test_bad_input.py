@@ -31,9 +31,18 @@ class Attempt:
         self.settings = {"directory": str(target), "numjobs": "2", "size": "4m", "runtime": "5s"}
 
     def run(self) -> subprocess.CompletedProcess[str]:
-        settings = [part for name, value in self.settings.items() for part in ("--set", f"{name}={value}")]
+        settings = [
+            part for name, value in self.settings.items() for part in ("--set", f"{name}={value}")
+        ]
         return benchtui(
-            self.home, "run", self.profile, "--hosts", self.hosts, "--ssh-config", self.ssh_config, *settings
+            self.home,
+            "run",
+            self.profile,
+            "--hosts",
+            self.hosts,
+            "--ssh-config",
+            self.ssh_config,
+            *settings,
         )
 
     def refused(self) -> str:
@@ -80,18 +89,24 @@ def test_unreachable_host_is_named(attempt: Attempt, lab: SshdLab, tmp_path: Pat
     assert "h1: " not in said
 
 
-def test_wrong_key_is_an_authentication_failure(attempt: Attempt, lab: SshdLab, tmp_path: Path) -> None:
+def test_wrong_key_is_an_authentication_failure(
+    attempt: Attempt, lab: SshdLab, tmp_path: Path
+) -> None:
     key = tmp_path / "other_key"
     key.write_bytes(asyncssh.generate_private_key("ssh-ed25519").export_private_key("openssh"))
     key.chmod(0o600)
-    attempt.ssh_config = changed_config(lab, tmp_path, f"IdentityFile {lab.client_key}", f"IdentityFile {key}")
+    attempt.ssh_config = changed_config(
+        lab, tmp_path, f"IdentityFile {lab.client_key}", f"IdentityFile {key}"
+    )
     said = attempt.refused()
     assert "h1: " in said
     assert "h2: " in said
     assert "permission denied" in said.lower()
 
 
-def test_unknown_host_key_names_the_fingerprint_and_the_remedy(attempt: Attempt, lab: SshdLab) -> None:
+def test_unknown_host_key_names_the_fingerprint_and_the_remedy(
+    attempt: Attempt, lab: SshdLab
+) -> None:
     attempt.ssh_config = lab.ssh_config_unknown
     said = attempt.refused()
     assert lab.host("h1").fingerprint in said
@@ -123,7 +138,10 @@ def host_with_fio(replacement: Path, root: Path) -> Iterator[SshdLab]:
 
 
 def every_fio() -> set[Path]:
-    folders = [Path(name) for name in ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin")]
+    folders = [
+        Path(name)
+        for name in ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin")
+    ]
     return {(folder / "fio").resolve() for folder in folders if (folder / "fio").exists()}
 
 
@@ -168,14 +186,18 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "small"
     place.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(place)]
-    if os.geteuid() != 0 or subprocess.run(command, check=False, capture_output=True).returncode != 0:
+    if (
+        os.geteuid() != 0
+        or subprocess.run(command, check=False, capture_output=True).returncode != 0
+    ):
         pytest.skip("cannot mount a small file system here")
     yield place
     subprocess.run(["umount", str(place)], check=True)
 
 
 def test_hosts_that_share_a_full_file_system(attempt: Attempt, small_disk: Path) -> None:
-    attempt.settings.update(directory=str(small_disk), size="5m")  # 2 hosts x 2 jobs x 5 MiB: each alone would fit
+    # 2 hosts x 2 jobs x 5 MiB: each alone would fit
+    attempt.settings.update(directory=str(small_disk), size="5m")
     said = attempt.refused()
     assert "21 MiB are needed" in said
     assert "has 16 MiB" in said
@@ -207,8 +229,12 @@ def test_unknown_parameter_names_the_nearest(attempt: Attempt) -> None:
     assert "runtime" in said.replace("runtimes", "")
 
 
-@pytest.mark.parametrize(("name", "value"), [("runtime", "0"), ("runtime", "soon"), ("size", "4x"), ("numjobs", "0")])
-def test_bad_value_names_the_parameter_and_what_was_found(attempt: Attempt, name: str, value: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "value"), [("runtime", "0"), ("runtime", "soon"), ("size", "4x"), ("numjobs", "0")]
+)
+def test_bad_value_names_the_parameter_and_what_was_found(
+    attempt: Attempt, name: str, value: str
+) -> None:
     attempt.settings[name] = value
     said = attempt.usage_error()
     assert name in said

@@ -1,4 +1,6 @@
-"""The whole job by keys only, in a real terminal, on real hosts: choose, change, launch, watch, read, find again."""
+"""The whole job by keys only, in a real terminal, on real hosts: choose, change, launch, watch,
+read, find again.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,11 @@ def goes_on(run_dir: Path) -> bool:
 
 def samples(run_dir: Path) -> list[dict[str, Any]]:
     events = [json.loads(line) for line in (run_dir / "journal.jsonl").read_text().splitlines()]
-    return [e for e in events if e["type"] == "sample" and e["phase"] == "measure" and "read" in e["dirs"]]
+    return [
+        e
+        for e in events
+        if e["type"] == "sample" and e["phase"] == "measure" and "read" in e["dirs"]
+    ]
 
 
 @pytest.mark.parametrize("size", ["80x24", pytest.param("120x36", marks=pytest.mark.slow)])
@@ -75,10 +81,17 @@ def test_the_whole_job(lab: SshdLab, tmp_path: Path, size: str) -> None:
     home = tmp_path / "home"
     with app(lab, tmp_path, size) as terminal:
         launch(terminal, target, "8s")
-        terminal.wait_until(lambda: (home / "runs").exists() and any((home / "runs").iterdir()), "a run")
+        terminal.wait_until(
+            lambda: (home / "runs").exists() and any((home / "runs").iterdir()), "a run"
+        )
         run_dir = only_run(home)
-        wait_until(lambda: journal_has(run_dir, '"phase":"measure"') and bool(samples(run_dir)), "measured samples")
-        terminal.wait_until(lambda: "p99" in terminal.screen() and "µs" in terminal.screen(), "live percentiles")
+        wait_until(
+            lambda: journal_has(run_dir, '"phase":"measure"') and bool(samples(run_dir)),
+            "measured samples",
+        )
+        terminal.wait_until(
+            lambda: "p99" in terminal.screen() and "µs" in terminal.screen(), "live percentiles"
+        )
         terminal.wait_for("COMPLETE")
         terminal.keys("6")
         terminal.wait_for(" complete")  # of the list, not the title of Live
@@ -94,13 +107,17 @@ def test_the_whole_job(lab: SshdLab, tmp_path: Path, size: str) -> None:
 
 
 @pytest.mark.slow
-def test_run_goes_on_when_the_app_is_killed_and_is_shown_again(lab: SshdLab, tmp_path: Path) -> None:
+def test_run_goes_on_when_the_app_is_killed_and_is_shown_again(
+    lab: SshdLab, tmp_path: Path
+) -> None:
     target = tmp_path / "target"
     target.mkdir()
     home = tmp_path / "home"
     with app(lab, tmp_path, "80x24") as terminal:
         launch(terminal, target, "14s")
-        terminal.wait_until(lambda: (home / "runs").exists() and any((home / "runs").iterdir()), "a run")
+        terminal.wait_until(
+            lambda: (home / "runs").exists() and any((home / "runs").iterdir()), "a run"
+        )
         run_dir = only_run(home)
         wait_until(lambda: journal_has(run_dir, '"phase":"measure"'), "the measurement")
         os.kill(terminal.pid(), signal.SIGKILL)
@@ -122,7 +139,9 @@ def test_what_hosts_lack_is_shown_in_the_app(lab: SshdLab, tmp_path: Path) -> No
         terminal.wait_for("FAILED")
 
 
-def test_wrong_value_is_told_at_its_field_and_blocks_the_launch(lab: SshdLab, tmp_path: Path) -> None:
+def test_wrong_value_is_told_at_its_field_and_blocks_the_launch(
+    lab: SshdLab, tmp_path: Path
+) -> None:
     with Terminal(tmp_path, "--hosts", "local", "--profile", "demo/quick", "--review") as terminal:
         terminal.wait_for("runs on local")
         terminal.keys("e", "Tab")

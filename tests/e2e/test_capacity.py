@@ -1,4 +1,6 @@
-"""Searches for what a system sustains, for real: stopped and resumed, never met, met at full load, a host lost."""
+"""Searches for what a system sustains, for real: stopped and resumed, never met, met at full load,
+a host lost.
+"""
 
 from __future__ import annotations
 
@@ -65,12 +67,19 @@ def test_a_search_that_is_stopped_goes_on_from_its_points_and_says_that_nothing_
     assert done.returncode == 5, done.stderr
     record = record_of(run_dir)
     assert record["search"]["answer"]["state"] == "never-met"
-    assert [point["step"] for point in record["search"]["points"]] == [each["point"]["step"] for each in decided]
-    offered = {each["step"]: each["planned"]["tasks"][0]["job_file"] for each in events(run_dir, "point_offered")}
+    assert [point["step"] for point in record["search"]["points"]] == [
+        each["point"]["step"] for each in decided
+    ]
+    offered = {
+        each["step"]: each["planned"]["tasks"][0]["job_file"]
+        for each in events(run_dir, "point_offered")
+    }
     paced = [step for step, text in offered.items() if "rate_process=poisson" in text]
     assert paced, "no rate was offered"
     kept = {each["step"]: each["text"] for each in record["profile"]["job_files"]}
-    assert [kept[step] for step in paced] == [offered[step] for step in paced], "the record tells another load"
+    assert [kept[step] for step in paced] == [offered[step] for step in paced], (
+        "the record tells another load"
+    )
     verified = benchtui(home, "runs", "verify", run_dir.name)
     assert verified.returncode == 0, verified.stdout
 
@@ -84,7 +93,9 @@ def begun(home: Path, tmp_path: Path, point_s: int) -> Path:
     return home / "runs" / benchtui(home, "capacity", path, *options).stdout.strip()
 
 
-def test_a_search_whose_engine_is_killed_keeps_its_points_and_goes_on(home: Path, tmp_path: Path) -> None:
+def test_a_search_whose_engine_is_killed_keeps_its_points_and_goes_on(
+    home: Path, tmp_path: Path
+) -> None:
     run_dir = begun(home, tmp_path, point_s=2)
     wait_until(partial(measured, run_dir, 0), "the first second")
     kill_engine(run_dir)
@@ -93,7 +104,9 @@ def test_a_search_whose_engine_is_killed_keeps_its_points_and_goes_on(home: Path
     assert recovered.returncode == 4, recovered.stderr
     record = record_of(run_dir)
     assert record["state"] == "partial"
-    assert "1 of at most 2 points measured" in record["reason"] and "runs resume" in record["reason"]
+    assert (
+        "1 of at most 2 points measured" in record["reason"] and "runs resume" in record["reason"]
+    )
     (point,) = record["search"]["points"]
     assert (point["verdict"], point["seconds"]) == ("meets", pytest.approx(2.0, abs=0.3))
     assert record["headline"]["text"].startswith("unfinished: capacity at least")
@@ -105,7 +118,9 @@ def test_a_search_whose_engine_is_killed_keeps_its_points_and_goes_on(home: Path
 
 
 def measured(run_dir: Path, step: int) -> bool:
-    return any((each["step"], each["phase"]) == (step, "measure") for each in events(run_dir, "sample"))
+    return any(
+        (each["step"], each["phase"]) == (step, "measure") for each in events(run_dir, "sample")
+    )
 
 
 def resumed(run_dir: Path, times: int) -> bool:
@@ -124,8 +139,13 @@ def test_a_search_is_taken_over_while_a_point_is_measured(home: Path, tmp_path: 
     codes = [each.communicate(timeout=PATIENCE_S) and each.returncode for each in recovering]
     assert codes[-1] == 0
     record = record_of(run_dir)
-    assert (record["state"], record["search"]["answer"]["state"]) == ("complete", "met-at-full-load")
-    assert [each["seconds"] for each in record["search"]["points"]] == pytest.approx([6.0, 6.0], abs=0.5)
+    assert (record["state"], record["search"]["answer"]["state"]) == (
+        "complete",
+        "met-at-full-load",
+    )
+    assert [each["seconds"] for each in record["search"]["points"]] == pytest.approx(
+        [6.0, 6.0], abs=0.5
+    )
 
 
 @pytest.mark.slow
@@ -138,10 +158,14 @@ def test_a_limit_that_full_load_keeps_is_met_there(home: Path, tmp_path: Path) -
 
 
 @pytest.mark.slow
-async def test_a_search_ends_with_a_clear_word_when_a_host_is_lost(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+async def test_a_search_ends_with_a_clear_word_when_a_host_is_lost(
+    lab: SshdLab, home: Path, tmp_path: Path
+) -> None:
     path, wish = profile(tmp_path), SearchChoice("capacity", ("p99<9s",))
     lost = lab.names[1]
-    async with course(tmp_path, lab, "1s", hosts=2, size="1M", profile=path, search=wish, lease_s=10) as run:
+    async with course(
+        tmp_path, lab, "1s", hosts=2, size="1M", profile=path, search=wish, lease_s=10
+    ) as run:
         running = asyncio.create_task(execute(run.ctx))
         await run.seen(lambda: run.events("point_decided"))
         sessions = lab.host(lost).sessions()
@@ -166,7 +190,9 @@ def test_a_curve_of_shares_of_full_load_that_ran_out_of_points_says_so_and_goes_
 ) -> None:
     path = profile(tmp_path)
     path.write_text(path.read_text() + "curve: {shares: [25%, 50%, 75%], point: 2s, most: 2s}\n")
-    done = benchtui(home, "run", path, "--hosts", "local", "--curve", "--points", "2", "--no-telemetry")
+    done = benchtui(
+        home, "run", path, "--hosts", "local", "--curve", "--points", "2", "--no-telemetry"
+    )
     assert done.returncode == 6, done.stderr
     record = record_of(last_run(home))
     assert "its 2 points are spent; runs resume --points" in record["reason"]
@@ -175,7 +201,11 @@ def test_a_curve_of_shares_of_full_load_that_ran_out_of_points_says_so_and_goes_
     assert done.returncode in (0, 1), done.stderr
     points = record_of(last_run(home))["search"]["points"]
     top = points[0]["iops"]
-    assert sorted(round(point["offered_iops"] / top, 2) for point in points[1:]) == [0.25, 0.5, 0.75]
+    assert sorted(round(point["offered_iops"] / top, 2) for point in points[1:]) == [
+        0.25,
+        0.5,
+        0.75,
+    ]
     for point in points[1:]:
         assert point["iops"] == pytest.approx(point["offered_iops"], rel=0.05)
 
@@ -184,7 +214,10 @@ def test_a_curve_of_shares_of_full_load_that_ran_out_of_points_says_so_and_goes_
 def test_full_load_of_a_curve_that_ended_with_errors_is_measured_again_and_the_shares_stay(
     home: Path, tmp_path: Path
 ) -> None:
-    """Its file is cut off under the load, which ends it; each point lays out again what is missing."""
+    """Its file is cut off under the load, which ends it.
+
+    Each point lays out again what is missing.
+    """
     path = profile(tmp_path)
     path.write_text(path.read_text() + "curve: {shares: [50%], point: 4s, most: 4s}\n")
     options = ("--hosts", "local", "--curve", "--no-telemetry", "--detach")
@@ -194,16 +227,25 @@ def test_full_load_of_a_curve_that_ended_with_errors_is_measured_again_and_the_s
     os.truncate(data, 0)
     wait_until(lambda: not is_running(run_dir), "the end of the run")
     first = record_of(run_dir)
-    assert [(step["state"], step["attempt"]) for step in first["steps"][:2]] == [("failed", 1), ("done", 1)]
+    assert [(step["state"], step["attempt"]) for step in first["steps"][:2]] == [
+        ("failed", 1),
+        ("done", 1),
+    ]
     told = benchtui(home, "runs", "resume", run_dir.name)
-    assert (told.returncode, told.stderr.strip().endswith("--failed measures them again")) == (2, True), told.stderr
+    assert (told.returncode, told.stderr.strip().endswith("--failed measures them again")) == (
+        2,
+        True,
+    ), told.stderr
     before = len(events(run_dir, "point_offered"))
     done = benchtui(home, "runs", "resume", run_dir.name, "--failed")
     assert done.returncode in (0, 1), done.stderr
     offered = events(run_dir, "point_offered")[before:]
     assert [(each["step"], each["offer"].get("rate_iops")) for each in offered] == [(0, None)]
     record = record_of(run_dir)
-    assert [(step["state"], step["attempt"]) for step in record["steps"][:2]] == [("done", 2), ("done", 1)]
+    assert [(step["state"], step["attempt"]) for step in record["steps"][:2]] == [
+        ("done", 2),
+        ("done", 1),
+    ]
     points = {point["step"]: point for point in record["search"]["points"]}
     assert points[1] == first["search"]["points"][1], "what was known is measured again"
     assert points[0]["seconds"] == pytest.approx(4.0, abs=0.3)

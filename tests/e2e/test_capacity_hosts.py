@@ -1,4 +1,6 @@
-"""Searches over numbers of hosts, on loopback hosts with real fio: each point loads the hosts it says, and no other."""
+"""Searches over numbers of hosts, on loopback hosts with real fio: each point loads the hosts it
+says, and no other.
+"""
 
 from __future__ import annotations
 
@@ -44,15 +46,28 @@ def rates_of(record: dict[str, Any]) -> dict[int, tuple[list[str], float]]:
     """The hosts of each step and what fio counted there, by step."""
     steps = [step for step in record["steps"] if step["results"]["per_host"]]
     per_host = {step["index"]: step["results"]["per_host"] for step in steps}
-    return {at: (sorted(each), sum(dirs["read"]["iops"] for dirs in each.values())) for at, each in per_host.items()}
+    return {
+        at: (sorted(each), sum(dirs["read"]["iops"] for dirs in each.values()))
+        for at, each in per_host.items()
+    }
 
 
-def test_scaling_measures_one_two_and_all_hosts_and_fits_the_law(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+def test_scaling_measures_one_two_and_all_hosts_and_fits_the_law(
+    lab: SshdLab, home: Path, tmp_path: Path
+) -> None:
     code, record = searched("run", lab, home, tmp_path, "h[1-3]", "--scaling", "--points", "3")
     assert code == 6, "three points of six: each number of hosts was to be measured twice"
     search, rates = record["search"], rates_of(record)
-    assert [point["knobs"] for point in search["points"]] == [{"hosts": 1}, {"hosts": 2}, {"hosts": 3}]
-    assert [rates[point["step"]][0] for point in search["points"]] == [["h1"], ["h1", "h2"], ["h1", "h2", "h3"]]
+    assert [point["knobs"] for point in search["points"]] == [
+        {"hosts": 1},
+        {"hosts": 2},
+        {"hosts": 3},
+    ]
+    assert [rates[point["step"]][0] for point in search["points"]] == [
+        ["h1"],
+        ["h1", "h2"],
+        ["h1", "h2", "h3"],
+    ]
     found = search["scaling"]["points"]
     measured = [point for point in found if not point["extrapolated"]]
     assert [point["iops"]["value"] for point in measured] == pytest.approx(

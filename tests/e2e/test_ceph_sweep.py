@@ -1,4 +1,6 @@
-"""The Ceph sweep, scaled to points of one second on this machine: the table, the chart, resume after a power cut."""
+"""The Ceph sweep, scaled to points of one second on this machine: the table, the chart, resume
+after a power cut.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,18 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 SETTINGS = ("--set", "runtime=1s", "--set", "size=64M")
 
 
-def test_the_ceph_sweep_is_resumed_after_kill_9_and_gives_the_table_of_the_source(home: Path, tmp_path: Path) -> None:
-    words = ("run", "ceph/randread", "--hosts", "local", "--set", f"directory={tmp_path}", *SETTINGS)
+def test_the_ceph_sweep_is_resumed_after_kill_9_and_gives_the_table_of_the_source(
+    home: Path, tmp_path: Path
+) -> None:
+    words = (
+        "run",
+        "ceph/randread",
+        "--hosts",
+        "local",
+        "--set",
+        f"directory={tmp_path}",
+        *SETTINGS,
+    )
     started = benchtui(home, *words, "--detach")
     run_dir = home / "runs" / started.stdout.strip()
     wait_until(lambda: len(events(run_dir, "step_ended")) >= 8, "eight points")

@@ -67,7 +67,16 @@ def own(home: Path) -> Path:
 @pytest.fixture
 def ran(own: Path, target: Path, lab: SshdLab) -> Iterator[Path]:
     """A run on h1 and h2 that left its files; its directory."""
-    words = ("run", "own/files", "--hosts", "h1,h2", "--ssh-config", lab.ssh_config, "--set", f"directory={target}")
+    words = (
+        "run",
+        "own/files",
+        "--hosts",
+        "h1,h2",
+        "--ssh-config",
+        lab.ssh_config,
+        "--set",
+        f"directory={target}",
+    )
     done = benchtui(own, *words, "--json")
     assert done.returncode == 0, done.stderr
     yield only_run(own)
@@ -75,17 +84,24 @@ def ran(own: Path, target: Path, lab: SshdLab) -> Iterator[Path]:
 
 def left(run_dir: Path) -> dict[str, object]:
     """What run.json says is left, by host."""
-    return {host["name"]: host["files_left"] for host in json.loads((run_dir / "run.json").read_text())["hosts"]}
+    return {
+        host["name"]: host["files_left"]
+        for host in json.loads((run_dir / "run.json").read_text())["hosts"]
+    }
 
 
 @pytest.mark.e2e
-def test_everything_that_the_run_made_goes_and_the_record_says_so(own: Path, ran: Path, target: Path) -> None:
+def test_everything_that_the_run_made_goes_and_the_record_says_so(
+    own: Path, ran: Path, target: Path
+) -> None:
     before = json.loads((ran / "run.json").read_text())
     refused = benchtui(own, "clean", "last")
     assert refused.returncode == 2
     some = f"{target}/h1, {target}/h1/deep, {target}/h1/deep/data.0.0 and 1 more"
     assert f"h1: {some}, 2 MiB: will be removed\n" in refused.stderr
-    assert refused.stderr.endswith(f"this removes files of {ran.name} from its hosts; confirm with --yes\n")
+    assert refused.stderr.endswith(
+        f"this removes files of {ran.name} from its hosts; confirm with --yes\n"
+    )
     assert len(list(target.rglob("data.*"))) == 4, "nothing was removed without a yes"
     done = benchtui(own, "clean", ran.name, "--yes")
     assert done.returncode == 0, done.stderr
@@ -93,15 +109,22 @@ def test_everything_that_the_run_made_goes_and_the_record_says_so(own: Path, ran
     assert list(target.iterdir()) == []
     assert left(ran) == {"h1": None, "h2": None}
     record = json.loads((ran / "run.json").read_text())
-    assert [each["bytes"] for host in record["hosts"] for each in host["files_removed"]] == [2 << 20] * 2
+    assert [each["bytes"] for host in record["hosts"] for each in host["files_removed"]] == [
+        2 << 20
+    ] * 2
     assert (record["state"], record["duration_s"]) == ("complete", before["duration_s"])
     again = benchtui(own, "clean", ran.name, "--yes")
     assert (again.returncode, again.stderr) == (0, f"{ran.name} left nothing on its hosts\n")
 
 
 @pytest.mark.e2e
-def test_what_is_not_the_runs_stays_and_is_named(own: Path, ran: Path, target: Path, lab: SshdLab) -> None:
-    """On h1 a file has grown and one was put beside it; on h2 one is gone. Another file of ours stays out of reach."""
+def test_what_is_not_the_runs_stays_and_is_named(
+    own: Path, ran: Path, target: Path, lab: SshdLab
+) -> None:
+    """On h1 a file has grown and one was put beside it; on h2 one is gone.
+
+    Another file of ours stays out of reach.
+    """
     (target / "h1/deep/data.0.0").write_bytes(b"precious" * 200_000)
     (target / "h1/deep/somebody.else").write_text("precious")
     (target / "h2/deep/data.0.1").unlink()
@@ -115,7 +138,10 @@ def test_what_is_not_the_runs_stays_and_is_named(own: Path, ran: Path, target: P
         f"h2: {target}/h2, {target}/h2/deep, {target}/h2/deep/data.0.0, 1 MiB: removed",
         f"h2: {target}/h2/deep/data.0.1: not there any more",
     ]
-    assert sorted(path.name for path in target.rglob("*") if path.is_file()) == ["data.0.0", "somebody.else"]
+    assert sorted(path.name for path in target.rglob("*") if path.is_file()) == [
+        "data.0.0",
+        "somebody.else",
+    ]
     assert left(ran)["h2"] is None
     still = left(ran)["h1"]
     assert isinstance(still, dict)
@@ -125,8 +151,13 @@ def test_what_is_not_the_runs_stays_and_is_named(own: Path, ran: Path, target: P
 
 
 @pytest.mark.e2e
-def test_a_directory_that_became_a_link_to_another_is_not_cleaned(own: Path, ran: Path, target: Path) -> None:
-    """On h1 the directory is a link now, on h2 another file has the name; both have files of the same name and size."""
+def test_a_directory_that_became_a_link_to_another_is_not_cleaned(
+    own: Path, ran: Path, target: Path
+) -> None:
+    """On h1 the directory is a link now, on h2 another file has the name.
+
+    Both have files of the same name and size.
+    """
     precious = target / "precious"
     precious.mkdir()
     for number in (0, 1):
@@ -137,7 +168,10 @@ def test_a_directory_that_became_a_link_to_another_is_not_cleaned(own: Path, ran
     (precious / "data.0.1").write_bytes(b"precious" * (1 << 17))
     done = benchtui(own, "clean", ran.name, "--yes")
     assert done.returncode == 4
-    assert f"h1: {target}/h1/deep/data.0.0: stayed: {target}/h1/deep leads to {precious} now: it was" in done.stdout
+    assert (
+        f"h1: {target}/h1/deep/data.0.0: stayed: {target}/h1/deep leads to {precious} now: it was"
+        in done.stdout
+    )
     assert f"h2: {target}/h2/deep/data.0.0: stayed: replaced since the run made it" in done.stdout
     assert f"h2: {target}/h2/deep/data.0.1, 1 MiB: removed" in done.stdout
     assert len(list(precious.iterdir())) == 2
@@ -146,12 +180,23 @@ def test_a_directory_that_became_a_link_to_another_is_not_cleaned(own: Path, ran
 
 
 @pytest.mark.e2e
-def test_a_directory_that_is_swapped_between_two_measurements_is_not_written_to(own: Path, target: Path) -> None:
+def test_a_directory_that_is_swapped_between_two_measurements_is_not_written_to(
+    own: Path, target: Path
+) -> None:
     (own / "profiles" / "writes.yaml").write_text(WRITES)
     precious = target / "precious"
     precious.mkdir()
     (precious / "data.0.0").write_bytes(b"precious" * (1 << 17))
-    words = ("--hosts", "local", "--set", f"directory={target}", "--repeat", "2", "--cleanup", "--detach")
+    words = (
+        "--hosts",
+        "local",
+        "--set",
+        f"directory={target}",
+        "--repeat",
+        "2",
+        "--cleanup",
+        "--detach",
+    )
     done = benchtui(own, "run", "own/writes", *words)
     assert done.returncode == 0, done.stderr
     run_dir = only_run(own)
@@ -161,7 +206,9 @@ def test_a_directory_that_is_swapped_between_two_measurements_is_not_written_to(
     wait_until((run_dir / "run.json").exists, "the end of the run")
     assert f"{target}/in: it leads to {precious} now" in (run_dir / "journal.jsonl").read_text()
     assert json.loads((run_dir / "run.json").read_text())["state"] == "partial"
-    assert (precious / "data.0.0").read_bytes() == b"precious" * (1 << 17), "neither written to nor removed"
+    assert (precious / "data.0.0").read_bytes() == b"precious" * (1 << 17), (
+        "neither written to nor removed"
+    )
     assert (target / "in").is_symlink()
 
 
@@ -178,17 +225,25 @@ def test_a_directory_of_any_name_is_used_and_cleaned(own: Path, target: Path) ->
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("name", ["new\nline", "esc\x1b[2J", "not\udcff utf-8", "back\\slash", "$(id)"])
-def test_a_name_that_cannot_stand_in_a_job_file_is_refused_in_one_line(own: Path, target: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["new\nline", "esc\x1b[2J", "not\udcff utf-8", "back\\slash", "$(id)"]
+)
+def test_a_name_that_cannot_stand_in_a_job_file_is_refused_in_one_line(
+    own: Path, target: Path, name: str
+) -> None:
     (target / name).mkdir()
-    done = benchtui(own, "run", "own/files", "--hosts", "local", "--set", f"directory={target / name}")
+    done = benchtui(
+        own, "run", "own/files", "--hosts", "local", "--set", f"directory={target / name}"
+    )
     assert done.returncode == 2
     assert done.stderr.startswith("benchtui: parameter 'directory': ")
     assert len(done.stderr.splitlines()) == 1 and "\x1b" not in done.stderr
 
 
 @pytest.mark.e2e
-def test_a_record_that_identifies_nothing_is_not_cleaned(own: Path, ran: Path, target: Path) -> None:
+def test_a_record_that_identifies_nothing_is_not_cleaned(
+    own: Path, ran: Path, target: Path
+) -> None:
     """As older versions wrote it."""
     journal = ran / "journal.jsonl"
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
@@ -208,7 +263,9 @@ def test_a_record_that_identifies_nothing_is_not_cleaned(own: Path, ran: Path, t
 
 @pytest.mark.slow
 @pytest.mark.e2e
-async def test_a_key_in_the_app_does_the_same_after_a_question(own: Path, ran: Path, target: Path) -> None:
+async def test_a_key_in_the_app_does_the_same_after_a_question(
+    own: Path, ran: Path, target: Path
+) -> None:
     async with opened(options(own), (120, 36)) as user:
         await user.press("6")
         await user.sees("own/files")
@@ -232,7 +289,17 @@ async def test_a_key_in_the_app_does_the_same_after_a_question(own: Path, ran: P
 
 @pytest.mark.e2e
 def test_a_run_that_goes_on_is_not_cleaned(own: Path, target: Path) -> None:
-    words = ("run", "own/files", "--hosts", "local", "--set", f"directory={target}", "--set", "runtime=60s", "--detach")
+    words = (
+        "run",
+        "own/files",
+        "--hosts",
+        "local",
+        "--set",
+        f"directory={target}",
+        "--set",
+        "runtime=60s",
+        "--detach",
+    )
     assert benchtui(own, *words).returncode == 0
     done = benchtui(own, "clean", "last", "--yes")
     name = only_run(own).name
@@ -247,8 +314,19 @@ def test_a_run_that_goes_on_is_not_cleaned(own: Path, target: Path) -> None:
 
 
 @pytest.mark.e2e
-def test_what_stands_where_a_removed_file_was_is_not_overwritten_by_a_resume(own: Path, target: Path) -> None:
-    words = ("--hosts", "local", "--set", f"directory={target}", "--set", "runtime=60s", "--cleanup", "--detach")
+def test_what_stands_where_a_removed_file_was_is_not_overwritten_by_a_resume(
+    own: Path, target: Path
+) -> None:
+    words = (
+        "--hosts",
+        "local",
+        "--set",
+        f"directory={target}",
+        "--set",
+        "runtime=60s",
+        "--cleanup",
+        "--detach",
+    )
     assert benchtui(own, "run", "own/files", *words).returncode == 0
     run_dir = only_run(own)
     wait_until(lambda: journal_has(run_dir, '"phase":"measure"'), "the measurement")
@@ -256,13 +334,19 @@ def test_what_stands_where_a_removed_file_was_is_not_overwritten_by_a_resume(own
     wait_until((run_dir / "run.json").exists, "the end of the run")
     assert list(target.iterdir()) == []
     assert left(run_dir) == {"local": None}
-    assert [len(host["files_removed"]) for host in json.loads((run_dir / "run.json").read_text())["hosts"]] == [1]
+    assert [
+        len(host["files_removed"])
+        for host in json.loads((run_dir / "run.json").read_text())["hosts"]
+    ] == [1]
     foreign = target / "local/deep/data.0.0"
     foreign.parent.mkdir(parents=True)
     foreign.write_bytes(b"precious")
     resumed = benchtui(own, "runs", "resume", run_dir.name)
     assert resumed.returncode != 0
-    assert "a file that no run of yours has made would be overwritten" in resumed.stdout + resumed.stderr
+    assert (
+        "a file that no run of yours has made would be overwritten"
+        in resumed.stdout + resumed.stderr
+    )
     assert foreign.read_bytes() == b"precious", "neither overwritten nor removed by --cleanup"
 
 
@@ -283,7 +367,9 @@ headline: {metric: ops, direction: DIRECTION}
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize(("engine", "direction"), [("filecreate", "create"), ("filedelete", "remove")])
+@pytest.mark.parametrize(
+    ("engine", "direction"), [("filecreate", "create"), ("filedelete", "remove")]
+)
 def test_numbered_files_of_somebody_else_are_neither_used_nor_removed(
     own: Path, target: Path, engine: str, direction: str
 ) -> None:
@@ -293,14 +379,21 @@ def test_numbered_files_of_somebody_else_are_neither_used_nor_removed(
     for number in (0, 1, 2, 3, 4) if engine == "filedelete" else (3,):
         (target / "bt.0" / f"f.{number}").touch()
     (target / "bt.0" / "f.3").write_bytes(b"precious")
-    done = benchtui(own, "run", "own/made", "--hosts", "local", "--set", f"directory={target}", "--cleanup")
+    done = benchtui(
+        own, "run", "own/made", "--hosts", "local", "--set", f"directory={target}", "--cleanup"
+    )
     assert done.returncode != 0
-    assert f"{target}/bt.0/f.3 is no empty file, so that no run of yours has made it" in done.stdout + done.stderr
+    assert (
+        f"{target}/bt.0/f.3 is no empty file, so that no run of yours has made it"
+        in done.stdout + done.stderr
+    )
     assert (target / "bt.0" / "f.3").read_bytes() == b"precious"
 
 
 @pytest.mark.e2e
-def test_of_numbered_files_only_those_that_the_run_made_are_removed(own: Path, target: Path) -> None:
+def test_of_numbered_files_only_those_that_the_run_made_are_removed(
+    own: Path, target: Path
+) -> None:
     text = NUMBERED.replace("ENGINE", "filecreate").replace("DIRECTION", "create")
     (own / "profiles" / "files.yaml").write_text(text)
     (target / "bt.0").mkdir()
@@ -330,7 +423,9 @@ def judged(complete: bool, size: int, info: FileInfo | None) -> Cleaning:
         (True, 100, FileInfo(100, 0, "block"), False),
     ],
 )
-def test_a_file_goes_when_it_is_what_the_run_made(complete: bool, size: int, info: FileInfo, goes: bool) -> None:
+def test_a_file_goes_when_it_is_what_the_run_made(
+    complete: bool, size: int, info: FileInfo, goes: bool
+) -> None:
     found = judged(complete, size, info)
     assert (bool(found.goes), bool(found.stays), found.absent) == (goes, not goes, [])
 

@@ -1,4 +1,6 @@
-"""What somebody does every day, by keys only, in a real terminal: a first run, a run again, who lags, was it faster."""
+"""What somebody does every day, by keys only, in a real terminal: a first run, a run again, who
+lags, was it faster.
+"""
 
 from __future__ import annotations
 
@@ -33,17 +35,29 @@ LOCAL = HostAddress(name="local", transport="local")
 
 
 def terminal(folder: Path, size: str = "80x24", *arguments: str) -> Terminal:
-    return Terminal(folder, *arguments, size=size, environ={"BENCHTUI_LOCKS": os.environ["BENCHTUI_LOCKS"]})
+    return Terminal(
+        folder, *arguments, size=size, environ={"BENCHTUI_LOCKS": os.environ["BENCHTUI_LOCKS"]}
+    )
 
 
 def kept_run(home: Path, target: Path, runtime: str = "1s") -> Path:
-    """A run of this machine that was kept: the record of a real one, with a plan that can be followed here."""
-    overrides = {"directory": str(target), "runtime": runtime, "size": "1M", "numjobs": "1", "direct": "no"}
+    """A run of this machine that was kept: the record of a real one, with a plan that can be
+    followed here.
+    """
+    overrides = {
+        "directory": str(target),
+        "runtime": runtime,
+        "size": "1M",
+        "numjobs": "1",
+        "direct": "no",
+    }
     loaded = Catalogue(home / "profiles").load("demo/quick")
     run_id = str(json.loads((OLD_RUN / "run.json").read_text())["run_id"])
     run_dir = home / "runs" / run_id
     shutil.copytree(OLD_RUN, run_dir)
-    (run_dir / "plan.json").write_bytes(encode(build_plan(loaded, Choices(hosts=[LOCAL], overrides=overrides))))
+    (run_dir / "plan.json").write_bytes(
+        encode(build_plan(loaded, Choices(hosts=[LOCAL], overrides=overrides)))
+    )
     return run_dir
 
 
@@ -52,7 +66,9 @@ def run_dirs(runs: Path) -> list[Path]:
 
 
 def lagging(home: Path) -> Scene:
-    """A run that goes on since a minute, steered by this process: one of eight hosts does a quarter of the others."""
+    """A run that goes on since a minute, steered by this process: one of eight hosts does a quarter
+    of the others.
+    """
     began = datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=60)
     maker = begun(home, utc=began.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), runtime_s=120.0)
     announce(maker.run_dir, os.getpid())
@@ -109,14 +125,18 @@ def test_a_profile_is_edited_and_its_new_value_stands_on_review(tmp_path: Path) 
         screen.keys("C-a", "C-k", "45s")
         screen.wait_for("runtime: 45s")
         screen.keys("C-s")
-        wait_until(lambda: "runtime: 45s" in own.read_text() and "# mine" in own.read_text(), "the file")
+        wait_until(
+            lambda: "runtime: 45s" in own.read_text() and "# mine" in own.read_text(), "the file"
+        )
         screen.keys("Escape", "Escape")
         screen.wait_for("e edit")
         screen.keys("Enter")
         screen.wait_for("Enter runs on local, 0:45")
 
 
-def test_who_lags_is_seen_while_the_run_goes_on_looked_into_and_found_again_in_its_result(tmp_path: Path) -> None:
+def test_who_lags_is_seen_while_the_run_goes_on_looked_into_and_found_again_in_its_result(
+    tmp_path: Path,
+) -> None:
     maker = lagging(tmp_path / "home")
 
     def sees(true: Callable[[str], bool], what: str) -> None:
@@ -124,10 +144,15 @@ def test_who_lags_is_seen_while_the_run_goes_on_looked_into_and_found_again_in_i
 
     with terminal(tmp_path, "80x24", "attach", "last") as screen:
         sees(lambda text: "weka-06 lags: 25 %" in text, "who lags, in the line of health")
-        sees(lambda text: first_host(text).startswith("▼ weka-06"), "the laggard, first of the hosts")
+        sees(
+            lambda text: first_host(text).startswith("▼ weka-06"), "the laggard, first of the hosts"
+        )
         assert "7 hosts within ±" in screen.screen()
         screen.keys("Enter")
-        sees(lambda text: "Esc all hosts" in text and "read clat · weka-06" in text, "that host alone in all panels")
+        sees(
+            lambda text: "Esc all hosts" in text and "read clat · weka-06" in text,
+            "that host alone in all panels",
+        )
         screen.keys("Escape")
         sees(lambda text: "7 hosts within ±" in text, "all hosts again")
         write_record(maker.finish().run_dir)
@@ -139,7 +164,9 @@ def test_who_lags_is_seen_while_the_run_goes_on_looked_into_and_found_again_in_i
         screen.wait_for("IOPS far below the median host")
 
 
-def test_two_runs_are_compared_and_the_slower_one_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_runs_are_compared_and_the_slower_one_exported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before, after = "20260101T000000Z-test-p-000a", "20260102T000000Z-test-p-000b"
     slower = run(step(IOPS * 0.8, seed=3), run_id=after)
     slower.created_utc = "2026-01-02T00:00:00Z"

@@ -1,4 +1,6 @@
-"""Runs whose files were damaged while hosts still held the data: a clear word, the rest collected, hosts clean."""
+"""Runs whose files were damaged while hosts still held the data: a clear word, the rest collected,
+hosts clean.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def test_damaged_and_newer_lines_survive_a_recovery_and_what_they_hid_is_asked_f
     journal = run_dir / "journal.jsonl"
     newer = b'{"type":"weather","t":1.0,"cpu":3}\n'
     lines = [
-        line.replace(b"task_started", b"task_\xff\xfe") if b'"phase":"measure"' in line and b"task_s" in line else line
+        line.replace(b"task_started", b"task_\xff\xfe")
+        if b'"phase":"measure"' in line and b"task_s" in line
+        else line
         for line in journal.read_bytes().splitlines(keepends=True)
     ]
     before = b"".join([*lines[:5], newer, *lines[5:]])

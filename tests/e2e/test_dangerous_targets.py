@@ -1,4 +1,6 @@
-"""Devices that hold something, and files of somebody else: refused or named, in the command and in the app."""
+"""Devices that hold something, and files of somebody else: refused or named, in the command and in
+the app.
+"""
 
 from __future__ import annotations
 
@@ -78,11 +80,15 @@ def own(home: Path) -> Path:
 
 
 def run(home: Path, disk: str, *more: str) -> subprocess.CompletedProcess[str]:
-    return benchtui(home, "run", "own/raw", "--hosts", "local", "--set", f"device={disk}", "--json", *more)
+    return benchtui(
+        home, "run", "own/raw", "--hosts", "local", "--set", f"device={disk}", "--json", *more
+    )
 
 
 def codes(done: subprocess.CompletedProcess[str]) -> list[str]:
-    return [problem["code"] for host in json.loads(done.stdout)["hosts"] for problem in host["problems"]]
+    return [
+        problem["code"] for host in json.loads(done.stdout)["hosts"] for problem in host["problems"]
+    ]
 
 
 @pytest.mark.e2e
@@ -97,11 +103,15 @@ def test_yes_alone_destroys_nothing_and_the_name_does(own: Path, disk: str, tmp_
     assert done.returncode == 0, done.stderr
     assert any((tmp_path / "disk.img").read_bytes()[: 1 << 20])
     record = json.loads(done.stdout)
-    assert any(f"{disk}: 32 MiB" in message["text"] for message in record["messages"]), "what was found is kept"
+    assert any(f"{disk}: 32 MiB" in message["text"] for message in record["messages"]), (
+        "what was found is kept"
+    )
 
 
 @pytest.mark.e2e
-def test_file_system_and_mount_are_refused_whatever_is_said(own: Path, disk: str, tmp_path: Path) -> None:
+def test_file_system_and_mount_are_refused_whatever_is_said(
+    own: Path, disk: str, tmp_path: Path
+) -> None:
     quietly("mkfs.ext4", "-q", disk)
     done = run(own, disk, "--yes", "--destroy", disk)
     assert (done.returncode, codes(done)) == (3, ["device-has-filesystem"])
@@ -125,12 +135,25 @@ def test_each_host_is_looked_at(lab: SshdLab, own: Path, disk: str) -> None:
 
 
 @pytest.mark.e2e
-def test_files_of_somebody_else_need_their_name_and_our_own_do_not(own: Path, tmp_path: Path) -> None:
+def test_files_of_somebody_else_need_their_name_and_our_own_do_not(
+    own: Path, tmp_path: Path
+) -> None:
     target = tmp_path / "target"
     target.mkdir()
-    files = ("run", "own/files", "--hosts", "local", "--set", f"directory={target}", "--json", "--yes")
+    files = (
+        "run",
+        "own/files",
+        "--hosts",
+        "local",
+        "--set",
+        f"directory={target}",
+        "--json",
+        "--yes",
+    )
     for _ in range(2):
-        assert benchtui(own, *files).returncode == 0, "made by the first run, overwritten by the second"
+        assert benchtui(own, *files).returncode == 0, (
+            "made by the first run, overwritten by the second"
+        )
     (target / "db.img").write_bytes(b"precious" * 100_000)
     done = benchtui(own, *files)
     assert (done.returncode, codes(done)) == (3, ["destroy-not-confirmed"])
@@ -138,11 +161,22 @@ def test_files_of_somebody_else_need_their_name_and_our_own_do_not(own: Path, tm
 
 
 @pytest.mark.e2e
-def test_a_short_file_of_somebody_else_is_not_laid_out_to_be_read(own: Path, tmp_path: Path) -> None:
+def test_a_short_file_of_somebody_else_is_not_laid_out_to_be_read(
+    own: Path, tmp_path: Path
+) -> None:
     target = tmp_path / "target"
     target.mkdir()
     (own / "profiles" / "reads.yaml").write_text(READS)
-    reads = ("run", "own/reads", "--hosts", "local", "--set", f"directory={target}", "--json", "--yes")
+    reads = (
+        "run",
+        "own/reads",
+        "--hosts",
+        "local",
+        "--set",
+        f"directory={target}",
+        "--json",
+        "--yes",
+    )
     (target / "db.img").write_bytes(b"customers")
     done = benchtui(own, *reads)
     assert (done.returncode, codes(done)) == (3, ["destroy-not-confirmed"])
@@ -158,7 +192,9 @@ def test_a_short_file_of_somebody_else_is_not_laid_out_to_be_read(own: Path, tmp
 def test_on_a_terminal_the_name_is_typed(own: Path, disk: str, typed: str, code: int) -> None:
     ours, theirs = pty.openpty()
     words = command("run", "own/raw", "--hosts", "local", "--set", f"device={disk}")
-    with subprocess.Popen(words, env=environment(own), stdin=theirs, stdout=theirs, stderr=theirs) as process:
+    with subprocess.Popen(
+        words, env=environment(own), stdin=theirs, stdout=theirs, stderr=theirs
+    ) as process:
         os.close(theirs)
         said = read_until(ours, "to overwrite it:")
         os.write(ours, typed.format(disk=disk).encode() + b"\n")
@@ -191,7 +227,9 @@ def read_until(terminal: int, what: str | None) -> str:
 @pytest.mark.e2e
 async def test_the_app_refuses_a_disk_in_use(own: Path, disk: str, tmp_path: Path) -> None:
     quietly("mkfs.ext4", "-q", disk)
-    given = options(own, hosts=("local",), profile="own/raw", review=True, overrides={"device": disk})
+    given = options(
+        own, hosts=("local",), profile="own/raw", review=True, overrides={"device": disk}
+    )
     async with opened(given) as user:
         await user.starts()
         await user.sees("This is refused")
@@ -208,7 +246,9 @@ async def test_the_app_refuses_a_disk_in_use(own: Path, disk: str, tmp_path: Pat
 
 @pytest.mark.e2e
 async def test_the_app_has_the_name_typed(own: Path, disk: str) -> None:
-    given = options(own, hosts=("local",), profile="own/raw", review=True, overrides={"device": disk})
+    given = options(
+        own, hosts=("local",), profile="own/raw", review=True, overrides={"device": disk}
+    )
     async with opened(given, (120, 36)) as user:
         await user.starts()
         await user.sees(f"Type {disk} to overwrite it")
@@ -231,7 +271,13 @@ async def test_the_app_asks_for_files_of_somebody_else(own: Path, tmp_path: Path
     target = tmp_path / "t"
     target.mkdir()
     (target / "db.img").write_bytes(b"precious")
-    given = options(own, hosts=("local",), profile="own/files", review=True, overrides={"directory": str(target)})
+    given = options(
+        own,
+        hosts=("local",),
+        profile="own/files",
+        review=True,
+        overrides={"directory": str(target)},
+    )
     async with opened(given, (120, 36)) as user:
         await user.starts()
         await user.sees("What is on these is lost")

@@ -1,4 +1,5 @@
-"""Real elbencho on four sshd hosts: every figure is elbencho's own, files are removed, a stop keeps what was measured.
+"""Real elbencho on four sshd hosts: every figure is elbencho's own, files are removed, a stop keeps
+what was measured.
 
 Skipped where elbencho is not installed: no distribution packages it.
 """
@@ -43,7 +44,9 @@ def run(lab: SshdLab, home: Path, profile: str, target: Path, *sets: str) -> dic
 
 def phases(run_dir: Path, step: int, host: str) -> list[dict[str, Any]]:
     """The JSON objects that elbencho itself printed."""
-    text = gzip.decompress((run_dir / "raw" / f"{step}.measure.{host}.out.gz").read_bytes()).decode()
+    text = gzip.decompress(
+        (run_dir / "raw" / f"{step}.measure.{host}.out.gz").read_bytes()
+    ).decode()
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
@@ -63,7 +66,12 @@ def test_the_figures_of_four_hosts_are_those_that_elbencho_printed(
         mine = results["per_host"][host]["read"]
         assert abs(mine["iops"] - int(each["iops"])) <= 1
         assert mine["lat"]["mean_ns"] == int(each["latency"]["IO"]["avg_us"]) * 1000
-        counts.update({row["range"]: int(row["count"]) for row in each["latency"]["IO"]["histogram"]["buckets"]})
+        counts.update(
+            {
+                row["range"]: int(row["count"])
+                for row in each["latency"]["IO"]["histogram"]["buckets"]
+            }
+        )
     assert whole["lat"]["n"] == sum(counts.values()) == whole["ios"]
     assert sorted(whole["lat"]["histogram"]["n"]) == sorted(counts.values())
     assert whole["lat"]["bucket_width"] == pytest.approx(0.1892, abs=1e-4)
@@ -74,24 +82,46 @@ def test_a_suite_of_phases_runs_on_files_of_all_hosts_and_leaves_nothing(
     lab: SshdLab, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     target = tmp_path_factory.mktemp("target")
-    record = run(lab, tmp_path, "elbencho/files", target, "size=4k", "threads=2", "dirs=2", "files=5")
+    record = run(
+        lab, tmp_path, "elbencho/files", target, "size=4k", "threads=2", "dirs=2", "files=5"
+    )
     found = [set(step["results"]["aggregate"]) for step in record["steps"]]
-    assert found == [{"mkdirs"}, {"write", "write-files"}, {"stat"}, {"read", "read-files"}, {"rmfiles"}, {"rmdirs"}]
-    files = [next(iter(record["steps"][at]["results"]["aggregate"].values()))["ios"] for at in (1, 2, 4)]
+    assert found == [
+        {"mkdirs"},
+        {"write", "write-files"},
+        {"stat"},
+        {"read", "read-files"},
+        {"rmfiles"},
+        {"rmdirs"},
+    ]
+    files = [
+        next(iter(record["steps"][at]["results"]["aggregate"].values()))["ios"] for at in (1, 2, 4)
+    ]
     assert files == [4 * 2 * 2 * 5] * 3
     assert list(target.iterdir()) == []
 
 
-def test_a_stop_keeps_what_was_measured(lab: SshdLab, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_stop_keeps_what_was_measured(
+    lab: SshdLab, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     target = tmp_path_factory.mktemp("target")
     sets = [f"directory={target}", "size=8M", "threads=1", "iodepth=1", "time=10m"]
     words = [word for each in sets for word in ("--set", each)]
     going = start(
-        tmp_path, "run", "elbencho/large-randread", "--hosts", "h[1-2]", "--ssh-config", lab.ssh_config, *words
+        tmp_path,
+        "run",
+        "elbencho/large-randread",
+        "--hosts",
+        "h[1-2]",
+        "--ssh-config",
+        lab.ssh_config,
+        *words,
     )
     try:
         end = time.monotonic() + PATIENCE_S
-        while not any(MEASURED.search(each.read_bytes()) for each in tmp_path.glob("runs/*/journal.jsonl")):
+        while not any(
+            MEASURED.search(each.read_bytes()) for each in tmp_path.glob("runs/*/journal.jsonl")
+        ):
             assert time.monotonic() < end and going.poll() is None
             time.sleep(0.1)
         assert benchtui(tmp_path, "stop", "last").returncode == 0

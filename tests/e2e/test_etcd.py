@@ -1,4 +1,6 @@
-"""etcd's recipe for the disk of its log, over two sshd hosts: our p99 of fdatasync is fio's own, merged exactly."""
+"""etcd's recipe for the disk of its log, over two sshd hosts: our p99 of fdatasync is fio's own,
+merged exactly.
+"""
 
 from __future__ import annotations
 
@@ -29,18 +31,25 @@ def done(lab: SshdLab, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[s
 def printed(done: tuple[dict[str, Any], Path]) -> dict[str, dict[str, Any]]:
     """What fio printed of syncs on each host."""
     raw = done[1] / "raw"
-    return {host: last_object(raw / f"0.measure.{host}.out.gz")["jobs"][0]["sync"]["lat_ns"] for host in ("h1", "h2")}
+    return {
+        host: last_object(raw / f"0.measure.{host}.out.gz")["jobs"][0]["sync"]["lat_ns"]
+        for host in ("h1", "h2")
+    }
 
 
 def test_percentiles_of_each_host_are_fios(done: tuple[dict[str, Any], Path]) -> None:
     for host, theirs in printed(done).items():
         ours = done[0]["steps"][0]["results"]["per_host"][host]["sync"]["lat"]
-        expected = {p: min(theirs["percentile"][f"{float(p):.6f}"], theirs["max"]) for p in PERCENTILES}
+        expected = {
+            p: min(theirs["percentile"][f"{float(p):.6f}"], theirs["max"]) for p in PERCENTILES
+        }
         assert ours["percentiles_ns"] == expected
         assert (ours["n"], ours["max_ns"]) == (theirs["N"], theirs["max"])
 
 
-def test_over_both_hosts_they_are_those_of_the_merged_histogram(done: tuple[dict[str, Any], Path]) -> None:
+def test_over_both_hosts_they_are_those_of_the_merged_histogram(
+    done: tuple[dict[str, Any], Path],
+) -> None:
     merged: Counter[int] = Counter()
     for theirs in printed(done).values():
         merged.update({int(value): count for value, count in theirs["bins"].items()})

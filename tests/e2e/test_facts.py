@@ -1,4 +1,6 @@
-"""Hosts that differ are told so: two real hosts that are this machine, one that reads a tree of another machine."""
+"""Hosts that differ are told so: two real hosts that are this machine, one that reads a tree of
+another machine.
+"""
 
 from __future__ import annotations
 
@@ -29,20 +31,45 @@ def mixed_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshdLab]:
 
 
 @pytest.fixture(scope="module")
-def made(mixed_lab: SshdLab, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+def made(
+    mixed_lab: SshdLab, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, dict[str, Any]]:
     """The home and the record of a run on these hosts."""
     home, target = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("target")
-    words = ["--hosts", "h[1-3]", "--ssh-config", str(mixed_lab.ssh_config), "--set", f"directory={target}"]
-    done = benchtui(home, "run", "weka/read-iops", *words, "--set", "size=8m", "--set", "numjobs=1", *SHORT, "--json")
+    words = [
+        "--hosts",
+        "h[1-3]",
+        "--ssh-config",
+        str(mixed_lab.ssh_config),
+        "--set",
+        f"directory={target}",
+    ]
+    done = benchtui(
+        home,
+        "run",
+        "weka/read-iops",
+        *words,
+        "--set",
+        "size=8m",
+        "--set",
+        "numjobs=1",
+        *SHORT,
+        "--json",
+    )
     assert done.returncode == 0, done.stderr
     return home, json.loads(done.stdout)
 
 
-def test_the_record_has_the_facts_of_each_host_and_what_they_differ_in(made: tuple[Path, dict[str, Any]]) -> None:
+def test_the_record_has_the_facts_of_each_host_and_what_they_differ_in(
+    made: tuple[Path, dict[str, Any]],
+) -> None:
     _, record = made
     facts = {host["name"]: host["facts"] for host in record["hosts"]}
     assert facts["h3"]["sockets"] == 8
-    assert facts["h1"]["sysctls"]["vm.dirty_ratio"] == Path("/proc/sys/vm/dirty_ratio").read_text().strip()
+    assert (
+        facts["h1"]["sysctls"]["vm.dirty_ratio"]
+        == Path("/proc/sys/vm/dirty_ratio").read_text().strip()
+    )
     assert len(facts["h2"]["fio_sha256"]) == 64
     together = record["facts"]
     assert together["hosts"] == ["h1", "h2", "h3"]
@@ -54,7 +81,10 @@ def test_the_record_has_the_facts_of_each_host_and_what_they_differ_in(made: tup
         {"value": facts["h1"]["sockets"], "hosts": ["h1", "h2"]},
         {"value": 8, "hosts": ["h3"]},
     ]
-    assert not {"hostname", "boot_id", "load1", "mem_available_bytes"} & {*differing, *together["common"]}
+    assert not {"hostname", "boot_id", "load1", "mem_available_bytes"} & {
+        *differing,
+        *together["common"],
+    }
 
 
 def test_the_journal_alone_gives_the_same(made: tuple[Path, dict[str, Any]]) -> None:
@@ -80,7 +110,9 @@ def test_hosts_check_names_it_before_a_run(mixed_lab: SshdLab, home: Path) -> No
     words = ["h[1-3]", "--ssh-config", str(mixed_lab.ssh_config), "--facts"]
     shown = benchtui(home, "hosts", "check", *words).stdout
     assert "\nmachine: h1, h2, h3 " in shown
-    common, differing, unknown = (shown.split(title)[1] for title in ("h1, h2, h3:", "hosts differ:", "unknown:"))
+    common, differing, unknown = (
+        shown.split(title)[1] for title in ("h1, h2, h3:", "hosts differ:", "unknown:")
+    )
     assert "SHA-256 of fio" in common.split("hosts differ:")[0]
     assert "hpet on h3" in differing.split("unknown:")[0]
     assert "(h3)" in unknown

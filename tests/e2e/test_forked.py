@@ -24,5 +24,7 @@ print("went on")
 
 
 def test_a_ctrl_c_does_not_fall_into_what_its_parent_does_at_collections_of_garbage() -> None:
-    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, timeout=PATIENCE_S, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], capture_output=True, text=True, timeout=PATIENCE_S, check=True
+    )
     assert (done.stdout, done.stderr) == ("went on\n", "")

@@ -1,6 +1,8 @@
-"""Four real sshd hosts, real fio: what is recorded is what fio counted, and the cluster is the merge of its hosts.
+"""Four real sshd hosts, real fio: what is recorded is what fio counted, and the cluster is the
+merge of its hosts.
 
-The expectations are computed here from fio's raw output with nothing of the product but the file layout.
+The expectations are computed here from fio's raw output with nothing of the product but the file
+layout.
 """
 
 from __future__ import annotations
@@ -30,11 +32,15 @@ SETTINGS = ["--set", "numjobs=2", "--set", "size=16m", "--set", "runtime=5s"]
     params=[pytest.param("weka/read-iops", marks=pytest.mark.slow), str(DATA / "mix-70-30.yaml")],
     ids=["read", "mix"],
 )
-def measured(request: pytest.FixtureRequest, lab: SshdLab, tmp_path_factory: pytest.TempPathFactory) -> Measured:
+def measured(
+    request: pytest.FixtureRequest, lab: SshdLab, tmp_path_factory: pytest.TempPathFactory
+) -> Measured:
     home = tmp_path_factory.mktemp("home")
     target = tmp_path_factory.mktemp("target")
     hosts = ["--hosts", "h[1-4]", "--ssh-config", str(lab.ssh_config)]
-    done = benchtui(home, "run", request.param, *hosts, "--set", f"directory={target}", *SETTINGS, "--json")
+    done = benchtui(
+        home, "run", request.param, *hosts, "--set", f"directory={target}", *SETTINGS, "--json"
+    )
     assert done.returncode == 0, done.stderr
     return Measured(json.loads(done.stdout), next((home / "runs").iterdir()))
 
@@ -47,7 +53,9 @@ class Measured:
         self.run_dir = run_dir
         self.results = record["steps"][0]["results"]
         raw = run_dir / "raw"
-        self.fio = {host: last_object(raw / f"0.measure.{host}.out.gz") for host in self.results["per_host"]}
+        self.fio = {
+            host: last_object(raw / f"0.measure.{host}.out.gz") for host in self.results["per_host"]
+        }
         self.directions = [name for name in ("read", "write") if name in self.results["aggregate"]]
 
 
@@ -93,9 +101,15 @@ def test_percentiles_of_each_host_equal_what_fio_printed(measured: Measured, kin
         for direction in measured.directions:
             theirs = printed["jobs"][0][direction][f"{kind}_ns"]
             ours = measured.results["per_host"][host][direction][kind]
-            expected = {p: min(theirs["percentile"][f"{float(p):.6f}"], theirs["max"]) for p in PERCENTILES}
+            expected = {
+                p: min(theirs["percentile"][f"{float(p):.6f}"], theirs["max"]) for p in PERCENTILES
+            }
             assert ours["percentiles_ns"] == expected
-            assert (ours["n"], ours["min_ns"], ours["max_ns"]) == (theirs["N"], theirs["min"], theirs["max"])
+            assert (ours["n"], ours["min_ns"], ours["max_ns"]) == (
+                theirs["N"],
+                theirs["min"],
+                theirs["max"],
+            )
 
 
 def test_cluster_is_the_bucketwise_merge_of_its_hosts(measured: Measured) -> None:
@@ -109,7 +123,9 @@ def test_cluster_is_the_bucketwise_merge_of_its_hosts(measured: Measured) -> Non
         assert ours["percentiles_ns"] == {
             p: min(independent_percentile(dict(merged), p), ours["max_ns"]) for p in PERCENTILES
         }
-        assert ours["max_ns"] == max(f["jobs"][0][direction]["clat_ns"]["max"] for f in measured.fio.values())
+        assert ours["max_ns"] == max(
+            f["jobs"][0][direction]["clat_ns"]["max"] for f in measured.fio.values()
+        )
 
 
 def test_cluster_ios_are_the_sum_of_its_hosts(measured: Measured) -> None:
@@ -126,8 +142,15 @@ def test_every_host_reads_offsets_of_its_own(measured: Measured) -> None:
 
 def test_record_says_what_ran_where(measured: Measured) -> None:
     step = measured.record["steps"][0]
-    assert {phase["name"] for phase in step["phases"]} >= {"layout", "barrier", "measure", "collect"}
-    assert all(host["facts"]["fio_version"].startswith("fio-3.") for host in measured.record["hosts"])
+    assert {phase["name"] for phase in step["phases"]} >= {
+        "layout",
+        "barrier",
+        "measure",
+        "collect",
+    }
+    assert all(
+        host["facts"]["fio_version"].startswith("fio-3.") for host in measured.record["hosts"]
+    )
     assert len(measured.record["provenance"]["artefacts"]) >= 8
 
 

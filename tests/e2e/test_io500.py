@@ -1,4 +1,5 @@
-"""A real IO500 over MPI on two hosts: figures as it printed them, its reports kept, files gone, a killed rank named.
+"""A real IO500 over MPI on two hosts: figures as it printed them, its reports kept, files gone, a
+killed rank named.
 
 It runs where `io500` is on PATH (or named by BENCHTUI_IO500) and built with an MPI that is there.
 """
@@ -35,11 +36,22 @@ def arguments(lab: SshdLab, target: Path, **params: str) -> list[str | Path]:
     given = {"directory": str(target), "program": FOUND[0] if FOUND else "io500", "ranks": "1"}
     given |= {"addresses": "h1=127.0.0.2,h2=127.0.0.3"} | params
     settings = [word for name, value in given.items() for word in ("--set", f"{name}={value}")]
-    return ["run", "io500/trial", "--hosts", "h[1-2]", "--ssh-config", lab.ssh_config, *settings, "--yes"]
+    return [
+        "run",
+        "io500/trial",
+        "--hosts",
+        "h[1-2]",
+        "--ssh-config",
+        lab.ssh_config,
+        *settings,
+        "--yes",
+    ]
 
 
 @pytest.fixture(scope="module")
-def whole(lab: SshdLab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path, dict[str, Any]]]:
+def whole(
+    lab: SshdLab, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Path, Path, dict[str, Any]]]:
     """A run to the end: the home, the directory under test, and the record."""
     place = tmp_path_factory.mktemp("io500")
     (target := place / "target").mkdir()
@@ -52,11 +64,21 @@ def test_figures_are_those_that_io500_printed(whole: tuple[Path, Path, dict[str,
     home, target, record = whole
     assert record["state"] == "complete", record["reason"]
     run_dir = only_run(home)
-    lines = gzip.decompress((run_dir / "raw" / "0.measure.h1.out.gz").read_bytes()).decode().splitlines()
-    rows = {line.split("]")[1].split()[0]: line for line in lines if line.startswith(("[RESULT]", "[      ]"))}
+    lines = (
+        gzip.decompress((run_dir / "raw" / "0.measure.h1.out.gz").read_bytes())
+        .decode()
+        .splitlines()
+    )
+    rows = {
+        line.split("]")[1].split()[0]: line
+        for line in lines
+        if line.startswith(("[RESULT]", "[      ]"))
+    }
     metadata = record["steps"][0]["metadata"]
     assert list(metadata["operations"]) == list(PHASES) and metadata["tasks"] == 2
-    assert all(rows[name].endswith(each["printed"]) for name, each in metadata["operations"].items())
+    assert all(
+        rows[name].endswith(each["printed"]) for name, each in metadata["operations"].items()
+    )
     score = next(line for line in lines if line.startswith("[SCORE ]"))
     assert metadata["printed"] == [f"score: {score.partition('] ')[2]}"]
     assert record["headline"]["value"] == float(score.split("TOTAL ")[1].split()[0])
@@ -69,24 +91,39 @@ def test_what_io500_calls_invalid_is_a_finding(whole: tuple[Path, Path, dict[str
     assert record["verdict"] == "invalid" and "stonewall-time 1s != 300s" in found["message"]
 
 
-def test_reports_are_kept_and_make_the_same_result(whole: tuple[Path, Path, dict[str, Any]], tmp_path: Path) -> None:
+def test_reports_are_kept_and_make_the_same_result(
+    whole: tuple[Path, Path, dict[str, Any]], tmp_path: Path
+) -> None:
     home, _, record = whole
     with tarfile.open(only_run(home) / "raw" / "0.reports.h1.out.gz") as archive:
         archive.extractall(tmp_path, filter="data")
     names = {path.name for path in (tmp_path / REPORTS).iterdir()}
-    assert {"result.txt", "result_summary.txt", "config.ini", "config-orig.ini", "ior-easy-write.txt"} <= names
+    assert {
+        "result.txt",
+        "result_summary.txt",
+        "config.ini",
+        "config-orig.ini",
+        "ior-easy-write.txt",
+    } <= names
     done = benchtui(home, "import", "--dry-run", "--json", str(tmp_path / REPORTS))
     metadata, own = json.loads(done.stdout)["steps"][0]["metadata"], record["steps"][0]["metadata"]
-    assert all(metadata[key] == own[key] for key in ("scores", "printed", "invalid", "tasks", "version"))
+    assert all(
+        metadata[key] == own[key] for key in ("scores", "printed", "invalid", "tasks", "version")
+    )
     assert metadata["operations"] == own["operations"]
     assert benchtui(home, "runs", "verify", record["run_id"]).returncode == 0
 
 
-def test_a_rank_that_is_killed_ends_all_and_files_are_named(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+def test_a_rank_that_is_killed_ends_all_and_files_are_named(
+    lab: SshdLab, home: Path, tmp_path: Path
+) -> None:
     (target := tmp_path / "target").mkdir()
     process = start(home, *arguments(lab, target), "--json")
     try:
-        wait_until(lambda: "ior-hard-write" in phases(home) or process.poll() is not None, "the first phases are over")
+        wait_until(
+            lambda: "ior-hard-write" in phases(home) or process.poll() is not None,
+            "the first phases are over",
+        )
         assert process.poll() is None, process.communicate()
         run_id = only_run(home).name
         os.kill(next(pid for pid in marked_processes(run_id) if is_rank(pid)), signal.SIGKILL)
@@ -96,7 +133,9 @@ def test_a_rank_that_is_killed_ends_all_and_files_are_named(lab: SshdLab, home: 
     out, _ = process.communicate(timeout=PATIENCE_S)
     record = json.loads(out)
     assert record["state"] == "partial" and marked_processes(run_id) == []
-    assert "mpi-rank-died" in [each["code"] for host in record["hosts"] for each in host["problems"]]
+    assert "mpi-rank-died" in [
+        each["code"] for host in record["hosts"] for each in host["problems"]
+    ]
     left = [host["files_left"]["paths"] for host in record["hosts"] if host["files_left"]]
     assert left == [[str(target / f"benchtui-{run_id}")]]
     assert benchtui(home, "clean", run_id, "--yes").returncode == 0 and list(target.iterdir()) == []

@@ -1,4 +1,5 @@
-"""A real IOR over MPI on two hosts: figures as it printed them, files gone, and a rank that is killed is named.
+"""A real IOR over MPI on two hosts: figures as it printed them, files gone, and a rank that is
+killed is named.
 
 It runs where `ior` is on PATH (or named by BENCHTUI_IOR) and built with an MPI that is there.
 """
@@ -35,14 +36,31 @@ pytestmark = [
 def arguments(lab: SshdLab, target: Path, **params: str) -> list[str | Path]:
     """Return `benchtui run ior/file-per-process` on the first two hosts of a lab."""
     program = FOUND[0] if FOUND else "ior"
-    given = {"directory": str(target), "program": program, "ranks": "2", "transfer": "64k", "block": "1m"}
+    given = {
+        "directory": str(target),
+        "program": program,
+        "ranks": "2",
+        "transfer": "64k",
+        "block": "1m",
+    }
     given |= {"segments": "2", "iterations": "2", "addresses": "h1=127.0.0.2,h2=127.0.0.3"} | params
     settings = [word for name, value in given.items() for word in ("--set", f"{name}={value}")]
-    return ["run", "ior/file-per-process", "--hosts", "h[1-2]", "--ssh-config", lab.ssh_config, *settings, "--yes"]
+    return [
+        "run",
+        "ior/file-per-process",
+        "--hosts",
+        "h[1-2]",
+        "--ssh-config",
+        lab.ssh_config,
+        *settings,
+        "--yes",
+    ]
 
 
 @pytest.fixture(scope="module")
-def whole(lab: SshdLab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path, dict[str, Any]]]:
+def whole(
+    lab: SshdLab, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Path, Path, dict[str, Any]]]:
     """A run to the end: the home, the directory under test, and the record."""
     place = tmp_path_factory.mktemp("ior")
     (target := place / "target").mkdir()
@@ -55,7 +73,11 @@ def summary_of(run_dir: Path) -> dict[str, list[float]]:
     """The summary that IOR itself printed: access -> max, min, mean, std dev in MiB/s."""
     text = gzip.decompress((run_dir / "raw" / "0.measure.h1.out.gz").read_bytes()).decode()
     rows = [line.split() for line in text[text.index("Summary of all tests") :].splitlines()]
-    return {row[0]: [float(word) for word in row[1:5]] for row in rows if row and row[0] in ("write", "read")}
+    return {
+        row[0]: [float(word) for word in row[1:5]]
+        for row in rows
+        if row and row[0] in ("write", "read")
+    }
 
 
 def test_figures_are_those_that_ior_printed(whole: tuple[Path, Path, dict[str, Any]]) -> None:
@@ -71,22 +93,32 @@ def test_figures_are_those_that_ior_printed(whole: tuple[Path, Path, dict[str, A
             assert len(each["latency_s"]) == 2
             assert len(each["rank_seconds"]) == 4 and set(each["host_seconds"]) == {"h1", "h2"}
     assert (metadata["tasks"], metadata["items_per_rank"], metadata["final"]) == (4, 32, True)
-    assert record["headline"]["unit"] == "bytes_per_s" and record["headline"]["direction"] == "write"
-    assert record["headline"]["value"] == pytest.approx(summary_of(only_run(home))["write"][2] * MIB, rel=0.01)
+    assert (
+        record["headline"]["unit"] == "bytes_per_s" and record["headline"]["direction"] == "write"
+    )
+    assert record["headline"]["value"] == pytest.approx(
+        summary_of(only_run(home))["write"][2] * MIB, rel=0.01
+    )
     assert list(target.iterdir()) == [] and marked_processes(record["run_id"]) == []
 
 
-def test_ranks_read_what_the_next_host_has_written(whole: tuple[Path, Path, dict[str, Any]]) -> None:
+def test_ranks_read_what_the_next_host_has_written(
+    whole: tuple[Path, Path, dict[str, Any]],
+) -> None:
     home, _, record = whole
     metadata = record["steps"][0]["metadata"]
-    assert metadata["shift_ranks"] == metadata["tasks"] // (metadata["nodes"] or 2) % metadata["tasks"]
+    assert (
+        metadata["shift_ranks"] == metadata["tasks"] // (metadata["nodes"] or 2) % metadata["tasks"]
+    )
     shown = benchtui(home, "runs", "show", record["run_id"]).stdout
     assert "GiB/s" in shown or "MiB/s" in shown
     assert record["headline"]["text"] in benchtui(home, "runs", "list").stdout
     assert benchtui(home, "runs", "verify", record["run_id"]).returncode == 0
 
 
-def test_a_rank_that_is_killed_ends_all_and_files_are_named(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+def test_a_rank_that_is_killed_ends_all_and_files_are_named(
+    lab: SshdLab, home: Path, tmp_path: Path
+) -> None:
     (target := tmp_path / "target").mkdir()
     args = arguments(lab, target, transfer="8", block="8k", segments=SEGMENTS)
     process = start(home, *args, "--json")

@@ -21,7 +21,14 @@ pytestmark = pytest.mark.e2e
 def test_terms_are_measured_compared_and_repeated(tmp_path: Path) -> None:
     home, target = tmp_path / "home", tmp_path / "target"
     target.mkdir()
-    words = ["rw=randread", "bs=4k,64k", f"directory={target}", "size=1m", "runtime=1s", "ramp_time=0"]
+    words = [
+        "rw=randread",
+        "bs=4k,64k",
+        f"directory={target}",
+        "size=1m",
+        "runtime=1s",
+        "ramp_time=0",
+    ]
     words += ["iodepth=1", "numjobs=1", "rate_iops=300"]
     done = benchtui(home, "run", "fio", *words[:2], "--hosts", "local", *words[2:], "--json")
     assert done.returncode in (0, 1), done.stderr
@@ -41,9 +48,21 @@ def test_terms_are_measured_compared_and_repeated(tmp_path: Path) -> None:
 
 def test_a_saved_job_is_a_profile_that_runs_by_its_name(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    job = ["run", "fio", "rw=read", f"directory={tmp_path}", "--hosts", "local", "--save", "my/first", "--dry-run"]
+    job = [
+        "run",
+        "fio",
+        "rw=read",
+        f"directory={tmp_path}",
+        "--hosts",
+        "local",
+        "--save",
+        "my/first",
+        "--dry-run",
+    ]
     assert benchtui(home, *job).returncode == 0
-    assert benchtui(home, "profiles", "check", home / "profiles" / "my" / "first.yaml").returncode == 0
+    assert (
+        benchtui(home, "profiles", "check", home / "profiles" / "my" / "first.yaml").returncode == 0
+    )
     assert benchtui(home, "run", "my/first", "--hosts", "local", "--dry-run").returncode == 0
     twice = benchtui(home, *job)
     assert (twice.returncode, "my/first" in twice.stderr) == (2, True)
@@ -58,7 +77,9 @@ def test_a_saved_job_is_a_profile_that_runs_by_its_name(tmp_path: Path) -> None:
         (["fio", "rw=reed", "directory=/x"], "'read'"),
     ],
 )
-def test_what_cannot_be_a_job_is_refused_in_one_line(tmp_path: Path, words: list[str], named: str) -> None:
+def test_what_cannot_be_a_job_is_refused_in_one_line(
+    tmp_path: Path, words: list[str], named: str
+) -> None:
     done = benchtui(tmp_path, "run", *words, "--hosts", "local", "--dry-run")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert named in done.stderr

@@ -1,4 +1,6 @@
-"""A load generator with one histogram for reads and writes, that prints percentiles itself: real, on two hosts."""
+"""A load generator with one histogram for reads and writes, that prints percentiles itself: real,
+on two hosts.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ class Measured:
         """Run `benchtui WORDS` where the package is installed."""
         env = {**environment(self.home), "PYTHONPATH": os.pathsep.join([str(self.site), str(ROOT)])}
         return subprocess.run(
-            command(*words), env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S,
+            command(*words), env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=PATIENCE_S,
             check=False,
         )  # fmt: skip
 
@@ -58,7 +61,9 @@ class Measured:
 
     def lines(self, host: str) -> list[list[str]]:
         """What the tool printed each second, in words."""
-        text = gzip.decompress((self.run_dir / "raw" / f"0.measure.{host}.out.gz").read_bytes()).decode()
+        text = gzip.decompress(
+            (self.run_dir / "raw" / f"0.measure.{host}.out.gz").read_bytes()
+        ).decode()
         return [line.split() for line in text.splitlines() if line.startswith(("second", "last"))]
 
 
@@ -79,7 +84,9 @@ def measured(lab: SshdLab, tmp_path_factory: pytest.TempPathFactory) -> Measured
 
 def test_one_histogram_holds_every_read_and_write_once(measured: Measured) -> None:
     aggregate = measured.record["steps"][0]["results"]["aggregate"]
-    waits = [int(word) for host in ("h1", "h2") for line in measured.lines(host) for word in line[6:]]
+    waits = [
+        int(word) for host in ("h1", "h2") for line in measured.lines(host) for word in line[6:]
+    ]
     assert set(aggregate) == {"read", "write", "both"}
     assert aggregate["both"]["clat"]["n"] == len(waits) == aggregate["both"]["ios"]
     assert aggregate["both"]["clat"]["max_ns"] == max(waits)
@@ -95,28 +102,41 @@ def test_live_counts_each_io_once_and_shows_latencies_of_all(measured: Measured)
     both = halfway.cluster["both"]
     assert halfway.current.total.ios == both.ios > 0
     assert halfway.current.total.so_far_percentiles == both.so_far_percentiles
-    assert halfway.hosts["h1"].total.interval_percentiles == halfway.hosts["h1"].dirs["both"].interval_percentiles
+    assert (
+        halfway.hosts["h1"].total.interval_percentiles
+        == halfway.hosts["h1"].dirs["both"].interval_percentiles
+    )
     assert halfway.current.total.lat_mean_ns == both.lat_mean_ns
 
 
-def test_percentiles_that_the_tool_printed_are_kept_for_each_host_and_never_merged(measured: Measured) -> None:
+def test_percentiles_that_the_tool_printed_are_kept_for_each_host_and_never_merged(
+    measured: Measured,
+) -> None:
     columns = measured.record["steps"][0]["series"]["columns"]
     for column in columns:
         if column["host"] is None or column["direction"] != "both":
             assert not column["printed_ns"]
             continue
-        told = {int(line[2].removeprefix("p99=")) for line in measured.lines(column["host"]) if line[2] != "p99=-"}
+        told = {
+            int(line[2].removeprefix("p99="))
+            for line in measured.lines(column["host"])
+            if line[2] != "p99=-"
+        }
         kept = [value for value in column["printed_ns"]["99"] if value is not None]
         assert kept and set(kept) <= told
 
 
 def test_percentiles_that_the_tool_printed_are_shown_with_their_host(measured: Measured) -> None:
     events = list(read_events(measured.run_dir / "journal.jsonl"))
-    first = next(at for at, event in enumerate(events) if isinstance(event, Sample) and event.host == "h1")
+    first = next(
+        at for at, event in enumerate(events) if isinstance(event, Sample) and event.host == "h1"
+    )
     (line,) = printed(RunState().apply_all(events[: first + 1]), "h1", 120)
     assert "not mergeable" in line.plain and re.search(r"both +p50 .*p99 ", line.plain)
     shown = measured.benchtui("runs", "show", measured.run_dir.name).stdout
-    assert "not mergeable" in shown and re.search(r"h2 both: p50 median .*; p99 median ", " ".join(shown.split()))
+    assert "not mergeable" in shown and re.search(
+        r"h2 both: p50 median .*; p99 median ", " ".join(shown.split())
+    )
 
 
 def test_exports_have_them_in_columns_of_their_own(measured: Measured, tmp_path: Path) -> None:

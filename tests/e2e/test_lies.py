@@ -1,4 +1,6 @@
-"""A short part of the corpus of lies: what is plain nonsense is called so (all of it: make lies)."""
+"""A short part of the corpus of lies: what is plain nonsense is called so (all of it: make
+lies).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ QUICK = ("unwritten file", "file system in memory", "ends early", "rate not reac
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("lie", [lie for lie in LIES if lie.name in QUICK], ids=lambda lie: lie.name.replace(" ", "-"))
+@pytest.mark.parametrize(
+    "lie", [lie for lie in LIES if lie.name in QUICK], ids=lambda lie: lie.name.replace(" ", "-")
+)
 def test_a_lie_is_named_by_its_own_finding(lie: Lie, tmp_path: Path) -> None:
     found = Player(tmp_path).play(replace(lie, runtime_s=min(lie.runtime_s, 6)))
     assert not found.failed

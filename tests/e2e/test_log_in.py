@@ -1,4 +1,6 @@
-"""Runs on hosts that want a password or a passphrase: asked for on a real terminal, once, and never kept anywhere."""
+"""Runs on hosts that want a password or a passphrase: asked for on a real terminal, once, and never
+kept anywhere.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ SECRET = "hunter2-very-secret"
 def walled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshdLab]:
     """Two hosts that take a password and nothing else."""
     root = tmp_path_factory.mktemp("walled")
-    with SshdLab(root / "lab", hosts=2, extra_config=BY_PASSWORD, wrapper=with_password(root, SECRET)) as lab:
+    with SshdLab(
+        root / "lab", hosts=2, extra_config=BY_PASSWORD, wrapper=with_password(root, SECRET)
+    ) as lab:
         yield lab
 
 
@@ -48,7 +52,10 @@ def terminal(folder: Path, *arguments: str) -> Terminal:
 
 
 def exit_code(screen: Terminal) -> int:
-    screen.wait_until(lambda: screen.code_file.exists() and screen.code_file.read_text().strip() != "", "an exit code")
+    screen.wait_until(
+        lambda: screen.code_file.exists() and screen.code_file.read_text().strip() != "",
+        "an exit code",
+    )
     return int(screen.code_file.read_text())
 
 
@@ -59,7 +66,9 @@ def run_of(home: Path) -> Path:
 
 
 def places_of(secret: str, folder: Path) -> list[str]:
-    """Every file under a folder, and every process's words and environment, that a secret stands in."""
+    """Every file under a folder, and every process's words and environment, that a secret stands
+    in.
+    """
     needle = secret.encode()
     files = [path for path in folder.rglob("*") if path.is_file() and needle in path.read_bytes()]
     found = [str(path) for path in files]
@@ -94,30 +103,48 @@ def test_password_is_asked_once_kept_nowhere_and_used_to_reconnect(
     assert places_of(SECRET, home) == []
 
 
-def test_without_a_terminal_each_host_says_what_it_wants(walled: SshdLab, tmp_path: Path, target: Path) -> None:
+def test_without_a_terminal_each_host_says_what_it_wants(
+    walled: SshdLab, tmp_path: Path, target: Path
+) -> None:
     done = benchtui(tmp_path / "home", *load(walled, target))
     assert done.returncode == 3
     journal = (only_run(tmp_path / "home") / "journal.jsonl").read_text()
     for name in ("h1", "h2"):
-        (line,) = [text for text in journal.splitlines() if '"host_problem"' in text and f'"host":"{name}"' in text]
+        (line,) = [
+            text
+            for text in journal.splitlines()
+            if '"host_problem"' in text and f'"host":"{name}"' in text
+        ]
         assert "password-needed" in line and "ssh-copy-id" in line
 
 
-def test_check_without_a_terminal_says_what_each_host_wants(walled: SshdLab, tmp_path: Path) -> None:
-    done = benchtui(tmp_path / "home", "hosts", "check", "h[1-2]", "--ssh-config", walled.ssh_config)
+def test_check_without_a_terminal_says_what_each_host_wants(
+    walled: SshdLab, tmp_path: Path
+) -> None:
+    done = benchtui(
+        tmp_path / "home", "hosts", "check", "h[1-2]", "--ssh-config", walled.ssh_config
+    )
     assert done.returncode == 3
-    assert len(re.findall(r"h[12] +FAIL .*it takes a password, but there is no terminal", done.stdout)) == 2
+    assert (
+        len(re.findall(r"h[12] +FAIL .*it takes a password, but there is no terminal", done.stdout))
+        == 2
+    )
 
 
 def test_check_asks_for_a_passphrase_once(lab: SshdLab, tmp_path: Path) -> None:
     key = tmp_path / "locked"
-    key.write_bytes(asyncssh.read_private_key(lab.client_key).export_private_key(passphrase=SECRET, rounds=50))
+    key.write_bytes(
+        asyncssh.read_private_key(lab.client_key).export_private_key(passphrase=SECRET, rounds=50)
+    )
     config = tmp_path / "config"
-    config.write_text(lab.ssh_config.read_text().replace(f"IdentityFile {lab.client_key}", f"IdentityFile {key}"))
+    config.write_text(
+        lab.ssh_config.read_text().replace(f"IdentityFile {lab.client_key}", f"IdentityFile {key}")
+    )
     with terminal(tmp_path, "hosts", "check", "h[1-4]", "--ssh-config", str(config)) as screen:
         screen.wait_for("Passphrase:")
         screen.keys("not-this-one", "Enter")
-        told = "this is another passphrase, 2 of 3 tries left"  # behind a path, which may fill the line
+        # behind a path, which may fill the line
+        told = "this is another passphrase, 2 of 3 tries left"
         screen.wait_until(lambda: "".join(told.split()) in "".join(screen.screen().split()), told)
         screen.keys(SECRET, "Enter")
         assert exit_code(screen) == 0
@@ -125,7 +152,9 @@ def test_check_asks_for_a_passphrase_once(lab: SshdLab, tmp_path: Path) -> None:
         assert "not-this-one" not in screen.screen() and SECRET not in screen.screen()
 
 
-def test_nothing_typed_ends_the_run_before_it_starts(walled: SshdLab, tmp_path: Path, target: Path) -> None:
+def test_nothing_typed_ends_the_run_before_it_starts(
+    walled: SshdLab, tmp_path: Path, target: Path
+) -> None:
     with terminal(tmp_path, *load(walled, target)) as screen:
         screen.wait_for("Password:")
         screen.keys("C-d")

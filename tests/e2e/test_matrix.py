@@ -1,4 +1,6 @@
-"""Sweeps, suites and repetitions for real: on this machine and on real sshd hosts, cut off, resumed, past failures."""
+"""Sweeps, suites and repetitions for real: on this machine and on real sshd hosts, cut off,
+resumed, past failures.
+"""
 
 from __future__ import annotations
 
@@ -45,12 +47,16 @@ def last_run(home: Path) -> Path:
 
 
 def states(record: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(step["name"].removeprefix("my/sweep").strip(), step["state"]) for step in record["steps"]]
+    return [
+        (step["name"].removeprefix("my/sweep").strip(), step["state"]) for step in record["steps"]
+    ]
 
 
 def wait_for_the_end(run_dir: Path) -> None:
     """Wait until a run has its record and its engine is gone: before, it cannot be resumed."""
-    wait_until(lambda: (run_dir / "run.json").exists() and not is_running(run_dir), "the end of the run")
+    wait_until(
+        lambda: (run_dir / "run.json").exists() and not is_running(run_dir), "the end of the run"
+    )
 
 
 def events(run_dir: Path, kind: str) -> list[dict[str, Any]]:
@@ -59,7 +65,9 @@ def events(run_dir: Path, kind: str) -> list[dict[str, Any]]:
     return [event for event in map(json.loads, lines) if event["type"] == kind]
 
 
-def test_a_sweep_is_measured_point_by_point_and_its_record_is_a_matrix(home: Path, tmp_path: Path) -> None:
+def test_a_sweep_is_measured_point_by_point_and_its_record_is_a_matrix(
+    home: Path, tmp_path: Path
+) -> None:
     path = profile(tmp_path, "sweep: {grid: {bs: [4k, 64k]}}\n")
     done = benchtui(home, "run", path, "--hosts", "local", "--repeat", "2")
     assert done.returncode == 0, done.stderr
@@ -75,7 +83,9 @@ def test_a_sweep_is_measured_point_by_point_and_its_record_is_a_matrix(home: Pat
 
 
 @pytest.mark.slow
-def test_a_sweep_that_is_killed_in_the_middle_is_resumed_and_what_was_done_stays(home: Path, tmp_path: Path) -> None:
+def test_a_sweep_that_is_killed_in_the_middle_is_resumed_and_what_was_done_stays(
+    home: Path, tmp_path: Path
+) -> None:
     path = profile(tmp_path, "sweep: {grid: {bs: [4k, 8k, 16k, 32k]}}\n")
     started = benchtui(home, "run", path, "--hosts", "local", "--detach")
     run_dir = home / "runs" / started.stdout.strip()
@@ -97,7 +107,9 @@ def test_a_sweep_that_is_killed_in_the_middle_is_resumed_and_what_was_done_stays
 
 
 @pytest.mark.slow
-def test_a_sweep_that_was_stopped_is_resumed_in_the_step_that_was_cut(home: Path, tmp_path: Path) -> None:
+def test_a_sweep_that_was_stopped_is_resumed_in_the_step_that_was_cut(
+    home: Path, tmp_path: Path
+) -> None:
     path = profile(tmp_path, "sweep: {grid: {bs: [4k, 8k]}}\n")
     started = benchtui(home, "run", path, "--hosts", "local", "--detach", "--set", "runtime=12s")
     run_dir = home / "runs" / started.stdout.strip()
@@ -108,13 +120,20 @@ def test_a_sweep_that_was_stopped_is_resumed_in_the_step_that_was_cut(home: Path
     assert benchtui(home, "runs", "resume", run_dir.name).returncode == 0
     record = record_of(run_dir)
     assert record["state"] == "complete"
-    assert [(step["state"], step["attempt"]) for step in record["steps"]] == [("done", 2), ("done", 1)]
+    assert [(step["state"], step["attempt"]) for step in record["steps"]] == [
+        ("done", 2),
+        ("done", 1),
+    ]
 
 
-def test_a_point_that_fails_leaves_the_others_their_turn_and_may_be_measured_again(home: Path, tmp_path: Path) -> None:
+def test_a_point_that_fails_leaves_the_others_their_turn_and_may_be_measured_again(
+    home: Path, tmp_path: Path
+) -> None:
     """fio cannot read 64k blocks of half a file of 32k, whose size nobody knows before it runs."""
     path = profile(tmp_path, "sweep: {grid: {bs: [64k, 4k]}}\n")
-    path.write_text(path.read_text().replace("size: 1M,", "size: 50%,").replace("layout: true", "layout: false"))
+    path.write_text(
+        path.read_text().replace("size: 1M,", "size: 50%,").replace("layout: true", "layout: false")
+    )
     (tmp_path / "data").write_bytes(bytes(32768))
     done = benchtui(home, "run", path, "--hosts", "local")
     assert done.returncode == 4
@@ -122,12 +141,17 @@ def test_a_point_that_fails_leaves_the_others_their_turn_and_may_be_measured_aga
     assert states(record_of(run_dir)) == [("bs=64k", "failed"), ("bs=4k", "done")]
     told = benchtui(home, "runs", "resume", run_dir.name)
     assert told.returncode == 2
-    assert told.stderr.strip() == (
-        f"benchtui: nothing to resume in {run_dir.name}; 1 ended with errors: --failed measures them again"
+    assert (
+        told.stderr.strip()
+        == f"benchtui: nothing to resume in {run_dir.name}; 1 ended with errors: --failed measures"
+        " them again"
     )
     assert benchtui(home, "runs", "resume", "--failed", run_dir.name).returncode == 4
     record = record_of(run_dir)
-    assert [(step["state"], step["attempt"]) for step in record["steps"]] == [("failed", 2), ("done", 1)]
+    assert [(step["state"], step["attempt"]) for step in record["steps"]] == [
+        ("failed", 2),
+        ("done", 1),
+    ]
 
 
 def test_repetitions_end_when_the_figure_is_known(home: Path, tmp_path: Path) -> None:
@@ -146,7 +170,10 @@ def test_a_warm_up_is_run_and_does_not_count(home: Path, tmp_path: Path) -> None
     done = benchtui(home, "run", path, "--hosts", "local")
     assert done.returncode == 0, done.stderr
     record = record_of(last_run(home))
-    assert [(step["warmup"], step["state"]) for step in record["steps"]] == [(True, "done"), (False, "done")]
+    assert [(step["warmup"], step["state"]) for step in record["steps"]] == [
+        (True, "done"),
+        (False, "done"),
+    ]
     assert record["matrix"]["cells"][0]["steps"] == [1]
     assert record["headline"]["step"] == 1
     (pause,) = [phase for phase in record["steps"][1]["phases"] if phase["name"] == "pause"]
@@ -154,7 +181,9 @@ def test_a_warm_up_is_run_and_does_not_count(home: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_a_sweep_over_hosts_measures_with_the_first_ones(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+def test_a_sweep_over_hosts_measures_with_the_first_ones(
+    lab: SshdLab, home: Path, tmp_path: Path
+) -> None:
     path = profile(tmp_path, "sweep: {hosts: [1, all]}\n")
     done = benchtui(home, "run", path, "--hosts", "h[1-2]", "--ssh-config", str(lab.ssh_config))
     assert done.returncode == 0, done.stderr
@@ -177,8 +206,12 @@ def test_a_suite_has_a_figure_for_each_of_its_profiles(home: Path, tmp_path: Pat
     own = home / "profiles"
     own.mkdir(parents=True)
     (own / "sweep.yaml").write_text(profile(tmp_path).read_text())
-    (own / "lat.yaml").write_text("profile: my/lat\nextends: my/sweep\nheadline: {metric: latency, direction: read}\n")
-    (own / "all.yaml").write_text("profile: my/all\ntitle: Both\ntool: suite\nsuite: [my/sweep, my/lat]\n")
+    (own / "lat.yaml").write_text(
+        "profile: my/lat\nextends: my/sweep\nheadline: {metric: latency, direction: read}\n"
+    )
+    (own / "all.yaml").write_text(
+        "profile: my/all\ntitle: Both\ntool: suite\nsuite: [my/sweep, my/lat]\n"
+    )
     done = benchtui(home, "run", "my/all", "--hosts", "local")
     assert done.returncode == 0, done.stderr
     record = record_of(last_run(home))

@@ -1,6 +1,8 @@
-"""mdtest over MPI on several hosts: launched without trust between them, watched, ended everywhere, recorded.
+"""mdtest over MPI on several hosts: launched without trust between them, watched, ended everywhere,
+recorded.
 
-With a real mdtest (on PATH, or named by BENCHTUI_MDTEST) that one runs; else ranks of tests/lab/mdtest_standin.py.
+With a real mdtest (on PATH, or named by BENCHTUI_MDTEST) that one runs; else ranks of
+tests/lab/mdtest_standin.py.
 """
 
 from __future__ import annotations
@@ -29,10 +31,13 @@ pytestmark = pytest.mark.e2e
 
 HYDRA, OPENMPI = shutil.which("mpiexec.hydra"), shutil.which("orted")
 START = time.time()
-LONG = "2000000"  # files a rank: minutes, unless somebody ends it; four ranks want four times as many inodes
+# files a rank: minutes, unless somebody ends it; four ranks want four times as many inodes
+LONG = "2000000"
 needs_hydra = pytest.mark.skipif(HYDRA is None, reason="no mpiexec.hydra (MPICH)")
 needs_openmpi = pytest.mark.skipif(OPENMPI is None, reason="no orted (Open MPI)")
-needs_namespaces = pytest.mark.skipif(not possible(), reason="network namespaces need root and iproute2")
+needs_namespaces = pytest.mark.skipif(
+    not possible(), reason="network namespaces need root and iproute2"
+)
 
 
 def real_mdtest(library: str) -> Path | None:
@@ -59,7 +64,9 @@ def program(tmp_path: Path) -> Path:
 class Launch:
     """`benchtui run weka/mdtest` on the first hosts of a lab."""
 
-    def __init__(self, home: Path, ssh_config: Path, hosts: int, target: Path, program: Path, **params: str) -> None:
+    def __init__(
+        self, home: Path, ssh_config: Path, hosts: int, target: Path, program: Path, **params: str
+    ) -> None:
         self.home, self.target = home, target
         loopback = ",".join(f"h{number}=127.0.0.{number + 1}" for number in range(1, hosts + 1))
         given = {"directory": target, "program": program, "ranks": 2, "items": 400, "iterations": 2}
@@ -93,7 +100,10 @@ class Launch:
         """Start it and wait until the ranks create files."""
         process = start(self.home, *self.args, *more, "--json")
         try:
-            wait_until(lambda: "create" in self.phases() or process.poll() is not None, "the ranks create files")
+            wait_until(
+                lambda: "create" in self.phases() or process.poll() is not None,
+                "the ranks create files",
+            )
             assert process.poll() is None, process.communicate()
         except BaseException:
             benchtui(self.home, "stop", self.run_dir.name, "--abort")
@@ -105,7 +115,12 @@ class Launch:
 
     def events(self) -> list[dict[str, Any]]:
         journals = list((self.home / "runs").glob("*/journal.jsonl"))
-        whole = [line for path in journals for line in path.read_text().splitlines(keepends=True) if line[-1] == "\n"]
+        whole = [
+            line
+            for path in journals
+            for line in path.read_text().splitlines(keepends=True)
+            if line[-1] == "\n"
+        ]
         return [json.loads(line) for line in whole]
 
     @property
@@ -116,7 +131,9 @@ class Launch:
         return marked_processes(self.run_dir.name)
 
     def ranks(self) -> list[int]:
-        return [pid for pid in self.processes() if has_variable(pid, "PMI_RANK", "OMPI_COMM_WORLD_RANK")]
+        return [
+            pid for pid in self.processes() if has_variable(pid, "PMI_RANK", "OMPI_COMM_WORLD_RANK")
+        ]
 
     def named(self, program: str) -> list[int]:
         return [pid for pid in self.processes() if comm(pid).startswith(program[:15])]
@@ -127,10 +144,15 @@ def has_variable(pid: int, *names: str) -> bool:
 
 
 def summary_rows(run_dir: Path) -> dict[str, list[float]]:
-    """The summary that mdtest itself printed: first word of each row's operation -> max, min, mean, std dev."""
+    """The summary that mdtest itself printed: first word of each row's operation -> max, min, mean,
+    std dev.
+    """
     text = gzip.decompress((run_dir / "raw" / "0.measure.h1.out.gz").read_bytes()).decode()
     lines = text[text.index("SUMMARY") :].splitlines()
-    rows = {" ".join(line.split()[:2]): [float(word) for word in line.split()[-4:]] for line in lines[3:9]}
+    rows = {
+        " ".join(line.split()[:2]): [float(word) for word in line.split()[-4:]]
+        for line in lines[3:9]
+    }
     assert len(rows) == 6
     return rows
 
@@ -143,7 +165,9 @@ def problems(record: dict[str, Any]) -> dict[str, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def two_hosts(lab: SshdLab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Launch, dict[str, Any]]]:
+def two_hosts(
+    lab: SshdLab, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Launch, dict[str, Any]]]:
     if HYDRA is None:
         pytest.skip("no mpiexec.hydra (MPICH)")
     place = tmp_path_factory.mktemp("mdtest")
@@ -157,7 +181,12 @@ def test_figures_are_those_that_mdtest_printed(two_hosts: tuple[Launch, dict[str
     launch, record = two_hosts
     assert record["state"] == "complete", record["reason"]
     metadata = record["steps"][0]["metadata"]
-    names = {"create": "File creation", "stat": "File stat", "read": "File read", "remove": "File removal"}
+    names = {
+        "create": "File creation",
+        "stat": "File stat",
+        "read": "File read",
+        "remove": "File removal",
+    }
     rows = summary_rows(launch.run_dir)
     for operation, words in names.items():
         each = metadata["operations"][operation]
@@ -171,20 +200,30 @@ def test_ranks_version_and_shift_are_recorded(two_hosts: tuple[Launch, dict[str,
     metadata = two_hosts[1]["steps"][0]["metadata"]
     assert (metadata["tasks"], metadata["nodes"], metadata["files"]) == (4, 2, 1600)
     assert metadata["version"] and metadata["shift_ranks"] == 2
-    assert [finding["id"] for finding in two_hosts[1]["findings"] if finding["scope"].get("phases")] == ["rank-shift"]
+    assert [
+        finding["id"] for finding in two_hosts[1]["findings"] if finding["scope"].get("phases")
+    ] == ["rank-shift"]
 
 
-def test_nothing_stays_behind_on_disk_or_as_a_process(two_hosts: tuple[Launch, dict[str, Any]]) -> None:
+def test_nothing_stays_behind_on_disk_or_as_a_process(
+    two_hosts: tuple[Launch, dict[str, Any]],
+) -> None:
     launch, record = two_hosts
     assert list(launch.target.iterdir()) == []
     assert all(host["files_left"] is None for host in record["hosts"])
     assert launch.processes() == []
 
 
-def test_the_summary_shows_the_table_and_lists_show_the_headline(two_hosts: tuple[Launch, dict[str, Any]]) -> None:
+def test_the_summary_shows_the_table_and_lists_show_the_headline(
+    two_hosts: tuple[Launch, dict[str, Any]],
+) -> None:
     launch, record = two_hosts
     shown = benchtui(launch.home, "runs", "show", record["run_id"]).stdout
-    assert "operations/s" in shown and "std dev" in shown and "rank shift: 2 ranks = 1 client on" in shown
+    assert (
+        "operations/s" in shown
+        and "std dev" in shown
+        and "rank shift: 2 ranks = 1 client on" in shown
+    )
     assert record["headline"]["text"] in benchtui(launch.home, "runs", "list").stdout
 
 
@@ -205,8 +244,13 @@ def open_mpi(lab: SshdLab, home: Path, target: Path, place: Path, **params: str)
 
 
 def left_by_open_mpi(run_id: str, mpirun: int) -> list[Path]:
-    own = [*Path("/tmp").glob(f"ompi.*/pid.{mpirun}"), *Path("/dev/shm").glob(f"benchtui-{run_id}*")]
-    return own + [path for path in Path("/dev/shm").glob("vader_segment.*") if path.stat().st_mtime > START]
+    own = [
+        *Path("/tmp").glob(f"ompi.*/pid.{mpirun}"),
+        *Path("/dev/shm").glob(f"benchtui-{run_id}*"),
+    ]
+    return own + [
+        path for path in Path("/dev/shm").glob("vader_segment.*") if path.stat().st_mtime > START
+    ]
 
 
 @needs_openmpi
@@ -235,7 +279,9 @@ def test_open_mpi_that_is_killed_leaves_nothing_in_tmp_and_shared_memory(
 
 @needs_hydra
 @pytest.mark.slow
-def test_the_environment_of_the_head_does_not_reach_the_ranks(tmp_path: Path, home: Path, target: Path) -> None:
+def test_the_environment_of_the_head_does_not_reach_the_ranks(
+    tmp_path: Path, home: Path, target: Path
+) -> None:
     seen = tmp_path / "seen"
     seen.mkdir()
     program = mdtest_standin.install(tmp_path, before=f'env >"{seen}/$PMI_RANK.$$"')
@@ -248,7 +294,8 @@ def test_the_environment_of_the_head_does_not_reach_the_ranks(tmp_path: Path, ho
         assert Launch(home, lab.ssh_config, 2, target, program).run()["state"] == "complete"
     environments = [path.read_text() for path in seen.iterdir()]
     assert len(environments) == 2 + 4  # of the trial, and of the measurement
-    assert all(("SECRET_OF_h1" in each) != ("SECRET_OF_h2" in each) for each in environments)  # each its own host's
+    # each its own host's
+    assert all(("SECRET_OF_h1" in each) != ("SECRET_OF_h2" in each) for each in environments)
 
 
 # -- what goes wrong
@@ -290,7 +337,9 @@ def test_a_part_that_is_killed_ends_all_and_is_named(
 
 @needs_hydra
 @pytest.mark.slow
-def test_a_stop_leaves_no_rank_and_cleans_up_when_asked(lab: SshdLab, home: Path, target: Path, program: Path) -> None:
+def test_a_stop_leaves_no_rank_and_cleans_up_when_asked(
+    lab: SshdLab, home: Path, target: Path, program: Path
+) -> None:
     launch = Launch(home, lab.ssh_config, 2, target, program, items=LONG)
     process = launch.begin("--cleanup")
     assert benchtui(home, "stop", launch.run_dir.name).returncode == 0
@@ -325,7 +374,11 @@ def namespaces(tmp_path: Path) -> Iterator[NetnsLab]:
 @needs_namespaces
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "library", [pytest.param("libmpich", marks=needs_hydra), pytest.param("libmpi.so.40", marks=needs_openmpi)]
+    "library",
+    [
+        pytest.param("libmpich", marks=needs_hydra),
+        pytest.param("libmpi.so.40", marks=needs_openmpi),
+    ],
 )
 def test_hosts_that_share_nothing_but_the_network(
     namespaces: NetnsLab, home: Path, target: Path, tmp_path: Path, library: str
@@ -373,7 +426,9 @@ def test_a_host_whose_link_goes_down_ends_the_run_and_is_named(
     out, _ = process.communicate(timeout=PATIENCE_S)
     record = json.loads(out)
     assert "host-lost" in problems(record)["h2"]
-    wait_until(lambda: launch.processes() == [], "the lease ended the ranks of the host that was lost")
+    wait_until(
+        lambda: launch.processes() == [], "the lease ended the ranks of the host that was lost"
+    )
     forget_on_hosts(launch.run_dir.name)  # it was never back
 
 
@@ -391,7 +446,9 @@ def test_a_run_whose_engine_died_is_taken_over_and_finished(
     record = json.loads((launch.run_dir / "run.json").read_text())
     assert record["state"] == "complete" and len(record["resumed"]) == 1
     rows = summary_rows(launch.run_dir)
-    assert record["steps"][0]["metadata"]["operations"]["create"]["mean"] == rows["File creation"][2]
+    assert (
+        record["steps"][0]["metadata"]["operations"]["create"]["mean"] == rows["File creation"][2]
+    )
     assert launch.processes() == [] and list(target.iterdir()) == []
 
 

@@ -1,4 +1,6 @@
-"""Preconditioning for real: filled twice, rounds until steady or not, left out, stopped, resumed, taken over."""
+"""Preconditioning for real: filled twice, rounds until steady or not, left out, stopped, resumed,
+taken over.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ fio:
 prepare: {precondition: {fill: 2, rounds: 5, round: "{round}", window: 3, range: 60%, slope: 60%}, cleanup: CLEAN}
 headline: {metric: iops, direction: write}
 """
-BURSTS = "rate_iops: 20, rate_process: poisson"  # the gaps between I/Os are of an exponential distribution
+# the gaps between I/Os are of an exponential distribution
+BURSTS = "rate_iops: 20, rate_process: poisson"
 SLOW_FILL = ("size: 1000k", "size: 24M"), ("fill: 2", "fill: 10, bs: 512")
 
 
@@ -50,7 +53,9 @@ def nothing_stays(home: Path) -> Iterator[None]:
         assert not list(Path("/tmp").glob(f".benchtui-*/{run_dir.name}"))
 
 
-def profile(tmp_path: Path, *changes: tuple[str, str], pace: str = "thinktime: 0", clean: str = "true") -> Path:
+def profile(
+    tmp_path: Path, *changes: tuple[str, str], pace: str = "thinktime: 0", clean: str = "true"
+) -> Path:
     text = PROFILE.replace("DIRECTORY", str(tmp_path)).replace("PACE", pace).replace("CLEAN", clean)
     for old, new in changes:
         assert old in text
@@ -76,25 +81,37 @@ def test_a_steady_load_is_measured_once_its_window_is_full(home: Path, tmp_path:
     (fill,), (rounds,) = record["precondition"]["fills"], record["precondition"]["rounds"]
     assert (fill["times"], fill["bytes"], fill["whole"]) == (2, 2 * 1000 * 1024, True)
     assert (rounds["attained"], rounds["steps"], rounds["most"]) == (True, [1, 2, 3], 5)
-    assert rounds["values"] == pytest.approx([record["steps"][index]["headline"] for index in (1, 2, 3)], abs=0.001)
+    assert rounds["values"] == pytest.approx(
+        [record["steps"][index]["headline"] for index in (1, 2, 3)], abs=0.001
+    )
     assert record["headline"]["step"] == 6
     assert findings(record, "precondition") == []
     assert "precondition" in record["checks"]
 
 
-def test_a_fill_writes_every_byte_of_its_files_as_often_as_planned(home: Path, tmp_path: Path) -> None:
+def test_a_fill_writes_every_byte_of_its_files_as_often_as_planned(
+    home: Path, tmp_path: Path
+) -> None:
     done = benchtui(home, "run", profile(tmp_path, clean="false"), "--hosts", "local")
     assert done.returncode == 0, done.stderr
     written = record_of(last_run(home))["steps"][0]["results"]["per_host"]["local"]["write"]
     assert written["bytes"] == 2 * 1000 * 1024
     blocks = (tmp_path / "local" / "w.0.0").read_bytes()
     assert len(blocks) == 1000 * 1024
-    assert [at for at in range(0, len(blocks), 4096) if blocks[at : at + 4096].count(0) == 4096] == []
+    assert [
+        at for at in range(0, len(blocks), 4096) if blocks[at : at + 4096].count(0) == 4096
+    ] == []
 
 
 @pytest.mark.slow
-def test_a_load_whose_rate_changes_is_measured_with_a_warning_that_has_the_figures(home: Path, tmp_path: Path) -> None:
-    strict = (("range: 60%", "range: 1%"), ("slope: 60%", "slope: 1%"), ("rate_iops: 50", "thinktime: 0"))
+def test_a_load_whose_rate_changes_is_measured_with_a_warning_that_has_the_figures(
+    home: Path, tmp_path: Path
+) -> None:
+    strict = (
+        ("range: 60%", "range: 1%"),
+        ("slope: 60%", "slope: 1%"),
+        ("rate_iops: 50", "thinktime: 0"),
+    )
     path = profile(tmp_path, *strict, pace=BURSTS)
     done = benchtui(home, "run", path, "--hosts", "local")
     assert done.returncode == 0, done.stderr
@@ -111,14 +128,20 @@ def test_a_load_whose_rate_changes_is_measured_with_a_warning_that_has_the_figur
     assert "not steady after 5 rounds" in done.stdout
 
 
-def test_rounds_are_judged_over_all_hosts_together(lab: SshdLab, home: Path, tmp_path: Path) -> None:
-    done = benchtui(home, "run", profile(tmp_path), "--hosts", "h[1-2]", "--ssh-config", str(lab.ssh_config))
+def test_rounds_are_judged_over_all_hosts_together(
+    lab: SshdLab, home: Path, tmp_path: Path
+) -> None:
+    done = benchtui(
+        home, "run", profile(tmp_path), "--hosts", "h[1-2]", "--ssh-config", str(lab.ssh_config)
+    )
     assert done.returncode == 0, done.stderr
     record = record_of(last_run(home))
     (rounds,) = record["precondition"]["rounds"]
     for value, index in zip(rounds["values"], rounds["steps"], strict=True):
         hosts = record["steps"][index]["results"]["per_host"]
-        assert value == pytest.approx(hosts["h1"]["write"]["iops"] + hosts["h2"]["write"]["iops"], abs=0.01)
+        assert value == pytest.approx(
+            hosts["h1"]["write"]["iops"] + hosts["h2"]["write"]["iops"], abs=0.01
+        )
 
 
 def test_a_launch_without_it_says_so(home: Path, tmp_path: Path) -> None:
@@ -153,11 +176,15 @@ def test_a_device_is_filled_only_when_it_was_named(home: Path, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_a_run_that_is_stopped_in_a_round_makes_the_rounds_again_and_not_the_fill(home: Path, tmp_path: Path) -> None:
+def test_a_run_that_is_stopped_in_a_round_makes_the_rounds_again_and_not_the_fill(
+    home: Path, tmp_path: Path
+) -> None:
     path = profile(tmp_path, clean="false")
     started = benchtui(home, "run", path, "--hosts", "local", "--detach", "--set", "round=8s")
     run_dir = home / "runs" / started.stdout.strip()
-    wait_until(lambda: any(event["step"] == 1 for event in events(run_dir, "sample")), "samples of a round")
+    wait_until(
+        lambda: any(event["step"] == 1 for event in events(run_dir, "sample")), "samples of a round"
+    )
     assert benchtui(home, "stop", run_dir.name).returncode == 0
     wait_for_the_end(run_dir)
     cut = record_of(run_dir)
@@ -185,7 +212,9 @@ def test_a_fill_that_was_cut_off_is_made_again(home: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_fill_that_fails_ends_the_run_before_anything_is_measured(home: Path, tmp_path: Path) -> None:
+def test_a_fill_that_fails_ends_the_run_before_anything_is_measured(
+    home: Path, tmp_path: Path
+) -> None:
     started = benchtui(home, "run", profile(tmp_path, *SLOW_FILL), "--hosts", "local", "--detach")
     run_dir = home / "runs" / started.stdout.strip()
     wait_until(lambda: bool(events(run_dir, "sample")), "samples of the fill")
@@ -205,10 +234,17 @@ def fio_of(run_id: str) -> list[int]:
 
 
 @pytest.mark.slow
-def test_an_engine_that_dies_in_a_round_leaves_its_rounds_to_the_next(home: Path, tmp_path: Path) -> None:
-    started = benchtui(home, "run", profile(tmp_path), "--hosts", "local", "--detach", "--set", "round=6s")
+def test_an_engine_that_dies_in_a_round_leaves_its_rounds_to_the_next(
+    home: Path, tmp_path: Path
+) -> None:
+    started = benchtui(
+        home, "run", profile(tmp_path), "--hosts", "local", "--detach", "--set", "round=6s"
+    )
     run_dir = home / "runs" / started.stdout.strip()
-    wait_until(lambda: any(event["step"] == 2 for event in events(run_dir, "sample")), "samples of the second round")
+    wait_until(
+        lambda: any(event["step"] == 2 for event in events(run_dir, "sample")),
+        "samples of the second round",
+    )
     kill_engine(run_dir)
     recovered = benchtui(home, "runs", "recover")
     assert recovered.returncode == 0, recovered.stderr
@@ -218,15 +254,32 @@ def test_an_engine_that_dies_in_a_round_leaves_its_rounds_to_the_next(home: Path
     assert record["precondition"]["rounds"][0]["attained"] is True
 
 
-def test_conditions_are_kept_with_user_and_time_or_named_as_not_attested(home: Path, tmp_path: Path) -> None:
-    asks = "attest:\n  - {id: cache-off, question: Is it off?}\n  - {id: quiet, question: Is it quiet?}\nheadline:"
+def test_conditions_are_kept_with_user_and_time_or_named_as_not_attested(
+    home: Path, tmp_path: Path
+) -> None:
+    asks = (
+        "attest:\n  - {id: cache-off, question: Is it off?}\n  - {id: quiet, question: Is it"
+        " quiet?}\nheadline:"
+    )
     path = profile(tmp_path, ("headline:", asks))
-    done = benchtui(home, "run", path, "--hosts", "local", "--no-precondition", "--attest", "cache-off=yes")
+    done = benchtui(
+        home, "run", path, "--hosts", "local", "--no-precondition", "--attest", "cache-off=yes"
+    )
     assert done.returncode == 0, done.stderr
     record = record_of(last_run(home))
     first, second = record["attested"]
-    assert (first["id"], first["answer"], bool(first["by"]), first["utc"][-1]) == ("cache-off", "yes", True, "Z")
-    assert (second["id"], second["answer"], second["by"], second["utc"]) == ("quiet", "unknown", None, None)
+    assert (first["id"], first["answer"], bool(first["by"]), first["utc"][-1]) == (
+        "cache-off",
+        "yes",
+        True,
+        "Z",
+    )
+    assert (second["id"], second["answer"], second["by"], second["utc"]) == (
+        "quiet",
+        "unknown",
+        None,
+        None,
+    )
     assert [each["message"] for each in findings(record, "attest")] == ["not attested: quiet"]
     assert findings(record, "no-flush") == []
     assert "yes: Is it off? (cache-off, " in done.stdout
@@ -245,7 +298,9 @@ headline: {{metric: iops, direction: read}}
 """
 
 
-async def test_an_image_is_written_whole_through_its_engine_once_it_was_named(home: Path, tmp_path: Path) -> None:
+async def test_an_image_is_written_whole_through_its_engine_once_it_was_named(
+    home: Path, tmp_path: Path
+) -> None:
     image = nbd.Server(0, 0)
     serving = await asyncio.start_server(image.serve, "127.0.0.1", 0)
     uri = f"nbd://127.0.0.1:{serving.sockets[0].getsockname()[1]}/"
@@ -261,7 +316,10 @@ async def test_an_image_is_written_whole_through_its_engine_once_it_was_named(ho
 
 
 class Broken(nbd.Server):
-    """A server whose images are broken at first: what is written there ends with EIO. Told apart by their port."""
+    """A server whose images are broken at first: what is written there ends with EIO.
+
+    Told apart by their port.
+    """
 
     broken = True
 
@@ -288,10 +346,16 @@ async def test_an_image_whose_fill_failed_on_one_of_two_hosts_is_filled_again(
     (tmp_path / "image.yaml").write_text(IMAGE.format(uri=f"nbd://127.0.0.{{host_index}}:{port}/"))
     named = [word for at in (1, 2) for word in ("--destroy", f"nbd://127.0.0.{at}:{port}/")]
     hosts: list[str | Path] = ["--hosts", "h[1-2]", "--ssh-config", lab.ssh_config]
-    failed = await asyncio.to_thread(benchtui, home, "run", tmp_path / "image.yaml", *hosts, "--yes", *named)
+    failed = await asyncio.to_thread(
+        benchtui, home, "run", tmp_path / "image.yaml", *hosts, "--yes", *named
+    )
     run_dir = last_run(home)
     record = record_of(run_dir)
-    assert (failed.returncode, record["state"], states(record)) == (4, "failed", ["failed", "missing"]), failed.stderr
+    assert (failed.returncode, record["state"], states(record)) == (
+        4,
+        "failed",
+        ["failed", "missing"],
+    ), failed.stderr
     assert record["reason"].startswith("not filled on h2; benchtui runs resume --failed")
     assert record["verdict"] is None, "only the fill was measured, on one host"
     again = await asyncio.to_thread(benchtui, home, "runs", "resume", run_dir.name)
@@ -300,7 +364,11 @@ async def test_an_image_whose_fill_failed_on_one_of_two_hosts_is_filled_again(
     resumed = await asyncio.to_thread(benchtui, home, "runs", "resume", "--failed", run_dir.name)
     assert resumed.returncode == 0, resumed.stderr
     record = record_of(run_dir)
-    assert (record["state"], states(record), record["steps"][0]["attempt"]) == ("complete", ["done", "done"], 2)
+    assert (record["state"], states(record), record["steps"][0]["attempt"]) == (
+        "complete",
+        ["done", "done"],
+        2,
+    )
     assert well.written == broken.written == WHOLE
     assert record["precondition"]["fills"][0]["whole"]
     assert findings(record, "tool-errors") == []
@@ -309,7 +377,9 @@ async def test_an_image_whose_fill_failed_on_one_of_two_hosts_is_filled_again(
 
 
 class Held(nbd.Server):
-    """A server that answers the first writes of a fill (fio has 32 in flight) and holds the others until let go."""
+    """A server that answers the first writes of a fill (fio has 32 in flight) and holds the others
+    until let go.
+    """
 
     answered = 8
 
@@ -324,19 +394,35 @@ class Held(nbd.Server):
             await super()._later(writer, answer)
 
     async def begun(self, home: Path, profile: Path) -> Path:
-        """Begin a run that fills the image, and return its directory when a part of it is written."""
+        """Begin a run that fills the image, and return its directory when a part of it is
+        written.
+        """
         serving = await asyncio.start_server(self.serve, "127.0.0.1", 0)
         uri = f"nbd://127.0.0.1:{serving.sockets[0].getsockname()[1]}/"
         profile.write_text(IMAGE.format(uri=uri))
-        words = ("run", profile, "--hosts", "local", "--yes", "--destroy", uri, "--detach", "--no-telemetry")
+        words = (
+            "run",
+            profile,
+            "--hosts",
+            "local",
+            "--yes",
+            "--destroy",
+            uri,
+            "--detach",
+            "--no-telemetry",
+        )
         started = await asyncio.to_thread(benchtui, home, *words)
         run_dir = home / "runs" / started.stdout.strip()
-        await asyncio.to_thread(wait_until, lambda: len(self.written) > self.answered, "a part of the image")
+        await asyncio.to_thread(
+            wait_until, lambda: len(self.written) > self.answered, "a part of the image"
+        )
         return run_dir
 
 
 @pytest.mark.slow
-async def test_an_image_whose_engine_dies_while_it_is_filled_is_filled_to_its_end(home: Path, tmp_path: Path) -> None:
+async def test_an_image_whose_engine_dies_while_it_is_filled_is_filled_to_its_end(
+    home: Path, tmp_path: Path
+) -> None:
     image = Held()
     run_dir = await image.begun(home, tmp_path / "image.yaml")
     await asyncio.to_thread(kill_engine, run_dir)
@@ -344,13 +430,18 @@ async def test_an_image_whose_engine_dies_while_it_is_filled_is_filled_to_its_en
     recovered = await asyncio.to_thread(benchtui, home, "runs", "recover", run_dir.name)
     assert recovered.returncode == 0, recovered.stderr
     record = record_of(run_dir)
-    assert (states(record), [step["attempt"] for step in record["steps"]]) == (["done", "done"], [1, 1])
+    assert (states(record), [step["attempt"] for step in record["steps"]]) == (
+        ["done", "done"],
+        [1, 1],
+    )
     assert record["precondition"]["fills"][0]["whole"]
     assert image.written == WHOLE
 
 
 @pytest.mark.slow
-async def test_an_image_that_was_left_half_filled_is_told_and_filled_from_its_start(home: Path, tmp_path: Path) -> None:
+async def test_an_image_that_was_left_half_filled_is_told_and_filled_from_its_start(
+    home: Path, tmp_path: Path
+) -> None:
     """Engine and load die together, as when the machine of both goes down."""
     image = Held()
     run_dir = await image.begun(home, tmp_path / "image.yaml")
@@ -359,7 +450,11 @@ async def test_an_image_that_was_left_half_filled_is_told_and_filled_from_its_st
         os.kill(pid, signal.SIGKILL)
     recovered = await asyncio.to_thread(benchtui, home, "runs", "recover", run_dir.name)
     record = record_of(run_dir)
-    assert (recovered.returncode, record["state"], states(record)) == (4, "failed", ["failed", "missing"])
+    assert (recovered.returncode, record["state"], states(record)) == (
+        4,
+        "failed",
+        ["failed", "missing"],
+    )
     advice = f"benchtui runs resume --failed {run_dir.name} fills again (u on Runs)"
     assert record["reason"] == f"the engine died; not filled on local; {advice}"
     assert not record["precondition"]["fills"][0]["whole"] and len(image.written) < len(WHOLE)
@@ -368,6 +463,9 @@ async def test_an_image_that_was_left_half_filled_is_told_and_filled_from_its_st
     resumed = await asyncio.to_thread(benchtui, home, "runs", "resume", "--failed", run_dir.name)
     assert resumed.returncode == 0, resumed.stderr
     record = record_of(run_dir)
-    assert (states(record), [step["attempt"] for step in record["steps"]]) == (["done", "done"], [2, 1])
+    assert (states(record), [step["attempt"] for step in record["steps"]]) == (
+        ["done", "done"],
+        [2, 1],
+    )
     assert record["precondition"]["fills"][0]["whole"]
     assert image.written == WHOLE

@@ -13,7 +13,9 @@ SHORT = ("--hosts", "local", "--set", "runtime=1s", "--no-telemetry", "--cleanup
 
 
 @pytest.mark.e2e
-def test_the_id_is_alone_on_stdout_and_a_refused_run_is_not_the_last(home: Path, tmp_path: Path) -> None:
+def test_the_id_is_alone_on_stdout_and_a_refused_run_is_not_the_last(
+    home: Path, tmp_path: Path
+) -> None:
     done = benchtui(home, "run", LOAD, *SHORT, "--set", f"directory={tmp_path}", "--print-id")
     assert done.returncode in (0, 1), done.stderr
     measured = only_run(home).name

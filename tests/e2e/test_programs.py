@@ -15,14 +15,21 @@ from tests.lab.sshd import SshdLab
 pytestmark = pytest.mark.e2e
 
 
-def test_hosts_use_the_program_that_was_brought_along(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+def test_hosts_use_the_program_that_was_brought_along(
+    lab: SshdLab, home: Path, tmp_path: Path
+) -> None:
     (target := tmp_path / "target").mkdir()
     (folder := tmp_path / "static").mkdir()
     mine = folder / "fio"
     shutil.copy(shutil.which("fio") or "", mine)
-    mine.write_bytes(mine.read_bytes() + b"another one")  # runs as before, and has a checksum of its own
+    # runs as before, and has a checksum of its own
+    mine.write_bytes(mine.read_bytes() + b"another one")
     hosts = ["--hosts", "h[1-2]", "--ssh-config", str(lab.ssh_config), "--yes"]
-    short = [word for each in (f"directory={target}", "runtime=1s", "size=1M") for word in ("--set", each)]
+    short = [
+        word
+        for each in (f"directory={target}", "runtime=1s", "size=1M")
+        for word in ("--set", each)
+    ]
     done = benchtui(home, "run", "demo/quick", *hosts, *short, "--with", folder, "--json")
     assert done.returncode == 0, done.stderr
     record, run = json.loads(done.stdout), only_run(home)

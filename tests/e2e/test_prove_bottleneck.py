@@ -1,4 +1,6 @@
-"""What limits a run is put to the test: real loads that wait for themselves, so that a busy machine says the same."""
+"""What limits a run is put to the test: real loads that wait for themselves, so that a busy machine
+says the same.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ from tui.model.search import LoadChange, Prediction, ProofQuestion
 
 pytestmark = pytest.mark.e2e
 
-ALIKE = Prediction("iops_per_host", least=0.5, most=1.6, above=1.8)  # wide: this machine is busy with other tests
+# wide: this machine is busy with other tests
+ALIKE = Prediction("iops_per_host", least=0.5, most=1.6, above=1.8)
 TIMES = 5  # that a machine with much else to do may leave it open
 PROFILE = """\
 profile: own/waiting
@@ -86,9 +89,13 @@ def test_the_run_is_printed_with_what_was_shown(proved: tuple[Path, Path]) -> No
     assert "counter-experiment: agreed: twice as many" in " ".join(said.split())
 
 
-def test_a_bottleneck_that_is_wrong_is_refuted_and_the_run_is_told(proved: tuple[Path, Path]) -> None:
+def test_a_bottleneck_that_is_wrong_is_refuted_and_the_run_is_told(
+    proved: tuple[Path, Path],
+) -> None:
     home, first = proved
-    wrong = ProofQuestion(first.name, 0, "storage", "the storage", (LoadChange("twice-in-flight", NO_MORE),), {})
+    wrong = ProofQuestion(
+        first.name, 0, "storage", "the storage", (LoadChange("twice-in-flight", NO_MORE),), {}
+    )
     for _ in range(TIMES):
         before = list((home / "runs").iterdir())
         run_dir = create_run(proof_plan(load_plan(first), wrong, 5.0), home / "runs")
@@ -97,22 +104,40 @@ def test_a_bottleneck_that_is_wrong_is_refuted_and_the_run_is_told(proved: tuple
         if (outcome := record(run_dir)["proves"]["outcome"]) != "could-not-tell":
             break
     assert outcome == "disagreed"
-    assert record(first)["steps"][0]["limiter"]["proof"]["outcome"] == "disagreed", "the newest counts"
+    assert record(first)["steps"][0]["limiter"]["proof"]["outcome"] == "disagreed", (
+        "the newest counts"
+    )
 
 
-def test_a_counter_experiment_that_is_interrupted_leaves_the_run_as_it_was(home: Path, tmp_path: Path) -> None:
+def test_a_counter_experiment_that_is_interrupted_leaves_the_run_as_it_was(
+    home: Path, tmp_path: Path
+) -> None:
     (home / "profiles").mkdir()
     (home / "profiles" / "waiting.yaml").write_text(PROFILE.replace("6s", "2s"))
-    words = ["--hosts", "local", "--set", f"directory={tmp_path}", "--cleanup", "--prove-bottleneck", "--json"]
+    words = [
+        "--hosts",
+        "local",
+        "--set",
+        f"directory={tmp_path}",
+        "--cleanup",
+        "--prove-bottleneck",
+        "--json",
+    ]
     process = start(home, "run", "own/waiting", *words)
     wait_until(lambda: len(list(home.glob("runs/*/journal.jsonl"))) == 2, "a counter-experiment")
-    first, second = sorted((home / "runs").iterdir(), key=lambda path: (path / "plan.json").stat().st_mtime)
+    first, second = sorted(
+        (home / "runs").iterdir(), key=lambda path: (path / "plan.json").stat().st_mtime
+    )
     before = record(first)
     wait_until(lambda: measures(second), "a measurement of the load as it was")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE_S)
     printed = json.loads(out)
-    assert (process.returncode, printed["run_id"], printed["state"]) == (130, first.name, "complete"), err
+    assert (process.returncode, printed["run_id"], printed["state"]) == (
+        130,
+        first.name,
+        "complete",
+    ), err
     assert (printed["headline"], printed["verdict"]) == (before["headline"], before["verdict"])
     assert printed["steps"][0]["limiter"]["proof"]["outcome"] == "could-not-tell"
     assert f"the counter-experiment is {second.name}; it did not come to its end" in err
@@ -122,12 +147,21 @@ def test_a_counter_experiment_that_is_interrupted_leaves_the_run_as_it_was(home:
 
 
 @pytest.mark.slow
-def test_a_load_that_is_held_at_a_rate_does_more_without(home: Path, lab: SshdLab, tmp_path: Path) -> None:
+def test_a_load_that_is_held_at_a_rate_does_more_without(
+    home: Path, lab: SshdLab, tmp_path: Path
+) -> None:
     (home / "profiles").mkdir()
     paced = PROFILE.replace("own/waiting", "own/paced").replace("thinktime: 50000", "rate_iops: 50")
     (home / "profiles" / "paced.yaml").write_text(paced)
     (tmp_path / "target").mkdir()
-    words = ["--hosts", "h1", "--ssh-config", str(lab.ssh_config), "--set", f"directory={tmp_path / 'target'}"]
+    words = [
+        "--hosts",
+        "h1",
+        "--ssh-config",
+        str(lab.ssh_config),
+        "--set",
+        f"directory={tmp_path / 'target'}",
+    ]
     done = benchtui(home, "run", "own/paced", *words, "--cleanup", "--prove-bottleneck", "--json")
     assert done.returncode == 0, done.stderr
     bottleneck = json.loads(done.stdout)["steps"][0]["limiter"]
@@ -166,14 +200,25 @@ def test_one_that_is_stopped_could_not_tell_and_resumed_it_measures_both_loads_a
 
 
 @pytest.mark.slow
-def test_half_of_two_hosts_that_each_wait_for_themselves(proved: tuple[Path, Path], lab: SshdLab) -> None:
+def test_half_of_two_hosts_that_each_wait_for_themselves(
+    proved: tuple[Path, Path], lab: SshdLab
+) -> None:
     home, first = proved
     plan = load_plan(first)
-    both = ["--hosts", "h1,h2", "--ssh-config", str(lab.ssh_config), "--set", f"directory={plan.target}"]
+    both = [
+        "--hosts",
+        "h1,h2",
+        "--ssh-config",
+        str(lab.ssh_config),
+        "--set",
+        f"directory={plan.target}",
+    ]
     before = list((home / "runs").iterdir())
     assert benchtui(home, "run", "own/waiting", *both).returncode in (0, 1)
     two = the_other(home, before)
-    question = ProofQuestion(two.name, 0, "client-cpu", "words", (LoadChange("half-hosts", ALIKE),), {})
+    question = ProofQuestion(
+        two.name, 0, "client-cpu", "words", (LoadChange("half-hosts", ALIKE),), {}
+    )
     run_dir = create_run(proof_plan(load_plan(two), question, 5.0), home / "runs")
     assert benchtui(home, "engine", run_dir).returncode == 0
     found = record(run_dir)
@@ -189,14 +234,20 @@ def test_the_verb_plans_it_and_refuses_what_is_none(proved: tuple[Path, Path]) -
     other = next(path for path in (home / "runs").iterdir() if load_plan(path).proves is not None)
     again = benchtui(home, "runs", "prove", other.name)
     assert (again.returncode, again.stdout) == (2, "")
-    assert f"is itself a counter-experiment, about {first.name}" in again.stderr or "itself" in again.stderr
+    assert (
+        f"is itself a counter-experiment, about {first.name}" in again.stderr
+        or "itself" in again.stderr
+    )
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (["--detach"], "--prove-bottleneck and --detach: it follows the run"),
-        (["--no-telemetry"], "--prove-bottleneck and --no-telemetry: it goes by what hosts do meanwhile"),
+        (
+            ["--no-telemetry"],
+            "--prove-bottleneck and --no-telemetry: it goes by what hosts do meanwhile",
+        ),
     ],
 )
 def test_what_it_cannot_go_with_is_refused(home: Path, words: list[str], told: str) -> None:
@@ -207,7 +258,12 @@ def test_what_it_cannot_go_with_is_refused(home: Path, words: list[str], told: s
 def test_a_run_that_is_gone_is_not_missed(proved: tuple[Path, Path]) -> None:
     home, first = proved
     question = ProofQuestion(
-        "20200101T000000Z-gone-0000", 0, "storage", "w", (LoadChange("twice-in-flight", NO_MORE),), {}
+        "20200101T000000Z-gone-0000",
+        0,
+        "storage",
+        "w",
+        (LoadChange("twice-in-flight", NO_MORE),),
+        {},
     )
     plan = proof_plan(load_plan(first), question, 4.0)
     run_dir = create_run(replace(plan, telemetry=False), home / "runs")

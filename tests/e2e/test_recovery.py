@@ -1,4 +1,7 @@
-"""Engines die; what they steered is found again, taken over while it lives, collected afterwards."""
+"""Engines die.
+
+What they steered is found again, taken over while it lives, collected afterwards.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,9 @@ def kill_engine(run_dir: Path) -> None:
 
 
 def has_ended(pid: int) -> bool:
-    """Whether a process is gone, or nobody has asked for its end yet: one look, for it may go in between."""
+    """Whether a process is gone, or nobody has asked for its end yet: one look, for it may go in
+    between.
+    """
     try:
         return ") Z " in Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -57,12 +62,16 @@ def record_of(run_dir: Path) -> dict[str, Any]:
 
 
 def last_total(run_dir: Path, host: str, step: int = 0) -> int:
-    text = gzip.decompress((run_dir / "raw" / f"{step}.measure.{host}.out.gz").read_bytes()).decode()
+    text = gzip.decompress(
+        (run_dir / "raw" / f"{step}.measure.{host}.out.gz").read_bytes()
+    ).decode()
     total: int = json.loads(text[text.rindex("\n{\n") :])["jobs"][0]["read"]["total_ios"]
     return total
 
 
-def test_run_is_taken_over_while_its_load_goes_on_and_nothing_is_lost(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+def test_run_is_taken_over_while_its_load_goes_on_and_nothing_is_lost(
+    lab: SshdLab, home: Path, tmp_path: Path
+) -> None:
     run_dir = begin(lab, home, tmp_path, "8s")
     kill_engine(run_dir)
     recovered = benchtui(home, "runs", "recover")
@@ -92,7 +101,9 @@ async def test_a_fault_of_ours_while_one_host_is_taken_over_leaves_the_others_th
         end = await execute_rest(ctx, history)
         ctx.journal.close()
     assert (end.state, end.exit_code) == ("partial", 4)
-    assert [host for (_, host), result in ctx.results.items() if result is not None and result.final] == ["h2"]
+    assert [
+        host for (_, host), result in ctx.results.items() if result is not None and result.final
+    ] == ["h2"]
     record = build_record(run_dir)
     told = {host.name: [problem.message for problem in host.problems] for host in record.hosts}
     assert "internal error: KeyError: 'offset'" in told["h1"][0] and told["h2"] == []
@@ -105,7 +116,9 @@ async def test_a_fault_of_ours_while_one_host_is_taken_over_leaves_the_others_th
     }
 
 
-def test_what_a_dead_engine_left_is_collected_after_the_lease(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+def test_what_a_dead_engine_left_is_collected_after_the_lease(
+    lab: SshdLab, home: Path, tmp_path: Path
+) -> None:
     run_dir = begin(lab, home, tmp_path, "900s", "--lease", "10s")
     kill_engine(run_dir)
     wait_until(lambda: not marked_processes(run_dir.name), "no process with the run's mark")
@@ -116,7 +129,9 @@ def test_what_a_dead_engine_left_is_collected_after_the_lease(lab: SshdLab, home
     told = {"run_id": run_dir.name, "exit_code": 4, "state": "partial", "problem": None}
     assert json.loads(recovered.stdout) == [told]
     assert sorted(record["steps"][0]["results"]["per_host"]) == ["h1", "h2"]
-    assert {problem["code"] for host in record["hosts"] for problem in host["problems"]} == {"lease-expired"}
+    assert {problem["code"] for host in record["hosts"] for problem in host["problems"]} == {
+        "lease-expired"
+    }
     assert not list(Path("/tmp").glob(f".benchtui-*/{run_dir.name}"))
 
 
@@ -127,7 +142,10 @@ def test_later_repetitions_go_on_after_a_takeover(lab: SshdLab, home: Path, tmp_
     recovered = benchtui(home, "runs", "recover")
     assert recovered.returncode == 0, recovered.stdout + recovered.stderr
     record = record_of(run_dir)
-    assert [step["repetition"] for step in record["steps"] if step["results"]["aggregate"]] == [1, 2]
+    assert [step["repetition"] for step in record["steps"] if step["results"]["aggregate"]] == [
+        1,
+        2,
+    ]
 
 
 @pytest.mark.slow

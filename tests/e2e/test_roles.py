@@ -1,4 +1,6 @@
-"""Two profiles at the same time on different hosts, with a real fio over sshd: launched, watched, recovered."""
+"""Two profiles at the same time on different hosts, with a real fio over sshd: launched, watched,
+recovered.
+"""
 
 from __future__ import annotations
 
@@ -68,13 +70,16 @@ def totals(record: dict[str, Any]) -> dict[str, dict[str, int]]:
     """I/Os by role and host."""
     return {
         step["role"]: {
-            host: sum(each["ios"] for each in dirs.values()) for host, dirs in step["results"]["per_host"].items()
+            host: sum(each["ios"] for each in dirs.values())
+            for host, dirs in step["results"]["per_host"].items()
         }
         for step in record["steps"]
     }
 
 
-def test_each_role_has_its_own_result_over_the_same_time(lab: SshdLab, home: Path, target: Path) -> None:
+def test_each_role_has_its_own_result_over_the_same_time(
+    lab: SshdLab, home: Path, target: Path
+) -> None:
     done = benchtui(home, *command(lab, target, "--json"))
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
@@ -88,7 +93,9 @@ def test_each_role_has_its_own_result_over_the_same_time(lab: SshdLab, home: Pat
     assert list(target.iterdir()) == []  # each role cleaned up its own files
 
 
-def test_roles_are_taken_over_together_when_the_engine_dies(lab: SshdLab, home: Path, target: Path) -> None:
+def test_roles_are_taken_over_together_when_the_engine_dies(
+    lab: SshdLab, home: Path, target: Path
+) -> None:
     started = benchtui(home, *command(lab, target, "--set", "runtime=12s", "--detach"))
     run_dir = home / "runs" / started.stdout.strip()
     wait_until(lambda: measures(run_dir, 0) and measures(run_dir, 1), "samples of both roles")
@@ -96,8 +103,13 @@ def test_roles_are_taken_over_together_when_the_engine_dies(lab: SshdLab, home: 
     recovered = benchtui(home, "runs", "recover")
     assert recovered.returncode == 0, recovered.stdout + recovered.stderr
     record = record_of(run_dir)
-    assert (record["state"], [step["state"] for step in record["steps"]]) == ("complete", ["done", "done"])
-    assert totals(record)["readers"] == {host: last_total(run_dir, host, step=1) for host in ("h2", "h3")}
+    assert (record["state"], [step["state"] for step in record["steps"]]) == (
+        "complete",
+        ["done", "done"],
+    )
+    assert totals(record)["readers"] == {
+        host: last_total(run_dir, host, step=1) for host in ("h2", "h3")
+    }
 
 
 def test_a_stop_ends_every_role(lab: SshdLab, home: Path, target: Path) -> None:
@@ -107,7 +119,10 @@ def test_a_stop_ends_every_role(lab: SshdLab, home: Path, target: Path) -> None:
     assert benchtui(home, "stop", run_dir.name).returncode == 0
     benchtui(home, "attach", run_dir.name, "--plain")
     record = record_of(run_dir)
-    assert (record["state"], [step["state"] for step in record["steps"]]) == ("partial", ["cut", "cut"])
+    assert (record["state"], [step["state"] for step in record["steps"]]) == (
+        "partial",
+        ["cut", "cut"],
+    )
     assert all(count for hosts in totals(record).values() for count in hosts.values())
 
 

@@ -1,4 +1,5 @@
-"""Real fio puts, gets and deletes objects of a real S3 server; wrong keys, no bucket, 404, 503, a store that hangs.
+"""Real fio puts, gets and deletes objects of a real S3 server; wrong keys, no bucket, 404, 503, a
+store that hangs.
 
 Skipped without a fio that has the http engine (BENCHTUI_HTTP_FIO, or fio on PATH) and moto_server
 (BENCHTUI_MOTO_SERVER, or on PATH): fio 3.33 of Debian has no such engine.
@@ -50,7 +51,14 @@ LOCAL = ("--hosts", "local")
 
 
 def words(store: S3Lab, preset: str, hosts: Sequence[str] = LOCAL, **params: str) -> list[str]:
-    values = {"endpoint": store.endpoint, "https": "off", "size": "16k", "objects": "10", "concurrency": "2", **params}
+    values = {
+        "endpoint": store.endpoint,
+        "https": "off",
+        "size": "16k",
+        "objects": "10",
+        "concurrency": "2",
+        **params,
+    }
     given = [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
     return ["run", preset, *hosts, *given, "--json", "--no-telemetry"]
 
@@ -95,17 +103,25 @@ def test_two_hosts_put_get_and_delete_and_the_keys_are_written_nowhere(
     assert record["objects_left"] == []
     assert [counted[0]["write"]["ios"], counted[2]["trim"]["ios"]] == [40, 40]
     assert counted[1]["read"]["ios"] == store.seen["GET", 200]
-    assert (store.seen["PUT", 200], store.seen["DELETE", 204]) == (80, 40), "once measured, once before the GETs"
+    assert (store.seen["PUT", 200], store.seen["DELETE", 204]) == (80, 40), (
+        "once measured, once before the GETs"
+    )
     spools = Path(f"/tmp/.benchtui-{os.getuid()}") / only_run(home).name
     held = [path for path, data in texts_below(home, spools) if any(key in data for key in keys)]
     assert (held, any(key.decode() in out + err for key in keys)) == ([], False)
 
 
-def test_what_stays_in_the_bucket_is_named_and_not_claimed_to_be_removed(store: S3Lab, home: Path) -> None:
+def test_what_stays_in_the_bucket_is_named_and_not_claimed_to_be_removed(
+    store: S3Lab, home: Path
+) -> None:
     code, record = run(store, home, "s3/put", prefix="stays")
     assert code in (0, 1)
     (left,) = record["objects_left"]
-    assert (left["store"], left["count"], left["bytes"]) == (f"{store.endpoint}/{BUCKET}", 20, 20 * 16384)
+    assert (left["store"], left["count"], left["bytes"]) == (
+        f"{store.endpoint}/{BUCKET}",
+        20,
+        20 * 16384,
+    )
     cleaned = benchtui(home, "clean", "last", "--yes", "--json")
     assert cleaned.returncode == 4 and f"{store.endpoint}/{BUCKET}" in cleaned.stderr
     assert json.loads(cleaned.stdout)["objects_left"] == [left]
@@ -128,7 +144,9 @@ def test_a_bucket_that_does_not_exist_is_found_by_the_fill(store: S3Lab, home: P
     assert not any(method == "DELETE" for method, _ in store.seen)
 
 
-def test_a_store_that_is_overloaded_meanwhile_makes_the_figure_void(store: S3Lab, home: Path) -> None:
+def test_a_store_that_is_overloaded_meanwhile_makes_the_figure_void(
+    store: S3Lab, home: Path
+) -> None:
     store.fault = lambda method, number: 503 if method == "GET" and number > 30 else None
     code, record = run(store, home, "s3/get", runtime="10s")
     assert (code, record["verdict"]) == (4, "invalid")
@@ -150,12 +168,16 @@ def test_gets_that_are_answered_with_404_are_seen_on_the_links(store: S3Lab, hom
     store.fault = lambda method, _: 404 if method == "GET" else None
     done = benchtui(home, *words(store, "s3/get", runtime="6s", size="1M")[:-1], *named(store))
     record = json.loads(done.stdout)
-    assert record["steps"][-1]["results"]["aggregate"]["read"]["ios"] == store.seen["GET", 404], "fio counts them"
+    assert record["steps"][-1]["results"]["aggregate"]["read"]["ios"] == store.seen["GET", 404], (
+        "fio counts them"
+    )
     findings = {each["id"]: each["severity"] for each in record["findings"]}
     assert (findings.get("object-traffic"), record["verdict"]) == ("error", "invalid")
 
 
-def test_a_store_that_does_not_answer_is_left_when_the_run_is_stopped(store: S3Lab, home: Path) -> None:
+def test_a_store_that_does_not_answer_is_left_when_the_run_is_stopped(
+    store: S3Lab, home: Path
+) -> None:
     answer = threading.Event()
 
     def hang(method: str, number: int) -> int | None:

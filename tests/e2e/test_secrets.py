@@ -1,4 +1,7 @@
-"""A secret goes from the environment, or a person, to the load on a host; it is written nowhere and shown to nobody."""
+"""A secret goes from the environment, or a person, to the load on a host.
+
+It is written nowhere and shown to nobody.
+"""
 
 from __future__ import annotations
 
@@ -80,17 +83,24 @@ def test_a_secret_reaches_the_load_and_nothing_else(
     wait_until(lambda: (own / "runs").is_dir() and any((own / "runs").iterdir()), "a run")
     run_dir = only_run(own)
     known = f"OUR_TEST_KEY={SECRET}".encode()
-    wait_until(lambda: any(known in environ_of(pid) for pid in marked_processes(run_dir.name)), "a load that knows it")
+    wait_until(
+        lambda: any(known in environ_of(pid) for pid in marked_processes(run_dir.name)),
+        "a load that knows it",
+    )
     wait_until(lambda: journal_has(run_dir, '"sample"'), "samples")
     assert not holds(command_lines()), "in a command line while it runs"
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
     assert not holds(out.encode() + err.encode())
     spools = Path(f"/tmp/.benchtui-{os.getuid()}") / run_dir.name
-    assert [str(path) for path, data in texts_below(own, tmp_path / "target", spools) if holds(data)] == []
+    assert [
+        str(path) for path, data in texts_below(own, tmp_path / "target", spools) if holds(data)
+    ] == []
     raw = gzip.decompress(next((run_dir / "raw").glob("*.h1.out.gz")).read_bytes()).decode()
     as_json = json.dumps(SECRET)[1:-1]
-    assert f'"description" : "{"*" * len(as_json)}"' in raw, "fio put the value in place of the variable"
+    assert f'"description" : "{"*" * len(as_json)}"' in raw, (
+        "fio put the value in place of the variable"
+    )
     assert "${OUR_TEST_KEY}" in (run_dir / "plan.json").read_text()
     record = json.loads(out)
     assert record["state"] == "complete"
@@ -108,7 +118,9 @@ def test_the_plan_that_is_printed_shows_stars(
     assert "key=***" in benchtui(own, *words(lab, tmp_path / "target"), "--dry-run").stdout
 
 
-def test_on_a_terminal_it_is_asked_for_and_not_shown(own: Path, lab: SshdLab, tmp_path: Path) -> None:
+def test_on_a_terminal_it_is_asked_for_and_not_shown(
+    own: Path, lab: SshdLab, tmp_path: Path
+) -> None:
     target = tmp_path / "target"
     hosts = words(lab, target)
     profile = str(own / "profiles" / "secret.yaml")
@@ -144,7 +156,9 @@ def test_in_the_app_it_is_asked_for_at_launch_and_stays_off_the_screen_and_the_d
     home, target = tmp_path / "home", tmp_path / "target"
     (home / "profiles").mkdir(parents=True)
     target.mkdir()
-    (home / "profiles" / "secret.yaml").write_text(PROFILE.replace("default: /mnt", f"default: {target}"))
+    (home / "profiles" / "secret.yaml").write_text(
+        PROFILE.replace("default: /mnt", f"default: {target}")
+    )
     screens = []
 
     def shows(text: str) -> bool:
@@ -178,7 +192,9 @@ def test_in_the_app_it_is_asked_for_at_launch_and_stays_off_the_screen_and_the_d
     assert json.loads((run_dir / "run.json").read_text())["state"] == "complete"
 
 
-def test_without_a_value_and_a_terminal_nothing_is_started(own: Path, lab: SshdLab, tmp_path: Path) -> None:
+def test_without_a_value_and_a_terminal_nothing_is_started(
+    own: Path, lab: SshdLab, tmp_path: Path
+) -> None:
     done = benchtui(own, *words(lab, tmp_path / "target"))
     assert done.returncode == 2
     assert "no value for the secret OUR_TEST_KEY: set it in the environment" in done.stderr
@@ -190,5 +206,8 @@ def test_a_secret_that_is_typed_as_an_argument_is_refused_and_not_repeated(
 ) -> None:
     done = benchtui(own, *words(lab, tmp_path / "target"), "--set", f"key={SECRET}")
     assert done.returncode == 2
-    assert "a secret is never written down: ${NAME} says which environment variable holds it" in done.stderr
+    assert (
+        "a secret is never written down: ${NAME} says which environment variable holds it"
+        in done.stderr
+    )
     assert not holds(done.stderr.encode())

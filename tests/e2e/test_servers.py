@@ -39,8 +39,13 @@ def osds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
     program = tmp_path_factory.mktemp("bin") / NAME
     shutil.copy(shutil.which(SHELLS["dash"][0]) or "/bin/sh", program)
     # a shell that waits by `sleep` is two of its name for a moment, before it becomes sleep
-    loads = ["while read -r turn; do n=0; while [ $((n += 1)) -lt 6000 ]; do :; done; done", "read wait"]
-    made = [subprocess.Popen([program, "-c", load], stdin=subprocess.PIPE, bufsize=0) for load in loads]
+    loads = [
+        "while read -r turn; do n=0; while [ $((n += 1)) -lt 6000 ]; do :; done; done",
+        "read wait",
+    ]
+    made = [
+        subprocess.Popen([program, "-c", load], stdin=subprocess.PIPE, bufsize=0) for load in loads
+    ]
     over = threading.Event()
 
     def turns() -> None:
@@ -71,7 +76,9 @@ def used(osds: list[int]) -> Callable[[], float]:
 
 
 @pytest.fixture(scope="module")
-def shown(lab: SshdLab, osds: list[int], tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
+def shown(
+    lab: SshdLab, osds: list[int], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, Any], str]:
     """The record of a run, and its summary."""
     home, target = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("target")
     inventory = home / "hosts.yaml"
@@ -79,14 +86,18 @@ def shown(lab: SshdLab, osds: list[int], tmp_path_factory: pytest.TempPathFactor
     places: list[str | Path] = ["--hosts", "h[1-2]", "--servers", "@osds"]
     places += ["--inventory", inventory, "--ssh-config", lab.ssh_config]
     profile = str(DATA / "mix-70-30.yaml")
-    done = benchtui(home, "run", profile, *places, "--set", f"directory={target}", *SETTINGS, "--json")
+    done = benchtui(
+        home, "run", profile, *places, "--set", f"directory={target}", *SETTINGS, "--json"
+    )
     assert done.returncode == 0, done.stderr
     record: dict[str, Any] = json.loads(done.stdout)
     return record, benchtui(home, "runs", "show", record["run_id"]).stdout
 
 
 def server(record: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = next(each for each in record["steps"][0]["telemetry"] if each["role"] == "server")
+    found: dict[str, Any] = next(
+        each for each in record["steps"][0]["telemetry"] if each["role"] == "server"
+    )
     return found
 
 
@@ -95,18 +106,24 @@ def test_processes_by_a_pattern_are_counted_and_their_cpu_summed(
 ) -> None:
     columns = {column["name"]: column for column in server(shown[0])["columns"]}
     assert columns["group.OSD.procs"]["max"] == 2
-    assert used() / 4 < columns["group.OSD.cpu"]["mean"] < 4 * used(), "less than it had before and after the load"
+    assert used() / 4 < columns["group.OSD.cpu"]["mean"] < 4 * used(), (
+        "less than it had before and after the load"
+    )
     assert columns["group.monitor.procs"]["max"] == 0
 
 
-def test_a_server_generates_no_load_and_is_no_host_of_the_run(shown: tuple[dict[str, Any], str]) -> None:
+def test_a_server_generates_no_load_and_is_no_host_of_the_run(
+    shown: tuple[dict[str, Any], str],
+) -> None:
     record = shown[0]
     assert [host["name"] for host in record["hosts"]] == ["h1", "h2"]
     assert server(record)["host"] == "h3"
     assert not [column for column in server(record)["columns"] if column["name"].startswith("gen.")]
 
 
-def test_what_a_server_is_stands_in_the_record_and_the_summary(shown: tuple[dict[str, Any], str]) -> None:
+def test_what_a_server_is_stands_in_the_record_and_the_summary(
+    shown: tuple[dict[str, Any], str],
+) -> None:
     reached, gone = sorted(shown[0]["servers"], key=lambda each: not each["facts"])
     assert (reached["name"], reached["role"], gone["name"]) == ("h3", "server", "gone")
     assert str(reached["facts"]["kernel"]).endswith(os.uname().release)

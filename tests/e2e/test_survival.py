@@ -29,7 +29,9 @@ def arguments(lab: SshdLab, target: Path, runtime: str, *more: str) -> list[str]
 @pytest.mark.slow
 def test_run_completes_when_its_watcher_is_killed(lab: SshdLab, home: Path, tmp_path: Path) -> None:
     watcher = start(home, *arguments(lab, tmp_path, "6s"))
-    wait_until(lambda: (home / "runs").exists() and any((home / "runs").iterdir()), "a run directory")
+    wait_until(
+        lambda: (home / "runs").exists() and any((home / "runs").iterdir()), "a run directory"
+    )
     run_dir = only_run(home)
     wait_until(lambda: journal_has(run_dir, '"phase":"measure"'), "the measurement")
     os.kill(watcher.pid, signal.SIGKILL)
@@ -41,7 +43,9 @@ def test_run_completes_when_its_watcher_is_killed(lab: SshdLab, home: Path, tmp_
     assert sorted(record["steps"][0]["results"]["per_host"]) == ["h1", "h2"]
 
 
-def test_no_load_outlives_a_killed_engine_by_more_than_the_lease(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+def test_no_load_outlives_a_killed_engine_by_more_than_the_lease(
+    lab: SshdLab, home: Path, tmp_path: Path
+) -> None:
     started = benchtui(home, *arguments(lab, tmp_path, "900s", "--lease", "10s", "--detach"))
     run_dir = home / "runs" / started.stdout.strip()
     wait_until(lambda: measures(run_dir), "live samples")
@@ -50,10 +54,13 @@ def test_no_load_outlives_a_killed_engine_by_more_than_the_lease(lab: SshdLab, h
     wait_until(lambda: not marked_processes(run_dir.name), "no process with the run's mark")
     shown = benchtui(home, "runs", "show", run_dir.name, "--json")
     assert json.loads(shown.stdout)["state"] == "partial"
-    assert benchtui(home, "runs", "recover").returncode == 4  # what was collected is partial, and the hosts are clean
+    # what was collected is partial, and the hosts are clean
+    assert benchtui(home, "runs", "recover").returncode == 4
 
 
-def test_stop_keeps_what_was_measured_and_leaves_no_process(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+def test_stop_keeps_what_was_measured_and_leaves_no_process(
+    lab: SshdLab, home: Path, tmp_path: Path
+) -> None:
     started = benchtui(home, *arguments(lab, tmp_path, "900s", "--detach"))
     run_dir = home / "runs" / started.stdout.strip()
     wait_until(lambda: measures(run_dir), "live samples")
@@ -76,7 +83,9 @@ def test_abort_ends_at_once_and_leaves_no_process(lab: SshdLab, home: Path, tmp_
 
 def test_ctrl_c_stops_the_run_and_saves_it(lab: SshdLab, home: Path, tmp_path: Path) -> None:
     watcher = start(home, *arguments(lab, tmp_path, "900s"))
-    wait_until(lambda: (home / "runs").exists() and any((home / "runs").iterdir()), "a run directory")
+    wait_until(
+        lambda: (home / "runs").exists() and any((home / "runs").iterdir()), "a run directory"
+    )
     run_dir = only_run(home)
     wait_until(lambda: measures(run_dir), "live samples")
     watcher.send_signal(signal.SIGINT)
@@ -87,7 +96,9 @@ def test_ctrl_c_stops_the_run_and_saves_it(lab: SshdLab, home: Path, tmp_path: P
 
 
 @pytest.mark.slow
-def test_one_host_is_stopped_alone_and_the_others_go_on(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+def test_one_host_is_stopped_alone_and_the_others_go_on(
+    lab: SshdLab, home: Path, tmp_path: Path
+) -> None:
     started = benchtui(home, *arguments(lab, tmp_path, "12s", "--detach"))
     run_dir = home / "runs" / started.stdout.strip()
     wait_until(lambda: measures(run_dir), "live samples")
@@ -105,5 +116,7 @@ def test_lease_of_zero_is_for_those_who_are_sure(lab: SshdLab, home: Path, tmp_p
     refused = benchtui(home, *arguments(lab, tmp_path, "5s", "--lease", "0"))
     assert refused.returncode == 2
     assert "add --yes" in refused.stderr
-    planned = benchtui(home, *arguments(lab, tmp_path, "5s", "--lease", "0", "--yes", "--dry-run", "--json"))
+    planned = benchtui(
+        home, *arguments(lab, tmp_path, "5s", "--lease", "0", "--yes", "--dry-run", "--json")
+    )
     assert json.loads(planned.stdout)["lease_s"] > 86400

@@ -1,4 +1,7 @@
-"""Telemetry of a real run: real sshd hosts, real fio; in the journal, in the record, and gone from the hosts."""
+"""Telemetry of a real run: real sshd hosts, real fio.
+
+In the journal, in the record, and gone from the hosts.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,9 @@ SETTINGS = ["--set", "numjobs=2", "--set", "size=8m", "--set", "runtime=12s", "-
 def run(lab: SshdLab, home: Path, target: Path, *more: str) -> dict[str, Any]:
     hosts = ["--hosts", "h[1-2]", "--ssh-config", str(lab.ssh_config)]
     profile = str(DATA / "mix-70-30.yaml")
-    done = benchtui(home, "run", profile, *hosts, "--set", f"directory={target}", *SETTINGS, *more, "--json")
+    done = benchtui(
+        home, "run", profile, *hosts, "--set", f"directory={target}", *SETTINGS, *more, "--json"
+    )
     assert done.returncode == 0, done.stderr
     record: dict[str, Any] = json.loads(done.stdout)
     return record
@@ -49,12 +54,18 @@ def test_every_host_has_a_series_with_units(record: dict[str, Any]) -> None:
     for each in seen:
         assert len(each["t_s"]) == len(each["interval_s"]) >= 8
         assert {each["role"] for each in seen} == {"client"}
-        assert all(len(one["values"]) == len(each["t_s"]) for one in each["columns"] if one["values"] is not None)
+        assert all(
+            len(one["values"]) == len(each["t_s"])
+            for one in each["columns"]
+            if one["values"] is not None
+        )
     assert column(record, "h1", "cpu.busy")["unit"] == "percent"
 
 
 def test_the_load_is_seen_with_its_processes_and_bytes(record: dict[str, Any]) -> None:
-    """fio's own count of bytes and that of the kernel agree, as far as seconds at the edges let them."""
+    """fio's own count of bytes and that of the kernel agree, as far as seconds at the edges let
+    them.
+    """
     for host in ("h1", "h2"):
         results = record["steps"][0]["results"]["per_host"][host]
         assert column(record, host, "gen.procs")["max"] == 3  # fio, and a worker a job

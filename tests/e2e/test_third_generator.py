@@ -1,6 +1,8 @@
-"""A load generator that is a package of its own: found, checked, planned, run on two hosts, live, recorded.
+"""A load generator that is a package of its own: found, checked, planned, run on two hosts, live,
+recorded.
 
-The package is tests/generators/ddsync, which docs/load-generators.md shows. Nothing in tui/ knows of it.
+The package is tests/generators/ddsync, which docs/load-generators.md shows. Nothing in tui/ knows
+of it.
 """
 
 from __future__ import annotations
@@ -38,7 +40,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("site")
     source = tmp_path_factory.mktemp("source") / "ddsync"
     subprocess.run(["cp", "-r", str(PACKAGE), str(source)], check=True)
-    offline = ["--no-index", "--no-build-isolation", "--no-deps", "--disable-pip-version-check", "--quiet"]
+    offline = [
+        "--no-index",
+        "--no-build-isolation",
+        "--no-deps",
+        "--disable-pip-version-check",
+        "--quiet",
+    ]
     words = [sys.executable, "-m", "pip", "install", *offline, "--target", str(target), str(source)]
     subprocess.run(words, check=True, timeout=PATIENCE_S, capture_output=True)
     return target
@@ -66,7 +74,9 @@ class Measured:
 
     def waits_ns(self, host: str) -> list[int]:
         """What dd printed on a host, read here by another rule than the product's."""
-        raw = gzip.decompress((self.run_dir / "raw" / f"0.measure.{host}.out.gz").read_bytes()).decode()
+        raw = gzip.decompress(
+            (self.run_dir / "raw" / f"0.measure.{host}.out.gz").read_bytes()
+        ).decode()
         return sorted(round(float(found) * 1e9) for found in COPIED.findall(raw))
 
 
@@ -82,21 +92,38 @@ def measured(installed: Path, lab: SshdLab, tmp_path_factory: pytest.TempPathFac
 
 def test_its_profile_is_checked_and_planned(installed: Path, tmp_path: Path) -> None:
     assert benchtui(installed, tmp_path, "profiles", "check", PROFILE).returncode == 0
-    planned = benchtui(installed, tmp_path, "run", PROFILE, "--hosts", "local", "--dry-run", "--json")
+    planned = benchtui(
+        installed, tmp_path, "run", PROFILE, "--hosts", "local", "--dry-run", "--json"
+    )
     (step,) = json.loads(planned.stdout)["steps"]
-    assert (step["tool"], step["runtime_s"], step["tasks"][0]["argv"]) == ("ddsync", 30.0, ["sh", "writes.sh"])
+    assert (step["tool"], step["runtime_s"], step["tasks"][0]["argv"]) == (
+        "ddsync",
+        30.0,
+        ["sh", "writes.sh"],
+    )
 
 
 @pytest.mark.parametrize(
     ("right", "wrong", "message"),
     [
-        ("blocks: 16", "blokcs: 16", "8:48: unknown key 'blokcs' (did you mean 'blocks'?); allowed are directory, bs"),
+        (
+            "blocks: 16",
+            "blokcs: 16",
+            "8:48: unknown key 'blokcs' (did you mean 'blocks'?); allowed are directory, bs",
+        ),
         ('bs: "{bs}"', "bs: 1000", "8:40: bs: 1000 is no multiple of 512, which devices need"),
-        ('bs: "{bs}"', 'bs: "{bz}"', "8:40: unknown placeholder {bz} (did you mean 'bs'?); known are directory"),
+        (
+            'bs: "{bs}"',
+            'bs: "{bz}"',
+            "8:40: unknown placeholder {bz} (did you mean 'bs'?); known are directory",
+        ),
         (
             "tool: ddsync",
             "tool: ddsink",
-            "3:7: tool: found 'ddsink'; allowed are 'ddsync', 'elbencho', 'fio', 'io500', 'ior', 'mdtest', 'suite'",
+            (
+                "3:7: tool: found 'ddsink'; allowed are 'ddsync', 'elbencho', 'fio', 'io500',"
+                " 'ior', 'mdtest', 'suite'"
+            ),
         ),
         ("params:", "warmup: 3s\nparams:", "ddsync has no warm-up"),
     ],
@@ -114,10 +141,17 @@ def test_what_is_wrong_in_its_profile_is_told_where_it_stands(
 
 def test_without_the_package_its_tool_is_not_known(tmp_path: Path) -> None:
     done = subprocess.run(
-        command("profiles", "check", PROFILE), env=environment(tmp_path), capture_output=True, text=True, check=False
+        command("profiles", "check", PROFILE),
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 2
-    assert "tool: found 'ddsync'; allowed are 'elbencho', 'fio', 'io500', 'ior', 'mdtest', 'suite'" in done.stderr
+    assert (
+        "tool: found 'ddsync'; allowed are 'elbencho', 'fio', 'io500', 'ior', 'mdtest', 'suite'"
+        in done.stderr
+    )
 
 
 def test_its_record_is_what_dd_printed_on_both_hosts(measured: Measured) -> None:
@@ -168,14 +202,21 @@ def test_a_run_of_a_package_that_is_gone_still_shows(measured: Measured) -> None
 def without_it(measured: Measured, *words: str) -> subprocess.CompletedProcess[str]:
     """Run `benchtui WORDS` where the package is not installed."""
     return subprocess.run(
-        command(*words), env=environment(measured.home), capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        command(*words),
+        env=environment(measured.home),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
 
 
 def test_a_run_is_verified_with_its_package_and_without_it_the_package_is_named(
     measured: Measured, installed: Path
 ) -> None:
-    assert benchtui(installed, measured.home, "runs", "verify", measured.run_dir.name).returncode == 0
+    assert (
+        benchtui(installed, measured.home, "runs", "verify", measured.run_dir.name).returncode == 0
+    )
     done = without_it(measured, "runs", "verify", measured.run_dir.name)
     assert done.returncode != 0 and "Traceback" not in done.stderr
     for name in ("ddsync", "benchtui-ddsync 1.0", "benchtui_ddsync.workload:DdSync"):
@@ -190,7 +231,11 @@ def test_its_record_names_its_package(measured: Measured) -> None:
 @pytest.mark.parametrize(
     ("right", "wrong", "message"),
     [
-        ("lat=waits.buckets", "lat={}", "feed[0].dirs['write'].lat: found {} (dict), allowed is Buckets"),
+        (
+            "lat=waits.buckets",
+            "lat={}",
+            "feed[0].dirs['write'].lat: found {} (dict), allowed is Buckets",
+        ),
         ("done = sum(", "done = 1 // 0 + sum(", "result failed: ZeroDivisionError"),
     ],
 )
@@ -202,11 +247,20 @@ def test_what_its_reader_does_wrong_is_a_problem_of_the_run_that_names_the_packa
     reader = broken / "benchtui_ddsync" / "reader.py"
     reader.write_text(reader.read_text().replace(right, wrong))
     settings = ["--set", f"directory={tmp_path}", "--set", "runtime=2s"]
-    done = benchtui(broken, tmp_path / "home", "run", PROFILE, "--hosts", "local", *settings, "--json")
+    done = benchtui(
+        broken, tmp_path / "home", "run", PROFILE, "--hosts", "local", *settings, "--json"
+    )
     assert done.returncode == 4, done.stderr
     assert "Traceback" not in done.stdout + done.stderr
-    (problem,) = [each for each in json.loads(done.stdout)["steps"][0]["errors"] if each["code"] == "plugin-failed"]
-    assert message in problem["message"] and "plug-in ddsync (benchtui-ddsync 1.0" in problem["message"]
+    (problem,) = [
+        each
+        for each in json.loads(done.stdout)["steps"][0]["errors"]
+        if each["code"] == "plugin-failed"
+    ]
+    assert (
+        message in problem["message"]
+        and "plug-in ddsync (benchtui-ddsync 1.0" in problem["message"]
+    )
 
 
 def test_nothing_in_the_product_names_it() -> None:

@@ -1,4 +1,6 @@
-"""Trims of a real block device: their latency is the headline, in the record, in the summary and live."""
+"""Trims of a real block device: their latency is the headline, in the record, in the summary and
+live.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[str, A
 
 def printed(run_dir: Path) -> dict[str, Any]:
     """What fio printed of trims at last."""
-    found: dict[str, Any] = last_object(run_dir / "raw" / "0.measure.local.out.gz")["jobs"][0]["trim"]
+    found: dict[str, Any] = last_object(run_dir / "raw" / "0.measure.local.out.gz")["jobs"][0][
+        "trim"
+    ]
     return found
 
 
@@ -42,7 +46,9 @@ def test_the_record_has_fios_trims(done: tuple[dict[str, Any], Path]) -> None:
     assert set(ours) == {"trim"}
     assert (ours["trim"]["ios"], ours["trim"]["bytes"]) == (theirs["total_ios"], theirs["io_bytes"])
     most = theirs["clat_ns"]["max"]
-    expected = {p: min(theirs["clat_ns"]["percentile"][f"{float(p):.6f}"], most) for p in PERCENTILES}
+    expected = {
+        p: min(theirs["clat_ns"]["percentile"][f"{float(p):.6f}"], most) for p in PERCENTILES
+    }
     assert ours["trim"]["clat"]["percentiles_ns"] == expected
 
 

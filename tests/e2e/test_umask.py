@@ -1,4 +1,7 @@
-"""Whatever the umask, what benchtui writes is for its user alone, also on hosts; what a load writes is the load's."""
+"""Whatever the umask, what benchtui writes is for its user alone, also on hosts.
+
+What a load writes is the load's.
+"""
 
 from __future__ import annotations
 
@@ -41,14 +44,21 @@ def open_to_others(directory: Path) -> Iterator[str]:
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("umask", [0o000, pytest.param(0o022, marks=pytest.mark.slow)], ids=["umask 000", "umask 022"])
+@pytest.mark.parametrize(
+    "umask", [0o000, pytest.param(0o022, marks=pytest.mark.slow)], ids=["umask 000", "umask 022"]
+)
 def test_all_that_is_written_is_private(tmp_path: Path, umask: int) -> None:
     home, target = tmp_path / "home", tmp_path / "target"
     target.mkdir()
 
     def under_umask(*words: str | Path) -> None:
         done = subprocess.run(
-            command(*words), env=environment(home), umask=umask, capture_output=True, text=True, timeout=PATIENCE_S
+            command(*words),
+            env=environment(home),
+            umask=umask,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
         )
         assert done.returncode in (0, 4), done.stderr
 
@@ -61,9 +71,17 @@ def test_all_that_is_written_is_private(tmp_path: Path, umask: int) -> None:
     try:
         wait_until(lambda: measures(run_dir), "the measurement")
         spool = Path(f"/tmp/.benchtui-{os.getuid()}") / run_dir.name
-        assert {path.name for path in spool.rglob("*")} >= {"lease", "streamer", "out", "agent.sh", "job.fio"}
+        assert {path.name for path in spool.rglob("*")} >= {
+            "lease",
+            "streamer",
+            "out",
+            "agent.sh",
+            "job.fio",
+        }
         assert list(open_to_others(spool)) == []
-        assert (target / "local").stat().st_mode & 0o777 == 0o777 & ~umask, "directories for the load are the load's"
+        assert (target / "local").stat().st_mode & 0o777 == 0o777 & ~umask, (
+            "directories for the load are the load's"
+        )
     finally:
         benchtui(home, "stop", "last")
     wait_until((run_dir / "run.json").exists, "the end of the run")

@@ -17,19 +17,37 @@ from tui.model.search import LoadChange, Prediction, Proof
 
 HOSTS = [HostAddress(name=f"h{number}") for number in (1, 2, 3)]
 OWN = {
-    "swept": "profile: my/swept\ntitle: S\nextends: demo/quick\nsweep: {grid: {numjobs: [1, 2], size: [4M, 8M]}}\n",
-    "until": "profile: my/until\ntitle: U\nextends: demo/quick\nrepeat: {until: 5%, min: 3, max: 4}\n",
-    "key": "profile: my/key\ntitle: K\nextends: demo/quick\nparams:\n  key: {kind: secret, default: '${OUR_KEY}'}\n"
-    "fio:\n  global: {description: '{key}'}\n",
-    "sized": "profile: my/sized\ntitle: Z\nextends: demo/quick\ncapacity: {limits: ['p99 < 2ms']}\n",
-    "suite": "profile: my/suite\ntitle: T\ntool: suite\nrepeat: 2\n"
-    "suite: [{profile: demo/quick}, {profile: my/swept}]\n",
+    "swept": (
+        "profile: my/swept\ntitle: S\nextends: demo/quick\nsweep: {grid: {numjobs: [1, 2], size:"
+        " [4M, 8M]}}\n"
+    ),
+    "until": (
+        "profile: my/until\ntitle: U\nextends: demo/quick\nrepeat: {until: 5%, min: 3, max: 4}\n"
+    ),
+    "key": (
+        "profile: my/key\ntitle: K\nextends: demo/quick\nparams:\n  key: {kind: secret, default:"
+        " '${OUR_KEY}'}\nfio:\n  global: {description: '{key}'}\n"
+    ),
+    "sized": (
+        "profile: my/sized\ntitle: Z\nextends: demo/quick\ncapacity: {limits: ['p99 < 2ms']}\n"
+    ),
+    "suite": (
+        "profile: my/suite\ntitle: T\ntool: suite\nrepeat: 2\n"
+        "suite: [{profile: demo/quick}, {profile: my/swept}]\n"
+    ),
 }
 
 
 def what_is_measured(plan: Plan) -> list[object]:
     return [
-        (step.name, step.params, step.point, step.repetition, step.hosts, [task.job_file for task in step.tasks])
+        (
+            step.name,
+            step.params,
+            step.point,
+            step.repetition,
+            step.hosts,
+            [task.job_file for task in step.tasks],
+        )
         for step in plan.steps
     ]
 
@@ -38,7 +56,14 @@ def what_is_measured(plan: Plan) -> list[object]:
     ("profile", "chosen"),
     [
         ("demo/quick", {}),
-        ("demo/quick", {"overrides": {"size": "32M", "runtime": "90s", "direct": "no"}, "repeat": 3, "cleanup": False}),
+        (
+            "demo/quick",
+            {
+                "overrides": {"size": "32M", "runtime": "90s", "direct": "no"},
+                "repeat": 3,
+                "cleanup": False,
+            },
+        ),
         ("demo/quick", {"sweep": {"numjobs": ["1", "2"], "runtime": ["1500ms", "2m"]}}),
         ("my/swept", {}),
         ("my/swept", {"overrides": {"numjobs": "4"}}),  # 4 is what numjobs is unless it is swept
@@ -52,20 +77,35 @@ def what_is_measured(plan: Plan) -> list[object]:
         ("weka/all", {"precondition": False}),
     ],
 )
-def test_the_choices_of_a_plan_lead_to_it_again(catalogue: Catalogue, profile: str, chosen: dict[str, Any]) -> None:
+def test_the_choices_of_a_plan_lead_to_it_again(
+    catalogue: Catalogue, profile: str, chosen: dict[str, Any]
+) -> None:
     loaded = catalogue.load(profile)
     plan = build_plan(loaded, Choices(hosts=HOSTS, **chosen))
     again = choices_again(plan, loaded)
-    rest = {name: getattr(again, name) for name in ("overrides", "repeat", "sweep", "cleanup", "precondition")}
+    rest = {
+        name: getattr(again, name)
+        for name in ("overrides", "repeat", "sweep", "cleanup", "precondition")
+    }
     made = build_plan(loaded, Choices(hosts=HOSTS, **rest))
     assert what_is_measured(made) == what_is_measured(plan)
-    assert (made.cleanup, made.until, made.axes, made.params) == (plan.cleanup, plan.until, plan.axes, plan.params)
+    assert (made.cleanup, made.until, made.axes, made.params) == (
+        plan.cleanup,
+        plan.until,
+        plan.axes,
+        plan.params,
+    )
     assert again.remarks == ()
-    assert rest["repeat"] == chosen.get("repeat") and rest["sweep"].keys() == chosen.get("sweep", {}).keys()
+    assert (
+        rest["repeat"] == chosen.get("repeat")
+        and rest["sweep"].keys() == chosen.get("sweep", {}).keys()
+    )
 
 
 def test_what_cannot_be_the_same_is_said(catalogue: Catalogue) -> None:
-    plan = build_plan(catalogue.load("my/key"), Choices(hosts=HOSTS, overrides={"key": "${MY_KEY}"}))
+    plan = build_plan(
+        catalogue.load("my/key"), Choices(hosts=HOSTS, overrides={"key": "${MY_KEY}"})
+    )
     assert choices_again(plan, catalogue.load("demo/quick")).remarks == (
         "my/key is not the same any more as in that run",
         "key was *** in that run",
@@ -96,6 +136,9 @@ def test_a_search_made_again_searches_for_the_same_and_a_measurement_measures(
     plan = build_plan(loaded, Choices(hosts=HOSTS, overrides={"runtime": "3s"}, search=wish))
     again = choices_again(plan, loaded)
     assert (again.repeat, again.sweep, again.overrides) == (None, {}, {"runtime": "3s"})
-    made = build_plan(loaded, Choices(hosts=HOSTS, overrides=again.overrides, search=again.search or SearchChoice()))
+    made = build_plan(
+        loaded,
+        Choices(hosts=HOSTS, overrides=again.overrides, search=again.search or SearchChoice()),
+    )
     assert made.search == plan.search
     assert what_is_measured(made) == what_is_measured(plan)

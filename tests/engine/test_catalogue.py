@@ -33,14 +33,18 @@ def refusal(catalogue: Catalogue, name: str) -> str:
 def test_without_a_folder_of_ones_own_there_are_the_presets(own: Path) -> None:
     entries = Catalogue(own).list()
     assert len(entries) >= 12
-    assert all(entry.preset and entry.error is None and entry.title and entry.headline for entry in entries)
+    assert all(
+        entry.preset and entry.error is None and entry.title and entry.headline for entry in entries
+    )
 
 
 def test_a_list_says_of_every_preset_what_the_whole_profile_says(own: Path) -> None:
     catalogue = Catalogue(own)
     listed = [(entry.tag, entry.title, entry.tool, entry.headline) for entry in catalogue.list()]
     profiles = [catalogue.load(tag).profile for tag in catalogue.names()]
-    assert listed == [(each.profile, each.title, each.tool, headline_text(each)) for each in profiles]
+    assert listed == [
+        (each.profile, each.title, each.tool, headline_text(each)) for each in profiles
+    ]
 
 
 def test_a_profile_comes_with_its_text_and_its_hash(own: Path) -> None:
@@ -54,7 +58,9 @@ def test_ones_own_profile_wins_over_the_preset_of_the_same_tag(own: Path) -> Non
     path = write(own, "x.yaml", PRESET.read_text().replace("WEKA read IOPS", "mine", 1))
     loaded = Catalogue(own).load("weka/read-iops")
     assert (loaded.path, loaded.preset, loaded.profile.title) == (path, False, "mine")
-    assert [entry.title for entry in Catalogue(own).list() if entry.tag == "weka/read-iops"] == ["mine"]
+    assert [entry.title for entry in Catalogue(own).list() if entry.tag == "weka/read-iops"] == [
+        "mine"
+    ]
 
 
 def test_a_broken_file_is_listed_with_its_error_and_hides_nothing(own: Path) -> None:
@@ -69,15 +75,18 @@ def test_a_broken_file_is_listed_with_its_error_and_hides_nothing(own: Path) -> 
 
 def test_a_folder_with_the_name_of_a_profile_is_listed_with_its_error(own: Path) -> None:
     (own / "odd.yaml").mkdir(parents=True)
-    assert {entry.tag: entry.error for entry in Catalogue(own).list()}["odd"] == (
-        f"{own}/odd.yaml: cannot be read: Is a directory"
-    )
+    assert {entry.tag: entry.error for entry in Catalogue(own).list()}[
+        "odd"
+    ] == f"{own}/odd.yaml: cannot be read: Is a directory"
 
 
 def test_a_broken_copy_is_not_replaced_by_the_preset_behind_ones_back(own: Path) -> None:
     path = write(own, "weka/read-iops.yaml", PRESET.read_text().replace("tool: fio", "tool: foo"))
     told = refusal(Catalogue(own), "weka/read-iops")
-    assert told == f"{path}:6:7: tool: found 'foo'; allowed are 'elbencho', 'fio', 'io500', 'ior', 'mdtest', 'suite'"
+    assert (
+        told == f"{path}:6:7: tool: found 'foo'; allowed are 'elbencho', 'fio', 'io500', 'ior',"
+        " 'mdtest', 'suite'"
+    )
 
 
 def test_two_files_of_ones_own_may_not_share_a_tag(own: Path) -> None:
@@ -90,29 +99,40 @@ def test_a_profile_may_be_named_by_its_file(own: Path, tmp_path: Path) -> None:
     assert Catalogue(own).load(str(path)).path == path
 
 
-def test_a_profile_named_by_its_file_finds_its_members_and_bases_beside_it(own: Path, tmp_path: Path) -> None:
+def test_a_profile_named_by_its_file_finds_its_members_and_bases_beside_it(
+    own: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     member = retagged(Catalogue(own).load("demo/quick").text, "lab/one")
     (folder / "one.yaml").write_text(member)
     (folder / "two.yaml").write_text("profile: lab/two\ntitle: Two\nextends: lab/one\n")
-    (folder / "all.yaml").write_text("profile: lab/all\ntitle: All\ntool: suite\nsuite: [lab/one, lab/two]\n")
+    (folder / "all.yaml").write_text(
+        "profile: lab/all\ntitle: All\ntool: suite\nsuite: [lab/one, lab/two]\n"
+    )
     loaded = Catalogue(own).load(str(folder / "all.yaml"))
     assert [each.path.name for each in loaded.members.values()] == ["one.yaml", "two.yaml"]
     kept = own / "lab" / "one.yaml"
     kept.parent.mkdir(parents=True)
     kept.write_text(member)
-    assert Catalogue(own).load(str(folder / "all.yaml")).members["lab/one"].path == kept, "own profiles come first"
+    assert Catalogue(own).load(str(folder / "all.yaml")).members["lab/one"].path == kept, (
+        "own profiles come first"
+    )
 
 
 def test_an_unknown_name_is_refused_with_the_nearest(own: Path) -> None:
-    assert refusal(Catalogue(own), "weka/read-iop") == (
-        "unknown profile 'weka/read-iop' (did you mean 'weka/read-iops'?); see benchtui profiles list"
+    assert (
+        refusal(Catalogue(own), "weka/read-iop")
+        == "unknown profile 'weka/read-iop' (did you mean 'weka/read-iops'?); see benchtui profiles"
+        " list"
     )
 
 
 def test_a_missing_file_is_refused(own: Path) -> None:
-    assert refusal(Catalogue(own), "./none.yaml") == "none.yaml: cannot be read: No such file or directory"
+    assert (
+        refusal(Catalogue(own), "./none.yaml")
+        == "none.yaml: cannot be read: No such file or directory"
+    )
 
 
 def test_a_preset_is_copied_once_for_editing(own: Path) -> None:

@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tui.engine.preflight.clean import Cleaning, Created, clean, created_on, remove_created, told_apart
+from tui.engine.preflight.clean import (
+    Cleaning,
+    Created,
+    clean,
+    created_on,
+    remove_created,
+    told_apart,
+)
 from tui.engine.preflight.clean import _remove as remove_under_lock
 from tui.engine.preflight.made_files import MadeFiles
 from tui.journal.rundir import sole_engine
@@ -39,7 +46,9 @@ async def made(agent: Agent, *paths: Path, target: str = "", mount: str = "") ->
     return Created(HOST, names, files, complete=False, target=target, mount=mount, known=known)
 
 
-async def test_what_could_not_be_removed_is_told_and_not_settled(agent: Agent, tmp_path: Path) -> None:
+async def test_what_could_not_be_removed_is_told_and_not_settled(
+    agent: Agent, tmp_path: Path
+) -> None:
     ours, others = tmp_path / "d" / "f.0", tmp_path / "d" / "theirs"
     ours.parent.mkdir()
     ours.write_bytes(b"1234")
@@ -63,7 +72,9 @@ def test_sizes_that_three_digits_do_not_tell_apart_are_told_in_bytes() -> None:
 
 
 @pytest.mark.parametrize("holding", [b"", b"precious"])
-async def test_numbered_files_go_as_far_as_the_run_counted(agent: Agent, tmp_path: Path, holding: bytes) -> None:
+async def test_numbered_files_go_as_far_as_the_run_counted(
+    agent: Agent, tmp_path: Path, holding: bytes
+) -> None:
     for number in range(5):
         (tmp_path / f"f.{number}").touch()
     (tmp_path / "f.10").write_bytes(holding)
@@ -74,7 +85,9 @@ async def test_numbered_files_go_as_far_as_the_run_counted(agent: Agent, tmp_pat
     assert [path.name for path in tmp_path.glob("f.*")] == ["f.10"]
 
 
-async def test_numbered_files_stay_when_one_of_them_holds_something(agent: Agent, tmp_path: Path) -> None:
+async def test_numbered_files_stay_when_one_of_them_holds_something(
+    agent: Agent, tmp_path: Path
+) -> None:
     for number in range(5):
         (tmp_path / f"f.{number}").touch()
     (tmp_path / "f.3").write_bytes(b"precious")
@@ -93,7 +106,9 @@ def plan_of(spec: FileSpec) -> Plan:
     return Plan(profile=ProfileRef("a/b", 1, "t", "", ""), params={}, hosts=[HOST], steps=[step])
 
 
-async def test_what_is_gone_is_settled_only_where_its_directory_is_there(agent: Agent, tmp_path: Path) -> None:
+async def test_what_is_gone_is_settled_only_where_its_directory_is_there(
+    agent: Agent, tmp_path: Path
+) -> None:
     here, away = tmp_path / "f.0", tmp_path / "unmounted" / "f.0"
     done = await remove_created(agent, await made(agent, here, away))
     assert done.settled == [str(here)]
@@ -101,26 +116,36 @@ async def test_what_is_gone_is_settled_only_where_its_directory_is_there(agent: 
     assert done.stays == {str(away): why}
 
 
-async def test_a_directory_of_the_run_that_went_with_its_files_is_settled(agent: Agent, tmp_path: Path) -> None:
+async def test_a_directory_of_the_run_that_went_with_its_files_is_settled(
+    agent: Agent, tmp_path: Path
+) -> None:
     paths = (tmp_path / "h1", tmp_path / "h1" / "f.0")
-    assert (await remove_created(agent, await made(agent, *paths))).settled == [str(path) for path in paths]
+    assert (await remove_created(agent, await made(agent, *paths))).settled == [
+        str(path) for path in paths
+    ]
 
 
-async def test_nothing_is_settled_while_another_file_system_is_mounted(agent: Agent, tmp_path: Path) -> None:
+async def test_nothing_is_settled_while_another_file_system_is_mounted(
+    agent: Agent, tmp_path: Path
+) -> None:
     created = await made(agent, tmp_path / "f.0", target=str(tmp_path), mount="/mnt/of-the-run")
     done = await remove_created(agent, created)
     assert done.settled == []
     assert "nothing is mounted at /mnt/of-the-run now" in done.stays[str(tmp_path / "f.0")]
 
 
-@pytest.mark.skipif(not Path("/dev/shm").is_mount(), reason="needs a file system that is mounted below /")
+@pytest.mark.skipif(
+    not Path("/dev/shm").is_mount(), reason="needs a file system that is mounted below /"
+)
 async def test_what_was_mounted_over_the_files_is_named(agent: Agent) -> None:
     gone = Path(f"/dev/shm/{uuid.uuid4().hex}.0")
     done = await remove_created(agent, await made(agent, gone, target="/dev/shm", mount="/"))
     assert "something is mounted at /dev/shm now" in done.stays[str(gone)]
 
 
-async def test_nothing_goes_while_a_process_of_the_run_is_alive(agent: Agent, tmp_path: Path) -> None:
+async def test_nothing_goes_while_a_process_of_the_run_is_alive(
+    agent: Agent, tmp_path: Path
+) -> None:
     (tmp_path / "f.0").write_bytes(b"1234")
     environ = {**os.environ, "BENCHTUI_RUN": agent.run_id, "BENCHTUI_HOST": agent.mark}
     with subprocess.Popen(["sleep", "60"], env=environ) as load:
@@ -130,15 +155,22 @@ async def test_nothing_goes_while_a_process_of_the_run_is_alive(agent: Agent, tm
             load.kill()
     assert done.error == "1 processes of this run are alive: not cleaned"
     assert (tmp_path / "f.0").exists()
-    assert (await remove_under_lock(agent, await made(agent, tmp_path / "f.0"))).settled == [str(tmp_path / "f.0")]
+    assert (await remove_under_lock(agent, await made(agent, tmp_path / "f.0"))).settled == [
+        str(tmp_path / "f.0")
+    ]
 
 
-async def test_no_engine_goes_on_with_a_run_that_is_being_cleaned(agent: Agent, tmp_path: Path) -> None:
+async def test_no_engine_goes_on_with_a_run_that_is_being_cleaned(
+    agent: Agent, tmp_path: Path
+) -> None:
     run_dir = tmp_path / "runs" / "r1"
     run_dir.mkdir(parents=True)
 
     def keep(cleaned: list[Cleaning]) -> None:
-        with pytest.raises(BenchtuiError, match="has an engine already, or is being cleaned up"), sole_engine(run_dir):
+        with (
+            pytest.raises(BenchtuiError, match="has an engine already, or is being cleaned up"),
+            sole_engine(run_dir),
+        ):
             pass
         kept.extend(cleaned)
 
@@ -155,7 +187,9 @@ async def test_no_engine_goes_on_with_a_run_that_is_being_cleaned(agent: Agent, 
 
 
 @pytest.mark.parametrize("name", ["benchtui-r1/home", "data", "benchtui-"])
-async def test_a_tree_is_removed_by_its_own_name_alone(agent: Agent, tmp_path: Path, name: str) -> None:
+async def test_a_tree_is_removed_by_its_own_name_alone(
+    agent: Agent, tmp_path: Path, name: str
+) -> None:
     path = str(tmp_path / name)
     (tmp_path / name).mkdir(parents=True)
     with pytest.raises(HostError, match="not a directory of ours"):
@@ -184,7 +218,9 @@ async def test_a_tree_goes_whole_unless_it_was_replaced_or_something_is_mounted_
     assert not tree.exists()
 
 
-async def test_a_directory_of_mpi_that_goes_whole_is_told_as_removed(agent: Agent, tmp_path: Path) -> None:
+async def test_a_directory_of_mpi_that_goes_whole_is_told_as_removed(
+    agent: Agent, tmp_path: Path
+) -> None:
     own = tmp_path / f"benchtui-{agent.run_id}"
     (own / "0" / "test-dir.0-0").mkdir(parents=True)
     (own / "0" / "test-dir.0-0" / "file.mdtest.0").write_bytes(b"")

@@ -1,4 +1,7 @@
-"""What files hold is sampled before a step that reads and after one that writes; random data is no finding."""
+"""What files hold is sampled before a step that reads and after one that writes.
+
+Random data is no finding.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +35,24 @@ def contents(record: RunRecord) -> list[Content]:
 
 
 def reported(record: RunRecord) -> list[str]:
-    return [each.id for each in record.findings if each.id in ("content", "reducible-data") and each.severity != "info"]
+    return [
+        each.id
+        for each in record.findings
+        if each.id in ("content", "reducible-data") and each.severity != "info"
+    ]
 
 
 @pytest.mark.e2e
 @pytest.mark.timeout(240)
-async def test_what_the_load_generator_lays_out_and_writes_by_itself_is_data(home: Path, lab: SshdLab) -> None:
+async def test_what_the_load_generator_lays_out_and_writes_by_itself_is_data(
+    home: Path, lab: SshdLab
+) -> None:
     mixed = home / "mixed.yaml"
     mixed.write_text(LOAD.read_text().replace("{rw: randread, bs: 4k,", "{rw: randrw, bs: 64k,"))
     record = await run_of(home, lab, mixed)
-    assert [(row.step, row.kind, row.blocks, row.zero, row.distinct) for row in contents(record)] == [
+    assert [
+        (row.step, row.kind, row.blocks, row.zero, row.distinct) for row in contents(record)
+    ] == [
         (0, "read", 16, 0, 16),
         (0, "written", 16, 0, 16),
     ]
@@ -50,7 +61,9 @@ async def test_what_the_load_generator_lays_out_and_writes_by_itself_is_data(hom
 
 @pytest.mark.e2e
 @pytest.mark.timeout(240)
-async def test_a_file_of_zeros_is_told_and_one_that_says_so_itself_is_told_once(home: Path, lab: SshdLab) -> None:
+async def test_a_file_of_zeros_is_told_and_one_that_says_so_itself_is_told_once(
+    home: Path, lab: SshdLab
+) -> None:
     (home / "h1").mkdir()
     (home / "h1" / "load.0.0").write_bytes(bytes(4 * MIB))
     reads = home / "reads.yaml"

@@ -63,7 +63,12 @@ def test_run_that_is_over_says_so(tmp_path: Path) -> None:
         request(tmp_path, {"verb": "ping"})
 
 
-NONSENSE = {"no-json": b"no json\n", "list": b"[1]\n", "empty": b"\n", "deep": b"[" * 60_000 + b"\n"}
+NONSENSE = {
+    "no-json": b"no json\n",
+    "list": b"[1]\n",
+    "empty": b"\n",
+    "deep": b"[" * 60_000 + b"\n",
+}
 
 
 @pytest.mark.parametrize("line", NONSENSE.values(), ids=NONSENSE)

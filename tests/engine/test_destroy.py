@@ -1,4 +1,6 @@
-"""What may be overwritten: only what nobody uses, what holds nothing, and what somebody has named."""
+"""What may be overwritten: only what nobody uses, what holds nothing, and what somebody has
+named.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,12 @@ def with_task(destroy: tuple[str, ...] = (), **changes: object) -> Plan:
     """A plan whose one task on h1 is changed."""
     step = plan().steps[0]
     given = {"host": "h1", "randseed": 1, "job_file": "", "argv": ["fio"], **changes}
-    return replace(plan(), steps=[replace(step, tasks=[HostTask(**given)])], allow_device=True, destroy=destroy)  # type: ignore[arg-type]
+    return replace(
+        plan(),
+        steps=[replace(step, tasks=[HostTask(**given)])],  # type: ignore[arg-type]
+        allow_device=True,
+        destroy=destroy,
+    )
 
 
 def writes_to(path: str, destroy: tuple[str, ...] = (), **changes: object) -> Plan:
@@ -53,9 +60,14 @@ def writes_to(path: str, destroy: tuple[str, ...] = (), **changes: object) -> Pl
 
 
 def judged(
-    plan: Plan, files: dict[str, FileInfo | None] | None = None, *, devices: tuple[DeviceFacts, ...] = ()
+    plan: Plan,
+    files: dict[str, FileInfo | None] | None = None,
+    *,
+    devices: tuple[DeviceFacts, ...] = (),
 ) -> list[tuple[str, str]]:
-    findings = HostFindings(HostProbe({}, {}), files or {}, {facts.path: facts for facts in devices})
+    findings = HostFindings(
+        HostProbe({}, {}), files or {}, {facts.path: facts for facts in devices}
+    )
     return list(judge_targets(plan, "h1", findings))
 
 
@@ -67,8 +79,10 @@ def test_a_free_disk_must_be_named() -> None:
     assert judged(writes_to("/dev/sdb"), devices=(DISK,)) == [
         (
             "destroy-not-confirmed",
-            "/dev/sdb (1 TiB, PM1733, serial S4, 8:16) loses what is on it; "
-            "name it to agree: Review asks at Enter, run takes --destroy /dev/sdb (--yes is not enough)",
+            (
+                "/dev/sdb (1 TiB, PM1733, serial S4, 8:16) loses what is on it; name it to agree:"
+                " Review asks at Enter, run takes --destroy /dev/sdb (--yes is not enough)"
+            ),
         )
     ]
     assert judged(writes_to("/dev/sdb", ("/dev/sdb",)), devices=(DISK,)) == []
@@ -76,19 +90,45 @@ def test_a_free_disk_must_be_named() -> None:
 
 @pytest.mark.parametrize("destroy", [("/dev",), ("/",), ("/dev/sdb1",), ("sdb",)])
 def test_only_its_own_path_names_a_disk(destroy: tuple[str, ...]) -> None:
-    assert [code for code, _ in judged(writes_to("/dev/sdb", destroy), devices=(DISK,))] == ["destroy-not-confirmed"]
+    assert [code for code, _ in judged(writes_to("/dev/sdb", destroy), devices=(DISK,))] == [
+        "destroy-not-confirmed"
+    ]
 
 
 @pytest.mark.parametrize(
     ("facts", "code", "says"),
     [
-        (change(uses=(DeviceUse("sdb1", "mount", "/data"),)), "device-mounted", "sdb1 is mounted at /data"),
+        (
+            change(uses=(DeviceUse("sdb1", "mount", "/data"),)),
+            "device-mounted",
+            "sdb1 is mounted at /data",
+        ),
         (change(uses=(DeviceUse("sdb", "swap"),)), "device-in-use", "sdb is swap"),
-        (change(uses=(DeviceUse("sdb", "holder", "dm-1 LVM-x vg-lv"),)), "device-in-use", "part of LVM vg-lv (dm-1)"),
-        (change(uses=(DeviceUse("sdb", "ceph", "/var/lib/ceph/osd/0/block"),)), "device-in-use", "Ceph OSD"),
-        (change(uses=(DeviceUse("sdb", "open", "7 qemu"),)), "device-in-use", "held open by process 7 (qemu)"),
-        (change(signatures=(DeviceSignature("sdb", "xfs"),)), "device-has-filesystem", "wipefs --all /dev/sdb"),
-        (change(unread=(UnreadPart("sdb", 9, "/dev/sdb"),)), "device-unreadable", "not written to blindly"),
+        (
+            change(uses=(DeviceUse("sdb", "holder", "dm-1 LVM-x vg-lv"),)),
+            "device-in-use",
+            "part of LVM vg-lv (dm-1)",
+        ),
+        (
+            change(uses=(DeviceUse("sdb", "ceph", "/var/lib/ceph/osd/0/block"),)),
+            "device-in-use",
+            "Ceph OSD",
+        ),
+        (
+            change(uses=(DeviceUse("sdb", "open", "7 qemu"),)),
+            "device-in-use",
+            "held open by process 7 (qemu)",
+        ),
+        (
+            change(signatures=(DeviceSignature("sdb", "xfs"),)),
+            "device-has-filesystem",
+            "wipefs --all /dev/sdb",
+        ),
+        (
+            change(unread=(UnreadPart("sdb", 9, "/dev/sdb"),)),
+            "device-unreadable",
+            "not written to blindly",
+        ),
         (change(name="", number=""), "device-unknown", "not in /sys"),
         (change(read_only=True), "device-read-only", "is read-only"),
         (change(writable=False), "device-not-writable", "not writable"),
@@ -104,15 +144,18 @@ def test_partitions_are_wiped_before_their_table() -> None:
     table = (DeviceSignature("sdb", "gpt", "0x200"), DeviceSignature("sdb", "gpt", "0xfff"))
     held = (*table, DeviceSignature("sdb1", "vfat"))
     ((_, message),) = judged(writes_to("/dev/sdb"), devices=(change(signatures=held),))
-    assert message == (
-        "/dev/sdb holds a partition table (gpt), vfat on sdb1; if it is no longer needed, "
+    assert (
+        message
+        == "/dev/sdb holds a partition table (gpt), vfat on sdb1; if it is no longer needed, "
         "remove it first: wipefs --all /dev/sdb1 /dev/sdb"
     )
 
 
 def test_a_disk_that_is_only_read_needs_no_name() -> None:
     mounted = change(uses=(DeviceUse("sdb", "mount", "/data"),))
-    assert judged(with_task(files=[FileSpec("/dev/sdb", 0)], writes_bytes=0), devices=(mounted,)) == []
+    assert (
+        judged(with_task(files=[FileSpec("/dev/sdb", 0)], writes_bytes=0), devices=(mounted,)) == []
+    )
 
 
 def test_a_disk_that_others_jobs_only_read_needs_no_name() -> None:
@@ -137,7 +180,9 @@ def test_files_that_hold_nothing_or_are_not_there_need_no_name() -> None:
 def test_a_file_that_is_read_is_laid_out_again_only_when_named() -> None:
     reads = with_task(files=[FileSpec("/data/f", 1 << 20)], writes_bytes=0, layout=True)
     assert judged(reads, {"/data/f": FileInfo(1 << 20, 1 << 20)}) == []
-    assert [code for code, _ in judged(reads, {"/data/f": FileInfo(4096, 4096)})] == ["destroy-not-confirmed"]
+    assert [code for code, _ in judged(reads, {"/data/f": FileInfo(4096, 4096)})] == [
+        "destroy-not-confirmed"
+    ]
 
 
 @pytest.mark.parametrize(("size", "asked"), [(0, False), (9, True), (1 << 20, False)])
@@ -179,7 +224,9 @@ def test_a_device_that_is_as_before_is_used_again() -> None:
         ({"uses": (DeviceUse("sdb", "swap"),)}, "device-in-use"),
     ],
 )
-def test_a_device_that_is_not_as_before_is_not_used_again(facts: dict[str, object], code: str) -> None:
+def test_a_device_that_is_not_as_before_is_not_used_again(
+    facts: dict[str, object], code: str
+) -> None:
     assert again(**facts) == [code]
 
 
@@ -253,13 +300,17 @@ def test_a_profile_says_which_of_its_devices_it_writes_to(tmp_path: Path) -> Non
 
 
 def test_an_image_of_a_cluster_must_be_named_although_no_host_has_it() -> None:
-    writes = build_plan(Catalogue(Path("/nowhere")).load("vitastor/write-4k-t1q1"), Choices(hosts=[H1]))
+    writes = build_plan(
+        Catalogue(Path("/nowhere")).load("vitastor/write-4k-t1q1"), Choices(hosts=[H1])
+    )
     assert (unnamed_devices(writes), overwrites(writes)) == (["testimg"], True)
     assert [code for code, _ in judged(writes)] == ["destroy-not-confirmed"]
     named = replace(writes, destroy=("testimg",))
     check_names(named)
     assert judged(named) == []
-    reads = build_plan(Catalogue(Path("/nowhere")).load("vitastor/read-4k-t1q1"), Choices(hosts=[H1]))
+    reads = build_plan(
+        Catalogue(Path("/nowhere")).load("vitastor/read-4k-t1q1"), Choices(hosts=[H1])
+    )
     assert unnamed_devices(reads) == []
 
 

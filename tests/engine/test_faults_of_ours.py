@@ -1,4 +1,5 @@
-"""A fault of ours on one host is that host's problem: the others measure on, and every way to end a run still works.
+"""A fault of ours on one host is that host's problem: the others measure on, and every way to end a
+run still works.
 
 Real sshd, real fio; the fault is put into the reader of one host.
 """
@@ -61,14 +62,20 @@ async def test_the_others_bring_their_results_and_the_host_is_named(
 
 @pytest.mark.usefixtures("faulty_reader")
 @pytest.mark.parametrize("mode", ["stop", pytest.param("abort", marks=pytest.mark.slow)])
-async def test_the_others_hear_a_stop(home: Path, lab: SshdLab, mode: Literal["stop", "abort"]) -> None:
+async def test_the_others_hear_a_stop(
+    home: Path, lab: SshdLab, mode: Literal["stop", "abort"]
+) -> None:
     async with course(home, lab, "90s") as run:
         running = asyncio.create_task(execute(run.ctx))
         await run.seen(lambda: run.codes(FAULTY))
         run.ctx.request_stop(mode)
         end = await asyncio.wait_for(running, 60)
     assert end.state == ("partial" if mode == "stop" else "aborted")
-    ends = {event["host"]: event["reason"] for event in run.events("task_ended") if event["phase"] == "measure"}
+    ends = {
+        event["host"]: event["reason"]
+        for event in run.events("task_ended")
+        if event["phase"] == "measure"
+    }
     assert (ends["h1"], ends["h3"]) == (mode, mode)
     assert {event["host"] for event in run.events("host_result")} >= {"h1", "h3"}
 
@@ -80,7 +87,9 @@ async def test_one_of_the_others_can_be_stopped_alone(home: Path, lab: SshdLab) 
         running = asyncio.create_task(execute(run.ctx))
         await run.seen(lambda: run.codes(FAULTY))
         assert stop_host(run.ctx, "h1") is None
-        await run.seen(lambda: any(event["phase"] == "measure" for event in run.events("task_ended", "h1")))
+        await run.seen(
+            lambda: any(event["phase"] == "measure" for event in run.events("task_ended", "h1"))
+        )
         assert not any(event["phase"] == "measure" for event in run.events("task_ended", "h3"))
         run.ctx.request_stop("stop")
         await asyncio.wait_for(running, 60)
@@ -92,7 +101,11 @@ async def test_a_run_that_ends_with_a_lost_host_ends(home: Path, lab: SshdLab) -
     async with course(home, lab, "90s", on_host_loss="stop") as run:
         end: RunEnded = await asyncio.wait_for(execute(run.ctx), 110)
     assert end.state == "partial"
-    ends = {event["host"]: event["reason"] for event in run.events("task_ended") if event["phase"] == "measure"}
+    ends = {
+        event["host"]: event["reason"]
+        for event in run.events("task_ended")
+        if event["phase"] == "measure"
+    }
     assert (ends["h1"], ends["h3"]) == ("stop", "stop")
 
 
@@ -100,7 +113,9 @@ async def test_a_run_that_ends_with_a_lost_host_ends(home: Path, lab: SshdLab) -
 async def test_the_host_s_own_load_is_ended(home: Path, lab: SshdLab) -> None:
     async with course(home, lab, "90s") as run:
         running = asyncio.create_task(execute(run.ctx))
-        await run.seen(lambda: any(event["phase"] == "measure" for event in run.events("task_ended", FAULTY)))
+        await run.seen(
+            lambda: any(event["phase"] == "measure" for event in run.events("task_ended", FAULTY))
+        )
         await run.seen(lambda: not marked(run.ctx.run_id, FAULTY))
         assert marked(run.ctx.run_id, "h1")
         run.ctx.request_stop("abort")

@@ -24,7 +24,9 @@ groups:
 def fleet(tmp_path: Path) -> Fleet:
     config = tmp_path / "config"
     (tmp_path / "more").write_text("Host jump\n  HostName 127.0.0.8\n")
-    config.write_text(f"Include {tmp_path}/more\nHost box1 box2\n  Port 2200\nHost *.lab !x\n  User u\n")
+    config.write_text(
+        f"Include {tmp_path}/more\nHost box1 box2\n  Port 2200\nHost *.lab !x\n  User u\n"
+    )
     return Fleet(load_inventory(INVENTORY, "inventory.yaml"), config)
 
 
@@ -41,12 +43,16 @@ def test_names_of_the_ssh_configuration_are_hosts_and_patterns_are_not(fleet: Fl
     assert names(fleet, "box[1-2]", "jump") == ["box1", "box2", "jump"]
 
 
-def test_name_that_only_a_pattern_describes_is_a_host_though_it_cannot_be_looked_up_from_here(fleet: Fleet) -> None:
+def test_name_that_only_a_pattern_describes_is_a_host_though_it_cannot_be_looked_up_from_here(
+    fleet: Fleet,
+) -> None:
     assert names(fleet, "node7.lab") == ["node7.lab"]
 
 
 @pytest.mark.parametrize("line", ["= hHost *", "[]", 'Host "far', "H\0o\0s\0t\0", "Hosts far"])
-def test_an_unknown_host_comes_with_the_line_that_ssh_would_refuse(tmp_path: Path, line: str) -> None:
+def test_an_unknown_host_comes_with_the_line_that_ssh_would_refuse(
+    tmp_path: Path, line: str
+) -> None:
     config = tmp_path / "config"
     config.write_text(f"Host near\n  Port 2200\n{line}\n")
     with pytest.raises(UsageError) as refused:

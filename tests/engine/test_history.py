@@ -64,9 +64,13 @@ def test_a_step_that_never_began_is_missing() -> None:
     assert missing(history(begun(0), over(0))) == [1, 2]
 
 
-def test_a_point_that_was_clearly_over_is_not_missing_and_one_that_could_not_be_measured_is() -> None:
+def test_a_point_that_was_clearly_over_is_not_missing_and_one_that_could_not_be_measured_is() -> (
+    None
+):
     def decided(step: int, verdict: Verdict, *, cut: bool) -> PointDecided:
-        return PointDecided(t=0.0, point=SearchPoint(step, Offer(9.0, 1.0), 1.0, 9.0, 9.0, verdict=verdict, cut=cut))
+        return PointDecided(
+            t=0.0, point=SearchPoint(step, Offer(9.0, 1.0), 1.0, 9.0, 9.0, verdict=verdict, cut=cut)
+        )
 
     past = history(begun(0), over(0, cut=True), decided(0, "breaks", cut=True))
     past.take(begun(1))
@@ -75,7 +79,9 @@ def test_a_point_that_was_clearly_over_is_not_missing_and_one_that_could_not_be_
     assert missing(past) == [1, 2]
 
 
-def test_a_curve_whose_full_load_ended_with_errors_measures_that_again_and_keeps_its_shares() -> None:
+def test_a_curve_whose_full_load_ended_with_errors_measures_that_again_and_keeps_its_shares() -> (
+    None
+):
     past, search = history(), Search("curve", shares=(0.5, 1.0), points=5)
     for at, rate in enumerate((None, 5_000.0, 10_000.0)):
         point = SearchPoint(at, Offer(rate, 1.0), 1.0, rate or 10_000.0, 0.0, verdict="meets")
@@ -115,15 +121,25 @@ def test_problems_of_other_steps_stay() -> None:
 
 
 def test_a_warm_up_is_made_again_with_its_point(tmp_path: Path) -> None:
-    (tmp_path / "own.yaml").write_text("profile: my/own\nextends: demo/quick\nwarmup: 1s\nrepeat: 2\n")
+    (tmp_path / "own.yaml").write_text(
+        "profile: my/own\nextends: demo/quick\nwarmup: 1s\nrepeat: 2\n"
+    )
     made = build_plan(Catalogue(tmp_path).load("my/own"), Choices([H1]))
     past = history(begun(0), over(0), begun(1), over(1), begun(2), over(2, ok=False, cut=True))
-    assert [(step.index, step.warmup) for step in past.missing(made, failed=False)] == [(0, True), (2, False)]
+    assert [(step.index, step.warmup) for step in past.missing(made, failed=False)] == [
+        (0, True),
+        (2, False),
+    ]
 
 
 def test_a_run_that_goes_on_forgets_a_stop_and_what_kept_it_from_starting() -> None:
     end = RunEnded(t=0.0, state="partial", exit_code=4)
-    past = history(problem(), StopRequested(t=0.0, mode="stop"), end, RunResumed(t=0.0, utc="", gap_s=1, going_on=True))
+    past = history(
+        problem(),
+        StopRequested(t=0.0, mode="stop"),
+        end,
+        RunResumed(t=0.0, utc="", gap_s=1, going_on=True),
+    )
     assert (past.ended, past.seen.stop_mode, past.problems) == (False, None, 0)
 
 
@@ -133,8 +149,12 @@ def test_a_run_that_is_taken_over_is_still_to_be_stopped() -> None:
 
 
 def test_both_loads_of_a_counter_experiment_are_made_again_when_one_is_missing() -> None:
-    made = msgspec.structs.replace(plan(2), proves=Proof("r1", 0, "storage", "w", LoadChange("half-hosts", NO_MORE)))
-    past = history(begun(0), StepEnded(t=1.0, step=0), begun(1), StepEnded(t=2.0, step=1, cut=True, ok=False))
+    made = msgspec.structs.replace(
+        plan(2), proves=Proof("r1", 0, "storage", "w", LoadChange("half-hosts", NO_MORE))
+    )
+    past = history(
+        begun(0), StepEnded(t=1.0, step=0), begun(1), StepEnded(t=2.0, step=1, cut=True, ok=False)
+    )
     assert [step.index for step in past.missing(made, failed=False)] == [0, 1]
     past = history(begun(0), StepEnded(t=1.0, step=0), begun(1), StepEnded(t=2.0, step=1))
     assert past.missing(made, failed=False) == []

@@ -53,8 +53,13 @@ def test_nothing_measured_is_failed(tmp_path: Path) -> None:
 
 def test_a_problem_on_a_host_makes_it_partial(tmp_path: Path) -> None:
     with run(tmp_path, True, True) as ctx:
-        ctx.journal.append(HostProblem(t=0.0, host="h1", phase="measure", code="x", message="y", fatal=False))
-        assert (how_it_ended(ctx).state, how_it_ended(ctx).reason) == ("partial", "1 problems on hosts")
+        ctx.journal.append(
+            HostProblem(t=0.0, host="h1", phase="measure", code="x", message="y", fatal=False)
+        )
+        assert (how_it_ended(ctx).state, how_it_ended(ctx).reason) == (
+            "partial",
+            "1 problems on hosts",
+        )
 
 
 @pytest.mark.parametrize(("mode", "state"), [("stop", "partial"), ("abort", "aborted")])

@@ -1,4 +1,6 @@
-"""What is asked for and changes nothing is said before the start, and not measured under two names."""
+"""What is asked for and changes nothing is said before the start, and not measured under two
+names.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def loaded(own: Catalogue, more: str, base: str = "my/base") -> LoadedProfile:
 
 
 def plan(profile: LoadedProfile, **choices: Any) -> Plan:
-    return build_plan(profile, Choices(hosts=[HostAddress(name="h1"), HostAddress(name="h2")], **choices))
+    return build_plan(
+        profile, Choices(hosts=[HostAddress(name="h1"), HostAddress(name="h2")], **choices)
+    )
 
 
 def refusal(own: Catalogue, more: str, base: str = "my/base") -> str:
@@ -60,10 +64,13 @@ def hints(profile: LoadedProfile) -> list[str]:
 
 
 @pytest.mark.parametrize(("option", "name"), [("bs", "bs"), ("blocksize", "bs")])
-def test_a_parameter_that_every_job_overrides_is_an_error(own: Catalogue, option: str, name: str) -> None:
+def test_a_parameter_that_every_job_overrides_is_an_error(
+    own: Catalogue, option: str, name: str
+) -> None:
     text = f'params: {{bs: {{default: 4k, kind: size}}}}\nfio: {{global: {{{option}: "{{bs}}"}}}}\n'
-    assert refusal(own, text, "demo/quick") == (
-        f"x.yaml:3:10: parameter 'bs' has no effect: every job sets its own: [mix] {name}=4k"
+    assert (
+        refusal(own, text, "demo/quick")
+        == f"x.yaml:3:10: parameter 'bs' has no effect: every job sets its own: [mix] {name}=4k"
     )
 
 
@@ -74,7 +81,10 @@ def test_a_parameter_that_one_job_still_takes_acts(own: Catalogue) -> None:
 
 
 def test_an_option_that_every_job_overrides_is_a_hint_with_its_place(own: Catalogue) -> None:
-    more = "fio: {global: {thinktime: 4}, jobs: {mix: {thinktime: 8}, more: {rw: read, thinktime: 16}}}\n"
+    more = (
+        "fio: {global: {thinktime: 4}, jobs: {mix: {thinktime: 8}, more: {rw: read, thinktime:"
+        " 16}}}\n"
+    )
     told = "x.yaml:3:16: thinktime in [global] has no effect: every job sets its own: "
     told += "[mix] thinktime=8, [more] thinktime=16"
     profile = loaded(own, more)
@@ -83,7 +93,9 @@ def test_an_option_that_every_job_overrides_is_a_hint_with_its_place(own: Catalo
 
 
 def test_a_profile_may_fix_what_the_extended_one_left_open_and_says_so(own: Catalogue) -> None:
-    assert hints(loaded(own, FIXED)) == [f"x.yaml:2:1: parameter 'bs' of my/base has no effect here: {IDLE}"]
+    assert hints(loaded(own, FIXED)) == [
+        f"x.yaml:2:1: parameter 'bs' of my/base has no effect here: {IDLE}"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +124,9 @@ prepare: {layout: "{lay}"}
 fio: {global: {ioengine: "null"}}
 """
     fileless = loaded(own, more)
-    with pytest.raises(UsageError, match="my/x: sweep over 'lay': the load is the same with all of its values"):
+    with pytest.raises(
+        UsageError, match="my/x: sweep over 'lay': the load is the same with all of its values"
+    ):
         plan(fileless, sweep={"lay": ["yes", "no"]})
     assert plan(fileless, sweep={"bs": ["4k", "8k"]}).axes == ["bs"]
 

@@ -54,7 +54,9 @@ def test_journal_is_private(tmp_path: Path) -> None:
 def test_problems_are_counted(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.append(Message(t=0.0, severity="error", text="not a host's problem"))
-    journal.append(HostProblem(t=0.0, host="h1", phase="measure", code="x", message="y", fatal=False))
+    journal.append(
+        HostProblem(t=0.0, host="h1", phase="measure", code="x", message="y", fatal=False)
+    )
     assert journal.problems == 1
 
 
@@ -91,7 +93,9 @@ def slow_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     ready.set()
 
 
-def test_a_slow_disk_holds_up_nobody_who_appends(tmp_path: Path, slow_disk: threading.Event) -> None:
+def test_a_slow_disk_holds_up_nobody_who_appends(
+    tmp_path: Path, slow_disk: threading.Event
+) -> None:
     journal = Journal(tmp_path)
     for number in range(100):
         journal.append(said(str(number)))  # each asks for a sync
@@ -100,7 +104,9 @@ def test_a_slow_disk_holds_up_nobody_who_appends(tmp_path: Path, slow_disk: thre
     journal.close()
 
 
-async def test_settled_waits_until_the_newest_event_is_on_the_disk(tmp_path: Path, slow_disk: threading.Event) -> None:
+async def test_settled_waits_until_the_newest_event_is_on_the_disk(
+    tmp_path: Path, slow_disk: threading.Event
+) -> None:
     journal = Journal(tmp_path)
     journal.append(said("first"))  # its sync has begun
     journal.append(said("newest"))
@@ -158,7 +164,8 @@ def test_a_disk_that_gives_nothing_back_ends_the_load_all_the_same(tmp_path: Pat
     journal, heard = Journal(tmp_path), list[str]()
     journal.on_failure = heard.append
     (tmp_path / RESERVE_FILE).unlink()
-    (tmp_path / RESERVE_FILE).mkdir()  # cannot be unlinked, as nothing can on a file system that became read-only
+    # cannot be unlinked, as nothing can on a file system that became read-only
+    (tmp_path / RESERVE_FILE).mkdir()
     full = os.open("/dev/full", os.O_WRONLY)
     os.dup2(full, journal._fd)
     os.close(full)

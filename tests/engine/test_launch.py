@@ -30,8 +30,12 @@ PLAN = Plan(
 
 
 def test_run_id_sorts_by_time_and_names_the_profile() -> None:
-    first = new_run_id("weka/read-iops", datetime.datetime(2026, 11, 20, 10, 15, 30, tzinfo=datetime.UTC))
-    later = new_run_id("aerodisk/x", datetime.datetime(2026, 11, 20, 10, 15, 31, tzinfo=datetime.UTC))
+    first = new_run_id(
+        "weka/read-iops", datetime.datetime(2026, 11, 20, 10, 15, 30, tzinfo=datetime.UTC)
+    )
+    later = new_run_id(
+        "aerodisk/x", datetime.datetime(2026, 11, 20, 10, 15, 31, tzinfo=datetime.UTC)
+    )
     assert first.startswith("20261120T101530Z-weka-read-iops-")
     assert first < later
 

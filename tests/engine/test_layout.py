@@ -27,7 +27,8 @@ def test_file_that_is_not_there_whole_is_written(found: FileInfo | None, why: st
 
 
 @pytest.mark.parametrize(
-    "found", [FileInfo(64 * 2**20, 64 * 2**20), FileInfo(64 * 2**20, 65 * 2**20), FileInfo(2**30, 2**30)]
+    "found",
+    [FileInfo(64 * 2**20, 64 * 2**20), FileInfo(64 * 2**20, 65 * 2**20), FileInfo(2**30, 2**30)],
 )
 def test_file_that_is_there_whole_is_left_alone(found: FileInfo) -> None:
     assert file_need(WANTED, found) is None

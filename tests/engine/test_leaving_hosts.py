@@ -33,21 +33,27 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
 @pytest.fixture(autouse=True)
 def no_lock_stays(lab: SshdLab) -> Iterator[None]:
-    """A lock that could not be given back holds until its lease ends: the next test does not wait for that."""
+    """A lock that could not be given back holds until its lease ends: the next test does not wait
+    for that.
+    """
     yield
     for host in lab.hosts:
         shutil.rmtree(host.root / "locks", ignore_errors=True)
 
 
 def warnings(run: Course, host: str) -> list[str]:
-    return [event["text"] for event in run.events("message", host) if event["severity"] == "warning"]
+    return [
+        event["text"] for event in run.events("message", host) if event["severity"] == "warning"
+    ]
 
 
 async def sweep(lab: SshdLab, run_id: str) -> list[HostError]:
     """End and remove what a run left on h1, so that nothing stays whatever a test finds."""
     async with Connections(ssh_config=lab.ssh_config) as connections:
         found, _ = await find_leftovers(lab.addresses(1), connections)
-        return await remove_leftovers(lab.addresses(1), [each for each in found if each.run == run_id], connections)
+        return await remove_leftovers(
+            lab.addresses(1), [each for each in found if each.run == run_id], connections
+        )
 
 
 async def left_behind(lab: SshdLab, home: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
@@ -96,12 +102,17 @@ async def test_a_start_that_nobody_knows_of_is_ended_before_the_host_is_left(
 async def test_the_next_run_finds_what_an_earlier_one_left(
     lab: SshdLab, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clock, "NAMED", 1000)  # all hosts here share one /tmp, and other tests leave something too
+    # all hosts here share one /tmp, and other tests leave something too
+    monkeypatch.setattr(clock, "NAMED", 1000)
     first = await left_behind(lab, home, monkeypatch)
     try:
         async with course(home, lab, "1s", hosts=1) as run:
             await execute(run.ctx)
-        told = [event["text"] for event in run.events("message", "h1") if first.ctx.run_id in event["text"]]
+        told = [
+            event["text"]
+            for event in run.events("message", "h1")
+            if first.ctx.run_id in event["text"]
+        ]
         assert len(told) == 1 and "hosts sweep" in told[0]
     finally:
         await sweep(lab, first.ctx.run_id)
@@ -125,7 +136,9 @@ async def test_a_fault_of_ours_while_sweeping_is_no_success(
 async def test_a_host_that_was_lost_and_is_back_keeps_what_it_measured_until_it_is_collected(
     lab: SshdLab, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its connection is gone for good before the end of the load, as after an outage longer than the lease."""
+    """Its connection is gone for good before the end of the load, as after an outage longer than
+    the lease.
+    """
     write = RawFile.write
 
     async def never(session: HostSession, patience_s: float) -> bool:
@@ -141,7 +154,10 @@ async def test_a_host_that_was_lost_and_is_back_keeps_what_it_measured_until_it_
     async with course(home, lab, "3s", hosts=2) as run:
         end = await execute(run.ctx)
     assert "host-lost" in run.codes("h1")
-    assert f"not all was collected from h1: benchtui runs recover {run.ctx.run_id} does so" in end.reason
+    assert (
+        f"not all was collected from h1: benchtui runs recover {run.ctx.run_id} does so"
+        in end.reason
+    )
     assert not [text for text in warnings(run, "h1") if "may stay behind" in text]
     monkeypatch.undo()
     async with Connections(ssh_config=lab.ssh_config) as connections:
@@ -154,20 +170,30 @@ async def test_a_host_that_was_lost_and_is_back_keeps_what_it_measured_until_it_
         again.journal.close()
         found, errors = await find_leftovers(lab.addresses(1), connections)
     assert (errors, [each for each in found if each.run == run.ctx.run_id]) == ([], [])
-    assert [event.get("collected", True) for event in run.events("task_ended", "h1")][-2:] == [False, True]
+    assert [event.get("collected", True) for event in run.events("task_ended", "h1")][-2:] == [
+        False,
+        True,
+    ]
 
 
 async def clean_all(run: Course, lab: SshdLab) -> dict[str, Any]:
     """Remove what the record of a run names; return what became of it, by word."""
     created = created_of(run.ctx.plan, build_record(run.ctx.run_dir))
     async with Connections(ssh_config=lab.ssh_config) as connections:
-        assert [each.error for each in await look(run.ctx.run_dir, created, connections)] == [""] * len(created)
+        assert [each.error for each in await look(run.ctx.run_dir, created, connections)] == [
+            ""
+        ] * len(created)
         cleaned = await clean(run.ctx.run_dir, created, connections, lambda _: None)
-    return {"goes": [path for each in cleaned for path in each.goes], "stays": [p for c in cleaned for p in c.stays]}
+    return {
+        "goes": [path for each in cleaned for path in each.goes],
+        "stays": [p for c in cleaned for p in c.stays],
+    }
 
 
 @pytest.mark.parametrize("by", [pytest.param("first", marks=pytest.mark.slow), "second"])
-async def test_files_that_a_larger_run_grew_can_be_removed(lab: SshdLab, home: Path, by: str) -> None:
+async def test_files_that_a_larger_run_grew_can_be_removed(
+    lab: SshdLab, home: Path, by: str
+) -> None:
     runs = {}
     for name, size in (("first", "1M"), ("second", "3M")):
         async with course(home, lab, "1s", hosts=1, size=size, cleanup=False) as run:

@@ -91,7 +91,9 @@ def forwarded(lab: SshdLab, own_agent: Path, tmp_path: Path) -> Iterator[Path]:
     told = tmp_path / "socket"
     script = f"echo $SSH_AUTH_SOCK > {told}.new; mv {told}.new {told}; exec cat"
     environ = {**os.environ, "SSH_AUTH_SOCK": str(own_agent)}
-    session = subprocess.Popen(["ssh", "-A", "-F", lab.ssh_config, "h1", script], env=environ, stdin=subprocess.PIPE)
+    session = subprocess.Popen(
+        ["ssh", "-A", "-F", lab.ssh_config, "h1", script], env=environ, stdin=subprocess.PIPE
+    )
     wait_for(told)
     yield Path(told.read_text().strip())
     session.communicate(timeout=PATIENCE_S)
@@ -124,7 +126,9 @@ def test_where_the_owner_is_hidden_the_name_decides(tmp_path: Path) -> None:
     assert not is_forwarded("/run/user/1000/keyring/ssh", inside)
 
 
-async def warning(lab: SshdLab, agent: Path, hosts: list[HostAddress], monkeypatch: pytest.MonkeyPatch) -> str | None:
+async def warning(
+    lab: SshdLab, agent: Path, hosts: list[HostAddress], monkeypatch: pytest.MonkeyPatch
+) -> str | None:
     monkeypatch.setenv("SSH_AUTH_SOCK", str(agent))
     async with Connections() as connections:
         return await logout.agent_warning(hosts, connections, os.environ)

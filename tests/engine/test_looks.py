@@ -1,4 +1,6 @@
-"""Looks at hosts before a launch end in time, and a person who types a password has all the time."""
+"""Looks at hosts before a launch end in time, and a person who types a password has all the
+time.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,9 @@ from tui.model.plan import FileSpec
 
 def test_what_was_made_is_known_to_the_next_run(tmp_path: Path) -> None:
     run_dir = tmp_path / "runs" / "r1"
-    MadeFiles.beside(run_dir).add("h1", [FileSpec("/a/f", 100), FileSpec("/a/g", 100), FileSpec("/a/h", 7)])
+    MadeFiles.beside(run_dir).add(
+        "h1", [FileSpec("/a/f", 100), FileSpec("/a/g", 100), FileSpec("/a/h", 7)]
+    )
     known = MadeFiles(tmp_path / MADE_FILES)
     assert known.sizes("h1") == {"/a/f": 100, "/a/g": 100, "/a/h": 7}
     assert known.sizes("h2") == {}
@@ -47,5 +49,7 @@ def test_a_list_that_cannot_be_used_says_that_nothing_is_ours(tmp_path: Path) ->
     book = MadeFiles(tmp_path / "no" / "such" / "folder")
     book.add("h1", [FileSpec("/a/f", 1)])
     assert MadeFiles(book.path).sizes("h1") == {}
-    (tmp_path / "made").write_bytes(b'{"host":"h1","size":5,"made":["/a/f"]}\nnonsense\n\xff\n{"host":')
+    (tmp_path / "made").write_bytes(
+        b'{"host":"h1","size":5,"made":["/a/f"]}\nnonsense\n\xff\n{"host":'
+    )
     assert MadeFiles(tmp_path / "made").sizes("h1") == {"/a/f": 5}

@@ -71,12 +71,20 @@ def test_points_are_measured_as_they_are_listed(tmp_path: Path) -> None:
 
 def test_a_sweep_over_hosts_takes_the_first_so_many(tmp_path: Path) -> None:
     made = plan(tmp_path, f"sweep: {{hosts: [1, 2, 8, all]}}\n{USED}", hosts=3)
-    assert [step.hosts for step in made.steps if not step.warmup] == [["h1"], ["h1", "h2"], ["h1", "h2", "h3"]]
+    assert [step.hosts for step in made.steps if not step.warmup] == [
+        ["h1"],
+        ["h1", "h2"],
+        ["h1", "h2", "h3"],
+    ]
     assert [step.point["hosts"] for step in made.steps if not step.warmup] == [1, 2, 3]
 
 
 def test_a_parameter_that_is_set_is_not_swept(tmp_path: Path) -> None:
-    made = plan(tmp_path, f"sweep: {{grid: {{bs: [4k, 8k], jobs: [1, 2]}}}}\n{USED}", overrides={"bs": "64k"})
+    made = plan(
+        tmp_path,
+        f"sweep: {{grid: {{bs: [4k, 8k], jobs: [1, 2]}}}}\n{USED}",
+        overrides={"bs": "64k"},
+    )
     assert names(made) == ["jobs=1", "jobs=2"]
     assert all("bs=64k" in task.job_file for step in made.steps for task in step.tasks)
 
@@ -88,13 +96,27 @@ def test_a_sweep_may_be_asked_for_at_launch(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sweep", "message"),
     [
-        ({"bss": ["4k"]}, "--sweep: unknown parameter 'bss' (did you mean 'bs'?); my/sweep has: directory, bs, jobs"),
+        (
+            {"bss": ["4k"]},
+            (
+                "--sweep: unknown parameter 'bss' (did you mean 'bs'?); my/sweep has: directory,"
+                " bs, jobs"
+            ),
+        ),
         ({"bs": ["4q"]}, "--sweep: parameter 'bs': '4q' is not a size"),
-        ({"jobs": ["1", "2", "1"]}, "--sweep: parameter 'jobs': '1' is there twice; --repeat measures points again"),
-        ({"bs": ["4k", "4096"]}, "--sweep: parameter 'bs': '4096' is '4k' once more; --repeat measures points again"),
+        (
+            {"jobs": ["1", "2", "1"]},
+            "--sweep: parameter 'jobs': '1' is there twice; --repeat measures points again",
+        ),
+        (
+            {"bs": ["4k", "4096"]},
+            "--sweep: parameter 'bs': '4096' is '4k' once more; --repeat measures points again",
+        ),
     ],
 )
-def test_a_bad_sweep_at_launch_is_refused(tmp_path: Path, sweep: dict[str, list[str]], message: str) -> None:
+def test_a_bad_sweep_at_launch_is_refused(
+    tmp_path: Path, sweep: dict[str, list[str]], message: str
+) -> None:
     with pytest.raises(UsageError) as caught:
         plan(tmp_path, USED, sweep=sweep)
     assert str(caught.value).startswith(message)
@@ -102,20 +124,35 @@ def test_a_bad_sweep_at_launch_is_refused(tmp_path: Path, sweep: dict[str, list[
 
 def test_each_point_warms_up_once_and_is_repeated(tmp_path: Path) -> None:
     made = plan(tmp_path, f"sweep: {{grid: {{bs: [4k, 8k]}}}}\nrepeat: 2\n{USED}")
-    assert [(step.warmup, step.repetition) for step in made.steps] == [(True, 1), (False, 1), (False, 2)] * 2
+    assert [(step.warmup, step.repetition) for step in made.steps] == [
+        (True, 1),
+        (False, 1),
+        (False, 2),
+    ] * 2
 
 
 def test_a_warm_up_is_the_same_load_for_its_own_time(tmp_path: Path) -> None:
     warmup, measured = plan(tmp_path, USED).steps
     assert warmup.runtime_s == 7.0
     assert warmup.ramp_s == 0.0
-    assert ("bs=4k" in warmup.tasks[0].job_file, "ramp_time" in warmup.tasks[0].job_file) == (True, False)
+    assert ("bs=4k" in warmup.tasks[0].job_file, "ramp_time" in warmup.tasks[0].job_file) == (
+        True,
+        False,
+    )
     assert measured.runtime_s == 5.0
 
 
-def test_repetitions_until_the_figure_is_known_are_optional_beyond_the_least(tmp_path: Path) -> None:
+def test_repetitions_until_the_figure_is_known_are_optional_beyond_the_least(
+    tmp_path: Path,
+) -> None:
     made = plan(tmp_path, f"repeat: {{until: 5%, min: 3, max: 5}}\n{USED}")
-    assert [step.optional for step in made.steps if not step.warmup] == [False, False, False, True, True]
+    assert [step.optional for step in made.steps if not step.warmup] == [
+        False,
+        False,
+        False,
+        True,
+        True,
+    ]
     assert made.until is not None
     assert (made.until.width, made.until.least, made.until.most) == (0.05, 3, 5)
 
@@ -139,12 +176,17 @@ def test_pauses_stand_between_measurements(tmp_path: Path) -> None:
 
 def test_a_spread_count_is_the_total_over_all_hosts(tmp_path: Path) -> None:
     made = plan(tmp_path, USED, hosts=3, spread="true", overrides={"jobs": "4"})
-    counts = [next(line for line in task.job_file.splitlines() if "numjobs" in line) for task in made.steps[1].tasks]
+    counts = [
+        next(line for line in task.job_file.splitlines() if "numjobs" in line)
+        for task in made.steps[1].tasks
+    ]
     assert counts == ["numjobs=2", "numjobs=1", "numjobs=1"]
 
 
 def test_a_host_without_a_share_sits_out(tmp_path: Path) -> None:
-    assert plan(tmp_path, USED, hosts=3, spread="true", overrides={"jobs": "1"}).steps[1].hosts == ["h1"]
+    assert plan(tmp_path, USED, hosts=3, spread="true", overrides={"jobs": "1"}).steps[1].hosts == [
+        "h1"
+    ]
 
 
 @given(st.integers(0, 10_000), st.integers(1, 300))
@@ -169,7 +211,10 @@ def test_a_suite_measures_its_profiles_in_order(tmp_path: Path) -> None:
 
 
 def test_a_suite_sets_parameters_of_its_profiles(tmp_path: Path) -> None:
-    text = 'params: {t: {default: 3s, kind: duration}}\nsuite: [{profile: demo/quick, set: {runtime: "{t}", size: 1M}}]'
+    text = (
+        "params: {t: {default: 3s, kind: duration}}\nsuite: [{profile: demo/quick, set: {runtime:"
+        ' "{t}", size: 1M}}]'
+    )
     assert [step.runtime_s for step in suite(tmp_path, text).steps] == [3.0]
     assert [step.runtime_s for step in suite(tmp_path, text, overrides={"t": "9s"}).steps] == [9.0]
 
@@ -187,7 +232,9 @@ def test_a_parameter_that_a_suite_does_not_have_goes_to_its_profiles(tmp_path: P
 
 
 def test_an_unknown_parameter_of_a_suite_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="unknown parameter 'runtme' \\(did you mean 'runtime'\\?\\)"):
+    with pytest.raises(
+        UsageError, match="unknown parameter 'runtme' \\(did you mean 'runtime'\\?\\)"
+    ):
         suite(tmp_path, "suite: [demo/quick]", overrides={"runtme": "1s"})
 
 
@@ -200,13 +247,24 @@ def test_a_suite_is_repeated_as_a_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("suite: [demo/quik]", "4:9: demo/quik: unknown profile 'demo/quik' (did you mean 'demo/quick'?)"),
-        ("suite: [{profile: demo/quick, set: {runtme: 1s}}]", "demo/quick has no parameter 'runtme' (did you mean"),
+        (
+            "suite: [demo/quik]",
+            "4:9: demo/quik: unknown profile 'demo/quik' (did you mean 'demo/quick'?)",
+        ),
+        (
+            "suite: [{profile: demo/quick, set: {runtme: 1s}}]",
+            "demo/quick has no parameter 'runtme' (did you mean",
+        ),
         ("suite: [my/all]", "4:9: a suite cannot hold itself"),
-        ("suite: [demo/quick]\nsweep: {hosts: [1]}", "5:1: a suite has no 'sweep' of its own; its profiles have"),
+        (
+            "suite: [demo/quick]\nsweep: {hosts: [1]}",
+            "5:1: a suite has no 'sweep' of its own; its profiles have",
+        ),
     ],
 )
-def test_a_suite_that_cannot_be_is_refused_where_it_is_wrong(tmp_path: Path, text: str, message: str) -> None:
+def test_a_suite_that_cannot_be_is_refused_where_it_is_wrong(
+    tmp_path: Path, text: str, message: str
+) -> None:
     with pytest.raises(UsageError) as caught:
         suite(tmp_path, text)
     assert message in str(caught.value)
@@ -226,17 +284,27 @@ def test_a_number_of_hosts_that_leaves_one_without_a_share_is_no_point(tmp_path:
 
 def test_a_sweep_over_hosts_without_any_point_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no point is left"):
-        plan(tmp_path, f"sweep: {{hosts: [2]}}\n{USED}", hosts=2, spread="true", overrides={"jobs": "1"})
+        plan(
+            tmp_path,
+            f"sweep: {{hosts: [2]}}\n{USED}",
+            hosts=2,
+            spread="true",
+            overrides={"jobs": "1"},
+        )
 
 
 def test_repetitions_of_a_suites_profile_end_by_its_own_rule(tmp_path: Path) -> None:
     profiles(tmp_path, f"repeat: {{until: 5%, min: 3, max: 5}}\n{USED}")
-    (tmp_path / "all.yaml").write_text("profile: my/all\ntitle: All\ntool: suite\nsuite: [my/sweep]\n")
+    (tmp_path / "all.yaml").write_text(
+        "profile: my/all\ntitle: All\ntool: suite\nsuite: [my/sweep]\n"
+    )
     steps = build_plan(Catalogue(tmp_path).load("my/all"), Choices(hosts=HOSTS[:1])).steps
     assert {step.until.width if step.until else None for step in steps if not step.warmup} == {0.05}
 
 
 def test_no_parameter_may_be_called_hosts(tmp_path: Path) -> None:
-    (tmp_path / "sweep.yaml").write_text(PROFILE.format(more=USED, spread="false").replace("jobs", "hosts"))
+    (tmp_path / "sweep.yaml").write_text(
+        PROFILE.format(more=USED, spread="false").replace("jobs", "hosts")
+    )
     with pytest.raises(UsageError, match="parameter 'hosts': the name is taken"):
         Catalogue(tmp_path).load("my/sweep")

@@ -1,4 +1,6 @@
-"""A search that was spent before it knew goes on with more points or time, from what it measured."""
+"""A search that was spent before it knew goes on with more points or time, from what it
+measured.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,21 @@ def test_further_points_are_steps_behind_those_of_the_plan(tmp_path: Path) -> No
         resume_mode(run_dir, failed=False, running=False)
     plan = plan_of_more(run_dir, 5, None)
     assert plan.search is not None and plan.search.points == 5
-    assert [(step.index, step.name) for step in plan.slots][3:] == [(3, "lab/oltp point 4"), (4, "lab/oltp point 5")]
-    assert plan.slots[4].tasks == plan.slots[2].tasks, "what may be destroyed is known beforehand no more"
+    assert [(step.index, step.name) for step in plan.slots][3:] == [
+        (3, "lab/oltp point 4"),
+        (4, "lab/oltp point 5"),
+    ]
+    assert plan.slots[4].tasks == plan.slots[2].tasks, (
+        "what may be destroyed is known beforehand no more"
+    )
     (run_dir / PLAN_FILE).write_bytes(plan_bytes(plan))
     assert resume_mode(run_dir, failed=False, running=False) == ("resume", 2)
 
 
 def test_steps_that_were_left_out_for_want_of_time_are_made_with_more_of_it(tmp_path: Path) -> None:
-    run_dir = spent(tmp_path, Search("capacity", limits=(LIMIT,), points=6, within_s=40.0), 4).run_dir
+    run_dir = spent(
+        tmp_path, Search("capacity", limits=(LIMIT,), points=6, within_s=40.0), 4
+    ).run_dir
     assert measures(run_dir) == [4, 5]
     history = read_history(run_dir / JOURNAL_FILE)
     plan = plan_of_more(run_dir, None, 900.0)
@@ -58,13 +67,19 @@ def test_steps_that_were_left_out_for_want_of_time_are_made_with_more_of_it(tmp_
         (3, None, "would measure no further point: its 3 points are spent"),
     ],
 )
-def test_less_than_before_is_no_more(tmp_path: Path, points: int | None, within_s: float | None, message: str) -> None:
-    run_dir = spent(tmp_path, Search("capacity", limits=(LIMIT,), points=3, within_s=60.0), 3).run_dir
+def test_less_than_before_is_no_more(
+    tmp_path: Path, points: int | None, within_s: float | None, message: str
+) -> None:
+    run_dir = spent(
+        tmp_path, Search("capacity", limits=(LIMIT,), points=3, within_s=60.0), 3
+    ).run_dir
     with pytest.raises(UsageError, match=message):
         plan_of_more(run_dir, points, within_s)
 
 
 def test_a_search_that_knows_needs_no_more(tmp_path: Path) -> None:
-    run_dir = spent(tmp_path, Search("capacity", limits=(LIMIT,), points=12, tolerance=0.3), len(offers())).run_dir
+    run_dir = spent(
+        tmp_path, Search("capacity", limits=(LIMIT,), points=12, tolerance=0.3), len(offers())
+    ).run_dir
     with pytest.raises(UsageError, match="the search needs no further point"):
         plan_of_more(run_dir, 20, None)

@@ -55,14 +55,21 @@ def facts(number: int, **changed: str) -> MpiFacts:
 
 def openmpi(number: int, **changed: str) -> MpiFacts:
     library = "libmpi.so.40 => /lib/x86_64-linux-gnu/libmpi.so.40 (0x1)"
-    own = {"launcher.mpiexec.hydra": "", "launcher.mpirun.openmpi": OMPI, "orted": "/usr/bin/orted", "library": library}
+    own = {
+        "launcher.mpiexec.hydra": "",
+        "launcher.mpirun.openmpi": OMPI,
+        "orted": "/usr/bin/orted",
+        "library": library,
+    }
     return facts(number, **(own | changed))
 
 
 def cluster(*hosts: MpiFacts, launch: MpiLaunch = LAUNCH) -> Cluster:
     named = {f"h{number}": each for number, each in enumerate(hosts, start=1)}
     program = MdtestProgram(Step(0, "x", "mdtest", {}, [], None, mpi=launch), launch)
-    return Cluster("mdtest", program, named, family_of(launch, hosts[0]), addresses_of(launch, named))
+    return Cluster(
+        "mdtest", program, named, family_of(launch, hosts[0]), addresses_of(launch, named)
+    )
 
 
 def test_alike_hosts_are_fine() -> None:
@@ -78,16 +85,44 @@ def test_alike_hosts_are_fine() -> None:
             "mdtest is not found for me",
         ),
         (facts(2, program="", not_executable="/x"), "mdtest-unusable", "not executable"),
-        (facts(2, missing="libmpich.so.12 => not found"), "mdtest-unusable", "lacks libraries: libmpich.so.12"),
+        (
+            facts(2, missing="libmpich.so.12 => not found"),
+            "mdtest-unusable",
+            "lacks libraries: libmpich.so.12",
+        ),
         (openmpi(2), "mpi-mixed", "is built with Open MPI, the run uses MPICH"),
-        (facts(2, hydra_pmi_proxy=""), "mpi-missing", "hydra_pmi_proxy is not found; install MPICH as on h1"),
-        (facts(2, **{"launcher.mpiexec.hydra": OLDER}), "mpi-version", "MPICH 3.4.1 here, 4.0.2 on h1"),
-        (facts(2, program="/opt/mdtest"), "mdtest-path", "mdtest is /opt/mdtest here, /usr/bin/mdtest on h1"),
+        (
+            facts(2, hydra_pmi_proxy=""),
+            "mpi-missing",
+            "hydra_pmi_proxy is not found; install MPICH as on h1",
+        ),
+        (
+            facts(2, **{"launcher.mpiexec.hydra": OLDER}),
+            "mpi-version",
+            "MPICH 3.4.1 here, 4.0.2 on h1",
+        ),
+        (
+            facts(2, program="/opt/mdtest"),
+            "mdtest-path",
+            "mdtest is /opt/mdtest here, /usr/bin/mdtest on h1",
+        ),
         (facts(2, sum="3 4"), "mdtest-differs", "another build than on h1"),
         (facts(2, hostname="node1"), "hostname-not-unique", "its hostname node1 is that of h1"),
-        (facts(2, ssh_address="10.0.0.1", addresses="10.0.0.1/24"), "mpi-address", "10.0.0.1 is that of h1"),
-        (facts(2, ssh_address="", addresses="127.0.0.1/8"), "mpi-address", "no address for MPI (auto)"),
-        (facts(2, free_inodes="1000"), "no-inodes", "5000178 files and directories are needed at once, 1000 are free"),
+        (
+            facts(2, ssh_address="10.0.0.1", addresses="10.0.0.1/24"),
+            "mpi-address",
+            "10.0.0.1 is that of h1",
+        ),
+        (
+            facts(2, ssh_address="", addresses="127.0.0.1/8"),
+            "mpi-address",
+            "no address for MPI (auto)",
+        ),
+        (
+            facts(2, free_inodes="1000"),
+            "no-inodes",
+            "5000178 files and directories are needed at once, 1000 are free",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_host_is_named(second: MpiFacts, code: str, text: str) -> None:
@@ -102,19 +137,26 @@ def test_space_for_the_bytes_of_all_ranks_is_needed() -> None:
     enough, short = str(2 * 2 * 16 * 1024), str(2 * 2 * 16 * 1024 - 1)
     assert judge(cluster(facts(1, free_kib=enough), facts(2), launch=moving)) == {}
     found = judge(cluster(facts(1, free_kib=short), facts(2), launch=moving))["h1"]
-    assert [(code, text.split(",")[0]) for code, text in found] == [("no-space", "64 MiB are needed")]
+    assert [(code, text.split(",")[0]) for code, text in found] == [
+        ("no-space", "64 MiB are needed")
+    ]
 
 
 def test_of_steps_that_differ_in_ranks_alone_the_largest_is_looked_at() -> None:
     hosts = [HostTask(f"h{number}", 0, "", []) for number in (1, 2)]
-    steps = [Step(0, "x", "mdtest", {}, hosts, None, mpi=replace(LAUNCH, ranks_per_host=each)) for each in (2, 8, 4)]
+    steps = [
+        Step(0, "x", "mdtest", {}, hosts, None, mpi=replace(LAUNCH, ranks_per_host=each))
+        for each in (2, 8, 4)
+    ]
     other = Step(0, "x", "mdtest", {}, hosts, None, mpi=replace(LAUNCH, directory="/mnt/y"))
     assert list(launches_of([*steps, other]).values()) == [steps[1], other]
 
 
 def test_one_machine_is_known_by_a_boot_that_is_told() -> None:
     assert judge(cluster(facts(1, boot_id="b"), facts(2, hostname="node1", boot_id="b"))) == {}
-    unknown = judge(cluster(facts(1, boot_id="unknown"), facts(2, hostname="node1", boot_id="unknown")))
+    unknown = judge(
+        cluster(facts(1, boot_id="unknown"), facts(2, hostname="node1", boot_id="unknown"))
+    )
     assert [code for code, _ in unknown["h2"]] == ["hostname-not-unique"]
 
 
@@ -147,7 +189,11 @@ def test_too_few_cpus_and_leftovers_are_told_and_hinder_nobody() -> None:
         (HYDRA, "mpich", "4.0.2"),
         (OMPI, "openmpi", "4.1.4"),
         ("/x/mpirun|mpirun (Open MPI) 5.0.3", "openmpi", "5.0.3"),
-        ("/x/mpiexec|Intel(R) MPI Library for Linux* OS, Version 2021.11 Build 20231005", "intel", "2021.11"),
+        (
+            "/x/mpiexec|Intel(R) MPI Library for Linux* OS, Version 2021.11 Build 20231005",
+            "intel",
+            "2021.11",
+        ),
     ],
 )
 def test_a_launcher_is_known_by_what_it_says(said: str, family: str, version: str) -> None:
@@ -182,7 +228,9 @@ def test_a_network_chooses_among_addresses() -> None:
 
 
 def test_addresses_can_be_given_by_host() -> None:
-    found = cluster(facts(1), facts(2), launch=MpiLaunch("/x", 1, 1, 1, addresses="h1=127.0.0.2, h2=127.0.0.3"))
+    found = cluster(
+        facts(1), facts(2), launch=MpiLaunch("/x", 1, 1, 1, addresses="h1=127.0.0.2, h2=127.0.0.3")
+    )
     assert found.addresses == {"h1": "127.0.0.2", "h2": "127.0.0.3"}
 
 
@@ -200,35 +248,53 @@ def test_open_mpi_is_told_networks_because_interfaces_have_other_names_everywher
 def test_hydra_gets_nothing_of_the_environment_but_what_is_named() -> None:
     launch = replace_env(LAUNCH, {"UCX_NET_DEVICES": "eth0"})
     argv = mpiexec(
-        cluster(facts(1), facts(2), launch=launch), "RUN", {"h1": "h1", "h2": "h2"}, 136, ["/usr/bin/mdtest"]
+        cluster(facts(1), facts(2), launch=launch),
+        "RUN",
+        {"h1": "h1", "h2": "h2"},
+        136,
+        ["/usr/bin/mdtest"],
     )
     text = " ".join(argv)
-    assert text == (
-        "/usr/bin/mpiexec.hydra -launcher manual -localhost 10.0.0.1 -f hosts -genvnone -genv BENCHTUI_RUN RUN "
-        "-genv UCX_NET_DEVICES eth0 -wdir /tmp -np 272 /usr/bin/mdtest"
+    assert (
+        text
+        == "/usr/bin/mpiexec.hydra -launcher manual -localhost 10.0.0.1 -f hosts -genvnone -genv"
+        " BENCHTUI_RUN RUN -genv UCX_NET_DEVICES eth0 -wdir /tmp -np 272 /usr/bin/mdtest"
     )
 
 
 def replace_env(launch: MpiLaunch, env: dict[str, str]) -> MpiLaunch:
-    return MpiLaunch(launch.directory, launch.ranks_per_host, launch.items, launch.iterations, env=env)
+    return MpiLaunch(
+        launch.directory, launch.ranks_per_host, launch.items, launch.iterations, env=env
+    )
 
 
 def test_the_plain_way_marks_the_ranks_of_each_host() -> None:
     launch = MpiLaunch("/x", 2, 1, 1, launcher="plain")
-    text = " ".join(mpiexec(cluster(facts(1), facts(2), launch=launch), "R", {"h1": "a", "h2": "b"}, 2, ["m"]))
+    text = " ".join(
+        mpiexec(cluster(facts(1), facts(2), launch=launch), "R", {"h1": "a", "h2": "b"}, 2, ["m"])
+    )
     assert "-launcher ssh" in text
-    assert text.endswith("-wdir /tmp -np 2 -env BENCHTUI_HOST a m : -wdir /tmp -np 2 -env BENCHTUI_HOST b m")
+    assert text.endswith(
+        "-wdir /tmp -np 2 -env BENCHTUI_HOST a m : -wdir /tmp -np 2 -env BENCHTUI_HOST b m"
+    )
 
 
 def test_the_plain_way_of_open_mpi_names_the_directory_for_each_host() -> None:
     launch = MpiLaunch("/x", 2, 1, 1, launcher="plain")
-    text = " ".join(mpiexec(cluster(openmpi(1), openmpi(2), launch=launch), "R", {"h1": "a", "h2": "b"}, 2, ["m"]))
+    text = " ".join(
+        mpiexec(
+            cluster(openmpi(1), openmpi(2), launch=launch), "R", {"h1": "a", "h2": "b"}, 2, ["m"]
+        )
+    )
     assert [part.count("--wdir /tmp") for part in text.split(" : ")] == [1, 1]
 
 
 def test_ranks_fill_host_after_host() -> None:
     assert host_file(cluster(facts(1), facts(2)), 136) == "10.0.0.1:136\n10.0.0.2:136\n"
-    assert host_file(cluster(openmpi(1), openmpi(2)), 136) == "10.0.0.1 slots=136\n10.0.0.2 slots=136\n"
+    assert (
+        host_file(cluster(openmpi(1), openmpi(2)), 136)
+        == "10.0.0.1 slots=136\n10.0.0.2 slots=136\n"
+    )
 
 
 def test_root_may_run_open_mpi() -> None:
@@ -245,14 +311,23 @@ def test_hydra_names_a_host_by_its_place() -> None:
 
 def test_open_mpi_names_a_host_by_its_address_and_stays_in_the_foreground() -> None:
     recorded = RECORDED.read_text().splitlines()[0].removeprefix("AGENT: ")
-    found = cluster(openmpi(1), openmpi(2), launch=MpiLaunch("/x", 1, 1, 1, addresses="h1=10.99.0.11,h2=10.99.0.12"))
+    found = cluster(
+        openmpi(1),
+        openmpi(2),
+        launch=MpiLaunch("/x", 1, 1, 1, addresses="h1=10.99.0.11,h2=10.99.0.12"),
+    )
     host, argv = proxy_of(found, recorded)
     assert host == "h1" and "/usr/bin/orted" in argv and "--daemonize" not in argv
 
 
 @pytest.mark.parametrize(
     "line",
-    ["/bin/rm -rf /", "/usr/bin/hydra_pmi_proxy --proxy-id 7", "/usr/bin/hydra_pmi_proxy", "sh -c hydra_pmi_proxy\x1b"],
+    [
+        "/bin/rm -rf /",
+        "/usr/bin/hydra_pmi_proxy --proxy-id 7",
+        "/usr/bin/hydra_pmi_proxy",
+        "sh -c hydra_pmi_proxy\x1b",
+    ],
 )
 def test_nothing_but_a_proxy_on_a_host_of_the_run_is_started(line: str) -> None:
     with pytest.raises(ValueError, match="mpiexec asks for"):
@@ -265,20 +340,30 @@ def test_open_mpi_keeps_its_files_where_the_run_removes_them() -> None:
     text = " ".join(mpiexec(found, "R", {"h1": "a", "h2": "b"}, 2, ["m"]))
     assert text.startswith("/bin/sh -c TMPDIR=$PWD exec")
     parts = text.split(" : ")
-    memory = [f"-x OMPI_MCA_btl_vader_backing_directory=/dev/shm/benchtui-R/{mark} m" for mark in ("a", "b")]
+    memory = [
+        f"-x OMPI_MCA_btl_vader_backing_directory=/dev/shm/benchtui-R/{mark} m"
+        for mark in ("a", "b")
+    ]
     assert [part.endswith(each) for part, each in zip(parts, memory, strict=True)] == [True, True]
 
 
 def test_where_open_mpi_logs_in_itself_its_daemons_are_told_that_directory() -> None:
     found = cluster(openmpi(1), openmpi(2), launch=MpiLaunch("/x", 2, 1, 1, launcher="plain"))
     found.scratch = "/dev/shm/benchtui-R"
-    assert "--mca orte_tmpdir_base /dev/shm/benchtui-R" in " ".join(mpiexec(found, "R", {"h1": "a", "h2": "b"}, 2, []))
+    assert "--mca orte_tmpdir_base /dev/shm/benchtui-R" in " ".join(
+        mpiexec(found, "R", {"h1": "a", "h2": "b"}, 2, [])
+    )
 
 
 @pytest.mark.parametrize("wanted", ["auto", "127.0.0.0/8"])
-def test_hosts_that_ssh_reaches_at_addresses_of_the_loopback_network_are_told_apart(wanted: str) -> None:
+def test_hosts_that_ssh_reaches_at_addresses_of_the_loopback_network_are_told_apart(
+    wanted: str,
+) -> None:
     """Interfaces show 127.0.0.1/8 alone; every host has all of it."""
-    hosts = {f"h{n}": facts(n, ssh_address=f"127.0.1.{n}", addresses="127.0.0.1/8 10.0.0.9/24") for n in (2, 3)}
+    hosts = {
+        f"h{n}": facts(n, ssh_address=f"127.0.1.{n}", addresses="127.0.0.1/8 10.0.0.9/24")
+        for n in (2, 3)
+    }
     found = addresses_of(MpiLaunch("/x", 2, 1, 1, addresses=wanted), hosts)
     assert found == {"h2": "127.0.1.2", "h3": "127.0.1.3"}
 
@@ -287,9 +372,13 @@ def test_the_look_ahead_tells_what_the_preflight_of_an_mpi_program_will(tmp_path
     hosts = [HostAddress(name="h1"), HostAddress(name="h2")]
     plan = build_plan(Catalogue(tmp_path).load("weka/mdtest"), Choices(hosts=hosts))
     (key,) = launched(plan)
-    one, two = (facts(number, ssh_address="127.0.0.1", addresses="127.0.0.1/8") for number in (1, 2))
+    one, two = (
+        facts(number, ssh_address="127.0.0.1", addresses="127.0.0.1/8") for number in (1, 2)
+    )
     (said, problems), (_, others) = mpi_answers(plan, {"h1": {key: one}, "h2": {key: two}}).values()
     assert said == ["/usr/bin/mdtest", "MPICH 4.0.2"] and problems == []
     (only,) = others
     assert only.startswith("its address 127.0.0.1 is that of h1; ") and "addresses" in only
-    assert mpi_answers(plan, {"h2": {key: two}}) == {}, "without the first host nothing can be compared"
+    assert mpi_answers(plan, {"h2": {key: two}}) == {}, (
+        "without the first host nothing can be compared"
+    )

@@ -1,4 +1,6 @@
-"""A search is planned from profile, hosts and wishes: what it may cost is known beforehand, and nothing is dropped."""
+"""A search is planned from profile, hosts and wishes: what it may cost is known beforehand, and
+nothing is dropped.
+"""
 
 from __future__ import annotations
 
@@ -39,12 +41,18 @@ fio:
 headline: {metric: iops, direction: read}
 """
 OWN = {
-    "rated": "profile: my/rated\ntitle: R\nextends: demo/quick\nparams: {cap: {default: 500, kind: count}}\n"
-    "fio: {global: {rate_iops: '{cap}'}}\ncurve: {}\n",
-    "thinking": "profile: my/thinking\ntitle: T\nextends: demo/quick\nfio: {global: {thinktime: 100}}\n",
+    "rated": (
+        "profile: my/rated\ntitle: R\nextends: demo/quick\nparams: {cap: {default: 500, kind:"
+        " count}}\nfio: {global: {rate_iops: '{cap}'}}\ncurve: {}\n"
+    ),
+    "thinking": (
+        "profile: my/thinking\ntitle: T\nextends: demo/quick\nfio: {global: {thinktime: 100}}\n"
+    ),
     **{engine: LOAD.replace("ENGINE", engine) for engine in ("libaio", "psync")},
-    "wide": "profile: my/wide\ntitle: W\nextends: demo/quick\n"
-    "capacity: {limits: ['p99 < 2ms'], over: [rate, {hosts: [1, 2, 8]}]}\n",
+    "wide": (
+        "profile: my/wide\ntitle: W\nextends: demo/quick\n"
+        "capacity: {limits: ['p99 < 2ms'], over: [rate, {hosts: [1, 2, 8]}]}\n"
+    ),
 }
 
 
@@ -66,9 +74,17 @@ REFUSED = [
         SearchChoice(None, LIMITS, points=3),
         "--slo, --points: nothing is searched for, weka/read-iops h",
     ),
-    ("weka/read-iops", SearchChoice(None, within_s=60.0), "--within: nothing is searched for, .* run --curve"),
+    (
+        "weka/read-iops",
+        SearchChoice(None, within_s=60.0),
+        "--within: nothing is searched for, .* run --curve",
+    ),
     ("weka/read-iops", SearchChoice(None, over={"rate": ()}), "--over: nothing is searched for"),
-    ("my/wide", SearchChoice("none", point_s=5.0), "--point: nothing is searched for, --no-search was given$"),
+    (
+        "my/wide",
+        SearchChoice("none", point_s=5.0),
+        "--point: nothing is searched for, --no-search was given$",
+    ),
     ("weka/all", SearchChoice(None, points=3), "weka/all is a suite"),
     ("my/wide", SearchChoice(points=501), "--points 501: allowed are whole numbers from 1 to 500"),
     ("my/wide", SearchChoice(points=0), "--points 0: "),
@@ -77,12 +93,36 @@ REFUSED = [
         SearchChoice(within_s=10.0),
         "--within 10s: one point takes 11s, 1s of it before it is measured; --point",
     ),
-    ("weka/read-iops", SearchChoice("curve", within_s=15.0), "--within 15s: one point takes 16s, 6s of it before"),
-    ("my/wide", SearchChoice(point_s=60.0, most_point_s=30.0), "--most 30s: a point lasts 1m at least"),
-    ("my/wide", SearchChoice(over={"rate": (), "hosts": (1, 5, 6)}), "--over hosts=5,6: 4 hosts were chosen"),
-    ("my/wide", SearchChoice("curve", over={"numjobs": ()}), "--over numjobs: a curve is over shares of full load"),
-    ("my/wide", SearchChoice("scaling", over={"rate": (), "hosts": ()}), "--over rate: scaling is over hosts"),
-    ("my/wide", SearchChoice("scaling", most_point_s=60.0), "--most: points at full load are all as long as --point"),
+    (
+        "weka/read-iops",
+        SearchChoice("curve", within_s=15.0),
+        "--within 15s: one point takes 16s, 6s of it before",
+    ),
+    (
+        "my/wide",
+        SearchChoice(point_s=60.0, most_point_s=30.0),
+        "--most 30s: a point lasts 1m at least",
+    ),
+    (
+        "my/wide",
+        SearchChoice(over={"rate": (), "hosts": (1, 5, 6)}),
+        "--over hosts=5,6: 4 hosts were chosen",
+    ),
+    (
+        "my/wide",
+        SearchChoice("curve", over={"numjobs": ()}),
+        "--over numjobs: a curve is over shares of full load",
+    ),
+    (
+        "my/wide",
+        SearchChoice("scaling", over={"rate": (), "hosts": ()}),
+        "--over rate: scaling is over hosts",
+    ),
+    (
+        "my/wide",
+        SearchChoice("scaling", most_point_s=60.0),
+        "--most: points at full load are all as long as --point",
+    ),
     ("my/thinking", SearchChoice("curve"), "thinktime holds it back"),
 ]
 
@@ -141,13 +181,21 @@ def test_a_ramp_of_the_profile_is_part_of_the_time_of_each_point(catalogue: Cata
     assert found.search is not None
     assert (found.search.lead_s, found.search.own_ramp, found.steps[0].ramp_s) == (30.0, True, 30.0)
     assert time_bounds(found) == (600.0, 600.0)
-    assert "0:30 to 2:00 each after 0:30 of load, 10:00 of load and pauses at most" in review_text(found)
-    free = time_bounds(plan(catalogue, "capacity/oltp-4k-70r30w", SearchChoice("capacity", within_s=1e6, hold_s=0.0)))
+    assert "0:30 to 2:00 each after 0:30 of load, 10:00 of load and pauses at most" in review_text(
+        found
+    )
+    free = time_bounds(
+        plan(
+            catalogue, "capacity/oltp-4k-70r30w", SearchChoice("capacity", within_s=1e6, hold_s=0.0)
+        )
+    )
     assert free == (20 * 60.0, 20 * (120.0 + 30.0 + 3.0))
 
 
 def test_a_start_delay_and_the_usual_ramp_are_load_before_a_point(catalogue: Catalogue) -> None:
-    found = plan(catalogue, "weka/read-iops", SearchChoice("capacity", LIMITS, points=2, hold_s=0.0))
+    found = plan(
+        catalogue, "weka/read-iops", SearchChoice("capacity", LIMITS, points=2, hold_s=0.0)
+    )
     assert found.search is not None
     assert (found.search.lead_s, found.search.own_ramp) == (5.0, False)
     assert time_bounds(found) == (2 * 16.0, 2 * (120.0 + 10.0 + 3.0))
@@ -155,7 +203,8 @@ def test_a_start_delay_and_the_usual_ramp_are_load_before_a_point(catalogue: Cat
 
 
 @pytest.mark.parametrize(
-    ("wish", "points"), [(SearchChoice("scaling"), 6), (SearchChoice("scaling", over={"hosts": (1, 4)}), 4)]
+    ("wish", "points"),
+    [(SearchChoice("scaling"), 6), (SearchChoice("scaling", over={"hosts": (1, 4)}), 4)],
 )
 def test_points_that_may_be_made_again_are_no_part_of_the_time_of_a_scaling(
     catalogue: Catalogue, wish: SearchChoice, points: int
@@ -179,15 +228,21 @@ def test_what_puts_more_in_flight_is_known_for_when_full_load_keeps_the_limits(
     catalogue: Catalogue, engine: str, over: dict[str, tuple[int, ...]], heavier: tuple[str, ...]
 ) -> None:
     wish = SearchChoice("capacity", LIMITS, over=over)
-    found = plan(catalogue, f"my/{engine}", wish, overrides={"depth": "16"} if engine == "libaio" else {})
+    found = plan(
+        catalogue, f"my/{engine}", wish, overrides={"depth": "16"} if engine == "libaio" else {}
+    )
     assert found.search is not None and found.search.heavier == heavier
     for words in heavier:
         asked = SearchChoice("capacity", LIMITS, over=over_of(words.split()))
         assert plan(catalogue, f"my/{engine}", asked).search is not None
 
 
-def test_numbers_of_hosts_are_those_that_were_given_and_those_of_a_profile_that_fit(catalogue: Catalogue) -> None:
-    assert over(plan(catalogue, "demo/quick", SearchChoice("scaling", over={"hosts": (1, 2)}))) == {HOSTS: (1, 2)}
+def test_numbers_of_hosts_are_those_that_were_given_and_those_of_a_profile_that_fit(
+    catalogue: Catalogue,
+) -> None:
+    assert over(plan(catalogue, "demo/quick", SearchChoice("scaling", over={"hosts": (1, 2)}))) == {
+        HOSTS: (1, 2)
+    }
     assert over(plan(catalogue, "demo/quick", SearchChoice("scaling"))) == {HOSTS: (1, 2, 4)}
     wide = plan(catalogue, "my/wide", SearchChoice())
     assert over(wide) == {"rate": (), HOSTS: (1, 2)}
@@ -196,21 +251,36 @@ def test_numbers_of_hosts_are_those_that_were_given_and_those_of_a_profile_that_
 
 def test_what_a_search_sets_itself_is_said_once_before_it_starts(catalogue: Catalogue) -> None:
     found = plan(catalogue, "my/rated", SearchChoice(), overrides={"runtime": "5m"})
-    assert [remark.partition(":")[0] for remark in found.remarks] == ["job mix", "runtime is not used"]
+    assert [remark.partition(":")[0] for remark in found.remarks] == [
+        "job mix",
+        "runtime is not used",
+    ]
     assert "rate_iops=500 is left out" in found.remarks[0]
     assert "rate_iops" not in found.steps[0].tasks[0].job_file
-    assert plan(catalogue, "demo/quick", SearchChoice("curve"), overrides={"numjobs": "2"}).remarks == []
-    assert not offered_step(found, found.slots[0], Offer(None, 10.0)).remarks, "it is said again with each point"
+    assert (
+        plan(catalogue, "demo/quick", SearchChoice("curve"), overrides={"numjobs": "2"}).remarks
+        == []
+    )
+    assert not offered_step(found, found.slots[0], Offer(None, 10.0)).remarks, (
+        "it is said again with each point"
+    )
 
 
 def test_a_load_that_waits_by_itself_can_be_measured_over_hosts(catalogue: Catalogue) -> None:
-    assert "thinktime=100" in plan(catalogue, "my/thinking", SearchChoice("scaling")).steps[0].tasks[0].job_file
+    assert (
+        "thinktime=100"
+        in plan(catalogue, "my/thinking", SearchChoice("scaling")).steps[0].tasks[0].job_file
+    )
 
 
 def test_lengths_of_points_are_as_they_were_asked_for_and_so_again(catalogue: Catalogue) -> None:
     found = plan(catalogue, "my/wide", SearchChoice(point_s=90.0, most_point_s=300.0))
     assert found.search is not None
-    assert (found.search.point_s, found.search.most_point_s, found.steps[0].runtime_s) == (90.0, 300.0, 90.0)
+    assert (found.search.point_s, found.search.most_point_s, found.steps[0].runtime_s) == (
+        90.0,
+        300.0,
+        90.0,
+    )
     longer = plan(catalogue, "my/wide", SearchChoice(point_s=300.0)).search
     assert longer is not None and longer.most_point_s == 300.0, "a longer least time is no fault"
     again = choices_again(found, catalogue.load("my/wide")).search
@@ -233,22 +303,39 @@ def test_the_command_line_asks_for_what_it_says() -> None:
     assert wish("--no-search") == SearchChoice("none")
     over_two = wish("--scaling", "--over", "hosts=1,2", "--point", "20s")
     assert over_two == SearchChoice("scaling", over={"hosts": [1, 2]}, point_s=20.0)
-    bounds = ("--points", "9", "--within", "30m", "--point", "20s", "--most", "1m", "--slo", "p99<2ms")
-    assert wish("--curve", *bounds) == SearchChoice("curve", ("p99<2ms",), {}, 9, 1800.0, 20.0, 60.0)
+    bounds = (
+        "--points",
+        "9",
+        "--within",
+        "30m",
+        "--point",
+        "20s",
+        "--most",
+        "1m",
+        "--slo",
+        "p99<2ms",
+    )
+    assert wish("--curve", *bounds) == SearchChoice(
+        "curve", ("p99<2ms",), {}, 9, 1800.0, 20.0, 60.0
+    )
     wrong = {"--point": "0", "--most": "x", "--over": "hosts=", "--slo": "p99"}
     for option, text in wrong.items():
         with pytest.raises(UsageError, match=f"^{option}"):
             wish(option, text)
 
 
-def test_an_answer_is_held_for_five_minutes_and_review_counts_the_time_before(catalogue: Catalogue) -> None:
+def test_an_answer_is_held_for_five_minutes_and_review_counts_the_time_before(
+    catalogue: Catalogue,
+) -> None:
     found = plan(catalogue, "weka/read-iops", SearchChoice("capacity", LIMITS, points=4))
     assert found.search is not None and found.search.hold_s == 300.0
     assert time_bounds(found) == (3 * 16.0 + 310.0, 4 * 310.0)
     assert "holds" in review_text(found) and "5:00" in review_text(found)
     bounded = plan(catalogue, "weka/read-iops", SearchChoice("capacity", LIMITS, within_s=400.0))
     assert bounded.search is not None and bounded.search.hold_s == 100.0
-    asked = plan(catalogue, "weka/read-iops", SearchChoice("capacity", LIMITS, within_s=400.0, hold_s=20.0))
+    asked = plan(
+        catalogue, "weka/read-iops", SearchChoice("capacity", LIMITS, within_s=400.0, hold_s=20.0)
+    )
     assert asked.search is not None and asked.search.hold_s == 20.0
     with pytest.raises(UsageError, match="no answer to hold"):
         plan(catalogue, "weka/read-iops", SearchChoice("curve", hold_s=20.0))

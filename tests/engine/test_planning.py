@@ -20,7 +20,11 @@ H1, H2 = HostAddress(name="h1"), HostAddress(name="h2")
 
 
 def plan(profile: str = "weka/read-iops", **choices: Any) -> Plan:
-    given = {"hosts": [H1, H2], "overrides": {"runtime": "10s", "size": "32m", "numjobs": "4"}, **choices}
+    given = {
+        "hosts": [H1, H2],
+        "overrides": {"runtime": "10s", "size": "32m", "numjobs": "4"},
+        **choices,
+    }
     return build_plan(Catalogue(Path("/nowhere")).load(profile), Choices(**given))
 
 
@@ -93,7 +97,9 @@ def test_a_suites_value_that_its_profiles_differ_by_is_a_remark() -> None:
 
 
 def test_the_plan_as_text_has_peoples_units_and_what_to_know() -> None:
-    text = review_text(plan("wekatester/default", overrides={"numjobs": "4", "size": "33554432", "runtime": "90"}))
+    text = review_text(
+        plan("wekatester/default", overrides={"numjobs": "4", "size": "33554432", "runtime": "90"})
+    )
     assert "numjobs=4, size=32M, runtime=90s" in text
     assert "note      numjobs=4 in every profile of the suite" in text
     text = review_text(plan(overrides={"size": "33554432", "runtime": "90"}))
@@ -105,7 +111,9 @@ def test_options_that_are_added_are_a_field_of_each_step() -> None:
     for step in plan().steps:
         assert step.added_options
         for name, value in step.added_options.items():
-            assert (f"\n{name}=" if name == "randseed" else f"\n{name}={value}\n") in step.tasks[0].job_file
+            assert (f"\n{name}=" if name == "randseed" else f"\n{name}={value}\n") in step.tasks[
+                0
+            ].job_file
 
 
 def test_a_sweep_without_values_is_refused_by_its_name() -> None:

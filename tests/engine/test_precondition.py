@@ -1,4 +1,6 @@
-"""Preconditioning becomes steps of a plan: a fill of every file, then rounds of each point's own load."""
+"""Preconditioning becomes steps of a plan: a fill of every file, then rounds of each point's own
+load.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def plan(tmp_path: Path, *parts: str, hosts: int = 1, **choices: Any) -> Plan:
 
 
 def kinds(made: Plan) -> list[str]:
-    return ["fill" if step.is_fill else "round" if step.is_round else "measure" for step in made.steps]
+    return [
+        "fill" if step.is_fill else "round" if step.is_round else "measure" for step in made.steps
+    ]
 
 
 def job_of(made: Plan) -> list[str]:
@@ -71,14 +75,19 @@ def test_a_fill_writes_every_file_whole_as_often_as_is_asked_for(tmp_path: Path)
     assert (first.host, second.host) == ("h1", "h2")
     assert first.writes_bytes == 2 * 2 * 1000 * 1024
     assert [spec.path for spec in first.written] == ["/mnt/t/r.0.0", "/mnt/t/r.1.0"]
-    assert {"rw=write", "loops=2", "bs=131072", "direct=1", "ioengine=libaio", "iodepth=32"} <= set(job)
+    assert {"rw=write", "loops=2", "bs=131072", "direct=1", "ioengine=libaio", "iodepth=32"} <= set(
+        job
+    )
 
 
 def test_the_end_of_a_file_that_fills_no_block_is_filled_too(tmp_path: Path) -> None:
     job = job_of(plan(tmp_path))
     tail = job[job.index("offset=917504") - 3 :]
     assert tail[:4] == ["direct=0", "bs=106496", "filesize=1024000", "offset=917504"]
-    assert [line for line in tail if line.startswith("filename")] == ["filename=/mnt/t/r.0.0", "filename=/mnt/t/r.1.0"]
+    assert [line for line in tail if line.startswith("filename")] == [
+        "filename=/mnt/t/r.0.0",
+        "filename=/mnt/t/r.1.0",
+    ]
 
 
 def test_a_file_smaller_than_a_block_is_filled_in_one(tmp_path: Path) -> None:
@@ -115,11 +124,15 @@ def test_an_offset_that_only_the_host_can_tell_cannot_be_filled_from(tmp_path: P
 def test_what_has_no_files_cannot_be_filled(tmp_path: Path) -> None:
     text = PROFILE.format(target="size: 1M", wanted="", more="").replace("libaio", "'null'")
     (tmp_path / "pre.yaml").write_text(text)
-    with pytest.raises(UsageError, match="my/pre: precondition: fill: the load uses no files that could be filled"):
+    with pytest.raises(
+        UsageError, match="my/pre: precondition: fill: the load uses no files that could be filled"
+    ):
         build_plan(Catalogue(tmp_path).load("my/pre"), Choices(hosts=HOSTS[:1]))
 
 
-def test_one_fill_serves_every_point_of_a_sweep_with_the_largest_of_its_files(tmp_path: Path) -> None:
+def test_one_fill_serves_every_point_of_a_sweep_with_the_largest_of_its_files(
+    tmp_path: Path,
+) -> None:
     made = plan(tmp_path, FILES, "", "sweep: {grid: {bs: [4k, 8k]}}")
     assert kinds(made) == ["fill", *[*["round"] * 7, "measure"] * 2]
     assert {step.cell for step in made.steps} == {"my/pre fill", "my/pre bs=4k", "my/pre bs=8k"}
@@ -127,15 +140,21 @@ def test_one_fill_serves_every_point_of_a_sweep_with_the_largest_of_its_files(tm
 
 def test_profiles_of_a_suite_that_use_the_same_files_are_filled_once(tmp_path: Path) -> None:
     loaded(tmp_path)
-    (tmp_path / "b.yaml").write_text("profile: my/b\nextends: my/pre\ntitle: Other blocks\nparams: {bs: 8k}\n")
-    (tmp_path / "all.yaml").write_text("profile: my/all\ntitle: Both\ntool: suite\nsuite: [my/pre, my/b]\nrepeat: 2\n")
+    (tmp_path / "b.yaml").write_text(
+        "profile: my/b\nextends: my/pre\ntitle: Other blocks\nparams: {bs: 8k}\n"
+    )
+    (tmp_path / "all.yaml").write_text(
+        "profile: my/all\ntitle: Both\ntool: suite\nsuite: [my/pre, my/b]\nrepeat: 2\n"
+    )
     made = build_plan(Catalogue(tmp_path).load("my/all"), Choices(hosts=HOSTS[:1]))
     assert kinds(made) == ["fill", *[*["round"] * 7, "measure"] * 4]
 
 
 def test_rounds_of_an_earlier_turn_of_a_suite_are_not_of_this_one(tmp_path: Path) -> None:
     loaded(tmp_path)
-    (tmp_path / "all.yaml").write_text("profile: my/all\ntitle: One\ntool: suite\nsuite: [my/pre]\nrepeat: 2\n")
+    (tmp_path / "all.yaml").write_text(
+        "profile: my/all\ntitle: One\ntool: suite\nsuite: [my/pre]\nrepeat: 2\n"
+    )
     steps = build_plan(Catalogue(tmp_path).load("my/all"), Choices(hosts=HOSTS[:1])).steps
     assert [step.index for step in rounds_before(steps, steps[8])] == [1, 2, 3, 4, 5, 6, 7]
     assert rounds_before(steps, steps[9]) == []
@@ -152,7 +171,10 @@ def test_either_half_can_be_left_out(tmp_path: Path) -> None:
     assert kinds(plan(tmp_path, FILES, ", fill: 0")) == [*["round"] * 7, "measure"]
     text = PROFILE.format(target=FILES, wanted="", more="").replace("rounds: 7", "rounds: 0")
     (tmp_path / "pre.yaml").write_text(text)
-    assert kinds(build_plan(Catalogue(tmp_path).load("my/pre"), Choices(hosts=HOSTS[:1]))) == ["fill", "measure"]
+    assert kinds(build_plan(Catalogue(tmp_path).load("my/pre"), Choices(hosts=HOSTS[:1]))) == [
+        "fill",
+        "measure",
+    ]
 
 
 def test_the_time_of_a_plan_holds_all_rounds_and_no_fill(tmp_path: Path) -> None:
@@ -166,14 +188,19 @@ def test_a_launch_can_leave_it_out_and_the_plan_says_so(tmp_path: Path) -> None:
 
 
 def test_a_profile_without_it_has_nothing_to_leave_out(tmp_path: Path) -> None:
-    made = build_plan(Catalogue(tmp_path).load("demo/quick"), Choices(hosts=HOSTS[:1], precondition=False))
+    made = build_plan(
+        Catalogue(tmp_path).load("demo/quick"), Choices(hosts=HOSTS[:1], precondition=False)
+    )
     assert not made.no_precondition
 
 
 def test_the_review_says_what_is_filled_and_how_long_it_takes_at_most(tmp_path: Path) -> None:
     text = review_text(plan(tmp_path, hosts=2))
     assert "prepares  writes its files whole twice: 7.81 MiB in all, up to 3.91 MiB a host" in text
-    assert "prepares  at most 7 rounds of 0:30 of its own load, until 3 of them are within 20 %" in text
+    assert (
+        "prepares  at most 7 rounds of 0:30 of its own load, until 3 of them are within 20 %"
+        in text
+    )
     assert "time      4:35 of load, plus fill" in text
     assert "writes    reads only" in text
 
@@ -184,7 +211,10 @@ def test_the_jobs_of_fill_and_measurement_are_both_shown(tmp_path: Path) -> None
     assert "step 9: my/pre, read, repetition 1" in text
 
 
-RBD = "ioengine: rbd, clientname: admin, pool: p, rbdname: img, iodepth: 8, direct: 1, thread: 1, runtime: 60"
+RBD = (
+    "ioengine: rbd, clientname: admin, pool: p, rbdname: img, iodepth: 8, direct: 1, thread: 1,"
+    " runtime: 60"
+)
 IMAGE_PROFILE = """\
 profile: my/image
 title: An image
@@ -202,7 +232,10 @@ headline: {{metric: iops, direction: read}}
     [
         (RBD, ["ioengine=rbd", "clientname=admin", "pool=p", "rbdname=img", "thread=1"]),
         (
-            "ioengine: libfio_vitastor.so, etcd: 'h1:2379', image: img, iodepth: 8, thread: 1, runtime: 60",
+            (
+                "ioengine: libfio_vitastor.so, etcd: 'h1:2379', image: img, iodepth: 8, thread: 1,"
+                " runtime: 60"
+            ),
             ["ioengine=libfio_vitastor.so", "etcd=h1:2379", "image=img", "thread=1"],
         ),
         ('ioengine: nbd, uri: "nbd://h1/img", runtime: 60', ["ioengine=nbd", "uri=nbd://h1/img"]),
@@ -213,16 +246,26 @@ def test_an_image_is_filled_by_its_engine_on_one_host_when_it_was_named(
 ) -> None:
     (tmp_path / "image.yaml").write_text(IMAGE_PROFILE.format(options=options))
     made = build_plan(Catalogue(tmp_path).load("my/image"), Choices(hosts=HOSTS[:2]))
-    assert (kinds(made), made.steps[0].hosts, made.steps[1].hosts) == (["fill", "measure"], ["h1"], ["h1", "h2"])
+    assert (kinds(made), made.steps[0].hosts, made.steps[1].hosts) == (
+        ["fill", "measure"],
+        ["h1"],
+        ["h1", "h2"],
+    )
     job = job_of(made)
     assert job[job.index("[fill0]") + 1 :] == ["iodepth=32", *reached_by]
-    assert {"rw=write", "loops=2", "bs=131072"} <= set(job) and not [line for line in job if line.startswith("size")]
+    assert {"rw=write", "loops=2", "bs=131072"} <= set(job) and not [
+        line for line in job if line.startswith("size")
+    ]
     (name,) = made.steps[0].tasks[0].images
     assert unnamed_devices(made) == [name] and made.steps[0].tasks[0].writes_bytes is None
     assert list(fills_of(made.steps, made.steps[1])) == [made.steps[0]]
 
 
 def test_an_engine_that_names_no_image_cannot_be_filled(tmp_path: Path) -> None:
-    (tmp_path / "image.yaml").write_text(IMAGE_PROFILE.format(options="ioengine: rados, pool: p, runtime: 60"))
-    with pytest.raises(UsageError, match="precondition: fill: the load uses no files that could be filled"):
+    (tmp_path / "image.yaml").write_text(
+        IMAGE_PROFILE.format(options="ioengine: rados, pool: p, runtime: 60")
+    )
+    with pytest.raises(
+        UsageError, match="precondition: fill: the load uses no files that could be filled"
+    ):
         build_plan(Catalogue(tmp_path).load("my/image"), Choices(hosts=HOSTS[:1]))

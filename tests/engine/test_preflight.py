@@ -1,4 +1,7 @@
-"""Preflight rules: what keeps a host from running a plan, and in which words. Pure; real hosts are in tests/e2e."""
+"""Preflight rules: what keeps a host from running a plan, and in which words.
+
+Pure; real hosts are in tests/e2e.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,9 @@ TARGET = "/mnt/weka/fio"
 ROOM = DirFacts(TARGET, True, True, False, True, "ext4", "/dev/sda", "/mnt", "rw", 2**40, 2**39)
 
 
-def probe(fio: str | None = "fio-3.33", room: DirFacts = ROOM, boot_id: str = "boot-1") -> HostProbe:
+def probe(
+    fio: str | None = "fio-3.33", room: DirFacts = ROOM, boot_id: str = "boot-1"
+) -> HostProbe:
     tools = {} if fio is None else {"fio": ToolFacts("/usr/bin/fio", fio, version_of(fio))}
     return HostProbe({"boot_id": boot_id, "user": "bench"}, tools, {TARGET: room})
 
@@ -36,7 +41,12 @@ def test_host_that_has_all_is_fit() -> None:
 
 @pytest.mark.parametrize(
     ("fio", "code"),
-    [(None, "fio-missing"), ("fio-3.17", "fio-too-old"), ("fio-2.99", "fio-too-old"), ("", "fio-unusable")],
+    [
+        (None, "fio-missing"),
+        ("fio-3.17", "fio-too-old"),
+        ("fio-2.99", "fio-too-old"),
+        ("", "fio-unusable"),
+    ],
 )
 def test_fio_that_will_not_do(fio: str | None, code: str) -> None:
     assert [found for found, _ in tool_problems(Requirement("fio", (3, 18)), probe(fio))] == [code]
@@ -67,7 +77,9 @@ def test_directory_that_will_not_do(room: DirFacts, code: str) -> None:
 
 def test_device_where_a_file_is_meant_is_refused() -> None:
     path = plan().steps[0].tasks[0].files[0].path
-    assert codes(plan(), HostFindings(probe(), {path: FileInfo(0, 0, "block")})) == ["target-is-device"]
+    assert codes(plan(), HostFindings(probe(), {path: FileInfo(0, 0, "block")})) == [
+        "target-is-device"
+    ]
 
 
 def test_device_is_allowed_when_the_profile_says_so() -> None:
@@ -82,23 +94,31 @@ def space(first: HostProbe, second: HostProbe) -> list[str]:
 
 def test_hosts_on_one_network_file_system_are_added_up() -> None:
     """Each host needs 128 MiB; 200 MiB are enough for one of them."""
-    export = DirFacts(TARGET, True, True, False, True, "nfs4", "filer:/x", "/mnt", "rw", 2**40, 200 * 2**20)
+    export = DirFacts(
+        TARGET, True, True, False, True, "nfs4", "filer:/x", "/mnt", "rw", 2**40, 200 * 2**20
+    )
     assert space(probe(room=export, boot_id="a"), probe(room=export, boot_id="b")) == ["h1", "h2"]
 
 
 def test_disks_of_two_machines_are_not_added_up() -> None:
-    disk = DirFacts(TARGET, True, True, False, True, "ext4", "/dev/sda", "/mnt", "rw", 2**40, 200 * 2**20)
+    disk = DirFacts(
+        TARGET, True, True, False, True, "ext4", "/dev/sda", "/mnt", "rw", 2**40, 200 * 2**20
+    )
     assert space(probe(room=disk, boot_id="a"), probe(room=disk, boot_id="b")) == []
 
 
 def test_disk_of_one_machine_under_two_names_is_one_disk() -> None:
     assert file_system_of("h1", probe(), ROOM) == file_system_of("h2", probe(), ROOM)
-    assert file_system_of("h1", probe(boot_id="a"), ROOM) != file_system_of("h2", probe(boot_id="b"), ROOM)
+    assert file_system_of("h1", probe(boot_id="a"), ROOM) != file_system_of(
+        "h2", probe(boot_id="b"), ROOM
+    )
 
 
 @pytest.mark.parametrize("boot", ["unknown", ""])
 def test_disks_of_hosts_whose_boot_nobody_knows_are_not_added_up(boot: str) -> None:
-    disk = DirFacts(TARGET, True, True, False, True, "ext4", "/dev/sda", "/mnt", "rw", 2**40, 200 * 2**20)
+    disk = DirFacts(
+        TARGET, True, True, False, True, "ext4", "/dev/sda", "/mnt", "rw", 2**40, 200 * 2**20
+    )
     assert space(probe(room=disk, boot_id=boot), probe(room=disk, boot_id=boot)) == []
 
 
@@ -115,7 +135,11 @@ def test_what_ended_runs_left_is_told_but_not_the_ended_steps_of_one_that_goes_o
     session = cast(Any, SimpleNamespace(run_id="own", say=lambda _, text: said.append(text)))
     dirs = {"own": (False,), "goes-on": (False, True), "is-over": (False, False)}
     tasks = [
-        TaskDir(run, "h1", f"{n}.measure", alive, not alive, 60) for run in dirs for n, alive in enumerate(dirs[run])
+        TaskDir(run, "h1", f"{n}.measure", alive, not alive, 60)
+        for run in dirs
+        for n, alive in enumerate(dirs[run])
     ]
     tell_leftovers(session, tasks)
-    assert said == ["something is left under /tmp of is-over: benchtui runs recover, or hosts sweep"]
+    assert said == [
+        "something is left under /tmp of is-over: benchtui runs recover, or hosts sweep"
+    ]

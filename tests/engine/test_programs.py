@@ -44,15 +44,22 @@ def test_a_folder_may_hold_one_program_or_one_for_each_machine(tmp_path: Path) -
     program(tmp_path / "one" / "fio")
     program(tmp_path / "many" / "x86_64" / "fio")
     program(tmp_path / "many" / "aarch64" / "fio", ARM)
-    assert [each.machine for each in with_programs(plan(), tmp_path / "one", required=True).carried] == ["x86_64"]
+    assert [
+        each.machine for each in with_programs(plan(), tmp_path / "one", required=True).carried
+    ] == ["x86_64"]
     many = with_programs(plan(), tmp_path / "many", required=True)
-    assert of_machine(many.carried, "aarch64")["fio"].path == str(tmp_path / "many" / "aarch64" / "fio")
+    assert of_machine(many.carried, "aarch64")["fio"].path == str(
+        tmp_path / "many" / "aarch64" / "fio"
+    )
 
 
 def test_a_real_program_is_read_as_what_it_is() -> None:
     path = Path(shutil.which("fio") or "/bin/sh").resolve()
     found = read_program(path)
-    assert (found.sha256, found.bytes) == (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size)
+    assert (found.sha256, found.bytes) == (
+        hashlib.sha256(path.read_bytes()).hexdigest(),
+        path.stat().st_size,
+    )
     assert found.dynamic  # as distributions build it
 
 
@@ -61,7 +68,9 @@ def test_a_program_that_is_not_static_is_told(tmp_path: Path) -> None:
     assert "dynamically linked" in with_programs(plan(), tmp_path, required=True).remarks[-1]
 
 
-def test_a_folder_without_what_the_plan_needs_is_refused_only_when_it_was_asked_for(tmp_path: Path) -> None:
+def test_a_folder_without_what_the_plan_needs_is_refused_only_when_it_was_asked_for(
+    tmp_path: Path,
+) -> None:
     program(tmp_path / "elbencho")
     with pytest.raises(UsageError, match="no fio here"):
         with_programs(plan(), tmp_path, required=True)
@@ -84,7 +93,9 @@ def test_two_programs_for_one_machine_are_refused(tmp_path: Path) -> None:
 
 async def test_a_program_that_changed_since_the_launch_is_not_brought_along(tmp_path: Path) -> None:
     here = platform.machine()
-    mine = program(tmp_path / here / "fio", {name: number for (number, _), name in MACHINES.items()}[here])
+    mine = program(
+        tmp_path / here / "fio", {name: number for (number, _), name in MACHINES.items()}[here]
+    )
     planned = with_programs(plan(), tmp_path, required=True)
     mine.write_bytes(mine.read_bytes() + b"changed")
     (run_dir := tmp_path / "20261128T000000Z-programs-0000").mkdir()
@@ -104,7 +115,9 @@ def test_only_folders_of_machines_are_looked_into(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_what_is_no_program_is_refused_in_one_line(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+def test_what_is_no_program_is_refused_in_one_line(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes
+) -> None:
     path = tmp_path_factory.mktemp("program") / "fio"
     path.write_bytes(data)
     with pytest.raises(UsageError) as caught:

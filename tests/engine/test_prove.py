@@ -1,4 +1,6 @@
-"""The plan of a counter-experiment: the step of a kept plan, as it was and with one change, on its hosts and files."""
+"""The plan of a counter-experiment: the step of a kept plan, as it was and with one change, on its
+hosts and files.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def kept(profile: str = "weka/read-iops", **choices: Any) -> Plan:
     return msgspec.json.decode(msgspec.json.encode(made), type=Plan)
 
 
-def proof(plan: Plan, *experiments: LoadChange, step: int = 0, seconds: float | None = None) -> Plan:
+def proof(
+    plan: Plan, *experiments: LoadChange, step: int = 0, seconds: float | None = None
+) -> Plan:
     asked = ProofQuestion("the-run", step, "concurrency", "words", experiments, {"iops": 1000.0})
     return proof_plan(plan, asked, seconds)
 
@@ -44,7 +48,10 @@ def files(plan: Plan, step: int) -> list[set[str]]:
 def test_the_load_as_it_was_then_with_one_change_each_15_s_on_the_files_of_the_run() -> None:
     first = kept()
     made = proof(first, DEPTH)
-    assert [step.point for step in made.steps] == [{"load": "as it was"}, {"load": "twice as many I/Os in flight"}]
+    assert [step.point for step in made.steps] == [
+        {"load": "as it was"},
+        {"load": "twice as many I/Os in flight"},
+    ]
     assert [step.runtime_s for step in made.steps] == [15.0, 15.0]
     assert [step.in_flight for step in made.steps] == [16, 32]
     assert files(made, 0) == files(made, 1) == files(first, 0)
@@ -80,7 +87,9 @@ def test_a_check_that_came_after_the_run_refuses_nothing_that_ran() -> None:
     (said,) = made.remarks
     assert said.startswith("as a file this profile is refused today: weka/read-iops:")
     assert said.endswith("parameter 'spare' is never used: no option holds {spare}")
-    broken = replace(first, profile=replace(first.profile, text=idle.replace("headline:", "headlin:", 1)))
+    broken = replace(
+        first, profile=replace(first.profile, text=idle.replace("headline:", "headlin:", 1))
+    )
     with pytest.raises(UsageError, match="unknown key 'headlin'"):
         proof(broken, DEPTH)
 
@@ -139,13 +148,19 @@ def test_every_change_of_every_preset_is_on_files_of_the_run_or_refused() -> Non
         if loaded.profile.tool != "fio":
             continue
         first = build_plan(loaded, Choices(hosts=HOSTS[:2]))
-        before = {spec.path: spec.size_bytes for task in first.steps[-1].tasks for spec in task.files}
+        before = {
+            spec.path: spec.size_bytes for task in first.steps[-1].tasks for spec in task.files
+        }
         for change in SAID:
             try:
-                changed = proof(first, LoadChange(change, BETTER), step=first.steps[-1].index).steps[1]
+                changed = proof(
+                    first, LoadChange(change, BETTER), step=first.steps[-1].index
+                ).steps[1]
             except UsageError:
                 continue
             made += 1
             after = {spec.path: spec.size_bytes for task in changed.tasks for spec in task.files}
-            assert {path: size for path, size in after.items() if size > before.get(path, -1)} == {}, (tag, change)
+            assert {
+                path: size for path, size in after.items() if size > before.get(path, -1)
+            } == {}, (tag, change)
     assert made > 200

@@ -1,4 +1,6 @@
-"""Looking at hosts before the first load: a busy host is late with what it says, and it is the one that matters."""
+"""Looking at hosts before the first load: a busy host is late with what it says, and it is the one
+that matters.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from tui.remote.connections import Connections
 
 async def test_the_pause_lasts_until_every_host_has_told_of_a_quiet_second(tmp_path: Path) -> None:
     plan, journal = plan_of(["h1"], ["read"], 60.0), Journal(tmp_path)
-    run = TelemetryRun(HostSession(plan.hosts[0], Connections(), "run", journal), plan.steps[0], plan)
+    run = TelemetryRun(
+        HostSession(plan.hosts[0], Connections(), "run", journal), plan.steps[0], plan
+    )
     telemetry = Telemetry(plan, journal, runs=[run])
     telemetry.quiet(now=True)
     pause = asyncio.create_task(telemetry.seen_quiet())
@@ -40,8 +44,12 @@ async def test_telemetry_that_ends_with_no_words_is_told_once(tmp_path: Path) ->
             return self.pieces.pop() if self.pieces else None
 
     plan, journal = plan_of(["h1"], ["read"], 60.0), Journal(tmp_path)
-    run = TelemetryRun(HostSession(plan.hosts[0], Connections(), "run", journal), plan.steps[0], plan)
+    run = TelemetryRun(
+        HostSession(plan.hosts[0], Connections(), "run", journal), plan.steps[0], plan
+    )
     run._stream = cast(Any, Stream())
     await run._follow()
     journal.close()
-    assert (tmp_path / "journal.jsonl").read_text().count("telemetry stopped: it ended by itself") == 1
+    assert (tmp_path / "journal.jsonl").read_text().count(
+        "telemetry stopped: it ended by itself"
+    ) == 1

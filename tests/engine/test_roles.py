@@ -53,7 +53,9 @@ suite:
 
 def load(name: str, direction: str, runtime: int, file: str = "data-{host}", more: str = "") -> str:
     rw = f"rand{direction}"
-    return LOAD.format(name=name, rw=rw, direction=direction, runtime=runtime, file=f'"{file}"', more=more)
+    return LOAD.format(
+        name=name, rw=rw, direction=direction, runtime=runtime, file=f'"{file}"', more=more
+    )
 
 
 OWN = {
@@ -86,7 +88,9 @@ def test_each_role_runs_on_its_own_hosts(catalogue: Catalogue) -> None:
     assert [[step.index for step in group] for group in at_once(made.steps)] == [[0], [1, 2]]
 
 
-def test_a_profile_alone_and_the_same_beside_others_are_different_points(catalogue: Catalogue) -> None:
+def test_a_profile_alone_and_the_same_beside_others_are_different_points(
+    catalogue: Catalogue,
+) -> None:
     alone, _, beside = plan(catalogue).steps
     assert alone.profile == beside.profile
     assert alone.cell_key != beside.cell_key
@@ -104,24 +108,36 @@ def test_roles_can_be_chosen_at_launch(catalogue: Catalogue) -> None:
     assert again.roles == {"writers": "h[2-3]"}
 
 
-def test_a_role_that_the_profile_has_lost_since_keeps_no_run_from_being_made_again(catalogue: Catalogue) -> None:
+def test_a_role_that_the_profile_has_lost_since_keeps_no_run_from_being_made_again(
+    catalogue: Catalogue,
+) -> None:
     made = replace(plan(catalogue), roles={"writers": "1", "readers": "rest", "gone": "h1"})
     assert choices_again(made, catalogue.load("my/mixed")).roles == {}
 
 
 def test_a_suite_with_roles_is_repeated_as_a_whole(catalogue: Catalogue) -> None:
     made = plan(catalogue, "twice")
-    assert [[step.index for step in group] for group in at_once(made.steps)] == [[0], [1, 2], [3], [4, 5]]
+    assert [[step.index for step in group] for group in at_once(made.steps)] == [
+        [0],
+        [1, 2],
+        [3],
+        [4, 5],
+    ]
     assert [step.repetition for step in made.steps] == [1, 1, 1, 2, 2, 2]
 
 
-def test_no_host_runs_two_loads_at_once_however_often_the_suite_is_repeated(catalogue: Catalogue) -> None:
+def test_no_host_runs_two_loads_at_once_however_often_the_suite_is_repeated(
+    catalogue: Catalogue,
+) -> None:
     made = plan(catalogue, "often")
     groups = list(at_once(made.steps))
     assert [len(group) for group in groups] == [2, 2, 2]
     hosts = [[host for step in group for host in step.hosts] for group in groups]
     assert all(len(each) == len(set(each)) for each in hosts)
-    assert [[step.index for step in steps_beside(made, index)] for index in (0, 3)] == [[0, 1], [2, 3]]
+    assert [[step.index for step in steps_beside(made, index)] for index in (0, 3)] == [
+        [0, 1],
+        [2, 3],
+    ]
     assert made.expected_s == 3 * 30
 
 
@@ -138,9 +154,13 @@ def test_what_is_measured_more_than_once_cannot_run_together(catalogue: Catalogu
         plan(catalogue, "refused")
 
 
-def test_a_file_that_one_role_writes_while_another_reads_it_is_used_at_once(catalogue: Catalogue) -> None:
+def test_a_file_that_one_role_writes_while_another_reads_it_is_used_at_once(
+    catalogue: Catalogue,
+) -> None:
     assert paths_used_at_once(plan(catalogue, "mixed")) == {}
-    assert paths_used_at_once(plan(catalogue, "shared", hosts=2)) == {"/mnt/t/data-h1": ["h1", "h2"]}
+    assert paths_used_at_once(plan(catalogue, "shared", hosts=2)) == {
+        "/mnt/t/data-h1": ["h1", "h2"]
+    }
 
 
 def test_what_lacks_one_role_is_run_again_with_all(catalogue: Catalogue) -> None:
@@ -151,7 +171,9 @@ def test_what_lacks_one_role_is_run_again_with_all(catalogue: Catalogue) -> None
     assert [step.index for step in past.missing(made, failed=False)] == [1, 2]
 
 
-def test_what_would_have_run_beside_something_that_is_missing_is_left_out_too(catalogue: Catalogue) -> None:
+def test_what_would_have_run_beside_something_that_is_missing_is_left_out_too(
+    catalogue: Catalogue,
+) -> None:
     made = plan(catalogue)
     assert [step.index for step in without(made, {"fio": ["h1"]}).steps] == [0]  # h1 is the writer
     assert [left.profile for left in without(made, {"fio": ["h1"]}).left_out] == [
@@ -160,12 +182,17 @@ def test_what_would_have_run_beside_something_that_is_missing_is_left_out_too(ca
 
 
 @pytest.mark.parametrize(("alone", "step"), [(True, None), (True, 1), (False, None)])
-def test_no_counter_experiment_is_about_what_ran_beside_others(alone: bool, step: int | None) -> None:
+def test_no_counter_experiment_is_about_what_ran_beside_others(
+    alone: bool, step: int | None
+) -> None:
     limiter = BottleneckRecord(kind="rate", text="")
-    steps = [StepRecord(index=index, name="s", limiter=limiter, together=None if alone and index == 0 else 1)
+    steps = [StepRecord(index=index, name="s", limiter=limiter,
+        together=None if alone and index == 0 else 1)
              for index in range(2)]  # fmt: skip
     profile = ProfileRecord(tag="a/b")
-    record = RunRecord.model_construct(run_id="r", state="complete", profile=profile, steps=steps, headline=None)
+    record = RunRecord.model_construct(
+        run_id="r", state="complete", profile=profile, steps=steps, headline=None
+    )
     if alone and step is None:
         assert chosen(record, step).index == 0
     else:
@@ -187,5 +214,7 @@ suite:
     with TemporaryDirectory() as folder:
         (Path(folder) / "tools.yaml").write_text(suite)
         made = plan(Catalogue(Path(folder)), "tools")
-    needs = {host: [need.command for need in requirements_of(made, host)][:1] for host in ("h1", "h2")}
+    needs = {
+        host: [need.command for need in requirements_of(made, host)][:1] for host in ("h1", "h2")
+    }
     assert needs == {"h1": ["elbencho"], "h2": ["fio"]}

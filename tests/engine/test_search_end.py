@@ -22,19 +22,33 @@ CURVE = Search("curve", points=13)
         (capacity_search(), lambda rate: 2e6, 99, 0, ""),
         (capacity_search(), lambda rate: 50e6, 99, 5, "no load that was tried keeps p99 < 10ms"),
         (capacity_search(points=2), queue(7_000), 99, 6, "unfinished: its 2 points are spent"),
-        (capacity_search(within_s=25.0), queue(7_000), 99, 6, "unfinished: its time is spent, 0:25 of load and pauses"),
+        (
+            capacity_search(within_s=25.0),
+            queue(7_000),
+            99,
+            6,
+            "unfinished: its time is spent, 0:25 of load and pauses",
+        ),
         (CURVE, queue(7_000), 99, 0, ""),
         (CURVE, queue(7_000), 5, 6, "unfinished: it was stopped"),
         (Search("curve", points=4), queue(7_000), 99, 6, "unfinished: its 4 points are spent"),
         (Search("scaling", over=(Knob(HOSTS, (1, 2)),), points=6), queue(7_000), 99, 0, ""),
-        (Search("scaling", over=(Knob(HOSTS, (1, 2)),), points=3), queue(7_000), 99, 6, "unfinished: its 3 points"),
+        (
+            Search("scaling", over=(Knob(HOSTS, (1, 2)),), points=3),
+            queue(7_000),
+            99,
+            6,
+            "unfinished: its 3 points",
+        ),
     ],
 )
 def test_a_search_that_knows_and_one_that_does_not_end_with_codes_of_their_own(
     search: Search, latency: Latency, most: int, code: int, reason: str
 ) -> None:
     seen = SimpleNamespace(points=tuple(went(search, latency, most)))
-    ctx = cast(RunContext, SimpleNamespace(plan=SimpleNamespace(search=search), run_id="r", search=seen))
+    ctx = cast(
+        RunContext, SimpleNamespace(plan=SimpleNamespace(search=search), run_id="r", search=seen)
+    )
     found = how_search_ended(ctx)
     assert found[0] == code
     assert found[1].startswith(reason) and bool(found[1]) == bool(reason)

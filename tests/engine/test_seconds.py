@@ -10,9 +10,18 @@ from tui.model.event import Buckets, DirectionSample, Sample
 
 
 def sample(host: str, ios: int, *, restart: bool = False) -> Sample:
-    read = DirectionSample(ios=ios, bytes=ios * 4096, lat=Buckets(idx=[100 + ios % 3, 900], n=[ios - 1, 1]))
+    read = DirectionSample(
+        ios=ios, bytes=ios * 4096, lat=Buckets(idx=[100 + ios % 3, 900], n=[ios - 1, 1])
+    )
     return Sample(
-        t=0.0, host=host, step=2, phase="measure", host_time_ms=0, interval_s=1.0, dirs={"read": read}, restart=restart
+        t=0.0,
+        host=host,
+        step=2,
+        phase="measure",
+        host_time_ms=0,
+        interval_s=1.0,
+        dirs={"read": read},
+        restart=restart,
     )
 
 
@@ -23,7 +32,8 @@ def told(seconds: Seconds) -> list[tuple[int, dict[int, int]]]:
 
 def test_a_second_is_there_once_all_hosts_have_told_it() -> None:
     seconds = Seconds(2, 2)
-    assert [seconds.add(sample(host, ios)) for host, ios in (("h1", 10), ("h1", 20), ("h2", 30), ("h2", 40))] == [
+    assert [seconds.add(sample(host, ios)) for host,
+        ios in (("h1", 10), ("h1", 20), ("h2", 30), ("h2", 40))] == [
         False, False, True, True,
     ]  # fmt: skip
     assert told(seconds) == [(40, {100: 29, 101: 9, 900: 2}), (60, {101: 39, 102: 19, 900: 2})]
@@ -37,7 +47,9 @@ def test_what_a_host_did_before_it_began_anew_counts_for_nothing() -> None:
     assert told(seconds) == [(80, {100: 29, 102: 49, 900: 2})]
 
 
-def test_a_sample_is_added_once_however_often_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_is_added_once_however_often_somebody_looks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     added: list[Buckets] = []
     add = Histogram.add
 

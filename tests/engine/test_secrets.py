@@ -18,7 +18,9 @@ def masked(text: bytes, cuts: list[int], value: str | None = None) -> bytes:
     mask = Secrets(("KEY",), {} if value is None else {"KEY": value}).mask(TASK)
     assert mask is not None
     places = sorted({cut % (len(text) + 1) for cut in cuts})
-    pieces = [text[start:end] for start, end in zip([0, *places], [*places, len(text)], strict=True)]
+    pieces = [
+        text[start:end] for start, end in zip([0, *places], [*places, len(text)], strict=True)
+    ]
     return b"".join(map(mask.feed, pieces)) + mask.flush()
 
 
@@ -26,16 +28,23 @@ PRINTABLE = st.text(st.characters(min_codepoint=32, codec="utf-8"), min_size=1, 
 
 
 @given(PRINTABLE, st.lists(st.integers(0, 500), max_size=6))
-def test_options_that_hold_a_secret_are_stars_however_the_stream_is_cut(value: str, cuts: list[int]) -> None:
+def test_options_that_hold_a_secret_are_stars_however_the_stream_is_cut(
+    value: str, cuts: list[int]
+) -> None:
     escaped = json.dumps(value, ensure_ascii=False)[1:-1]
-    form = '{\n "bs" : "4k",\n "http_s3_key" : "%s",\n "description" : "%s",\n "iops" : 12.5,\n "desc" : "%s"\n}'
+    form = (
+        '{\n "bs" : "4k",\n "http_s3_key" : "%s",\n "description" : "%s",\n "iops" : 12.5,\n "desc"'
+        ' : "%s"\n}'
+    )
     text = (form % (escaped, f"by {escaped}", f"by {escaped}")).encode()
     stars = "*" * len(escaped.encode())
     assert masked(text, cuts) == (form % (stars, "***" + stars, "***" + stars)).encode()
 
 
 @given(st.lists(st.integers(0, 500), max_size=6))
-def test_a_known_value_is_masked_wherever_it_stands_and_nothing_is_longer_or_shorter(cuts: list[int]) -> None:
+def test_a_known_value_is_masked_wherever_it_stands_and_nothing_is_longer_or_shorter(
+    cuts: list[int],
+) -> None:
     text = b"fio: cannot open geheim-123\nhttp: geheim-123 refused\n12.5"
     assert masked(text, cuts, "geheim-123") == text.replace(b"geheim-123", b"*" * 10)
 

@@ -1,4 +1,6 @@
-"""One host of a run: what it is asked is asked again when its connection breaks, for as long as one has patience."""
+"""One host of a run: what it is asked is asked again when its connection breaks, for as long as one
+has patience.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def session(proxied: ProxiedLab, tmp_path: Path) -> Iterator[HostSession]:
     proxied.heal()
 
 
-async def test_question_to_a_host_that_stays_away_ends_with_why(session: HostSession, proxied: ProxiedLab) -> None:
+async def test_question_to_a_host_that_stays_away_ends_with_why(
+    session: HostSession, proxied: ProxiedLab
+) -> None:
     await session.connect()
     proxied.proxies["h1"].refuse()
     proxied.proxies["h1"].reset()
@@ -48,7 +52,9 @@ async def test_question_to_a_host_that_stays_away_ends_with_why(session: HostSes
     assert session.state == "connecting"
 
 
-async def test_refusal_is_told_though_the_last_attempt_timed_out(session: HostSession, proxied: ProxiedLab) -> None:
+async def test_refusal_is_told_though_the_last_attempt_timed_out(
+    session: HostSession, proxied: ProxiedLab
+) -> None:
     await session.connect()
     proxy = proxied.proxies["h1"]
     proxy.refuse()
@@ -62,7 +68,9 @@ async def test_refusal_is_told_though_the_last_attempt_timed_out(session: HostSe
         await asked
 
 
-async def test_answer_comes_over_another_connection(session: HostSession, proxied: ProxiedLab) -> None:
+async def test_answer_comes_over_another_connection(
+    session: HostSession, proxied: ProxiedLab
+) -> None:
     await session.connect()
     session.enter("checking")
     proxied.proxies["h1"].reset()

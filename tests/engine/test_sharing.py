@@ -1,4 +1,6 @@
-"""Hosts that use one and the same file of a shared file system: told before the launch and in the record, made once."""
+"""Hosts that use one and the same file of a shared file system: told before the launch and in the
+record, made once.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,10 @@ def test_what_one_host_writes_and_another_one_reads_later_is_not_used_at_once() 
 def test_devices_of_the_same_name_are_each_host_s_own() -> None:
     given = one_path()
     step = given.steps[0]
-    tasks = [replace(task, files=[replace(spec, path="/dev/nvme0n1") for spec in task.files]) for task in step.tasks]
+    tasks = [
+        replace(task, files=[replace(spec, path="/dev/nvme0n1") for spec in task.files])
+        for task in step.tasks
+    ]
     assert common_paths(replace(given, steps=[replace(step, tasks=tasks)])) == {}
 
 
@@ -85,33 +90,58 @@ def test_devices_of_the_same_name_are_each_host_s_own() -> None:
 def fixed(tmp_path: Path) -> Path:
     """A profile whose hosts use the same path."""
     path = tmp_path / "fixed.yaml"
-    path.write_text(LOAD.read_text().replace("{directory}/{host}", "{directory}").replace("randread", "randrw"))
+    path.write_text(
+        LOAD.read_text().replace("{directory}/{host}", "{directory}").replace("randread", "randrw")
+    )
     return path
 
 
 def test_it_is_told_before_the_launch(home: Path, lab: SshdLab, fixed: Path) -> None:
-    words = ("run", fixed, "--hosts", "h[1-2]", "--ssh-config", lab.ssh_config, "--set", f"directory={home}")
+    words = (
+        "run",
+        fixed,
+        "--hosts",
+        "h[1-2]",
+        "--ssh-config",
+        lab.ssh_config,
+        "--set",
+        f"directory={home}",
+    )
     done = benchtui(home, *words, "--dry-run")
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("note ") and "h1, h2 write" in line]
+    (line,) = [
+        line
+        for line in done.stdout.splitlines()
+        if line.startswith("note ") and "h1, h2 write" in line
+    ]
     assert "on a shared file system that is one file" in line
 
 
 @pytest.mark.e2e
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("layout", ["true", pytest.param("false", marks=pytest.mark.slow)])
-async def test_one_file_is_told_made_and_counted_once(home: Path, lab: SshdLab, fixed: Path, layout: str) -> None:
+async def test_one_file_is_told_made_and_counted_once(
+    home: Path, lab: SshdLab, fixed: Path, layout: str
+) -> None:
     fixed.write_text(fixed.read_text().replace("layout: true", f"layout: {layout}"))
     for _ in range(2):  # the second run meets the file as one of ours, on both hosts
         async with course(home, lab, "1s", hosts=2, profile=fixed, cleanup=False) as run:
             end = await execute(run.ctx)
         assert end.state == "complete", run.events("host_problem")
         record = build_record(run.ctx.run_dir)
-        (said,) = [message.text for message in record.messages if "one and the same file" in message.text]
+        (said,) = [
+            message.text for message in record.messages if "one and the same file" in message.text
+        ]
         assert said.startswith("h1, h2 write one and the same file")
-        assert [finding.scope for finding in record.findings if finding.id == "shared-files"] == [{"hosts": "h1 h2"}]
+        assert [finding.scope for finding in record.findings if finding.id == "shared-files"] == [
+            {"hosts": "h1 h2"}
+        ]
         runs = [*locals().get("runs", []), run]
     first = build_record(runs[0].ctx.run_dir)
-    left = [(host.name, host.files_left.paths, host.files_left.bytes) for host in first.hosts if host.files_left]
+    left = [
+        (host.name, host.files_left.paths, host.files_left.bytes)
+        for host in first.hosts
+        if host.files_left
+    ]
     (file,) = [str(path) for path in home.glob("load.*")]
     assert left == [("h1", [file], 4 << 20)]
     async with Connections(ssh_config=lab.ssh_config) as connections:
@@ -127,7 +157,9 @@ async def test_one_file_is_told_made_and_counted_once(home: Path, lab: SshdLab, 
 async def test_one_directory_by_two_names_is_told(home: Path, lab: SshdLab) -> None:
     for host in ("h1", "h2"):
         (home / host).mkdir()
-    if subprocess.run(["mount", "--bind", home / "h1", home / "h2"], capture_output=True).returncode:
+    if subprocess.run(
+        ["mount", "--bind", home / "h1", home / "h2"], capture_output=True
+    ).returncode:
         pytest.skip("bind mounts need root")
     try:
         async with course(home, lab, "1s", hosts=2) as run:
@@ -135,7 +167,9 @@ async def test_one_directory_by_two_names_is_told(home: Path, lab: SshdLab) -> N
     finally:
         quietly("umount", home / "h2")
     record = build_record(run.ctx.run_dir)
-    assert [finding.scope for finding in record.findings if finding.id == "shared-files"] == [{"hosts": "h1 h2"}]
+    assert [finding.scope for finding in record.findings if finding.id == "shared-files"] == [
+        {"hosts": "h1 h2"}
+    ]
     assert [message.text for message in record.messages if " are one file" in message.text]
 
 
@@ -148,7 +182,12 @@ FILE = {"file_system": "boot 1 ef53:2", "identity": "77"}
         ({"path": "/a/f"} | FILE, {"path": "/b/f"} | FILE, True),  # a hard link, a bind mount
         ({"path": "/a/f"} | FILE, {"path": "/a/f"} | FILE, True),  # in two containers
         ({"path": "/a/f"} | FILE, {"path": "/b/f"} | FILE | {"identity": "78"}, False),
-        ({"path": "/a/f"} | FILE, {"path": "/b/f"} | FILE | {"file_system": "boot 2 ef53:2"}, False),  # cloned disks
+        # cloned disks
+        (
+            {"path": "/a/f"} | FILE,
+            {"path": "/b/f"} | FILE | {"file_system": "boot 2 ef53:2"},
+            False,
+        ),
     ],
 )
 def test_a_file_is_what_it_is_and_not_what_it_is_called(
@@ -158,7 +197,9 @@ def test_a_file_is_what_it_is_and_not_what_it_is_called(
     assert same_files(two) == ([[("h1", first["path"]), ("h2", second["path"])]] if same else [])
     if first["path"] != second["path"]:
         one: dict[str, dict[str, Fact]] = {"h1": {"files": [first, second]}}
-        assert same_files(one) == ([[("h1", first["path"]), ("h1", second["path"])]] if same else [])
+        assert same_files(one) == (
+            [[("h1", first["path"]), ("h1", second["path"])]] if same else []
+        )
 
 
 def test_a_path_that_hosts_are_known_to_share_is_told_once() -> None:
@@ -181,7 +222,9 @@ def test_an_inode_is_a_machine_s_own_but_on_network_file_systems(
     places = [("m1", "c1"), ("m1", "c2"), ("m2", "c1")]
     found = [on(fstype, source, machine) for machine, _ in places]
     named = [
-        replace(each, probe=replace(each.probe, values={**each.probe.values, "hostname": container}))
+        replace(
+            each, probe=replace(each.probe, values={**each.probe.values, "hostname": container})
+        )
         for each, (_, container) in zip(found, places, strict=True)
     ]
     assert tuple(identified_by("h", each, path) for each in named) == names

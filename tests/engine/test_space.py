@@ -15,19 +15,25 @@ MIB = 1 << 20
 
 
 def task(host: str, *files: tuple[str, int]) -> HostTask:
-    return HostTask(host, 1, "", ["fio"], files=[FileSpec(path, size * MIB) for path, size in files])
+    return HostTask(
+        host, 1, "", ["fio"], files=[FileSpec(path, size * MIB) for path, size in files]
+    )
 
 
 def of_steps(*steps: list[HostTask]) -> Plan:
     base = plan()
-    return replace(base, steps=[replace(base.steps[0], index=n, tasks=tasks) for n, tasks in enumerate(steps)])
+    return replace(
+        base, steps=[replace(base.steps[0], index=n, tasks=tasks) for n, tasks in enumerate(steps)]
+    )
 
 
 def found(
     free_mib: dict[str, int], boot: str = "boot", files: dict[str, FileInfo | None] | None = None
 ) -> HostFindings:
     room = {
-        path: DirFacts(path, True, True, False, True, "ext4", f"/dev{path}", path, "rw", 1 << 40, free * MIB)
+        path: DirFacts(
+            path, True, True, False, True, "ext4", f"/dev{path}", path, "rw", 1 << 40, free * MIB
+        )
         for path, free in free_mib.items()
     }
     return HostFindings(HostProbe({"boot_id": boot}, {}), files or {}, room=room)
@@ -35,11 +41,17 @@ def found(
 
 def test_files_of_later_steps_count_with_their_largest_size() -> None:
     steps = of_steps([task("h1", ("/a/f", 10))], [task("h1", ("/a/f", 40), ("/a/g", 50))])
-    assert new_bytes([step.tasks[0] for step in steps.steps], {}) == {"/a/f": 40 * MIB, "/a/g": 50 * MIB}
+    assert new_bytes([step.tasks[0] for step in steps.steps], {}) == {
+        "/a/f": 40 * MIB,
+        "/a/g": 50 * MIB,
+    }
     assert judge_space(steps, {"h1": found({"/a": 95})}) == {}
     ((code, message),) = judge_space(steps, {"h1": found({"/a": 94})}).values()
     assert code == "no-space"
-    assert message == "94.5 MiB are needed (5 % headroom included), 94 MiB are free at /a (ext4 on /dev/a)"
+    assert (
+        message
+        == "94.5 MiB are needed (5 % headroom included), 94 MiB are free at /a (ext4 on /dev/a)"
+    )
 
 
 def test_each_directory_is_judged_by_its_own_file_system() -> None:
@@ -50,7 +62,10 @@ def test_each_directory_is_judged_by_its_own_file_system() -> None:
 
 def test_names_of_one_machine_share_its_disks_and_a_file_they_share_counts_once() -> None:
     both = of_steps([task("h1", ("/a/one", 50)), task("h2", ("/a/two", 50))])
-    assert sorted(judge_space(both, {"h1": found({"/a": 60}), "h2": found({"/a": 60})})) == ["h1", "h2"]
+    assert sorted(judge_space(both, {"h1": found({"/a": 60}), "h2": found({"/a": 60})})) == [
+        "h1",
+        "h2",
+    ]
     assert judge_space(both, {"h1": found({"/a": 60}), "h2": found({"/a": 60}, boot="other")}) == {}
     shared = of_steps([task("h1", ("/a/one", 50)), task("h2", ("/a/one", 50))])
     assert judge_space(shared, {"h1": found({"/a": 60}), "h2": found({"/a": 60})}) == {}

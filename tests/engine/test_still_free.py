@@ -45,7 +45,9 @@ def plan_for(path: str, *, writes: bool) -> Plan:
     """One step of one host on a device that somebody named."""
     files = [FileSpec(path, 1 << 20)]
     task = HostTask("local", 1, "", ["fio"], files=files, writes_bytes=None if writes else 0)
-    return replace(plan(), steps=[replace(plan().steps[0], tasks=[task])], allow_device=True, destroy=(path,))
+    return replace(
+        plan(), steps=[replace(plan().steps[0], tasks=[task])], allow_device=True, destroy=(path,)
+    )
 
 
 @pytest.fixture
@@ -64,10 +66,14 @@ async def machine(tmp_path: Path, disks: tuple[str, str]) -> AsyncIterator[Machi
     run_dir = tmp_path / "data" / "runs" / "one"
     run_dir.mkdir(parents=True)
     journal = Journal(run_dir)
-    session = HostSession(HostAddress(name="local", transport="local"), Connections(), "check", journal)
+    session = HostSession(
+        HostAddress(name="local", transport="local"), Connections(), "check", journal
+    )
     await session.connect()
     session.devices = await session.ask(lambda agent: agent.devices([str(link)]))
-    yield Machine(RunContext(run_dir, plan_for(str(link), writes=True), journal, [session]), link, disks)
+    yield Machine(
+        RunContext(run_dir, plan_for(str(link), writes=True), journal, [session]), link, disks
+    )
     await session.disconnect()
     journal.close()
 
@@ -84,13 +90,17 @@ async def test_a_device_that_is_gone_is_not_made_as_a_file(machine: Machine, wri
 
 
 @pytest.mark.parametrize("writes", [True, False])
-async def test_another_device_under_the_same_name_is_not_used(machine: Machine, writes: bool) -> None:
+async def test_another_device_under_the_same_name_is_not_used(
+    machine: Machine, writes: bool
+) -> None:
     machine.link.unlink()
     machine.link.symlink_to(machine.disks[1])
     assert await machine.refusals(writes=writes) == ["device-changed"]
 
 
 @pytest.mark.parametrize(("writes", "codes"), [(True, ["device-in-use"]), (False, [])])
-async def test_a_device_that_came_into_use_is_only_read(machine: Machine, writes: bool, codes: list[str]) -> None:
+async def test_a_device_that_came_into_use_is_only_read(
+    machine: Machine, writes: bool, codes: list[str]
+) -> None:
     with Path(machine.disks[0]).open("rb"):
         assert await machine.refusals(writes=writes) == codes

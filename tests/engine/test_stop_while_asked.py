@@ -39,7 +39,9 @@ def run_dir(home: Path, tmp_path: Path) -> Iterator[Path]:
     with refusing_port() as port:
         (tmp_path / "secret.yaml").write_text(PROFILE)
         host = HostAddress(name="h1", address="127.0.0.1", port=port)
-        yield create_run(build_plan(Catalogue(tmp_path).load("own/secret"), Choices([host])), home / "runs")
+        yield create_run(
+            build_plan(Catalogue(tmp_path).load("own/secret"), Choices([host])), home / "runs"
+        )
 
 
 async def begin(run_dir: Path, *events: AnyEvent) -> None:
@@ -58,12 +60,21 @@ CASES: list[tuple[str, EngineMode, list[AnyEvent], str]] = [
     ("one that had ended", "resume", [STOPPED, ENDED], "stopped on request"),
     ("one whose engine died", "resume-failed", [], "the engine died; 1 of 1 steps never began"),
     ("one that is collected", "recover", [], "the engine died; 1 of 1 steps never began"),
-    ("one that had been stopped", "recover", [STOPPED], "the engine died; 1 of 1 steps never began"),
+    (
+        "one that had been stopped",
+        "recover",
+        [STOPPED],
+        "the engine died; 1 of 1 steps never began",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("mode", "events", "reason"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_it_ends_without_an_answer(mode: EngineMode, events: list[AnyEvent], reason: str, run_dir: Path) -> None:
+@pytest.mark.parametrize(
+    ("mode", "events", "reason"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
+def test_it_ends_without_an_answer(
+    mode: EngineMode, events: list[AnyEvent], reason: str, run_dir: Path
+) -> None:
     if mode != "start":
         asyncio.run(begin(run_dir, *events))
     with closing(spawn_asking(run_dir, mode)) as questions:

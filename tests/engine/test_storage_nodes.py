@@ -1,4 +1,7 @@
-"""Storage nodes are left when a run ends; whatever goes wrong on one, the hosts of the run are left as well."""
+"""Storage nodes are left when a run ends.
+
+Whatever goes wrong on one, the hosts of the run are left as well.
+"""
 
 from __future__ import annotations
 
@@ -26,4 +29,7 @@ async def test_a_fault_on_a_storage_node_is_a_warning(tmp_path: Path) -> None:
     server.reached, server._agent = True, cast(Any, Faulty())
     await leave_servers(cast(RunContext, SimpleNamespace(servers=[server])))
     journal.close()
-    assert "may stay behind: internal error: ValueError: no such answer" in (tmp_path / "journal.jsonl").read_text()
+    assert (
+        "may stay behind: internal error: ValueError: no such answer"
+        in (tmp_path / "journal.jsonl").read_text()
+    )

@@ -7,7 +7,9 @@ from tui.model.event import Sample
 
 
 def sample(ms: int) -> Sample:
-    return Sample(t=0.0, host="h1", step=0, phase="measure", host_time_ms=ms, interval_s=1.0, dirs={})
+    return Sample(
+        t=0.0, host="h1", step=0, phase="measure", host_time_ms=ms, interval_s=1.0, dirs={}
+    )
 
 
 def times(samples: list[Sample]) -> list[int]:
@@ -15,7 +17,10 @@ def times(samples: list[Sample]) -> list[int]:
 
 
 def test_only_what_follows_the_last_journalled_sample_is_new() -> None:
-    assert times(after_sample([sample(ms) for ms in (1000, 2000, 3000, 4000)], 2000)) == [3000, 4000]
+    assert times(after_sample([sample(ms) for ms in (1000, 2000, 3000, 4000)], 2000)) == [
+        3000,
+        4000,
+    ]
 
 
 def test_samples_before_the_host_s_clock_was_set_back_are_not_new() -> None:

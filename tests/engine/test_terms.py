@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from tui import workloads
 from tui.engine.inputs.profiles import Catalogue, LoadedProfile
-from tui.engine.inputs.terms import joined_values, made_profile, make_profile, parse_terms, split_values
+from tui.engine.inputs.terms import (
+    joined_values,
+    made_profile,
+    make_profile,
+    parse_terms,
+    split_values,
+)
 from tui.engine.plan.plan import Choices, build_plan
 from tui.model.address import HostAddress
 from tui.model.plan import Plan
@@ -19,7 +25,9 @@ from tui.model.problem import UsageError
 from tui.workloads.terms import command_in
 
 FIO = workloads.get("fio")
-VALUES = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="\\"), min_size=1)
+VALUES = st.text(
+    st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="\\"), min_size=1
+)
 
 
 def job(*words: str, tool: str = "fio") -> LoadedProfile:
@@ -46,7 +54,9 @@ def test_a_list_of_values_is_read_as_it_was_written(values: list[str]) -> None:
 @given(
     numjobs=st.lists(st.integers(1, 64), min_size=1, max_size=3, unique=True),
     iodepth=st.lists(st.integers(1, 256), min_size=1, max_size=3, unique=True),
-    bs=st.lists(st.sampled_from(("512", "4k", "8k", "64k", "1m")), min_size=1, max_size=3, unique=True),
+    bs=st.lists(
+        st.sampled_from(("512", "4k", "8k", "64k", "1m")), min_size=1, max_size=3, unique=True
+    ),
     rw=st.sampled_from(("randread", "randwrite", "randrw", "read", "write", "rw")),
 )
 def test_the_command_in_a_profile_makes_the_same_profile(
@@ -74,15 +84,19 @@ def test_the_defaults_give_a_first_number() -> None:
     task = plan("directory=/mnt/weka").steps[0].tasks[0]
     options = dict(line.partition("=")[::2] for line in task.job_file.splitlines())
     wanted = {
-        "rw": "randread", "bs": "4k", "numjobs": "8", "iodepth": "16", "ioengine": "libaio", "direct": "1",
-        "size": "1G", "runtime": "30s", "ramp_time": "5s", "time_based": "1", "directory": "/mnt/weka",
+        "rw": "randread", "bs": "4k", "numjobs": "8", "iodepth": "16", "ioengine": "libaio",
+        "direct": "1",
+        "size": "1G", "runtime": "30s", "ramp_time": "5s", "time_based": "1",
+        "directory": "/mnt/weka",
     }  # fmt: skip
     assert {name: options.get(name) for name in wanted} == wanted
     assert len({spec.path for spec in task.files}) == 8, "each job has a file of its own"
 
 
 def test_hosts_that_share_a_file_system_have_files_of_their_own() -> None:
-    made = build_plan(job("directory=/mnt/weka"), Choices(hosts=[HostAddress(name="h1"), HostAddress(name="h2")]))
+    made = build_plan(
+        job("directory=/mnt/weka"), Choices(hosts=[HostAddress(name="h1"), HostAddress(name="h2")])
+    )
     one, other = ({spec.path for spec in task.files} for task in made.steps[0].tasks)
     assert not one & other
 
@@ -120,7 +134,9 @@ def test_any_option_of_fio_is_a_term() -> None:
 
 
 def test_a_comma_within_a_value_is_escaped() -> None:
-    assert "bs=4k,64k" in plan("directory=/x", r"bs=4k\,64k").steps[0].tasks[0].job_file.splitlines()
+    assert (
+        "bs=4k,64k" in plan("directory=/x", r"bs=4k\,64k").steps[0].tasks[0].job_file.splitlines()
+    )
 
 
 @pytest.mark.parametrize(
@@ -146,29 +162,46 @@ def test_a_wrong_term_is_named_in_one_line(words: list[str], named: str) -> None
 
 
 def test_mdtest_takes_terms_too() -> None:
-    found = plan("ranks=4,8", "items=100", "options=-F -u -w 3901", "directory=/mnt/weka", tool="mdtest")
+    found = plan(
+        "ranks=4,8", "items=100", "options=-F -u -w 3901", "directory=/mnt/weka", tool="mdtest"
+    )
     assert [step.mpi and step.mpi.ranks_per_host for step in found.steps] == [4, 8]
-    assert job("options=-F -w 3901", "directory=/x", tool="mdtest").profile.body.options == ["-F", "-w 3901"]
+    assert job("options=-F -w 3901", "directory=/x", tool="mdtest").profile.body.options == [
+        "-F",
+        "-w 3901",
+    ]
 
 
 @pytest.mark.parametrize(
     ("words", "named"),
-    [(["rank=4"], "'ranks'"), (["ranks=0"], "ranks=0"), (["options=-d /x"], "-d"), ([], "directory=")],
+    [
+        (["rank=4"], "'ranks'"),
+        (["ranks=0"], "ranks=0"),
+        (["options=-d /x"], "-d"),
+        ([], "directory="),
+    ],
 )
 def test_a_wrong_term_of_mdtest_is_named(words: list[str], named: str) -> None:
     assert named in refusal(*words, tool="mdtest")
 
 
 def test_ior_takes_terms_too() -> None:
-    found = plan("ranks=4,8", "transfer=64k", "block=16m", "directory=/mnt/weka", "options=-g", tool="ior")
+    found = plan(
+        "ranks=4,8", "transfer=64k", "block=16m", "directory=/mnt/weka", "options=-g", tool="ior"
+    )
     assert [step.mpi and step.mpi.ranks_per_host for step in found.steps] == [4, 8]
-    assert "-a POSIX -t 65536 -b 16777216 -s 1 -w -r -F -e -C -g" in " ".join(found.steps[0].tasks[0].argv)
+    assert "-a POSIX -t 65536 -b 16777216 -s 1 -w -r -F -e -C -g" in " ".join(
+        found.steps[0].tasks[0].argv
+    )
     both = plan("phases=write,read", "directory=/x", tool="ior").steps
-    assert [step.directions for step in both] == [["write", "read"]], "its comma is no list of values"
+    assert [step.directions for step in both] == [["write", "read"]], (
+        "its comma is no list of values"
+    )
 
 
 @pytest.mark.parametrize(
-    ("words", "named"), [(["options=-k"], "-k cannot be used"), (["block=1"], "block"), ([], "directory=")]
+    ("words", "named"),
+    [(["options=-k"], "-k cannot be used"), (["block=1"], "block"), ([], "directory=")],
 )
 def test_a_wrong_term_of_ior_is_named(words: list[str], named: str) -> None:
     with pytest.raises(UsageError, match=named):

@@ -1,4 +1,6 @@
-"""Before each step, and before GO, targets are compared with what the preflight saw: a swap is not written to."""
+"""Before each step, and before GO, targets are compared with what the preflight saw: a swap is not
+written to.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ from tui.remote.connections import Connections
 
 @dataclass
 class Run:
-    """A run whose preflight saw `d/there` and no `d/absent`, with a directory that looks the same beside it."""
+    """A run whose preflight saw `d/there` and no `d/absent`, with a directory that looks the same
+    beside it.
+    """
 
     ctx: RunContext
     directory: Path
@@ -40,7 +44,9 @@ class Run:
             await check_unchanged(self.ctx, self.ctx.plan.steps[0])
         except RunRefused:
             lines = (self.ctx.run_dir / "journal.jsonl").read_text().splitlines()
-            return str(next(event["message"] for event in map(json.loads, lines) if "code" in event))
+            return str(
+                next(event["message"] for event in map(json.loads, lines) if "code" in event)
+            )
         return ""
 
 
@@ -56,7 +62,9 @@ async def run(tmp_path: Path) -> AsyncIterator[Run]:
     files = [FileSpec(str(directory / name), 4096) for name in ("there", "absent")]
     task = HostTask("local", 1, "", ["fio"], files=files, writes_bytes=None)
     planned = replace(plan(), steps=[replace(plan().steps[0], tasks=[task])])
-    session = HostSession(HostAddress(name="local", transport="local"), Connections(), "check", journal)
+    session = HostSession(
+        HostAddress(name="local", transport="local"), Connections(), "check", journal
+    )
     await session.connect()
     session.seen = await session.ask(partial(seen_on, paths=files_of(task)))
     session.missing = {str(directory / "absent")}
@@ -103,7 +111,9 @@ SWAPS: dict[Callable[[Run], None], str] = {
 
 
 @pytest.mark.parametrize("swap", SWAPS, ids=lambda swap: swap.__name__)
-async def test_what_was_swapped_since_the_preflight_is_refused(run: Run, swap: Callable[[Run], None]) -> None:
+async def test_what_was_swapped_since_the_preflight_is_refused(
+    run: Run, swap: Callable[[Run], None]
+) -> None:
     swap(run)
     assert SWAPS[swap] in await run.refused()
 

@@ -1,4 +1,6 @@
-"""What a host lacks is found in preflight, before anything is written or measured: real sshd, real fio."""
+"""What a host lacks is found in preflight, before anything is written or measured: real sshd, real
+fio.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,16 @@ def with_engine(folder: Path, engine: str) -> Path:
 
 def an_engine_that_is_not_here() -> str:
     for engine in ("libhdfs", "dfs", "libblkio", "xnvme"):
-        if subprocess.run(["fio", f"--enghelp={engine}"], capture_output=True, check=False).returncode:
+        if subprocess.run(
+            ["fio", f"--enghelp={engine}"], capture_output=True, check=False
+        ).returncode:
             return engine
     pytest.skip("this fio has all engines")
 
 
-async def test_an_engine_that_is_not_installed_is_refused_by_name(lab: SshdLab, home: Path, tmp_path: Path) -> None:
+async def test_an_engine_that_is_not_installed_is_refused_by_name(
+    lab: SshdLab, home: Path, tmp_path: Path
+) -> None:
     missing = an_engine_that_is_not_here()
     async with course(home, lab, "1s", hosts=2, profile=with_engine(tmp_path, missing)) as run:
         end = await execute(run.ctx)

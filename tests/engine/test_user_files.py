@@ -21,7 +21,10 @@ def test_a_link_stays_where_somebody_keeps_the_file_elsewhere(tmp_path: Path) ->
     add_host(tmp_path / "inventory.yaml", "h1", {"user": "bench"})
     change(tmp_path / "config.yaml", "theme", "light")
     assert (tmp_path / "inventory.yaml").is_symlink() and (tmp_path / "config.yaml").is_symlink()
-    assert "h1:" in (kept / "inventory.yaml").read_text() and "theme: light" in (kept / "config.yaml").read_text()
+    assert (
+        "h1:" in (kept / "inventory.yaml").read_text()
+        and "theme: light" in (kept / "config.yaml").read_text()
+    )
     assert (kept / "inventory.yaml").stat().st_mode & 0o777 == 0o640
 
 

@@ -1,4 +1,7 @@
-"""Hosts that another run uses are waited for when asked, and hosts that answer late; real sshd, real fio."""
+"""Hosts that another run uses are waited for when asked, and hosts that answer late.
+
+Real sshd, real fio.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +33,17 @@ async def in_use(lab: SshdLab, name: str) -> AsyncIterator[Agent]:
         agent_on(lab.address(name), connections, run_id) as agent,
     ):
         while await agent.lock(600.0, "somebody@elsewhere") is not None:
-            await asyncio.sleep(0.02)  # a run that waits holds it for a moment, to see whether it gets all
+            # a run that waits holds it for a moment, to see whether it gets all
+            await asyncio.sleep(0.02)
         yield agent
         await agent.unlock()
 
 
 def waits(run: Course, host: str) -> bool:
-    return any("waiting: in use by run other-" in event.get("detail", "") for event in run.events("host_state", host))
+    return any(
+        "waiting: in use by run other-" in event.get("detail", "")
+        for event in run.events("host_state", host)
+    )
 
 
 async def test_a_run_begins_when_its_hosts_are_free(lab: SshdLab, home: Path) -> None:
@@ -61,12 +68,18 @@ async def test_a_run_that_waits_holds_no_host(lab: SshdLab, home: Path) -> None:
     assert run.events("run_ended")[0]["state"] == "complete"
 
 
-async def test_patience_that_is_over_refuses_with_who_holds_the_host(lab: SshdLab, home: Path) -> None:
+async def test_patience_that_is_over_refuses_with_who_holds_the_host(
+    lab: SshdLab, home: Path
+) -> None:
     async with course(home, lab, "1s", hosts=2, wait_s=0.1) as run, in_use(lab, "h2") as other:
         end = await execute(run.ctx)
     assert (end.state, end.exit_code, end.reason) == ("failed", 3, "in use by another run: h2")
     (problem,) = run.events("host_problem")
-    assert problem["code"] == "host-locked" and other.run_id in problem["message"] and "waited" in problem["message"]
+    assert (
+        problem["code"] == "host-locked"
+        and other.run_id in problem["message"]
+        and "waited" in problem["message"]
+    )
     assert "--" not in problem["message"], "screens show it, where a key is the remedy"
 
 
@@ -86,7 +99,10 @@ async def test_a_host_that_answers_late_is_waited_for_and_shown(
     async with course(home, lab, "1s", hosts=1) as run:
 
         def shown() -> bool:
-            return any("still waiting" in event.get("detail", "") for event in run.events("host_state", "h1"))
+            return any(
+                "still waiting" in event.get("detail", "")
+                for event in run.events("host_state", "h1")
+            )
 
         async def late(agent: Agent) -> ClockOffset | None:
             await run.seen(shown)

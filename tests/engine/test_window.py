@@ -16,7 +16,9 @@ from tui.model.plan import Plan, ProfileRef
 
 @pytest.fixture
 def ctx(tmp_path: Path) -> RunContext:
-    return RunContext(tmp_path, Plan(ProfileRef("a/b", 1, "", "", ""), {}, [], []), Journal(tmp_path), [])
+    return RunContext(
+        tmp_path, Plan(ProfileRef("a/b", 1, "", "", ""), {}, [], []), Journal(tmp_path), []
+    )
 
 
 async def test_nobody_goes_on_before_the_last_is_there(ctx: RunContext) -> None:
@@ -35,7 +37,9 @@ async def test_nobody_goes_on_before_the_last_is_there(ctx: RunContext) -> None:
     assert order == ["second is there", "first continues"]
 
 
-async def test_those_who_wait_are_refused_with_the_reason_of_the_one_that_cannot_come(ctx: RunContext) -> None:
+async def test_those_who_wait_are_refused_with_the_reason_of_the_one_that_cannot_come(
+    ctx: RunContext,
+) -> None:
     window = Window(3)
     waiting = [asyncio.create_task(window.meet(ctx)) for _ in range(2)]
     await asyncio.sleep(0)

@@ -43,7 +43,8 @@ def fio_plot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
 
     def draw(arguments: str) -> bytes:
         monkeypatch.setattr(
-            "sys.argv", ["fio-plot", *shlex.split(arguments), "-T", "a title", "-o", "out.png", "-D", "60"]
+            "sys.argv",
+            ["fio-plot", *shlex.split(arguments), "-T", "a title", "-o", "out.png", "-D", "60"],
         )
         with pytest.raises(SystemExit) as end:
             main()

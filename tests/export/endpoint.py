@@ -14,7 +14,9 @@ from line_protocol_parser import parse_line
 
 @dataclass
 class Endpoint:
-    """A database's address: it keeps what it takes, and answers with the next of `answers`, 204 in the end."""
+    """A database's address: it keeps what it takes, and answers with the next of `answers`, 204 in
+    the end.
+    """
 
     url: str
     answers: list[int] = field(default_factory=list)

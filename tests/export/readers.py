@@ -6,13 +6,21 @@ from typing import Any
 
 
 def cbt_details(document: Any) -> dict[str, Any]:
-    """Take of fio's JSON what CBT's formatter takes: global options that must be there, and jobs that are added up."""
+    """Take of fio's JSON what CBT's formatter takes: global options that must be there, and jobs
+    that are added up.
+    """
     shared = document["global options"]
-    place = shared["write_iops_log"].find("iodepth")  # CBT reads three digits behind it, where it stands there
-    depth = max(int(shared["iodepth"]), int(shared["write_iops_log"][place + 8 : place + 11]) if place >= 0 else 0)
+    # CBT reads three digits behind it, where it stands there
+    place = shared["write_iops_log"].find("iodepth")
+    depth = max(
+        int(shared["iodepth"]),
+        int(shared["write_iops_log"][place + 8 : place + 11]) if place >= 0 else 0,
+    )
     mix = f"{shared['rwmixread']}_{shared['rwmixwrite']}_" if "rwmixread" in shared else ""
     parts = [job[name] for job in document["jobs"] for name in ("read", "write")]
-    assert all(isinstance(part["iops"], float) and isinstance(part["bw_bytes"], int) for part in parts)
+    assert all(
+        isinstance(part["iops"], float) and isinstance(part["bw_bytes"], int) for part in parts
+    )
     assert all({"mean", "stddev"} <= part["clat_ns"].keys() for part in parts)
     return {
         "operation": mix + shared["rw"],

@@ -54,8 +54,12 @@ def test_the_command_line_repeats_the_run(name: str) -> None:
     assert args.profile == record.profile.tag
     assert args.hosts == [",".join(host.name for host in record.hosts)]
     swept = {each.partition("=")[0] for each in args.sweep}
-    assert {each.partition("=")[0] for each in args.overrides} | swept >= set(record.profile.changed)
-    assert swept == {axis for axis in (record.matrix.axes if record.matrix else []) if axis != "hosts"}
+    assert {each.partition("=")[0] for each in args.overrides} | swept >= set(
+        record.profile.changed
+    )
+    assert swept == {
+        axis for axis in (record.matrix.axes if record.matrix else []) if axis != "hosts"
+    }
 
 
 def test_every_copy_has_a_key_of_its_own() -> None:

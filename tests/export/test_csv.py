@@ -34,7 +34,11 @@ def test_pandas_reads_the_figures_of_the_record(sweep: ExportSource, tmp_path: P
     for row in tables["summary"].itertuples():
         part = sweep.record.steps[row.step].results.aggregate[row.direction]
         assert part.clat is not None
-        assert (row.ios, row.iops, row.clat_p99_5_ns) == (part.ios, part.iops, part.clat.percentiles_ns["99.5"])
+        assert (row.ios, row.iops, row.clat_p99_5_ns) == (
+            part.ios,
+            part.iops,
+            part.clat.percentiles_ns["99.5"],
+        )
         assert str(row.point_bs) == str(sweep.record.steps[row.step].point["bs"])
 
 
@@ -49,7 +53,9 @@ def test_seconds_of_hosts_add_up_to_those_of_all(plain: ExportSource, tmp_path: 
     import pandas as pd
 
     series = read(plain, tmp_path)["series"]
-    sums = series[series.scope == "host"].groupby(["t_s", "direction"])["iops"].agg(["sum", "count"])
+    sums = (
+        series[series.scope == "host"].groupby(["t_s", "direction"])["iops"].agg(["sum", "count"])
+    )
     whole = series[series.scope == "all"].set_index(["t_s", "direction"])["iops"]
     both = sums[sums["count"] == 2]
     assert len(both) >= 4
@@ -82,14 +88,20 @@ def test_a_percentile_beyond_our_own_has_a_column(plain: ExportSource, tmp_path:
     clat.percentiles_ns["99.999"] = 77
     summary = read(ExportSource(record, plain.run_dir), tmp_path)["summary"].set_index("direction")
     assert summary.loc["read", "clat_p99_999_ns"] == 77
-    assert list(summary.columns).index("clat_p99_99_ns") + 1 == list(summary.columns).index("clat_p99_999_ns")
+    assert list(summary.columns).index("clat_p99_99_ns") + 1 == list(summary.columns).index(
+        "clat_p99_999_ns"
+    )
 
 
 def test_every_number_with_a_unit_says_it_in_its_column(plain: ExportSource) -> None:
     counts = re.compile("ios|bytes|count|cumulative|hosts|in_flight|step|repetition|iops.*|.*_n")
     for table in tables_of(plain.record):
         for column in table.columns:
-            assert column.kind in ("text", "bool") or f"_{column.name}".endswith(UNITS) or counts.fullmatch(column.name)
+            assert (
+                column.kind in ("text", "bool")
+                or f"_{column.name}".endswith(UNITS)
+                or counts.fullmatch(column.name)
+            )
 
 
 def test_no_text_is_a_formula(plain: ExportSource, tmp_path: Path) -> None:
@@ -102,7 +114,12 @@ def test_no_text_is_a_formula(plain: ExportSource, tmp_path: Path) -> None:
 
 
 def test_numbers_below_zero_are_no_formulas() -> None:
-    assert (guarded(-1.5), guarded("-1.5"), guarded("+x"), guarded("a=b")) == (-1.5, "'-1.5", "'+x", "a=b")
+    assert (guarded(-1.5), guarded("-1.5"), guarded("+x"), guarded("a=b")) == (
+        -1.5,
+        "'-1.5",
+        "'+x",
+        "a=b",
+    )
 
 
 def test_operations_of_mdtest_are_a_table(metadata: ExportSource, tmp_path: Path) -> None:
@@ -126,20 +143,28 @@ def test_the_summary_has_what_mdtest_measured(metadata: ExportSource, tmp_path: 
     assert set(found.hosts) == {2} and "iops" not in found.columns
 
 
-def test_operations_that_move_bytes_have_a_bandwidth(metadata: ExportSource, tmp_path: Path) -> None:
+def test_operations_that_move_bytes_have_a_bandwidth(
+    metadata: ExportSource, tmp_path: Path
+) -> None:
     record = RunRecord.model_validate(metadata.record.model_dump(by_alias=True))
     assert record.steps[0].metadata is not None
     create = record.steps[0].metadata.operations["create"]
     create.bytes_per_op = 4096
     tables = read(ExportSource(record, metadata.run_dir), tmp_path)
     summary = tables["summary"].set_index("direction")
-    assert create.mean is not None and summary.loc["create", "op_bw_bytes_per_s"] == create.mean * 4096
+    assert (
+        create.mean is not None and summary.loc["create", "op_bw_bytes_per_s"] == create.mean * 4096
+    )
     assert summary["op_bytes"].count() == 1, "the others move none"
-    found = tables["operations"][tables["operations"].operation == "create"].dropna(subset=["iteration"])
+    found = tables["operations"][tables["operations"].operation == "create"].dropna(
+        subset=["iteration"]
+    )
     assert found["op_bw_bytes_per_s"].tolist() == [rate * 4096 for rate in create.iterations]
 
 
-def test_a_suite_with_both_has_the_columns_of_both(metadata: ExportSource, plain: ExportSource, tmp_path: Path) -> None:
+def test_a_suite_with_both_has_the_columns_of_both(
+    metadata: ExportSource, plain: ExportSource, tmp_path: Path
+) -> None:
     record = RunRecord.model_validate(plain.record.model_dump(by_alias=True))
     record.steps.append(metadata.record.steps[0])
     found = read(ExportSource(record, plain.run_dir), tmp_path)["summary"].set_index("direction")
@@ -152,7 +177,10 @@ def test_the_verb_prints_the_paths_that_it_wrote(
 ) -> None:
     assert main(["export", str(plain.run_dir), "csv", "-o", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out.split()
-    assert printed == [str(tmp_path / "out" / f"{name}.csv") for name in ("summary", "hosts", "series", "histogram")]
+    assert printed == [
+        str(tmp_path / "out" / f"{name}.csv")
+        for name in ("summary", "hosts", "series", "histogram")
+    ]
 
 
 def test_several_files_go_to_no_file(
@@ -184,17 +212,27 @@ def test_a_directory_that_cannot_be_written_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], home: Path, plain: ExportSource
 ) -> None:
     (tmp_path / "file").touch()
-    assert main(["export", str(plain.run_dir), "fio-json", "-o", str(tmp_path / "file" / "x.json")]) == 1
+    assert (
+        main(["export", str(plain.run_dir), "fio-json", "-o", str(tmp_path / "file" / "x.json")])
+        == 1
+    )
     assert f"{tmp_path}/file/x.json: cannot be written" in capsys.readouterr().err
 
 
 def test_no_directory_is_made_for_the_home_of_nobody(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], home: Path, plain: ExportSource, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    home: Path,
+    plain: ExportSource,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
     assert main(["export", str(plain.run_dir), "csv", "-o", "~no-such-user/out/"]) == 2
-    assert capsys.readouterr().err == "benchtui: ~no-such-user/out/: no user is called 'no-such-user'\n"
+    assert (
+        capsys.readouterr().err
+        == "benchtui: ~no-such-user/out/: no user is called 'no-such-user'\n"
+    )
     assert sorted(tmp_path.iterdir()) == before
 
 

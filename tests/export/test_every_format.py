@@ -40,7 +40,9 @@ def test_a_run_has_its_place_or_is_told_why_not(run: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("file", ["mapr-randread-8k.txt", "weka-all-clients.txt"])
-def test_output_that_was_imported_has_no_seconds_and_all_the_rest(file: str, home: Path, tmp_path: Path) -> None:
+def test_output_that_was_imported_has_no_seconds_and_all_the_rest(
+    file: str, home: Path, tmp_path: Path
+) -> None:
     assert main(["import", str(DATA / "fio" / "text" / file)]) == 0
     source = source_of(next((home / "runs").iterdir()))
     assert refused(source, tmp_path) == BY_SECOND | OF_IO500

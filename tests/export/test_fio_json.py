@@ -46,9 +46,15 @@ def test_full_load_of_a_search_and_a_point_that_was_measured_twice_have_places_o
 ) -> None:
     record = RunRecord.model_validate(sweep.record.model_dump(by_alias=True))
     first, second = record.steps
-    points = [(first, {}), (second, {"rate": 7457}), (first, {"rate": 9587}), (second, {"rate": 9587})]
+    points = [
+        (first, {}),
+        (second, {"rate": 7457}),
+        (first, {"rate": 9587}),
+        (second, {"rate": 9587}),
+    ]
     record.steps = [
-        step.model_copy(update={"point": point, "index": place}) for place, (step, point) in enumerate(points)
+        step.model_copy(update={"point": point, "index": place})
+        for place, (step, point) in enumerate(points)
     ]
     record.profile.job_files = []
     paths = export(ExportSource(record, sweep.run_dir), "fio-json", f"{tmp_path}/")
@@ -57,17 +63,30 @@ def test_full_load_of_a_search_and_a_point_that_was_measured_twice_have_places_o
     assert [json.loads(path.read_text())["benchtui"]["step"] for path in paths] == [0, 1, 2, 3]
 
 
-def test_all_hosts_are_one_group_with_the_figures_of_the_record(plain: ExportSource, jobs: Any) -> None:
+def test_all_hosts_are_one_group_with_the_figures_of_the_record(
+    plain: ExportSource, jobs: Any
+) -> None:
     (job,) = jobs["jobs"]
     read = plain.record.steps[0].results.aggregate["read"]
     assert read.clat is not None
-    assert (job["read"]["io_bytes"], job["read"]["total_ios"], job["read"]["iops"]) == (read.bytes, read.ios, read.iops)
+    assert (job["read"]["io_bytes"], job["read"]["total_ios"], job["read"]["iops"]) == (
+        read.bytes,
+        read.ios,
+        read.iops,
+    )
     assert job["read"]["clat_ns"]["percentile"]["99.500000"] == read.clat.percentiles_ns["99.5"]
     assert sum(job["read"]["clat_ns"]["bins"].values()) == read.ios
 
 
 def test_options_are_complete_and_are_text(jobs: Any) -> None:
-    wanted = {"rw": "randrw", "bs": "4k", "iodepth": "1", "numjobs": "1", "runtime": "4", "rwmixwrite": "30"}
+    wanted = {
+        "rw": "randrw",
+        "bs": "4k",
+        "iodepth": "1",
+        "numjobs": "1",
+        "runtime": "4",
+        "rwmixwrite": "30",
+    }
     for options in (jobs["global options"], jobs["jobs"][0]["job options"]):
         assert wanted.items() <= options.items()
         assert all(isinstance(value, str) for value in options.values())
@@ -75,7 +94,11 @@ def test_options_are_complete_and_are_text(jobs: Any) -> None:
 
 def test_what_hosts_do_not_have_in_common_stands_at_each_of_them(clients: Any) -> None:
     assert "randseed" not in clients["global options"]
-    seeds = {job["hostname"]: job["job options"]["randseed"] for job in clients["client_stats"] if "hostname" in job}
+    seeds = {
+        job["hostname"]: job["job options"]["randseed"]
+        for job in clients["client_stats"]
+        if "hostname" in job
+    }
     assert seeds == {"h1": "198969276", "h2": "3900429268"}
 
 
@@ -95,12 +118,19 @@ def test_shares_of_latency_are_those_of_all_ios(jobs: Any) -> None:
 
 
 def test_our_own_reader_of_fio_takes_it_back_whole(plain: ExportSource, clients: Any) -> None:
-    back = {each.host: each.result.dirs for each in import_output(json.dumps(clients, indent=1), "x.json")}
+    back = {
+        each.host: each.result.dirs
+        for each in import_output(json.dumps(clients, indent=1), "x.json")
+    }
     for host, dirs in plain.record.steps[0].results.per_host.items():
         for name in ("read", "write"):
             latency, kept = back[host][name].clat, dirs[name].clat
             assert latency is not None and kept is not None
-            assert (latency.n, latency.max_ns, latency.percentiles_ns) == (kept.n, kept.max_ns, kept.percentiles_ns)
+            assert (latency.n, latency.max_ns, latency.percentiles_ns) == (
+                kept.n,
+                kept.max_ns,
+                kept.percentiles_ns,
+            )
 
 
 def test_a_reader_like_cbts_finds_what_it_adds_up(plain: ExportSource, jobs: Any) -> None:
@@ -115,7 +145,9 @@ def test_a_reader_like_cbts_finds_what_it_adds_up(plain: ExportSource, jobs: Any
 
 
 @pytest.mark.skipif(not Path(CLAT2CSV).exists(), reason="this fio brings no fio_jsonplus_clat2csv")
-def test_fios_own_script_makes_a_table_of_it_and_finds_it_valid(plain: ExportSource, tmp_path: Path) -> None:
+def test_fios_own_script_makes_a_table_of_it_and_finds_it_valid(
+    plain: ExportSource, tmp_path: Path
+) -> None:
     (path,) = export(plain, "fio-json", f"{tmp_path}/")
     for arguments in ([], ["--validate"]):
         command = [sys.executable, CLAT2CSV, path.name, "out.csv", *arguments]
@@ -135,12 +167,16 @@ def test_fios_own_script_makes_a_table_of_it_and_finds_it_valid(plain: ExportSou
         ("fio-client-json", "-l -d 1 -n 1 --include-hosts h1 h2 'All clients'"),
     ],
 )
-def test_fio_plot_draws_it(plain: ExportSource, tmp_path: Path, fio_plot: Any, name: str, arguments: str) -> None:
+def test_fio_plot_draws_it(
+    plain: ExportSource, tmp_path: Path, fio_plot: Any, name: str, arguments: str
+) -> None:
     export(plain, name, f"{tmp_path}/in/")
     assert fio_plot(f"-i in -r randrw -f read {arguments}").startswith(b"\x89PNG")
 
 
-def test_fio_plot_compares_the_points_of_a_sweep(sweep: ExportSource, tmp_path: Path, fio_plot: Any) -> None:
+def test_fio_plot_compares_the_points_of_a_sweep(
+    sweep: ExportSource, tmp_path: Path, fio_plot: Any
+) -> None:
     paths = export(sweep, "fio-json", str(tmp_path / "in"))
     assert paths == [tmp_path / f"in/bs-{size}/randread-1-1.json" for size in (4096, 8192)]
     assert fio_plot("-i in/bs-4096 in/bs-8192 -r randread -C -d 1 -n 1").startswith(b"\x89PNG")
@@ -163,4 +199,6 @@ def test_a_run_of_mdtest_has_no_place_in_it(metadata: ExportSource, tmp_path: Pa
 @pytest.mark.parametrize("run", ["aborted", "recovered"])
 def test_runs_that_were_cut_off_are_exported_too(run: str, tmp_path: Path) -> None:
     source = source_of(DATA / "runs" / run)
-    assert all(json.loads(path.read_text())["jobs"] for path in export(source, "fio-json", f"{tmp_path}/"))
+    assert all(
+        json.loads(path.read_text())["jobs"] for path in export(source, "fio-json", f"{tmp_path}/")
+    )

@@ -24,7 +24,9 @@ STEM = "randrw-iodepth-1-numjobs-1"
 def test_there_is_a_log_of_all_hosts_and_of_each(plain: ExportSource, tmp_path: Path) -> None:
     names = {str(path.relative_to(tmp_path)) for path in export(plain, "fio-logs", str(tmp_path))}
     everyone = {f"{STEM}_{kind}.1.log" for kind in ("bw", "iops", "clat")}
-    assert names == everyone | {f"hosts/{name}.{host}" for name in everyone for host in ("h1", "h2")}
+    assert names == everyone | {
+        f"hosts/{name}.{host}" for name in everyone for host in ("h1", "h2")
+    }
 
 
 def test_a_line_is_what_the_record_has_of_a_second(plain: ExportSource, tmp_path: Path) -> None:
@@ -33,14 +35,24 @@ def test_a_line_is_what_the_record_has_of_a_second(plain: ExportSource, tmp_path
     assert series is not None
     column = next(each for each in series.columns if each.host is None and each.direction == "read")
     lines = (tmp_path / f"{STEM}_iops.1.log").read_text().splitlines()
-    reads = {int(line.split(", ")[0]): int(line.split(", ")[1]) for line in lines if line.split(", ")[2] == "0"}
-    known = {(place + 1) * 1000: round(value) for place, value in enumerate(column.iops) if value is not None}
+    reads = {
+        int(line.split(", ")[0]): int(line.split(", ")[1])
+        for line in lines
+        if line.split(", ")[2] == "0"
+    }
+    known = {
+        (place + 1) * 1000: round(value)
+        for place, value in enumerate(column.iops)
+        if value is not None
+    }
     assert reads == known and reads
     assert all(line.endswith(", 4096") for line in lines)
 
 
 @pytest.mark.parametrize("folder", [".", "hosts"])
-def test_fio_plot_draws_them(plain: ExportSource, tmp_path: Path, fio_plot: Any, folder: str) -> None:
+def test_fio_plot_draws_them(
+    plain: ExportSource, tmp_path: Path, fio_plot: Any, folder: str
+) -> None:
     export(plain, "fio-logs", str(tmp_path / "in"))
     found = fio_plot(f"-i in/{folder} -g -r randrw -f read write -t bw iops clat -d 1 -n 1")
     assert found.startswith(b"\x89PNG")
@@ -58,8 +70,13 @@ def test_fios_own_script_adds_them_up(plain: ExportSource, tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(not Path(PLOTS).exists(), reason="this fio brings no fio_generate_plots")
-def test_fios_own_plots_take_the_logs_and_their_columns(plain: ExportSource, tmp_path: Path) -> None:
-    """What it tells gnuplot is looked at, which need not be here. It ends at the first kind that has no log."""
+def test_fios_own_plots_take_the_logs_and_their_columns(
+    plain: ExportSource, tmp_path: Path
+) -> None:
+    """What it tells gnuplot is looked at, which need not be here.
+
+    It ends at the first kind that has no log.
+    """
     written = export(plain, "fio-logs", str(tmp_path / "in"))
     logs = {path.name for path in written if path.parent == tmp_path / "in"}
     for kind in ("lat", "slat"):  # as docs/export.md says
@@ -68,7 +85,9 @@ def test_fios_own_plots_take_the_logs_and_their_columns(plain: ExportSource, tmp
     gnuplot.write_text(f"#!/bin/sh\ncat >> {tmp_path}/told\n")
     gnuplot.chmod(0o755)
     environ = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    subprocess.run([PLOTS, "title"], cwd=tmp_path / "in", env=environ, capture_output=True, check=True)
+    subprocess.run(
+        [PLOTS, "title"], cwd=tmp_path / "in", env=environ, capture_output=True, check=True
+    )
     plotted = PLOTTED.findall((tmp_path / "told").read_text())
     scales = {"bw": 1, "iops": 1, "clat": 1_000_000}  # KiB/s, 1/s, ns as ms
     assert {(name, int(scale)) for name, scale in plotted if not name.startswith("none_")} == {
@@ -77,16 +96,23 @@ def test_fios_own_plots_take_the_logs_and_their_columns(plain: ExportSource, tmp
     assert logs == {f"{STEM}_{kind}.1.log" for kind in scales}
     for name in logs:
         lines = (tmp_path / "in" / name).read_text().splitlines()
-        assert lines and all(re.match(r"\d+000, \d+,", line) for line in lines), "its columns 1 and 2: ms, value"
+        assert lines and all(re.match(r"\d+000, \d+,", line) for line in lines), (
+            "its columns 1 and 2: ms, value"
+        )
 
 
 @pytest.fixture
 def fiologparser(tmp_path: Path) -> Path:
     """The script that Debian's package of fio has among its documentation."""
-    for packed in (Path("/usr/share/doc/fio/fiologparser.py.gz"), Path("/usr/share/doc/fio/fiologparser.py")):
+    for packed in (
+        Path("/usr/share/doc/fio/fiologparser.py.gz"),
+        Path("/usr/share/doc/fio/fiologparser.py"),
+    ):
         if packed.exists():
             data = packed.read_bytes()
-            (tmp_path / "fiologparser.py").write_bytes(gzip.decompress(data) if packed.suffix == ".gz" else data)
+            (tmp_path / "fiologparser.py").write_bytes(
+                gzip.decompress(data) if packed.suffix == ".gz" else data
+            )
             return tmp_path / "fiologparser.py"
     pytest.skip("this fio brings no fiologparser.py")
 
@@ -98,8 +124,16 @@ def test_fios_own_parser_adds_the_hosts_up_to_the_log_of_all(
     (whole, *_) = (path for path in written if path.name.endswith("_iops.1.log"))
     hosts = sorted((whole.parent / "hosts").glob(f"{whole.name}.*"))
     assert len(hosts) == 2
-    done = subprocess.run([sys.executable, fiologparser, "-s", *hosts], capture_output=True, text=True, check=True)
-    summed = {int(ms): float(value) for ms, value in (line.split(", ") for line in done.stdout.splitlines())}
-    together = {int(line.split(", ")[0]): int(line.split(", ")[1]) for line in whole.read_text().splitlines()}
+    done = subprocess.run(
+        [sys.executable, fiologparser, "-s", *hosts], capture_output=True, text=True, check=True
+    )
+    summed = {
+        int(ms): float(value)
+        for ms, value in (line.split(", ") for line in done.stdout.splitlines())
+    }
+    together = {
+        int(line.split(", ")[0]): int(line.split(", ")[1])
+        for line in whole.read_text().splitlines()
+    }
     seconds = sorted(summed)[1:-1]  # hosts begin and end within a second
     assert seconds and all(summed[ms] == pytest.approx(together[ms], abs=2) for ms in seconds)

@@ -1,4 +1,7 @@
-"""The Grafana dashboard: what its panels ask for is what we write; with real databases that answer."""
+"""The Grafana dashboard: what its panels ask for is what we write.
+
+With real databases that answer.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,9 @@ def exported(source: ExportSource) -> dict[str, set[str]]:
             found.setdefault(f"{point['measurement']}_{name}", set()).update(point["tags"])
     for name in ("openmetrics", "openmetrics-series"):
         (file,) = load(name).files(source)
-        for metric, labels in re.findall(r"^(\w+)\{([^}]*)\}", b"".join(file.parts).decode(), re.MULTILINE):
+        for metric, labels in re.findall(
+            r"^(\w+)\{([^}]*)\}", b"".join(file.parts).decode(), re.MULTILINE
+        ):
             found.setdefault(metric, set()).update(re.findall(r'(\w+)="', labels))
     return found
 
@@ -68,8 +73,15 @@ def test_every_panel_asks_for_what_is_exported(dashboard: Any, plain: ExportSour
 
 
 def test_every_variable_is_a_label_and_is_used(dashboard: Any, plain: ExportSource) -> None:
-    queries = {each["name"]: each["query"] for each in dashboard["templating"]["list"] if each["type"] == "query"}
-    labels = {name: re.fullmatch(r"label_values\((\w+).*, (\w+)\)", query["query"]) for name, query in queries.items()}
+    queries = {
+        each["name"]: each["query"]
+        for each in dashboard["templating"]["list"]
+        if each["type"] == "query"
+    }
+    labels = {
+        name: re.fullmatch(r"label_values\((\w+).*, (\w+)\)", query["query"])
+        for name, query in queries.items()
+    }
     for name, match in labels.items():
         assert match is not None and match[2] in exported(plain)[match[1]]
         assert f"${name}" in json.dumps(dashboard["panels"])
@@ -84,7 +96,9 @@ def program(name: str, package: str, folder: Path) -> Path:
         return Path(found)
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         pytest.skip(f"no {name} on this machine, and no Debian to have it from")
-    fetched = subprocess.run(["apt-get", "download", package], cwd=folder, capture_output=True, check=False)
+    fetched = subprocess.run(
+        ["apt-get", "download", package], cwd=folder, capture_output=True, check=False
+    )
     packages = sorted(folder.glob(f"{package}_*.deb"))
     if fetched.returncode or not packages:
         pytest.skip(f"no {name} on this machine, and {package} cannot be had")
@@ -99,10 +113,14 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(command: list[str | Path], folder: Path, ready: str, env: dict[str, str] | None = None) -> Iterator[None]:
+def running(
+    command: list[str | Path], folder: Path, ready: str, env: dict[str, str] | None = None
+) -> Iterator[None]:
     """Have a database run until it answers at `ready`, and end it afterwards."""
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env)
+        process = subprocess.Popen(
+            command, cwd=folder, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env
+        )
 
     def answers() -> bool:
         assert process.poll() is None, (folder / "log").read_text()[-2000:]
@@ -127,7 +145,11 @@ def silent_panels(url: str, dashboard: Any, source: ExportSource) -> list[str]:
     """The panels that a database has nothing for, over the time of the run."""
     begun = parse_utc(source.record.created_utc or "")
     assert begun is not None
-    span = {"start": begun.timestamp(), "end": begun.timestamp() + (source.record.duration_s or 0) + 60, "step": "1"}
+    span = {
+        "start": begun.timestamp(),
+        "end": begun.timestamp() + (source.record.duration_s or 0) + 60,
+        "step": "1",
+    }
     return [
         title
         for title, text in expressions(dashboard).items()
@@ -136,11 +158,18 @@ def silent_panels(url: str, dashboard: Any, source: ExportSource) -> list[str]:
 
 
 @pytest.mark.slow
-def test_victoria_metrics_answers_every_panel(plain: ExportSource, dashboard: Any, tmp_path: Path) -> None:
+def test_victoria_metrics_answers_every_panel(
+    plain: ExportSource, dashboard: Any, tmp_path: Path
+) -> None:
     binary = program("victoria-metrics", "victoria-metrics", tmp_path)
     url = f"http://127.0.0.1:{free_port()}"
     address = f"-httpListenAddr={url.removeprefix('http://')}"
-    command: list[str | Path] = [binary, f"-storageDataPath={tmp_path}/data", address, "-retentionPeriod=100y"]
+    command: list[str | Path] = [
+        binary,
+        f"-storageDataPath={tmp_path}/data",
+        address,
+        "-retentionPeriod=100y",
+    ]
     with running(command, tmp_path, f"{url}/health"):
         assert follow(plain.run_dir, "influx", f"{url}/influx/write", print)
         urlopen(f"{url}/internal/force_flush", timeout=PATIENCE_S).close()
@@ -154,7 +183,14 @@ def test_prometheus_takes_every_second_and_answers_its_panels(
     binary = program("prometheus", "prometheus", tmp_path)
     (path,) = export(plain, "openmetrics-series", str(tmp_path / "run.om"))
     data = tmp_path / "data"
-    backfill: list[str | Path] = [binary.with_name("promtool"), "tsdb", "create-blocks-from", "openmetrics", path, data]
+    backfill: list[str | Path] = [
+        binary.with_name("promtool"),
+        "tsdb",
+        "create-blocks-from",
+        "openmetrics",
+        path,
+        data,
+    ]
     subprocess.run(backfill, check=True, capture_output=True)
     (tmp_path / "prometheus.yml").write_text("global: {}\n")
     url = f"http://127.0.0.1:{free_port()}"
@@ -166,9 +202,12 @@ def test_prometheus_takes_every_second_and_answers_its_panels(
         f"--web.listen-address={url.removeprefix('http://')}",
     ]
     with running(command, tmp_path, f"{url}/-/ready"):
-        results = [f"Results {letter}" for letter in "ABC"]  # these come by the collector of files, when it is now
+        # these come by the collector of files, when it is now
+        results = [f"Results {letter}" for letter in "ABC"]
         assert silent_panels(url, dashboard, plain) == results
-        (series,) = asked(f"{url}/api/v1/series", **{"match[]": 'benchtui_iops{host="h1",direction="read"}'})["data"]
+        (series,) = asked(
+            f"{url}/api/v1/series", **{"match[]": 'benchtui_iops{host="h1",direction="read"}'}
+        )["data"]
     assert series["run"] == plain.record.run_id
 
 
@@ -181,7 +220,11 @@ def test_influxdb_takes_every_line(plain: ExportSource, tmp_path: Path) -> None:
         "META_DIR": f"{tmp_path}/meta",
         "DATA_DIR": f"{tmp_path}/data",
     }
-    settings |= {"DATA_WAL_DIR": f"{tmp_path}/wal", "BIND_ADDRESS": f"127.0.0.1:{rpc}", "REPORTING_DISABLED": "true"}
+    settings |= {
+        "DATA_WAL_DIR": f"{tmp_path}/wal",
+        "BIND_ADDRESS": f"127.0.0.1:{rpc}",
+        "REPORTING_DISABLED": "true",
+    }
     url = f"http://127.0.0.1:{port}"
     env = {f"INFLUXDB_{name}": value for name, value in settings.items()} | {"HOME": str(tmp_path)}
     with running([binary, "run"], tmp_path, f"{url}/ping", env):
@@ -189,6 +232,9 @@ def test_influxdb_takes_every_line(plain: ExportSource, tmp_path: Path) -> None:
         assert follow(plain.run_dir, "influx", f"{url}/write?db=bench", print)
         query = "SELECT count(iops) FROM benchtui GROUP BY host, direction"
         (result,) = asked(f"{url}/query", db="bench", q=query)["results"]
-    counts = {(each["tags"]["host"], each["tags"]["direction"]): each["values"][0][1] for each in result["series"]}
+    counts = {
+        (each["tags"]["host"], each["tags"]["direction"]): each["values"][0][1]
+        for each in result["series"]
+    }
     assert set(counts) == {(host, name) for host in ("", "h1", "h2") for name in ("read", "write")}
     assert all(counts.values())

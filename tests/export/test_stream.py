@@ -52,7 +52,9 @@ def test_seconds_are_those_of_the_record(run: str, request: pytest.FixtureReques
 
 
 @pytest.mark.parametrize("size", [300, 5000, 40_000])
-def test_a_second_is_told_once_and_the_same_however_the_journal_grows(tmp_path: Path, size: int) -> None:
+def test_a_second_is_told_once_and_the_same_however_the_journal_grows(
+    tmp_path: Path, size: int
+) -> None:
     shutil.copytree(RUNS / "plain", tmp_path / "run")
     found = grown(tmp_path / "run", size)
     keys = [(second.host, second.direction, second.t_s) for second in found]
@@ -63,7 +65,9 @@ def test_a_second_is_told_once_and_the_same_however_the_journal_grows(tmp_path: 
 
 
 @pytest.mark.parametrize("size", [300, 1100, 40_000])
-def test_a_sample_that_reaches_far_back_gives_every_follower_the_same_figures(tmp_path: Path, size: int) -> None:
+def test_a_sample_that_reaches_far_back_gives_every_follower_the_same_figures(
+    tmp_path: Path, size: int
+) -> None:
     lines = []
     for line in (RUNS / "plain" / "journal.jsonl").read_bytes().splitlines(keepends=True):
         event = json.loads(line)
@@ -94,7 +98,9 @@ def grown(run_dir: Path, size: int) -> list[ExportSecond]:
 def test_the_ramp_is_not_told() -> None:
     journal = Path(__file__).parents[1] / "data" / "journals" / "ramp"
     events = [json.loads(line) for line in (journal / "journal.jsonl").read_text().splitlines()]
-    ramp_ended = max(event["t"] - 1 for event in events if event["type"] == "sample" and event.get("ramp"))
+    ramp_ended = max(
+        event["t"] - 1 for event in events if event["type"] == "sample" and event.get("ramp")
+    )
     told = [moment.t_s for moment in moments(journal) if isinstance(moment, ExportSecond)]
     assert told and min(told) >= ramp_ended - 1
 
@@ -102,9 +108,13 @@ def test_the_ramp_is_not_told() -> None:
 # -- where it goes
 
 
-def test_lines_are_pushed_and_at_the_end_what_came_out(endpoint: Endpoint, plain: ExportSource) -> None:
+def test_lines_are_pushed_and_at_the_end_what_came_out(
+    endpoint: Endpoint, plain: ExportSource
+) -> None:
     assert follow(plain.run_dir, "influx", endpoint.url, print)
-    assert len([point for point in endpoint.points if point["measurement"] == "benchtui"]) == len(seconds_of("plain"))
+    assert len([point for point in endpoint.points if point["measurement"] == "benchtui"]) == len(
+        seconds_of("plain")
+    )
     assert any(point["measurement"] == "benchtui_result" for point in endpoint.points)
 
 
@@ -140,7 +150,11 @@ def test_an_address_that_answers_something_else_than_http_is_named(
         pool.submit(greet, listening, b"SSH-2.0-OpenSSH\r\n", 2)
         port = listening.getsockname()[1]
         assert not follow(plain.run_dir, "influx", f"http://127.0.0.1:{port}/write", said.append)
-    assert len(said) == 2 and "SSH-2.0-OpenSSH; trying on" in said[0] and "nothing more is streamed" in said[1]
+    assert (
+        len(said) == 2
+        and "SSH-2.0-OpenSSH; trying on" in said[0]
+        and "nothing more is streamed" in said[1]
+    )
 
 
 def greet(listening: socket.socket, words: bytes, times: int) -> None:
@@ -154,7 +168,9 @@ def greet(listening: socket.socket, words: bytes, times: int) -> None:
                 pass
 
 
-def test_an_address_that_refuses_is_not_asked_again(endpoint: Endpoint, plain: ExportSource) -> None:
+def test_an_address_that_refuses_is_not_asked_again(
+    endpoint: Endpoint, plain: ExportSource
+) -> None:
     endpoint.answers = [401] * 5
     said: list[str] = []
     assert not follow(plain.run_dir, "influx", endpoint.url, said.append)
@@ -171,27 +187,47 @@ def test_a_token_comes_from_the_environment(
 
 
 def test_a_name_and_password_in_an_address_are_not_said() -> None:
-    assert stream.HttpSink("http://me:pw@db:8086/write?p=pw", print, bool).name == "http://db:8086/write"
+    assert (
+        stream.HttpSink("http://me:pw@db:8086/write?p=pw", print, bool).name
+        == "http://db:8086/write"
+    )
 
 
 def test_much_is_sent_in_parts(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "MOST_BYTES", 20)
-    stream.HttpSink(endpoint.url, print, bool).write("".join(f"a x={number} 1\n" for number in range(10)))
+    stream.HttpSink(endpoint.url, print, bool).write(
+        "".join(f"a x={number} 1\n" for number in range(10))
+    )
     assert len(endpoint.taken) == 5 and len(endpoint.points) == 10
 
 
-def test_a_reader_of_stdout_that_goes_away_ends_the_stream_quietly(plain: ExportSource, home: Path) -> None:
-    command = [sys.executable, "-m", "tui.cli.main", "export", str(plain.run_dir), "jsonl", "--stream"]
+def test_a_reader_of_stdout_that_goes_away_ends_the_stream_quietly(
+    plain: ExportSource, home: Path
+) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "tui.cli.main",
+        "export",
+        str(plain.run_dir),
+        "jsonl",
+        "--stream",
+    ]
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=False)
+    done = subprocess.run(
+        command, stdout=write, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=False
+    )
     os.close(write)
     assert done.returncode == 1
     assert "its reader went away" in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_a_file_holds_json_lines(plain: ExportSource, tmp_path: Path, home: Path) -> None:
-    assert main(["export", str(plain.run_dir), "jsonl", "--stream", "-o", str(tmp_path / "out.jsonl")]) == 0
+    assert (
+        main(["export", str(plain.run_dir), "jsonl", "--stream", "-o", str(tmp_path / "out.jsonl")])
+        == 0
+    )
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [lines[0]["type"], lines[-1]["type"]] == ["run_started", "record"]
     assert lines[-1]["verdict"] == plain.record.verdict
@@ -218,7 +254,10 @@ def test_a_look_at_a_target_leaves_it_as_it_is(tmp_path: Path) -> None:
         (["--stream", "jsonl", "--json"], "both go to standard output"),
         (["--stream", "jsonl", "--stream", "influx"], "takes one stream"),
         (["--stream", "jsonl", "--detach"], "--detach"),
-        (["--stream", "jsonl=/nonexistent/out"], "/nonexistent/out: cannot be written: No such file or directory"),
+        (
+            ["--stream", "jsonl=/nonexistent/out"],
+            "/nonexistent/out: cannot be written: No such file or directory",
+        ),
         (["--stream", "jsonl=/"], "/: cannot be written: Is a directory"),
         (["--stream", "influx=ftp://db/write"], "allowed are http and https addresses"),
     ],

@@ -30,7 +30,9 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> ExportSource:
     return ExportSource(build_record(run_dir), run_dir)
 
 
-def test_it_is_a_table_that_pandas_parquet_and_spreadsheets_read(source: ExportSource, tmp_path: Path) -> None:
+def test_it_is_a_table_that_pandas_parquet_and_spreadsheets_read(
+    source: ExportSource, tmp_path: Path
+) -> None:
     export(source, "csv", f"{tmp_path}/csv/")
     export(source, "parquet", f"{tmp_path}/parquet/")
     (book,) = export(source, "xlsx", str(tmp_path / "run.xlsx"))
@@ -39,7 +41,9 @@ def test_it_is_a_table_that_pandas_parquet_and_spreadsheets_read(source: ExportS
     (client,), (server,) = (source.record.steps[0].telemetry[place : place + 1] for place in (0, 1))
     assert ours["t_s"].tolist() == client.t_s and theirs["host"].unique().tolist() == [server.host]
     assert (ours["cpu_busy_percent"] == 61.5).all() and (theirs["cpu_busy_percent"] == 12).all()
-    assert (ours["nic_eth0_rx_bytes_per_s"] == 1.25e9).all() and theirs["nic_eth0_rx_bytes_per_s"].isna().all()
+    assert (ours["nic_eth0_rx_bytes_per_s"] == 1.25e9).all() and theirs[
+        "nic_eth0_rx_bytes_per_s"
+    ].isna().all()
     assert (ours["dev_nvme0n1_rlat_ms"] == 0.25).all() and ours["psi_io_some_percent"].isna().all()
     typed = pd.read_parquet(tmp_path / "parquet" / "telemetry.parquet")
     assert typed["cpu_busy_percent"].tolist() == found["cpu_busy_percent"].tolist()
@@ -57,7 +61,10 @@ def test_databases_get_a_point_a_subject_in_base_units(source: ExportSource) -> 
     text = b"".join(metrics.parts).decode()
     families = {each.name: each for each in text_string_to_metric_families(text)}  # type: ignore[no-untyped-call]
     samples = families["benchtui_telemetry_nic_rx_bytes_per_second"].samples
-    assert {(each.labels["subject"], each.value) for each in samples} == {("eth0", 1.25e9), ("ib0", 2e9)}
+    assert {(each.labels["subject"], each.value) for each in samples} == {
+        ("eth0", 1.25e9),
+        ("ib0", 2e9),
+    }
     assert float(samples[1].timestamp) - float(samples[0].timestamp) == pytest.approx(1.0, abs=0.01)
 
 

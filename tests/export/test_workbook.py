@@ -55,14 +55,23 @@ def test_no_text_is_a_formula(text: str, plain: ExportSource, tmp_path: Path) ->
     record = changed(plain)
     record.target = text
     row = rows_of(opened(ExportSource(record, plain.run_dir), tmp_path)["summary"])[0]
-    assert (row["target"].value, row["target"].data_type, row["target"].quotePrefix) == (text, "s", True)
+    assert (row["target"].value, row["target"].data_type, row["target"].quotePrefix) == (
+        text,
+        "s",
+        True,
+    )
 
 
 @pytest.mark.parametrize("text", ["007", "1e5", "2026-01-02", "10.1", "true", "5 µs"])
-def test_a_text_that_looks_like_something_else_stays_as_it_is(text: str, plain: ExportSource, tmp_path: Path) -> None:
+def test_a_text_that_looks_like_something_else_stays_as_it_is(
+    text: str, plain: ExportSource, tmp_path: Path
+) -> None:
     record = changed(plain)
     record.steps[0].name = text
-    cells = [row["step_name"] for row in rows_of(opened(ExportSource(record, plain.run_dir), tmp_path)["summary"])]
+    cells = [
+        row["step_name"]
+        for row in rows_of(opened(ExportSource(record, plain.run_dir), tmp_path)["summary"])
+    ]
     assert {(cell.value, cell.data_type) for cell in cells} == {(text, "s")}
 
 
@@ -81,8 +90,15 @@ def test_figures_and_times_are_those_of_the_record(plain: ExportSource, book: An
     for row in rows_of(book["summary"]):
         part = plain.record.steps[0].results.aggregate[row["direction"].value]
         assert part.clat is not None
-        assert (row["ios"].value, row["bytes"].value, row["iops"].value) == (part.ios, part.bytes, part.iops)
-        assert (row["clat_mean_ns"].value, row["clat_max_ns"].value) == (part.clat.mean_ns, part.clat.max_ns)
+        assert (row["ios"].value, row["bytes"].value, row["iops"].value) == (
+            part.ios,
+            part.bytes,
+            part.iops,
+        )
+        assert (row["clat_mean_ns"].value, row["clat_max_ns"].value) == (
+            part.clat.mean_ns,
+            part.clat.max_ns,
+        )
         assert row["created_utc"].value == begun.replace(tzinfo=None)
 
 
@@ -104,7 +120,9 @@ def test_columns_are_wide_enough_for_what_they_show(book: Any) -> None:
         for place, column in enumerate(sheet.iter_cols(max_row=min(sheet.max_row, 200)), 1):
             heading, *values = column
             assert wide[place] > len(heading.value)
-            assert wide[place] > max((len(shown(cell)) for cell in values if cell.value is not None), default=0)
+            assert wide[place] > max(
+                (len(shown(cell)) for cell in values if cell.value is not None), default=0
+            )
 
 
 def widths(sheet: Any) -> dict[int, float]:
@@ -129,12 +147,21 @@ def test_the_heading_stays_and_filters_also_on_paper(book: Any) -> None:
 def test_a_table_that_can_be_read_on_one_page_is_no_wider(book: Any) -> None:
     for sheet in book:
         narrow = sum(widths(sheet).values()) <= PRINTED
-        assert bool(sheet.sheet_properties.pageSetUpPr.fitToPage) == narrow == (sheet.title in ("series", "histogram"))
+        assert (
+            bool(sheet.sheet_properties.pageSetUpPr.fitToPage)
+            == narrow
+            == (sheet.title in ("series", "histogram"))
+        )
 
 
 @pytest.mark.parametrize(
     ("swept", "wanted"),
-    [((1, 16), [1, 16]), ((0.5, 2), [0.5, 2]), ((4096, "1m"), ["4096", "1m"]), ((True, False), ["True", "False"])],
+    [
+        ((1, 16), [1, 16]),
+        ((0.5, 2), [0.5, 2]),
+        ((4096, "1m"), ["4096", "1m"]),
+        ((True, False), ["True", "False"]),
+    ],
 )
 def test_swept_numbers_are_numbers_unless_one_is_text(
     swept: tuple[Any, Any], wanted: list[Any], sweep: ExportSource, tmp_path: Path
@@ -144,6 +171,7 @@ def test_swept_numbers_are_numbers_unless_one_is_text(
     for step, value in zip(record.steps, swept, strict=True):
         step.point = {"bs": value}
     found = dict.fromkeys(
-        row["point_bs"].value for row in rows_of(opened(ExportSource(record, sweep.run_dir), tmp_path)["summary"])
+        row["point_bs"].value
+        for row in rows_of(opened(ExportSource(record, sweep.run_dir), tmp_path)["summary"])
     )
     assert list(found) == wanted

@@ -54,13 +54,19 @@ def begun(proxied_lab: ProxiedLab, target: Path, tmp_path_factory: pytest.TempPa
 
 @pytest.fixture
 def begin(proxied_lab: ProxiedLab, home: Path, target: Path) -> Iterator[Begin]:
-    """Starts a run on h1 and h2; afterwards all faults are healed, nothing runs and no host is locked."""
+    """Starts a run on h1 and h2.
+
+    Afterwards all faults are healed, nothing runs and no host is locked.
+    """
     with ExitStack() as stack:
         stack.callback(proxied_lab.heal)
-        stack.callback(proxied_lab.drop)  # words that were held back come to no host after all was cleaned up
+        # words that were held back come to no host after all was cleaned up
+        stack.callback(proxied_lab.drop)
         stack.callback(proxied_lab.forget_locks)
 
         def start(*more: str, lease_s: int = 15, **params: str | int) -> LiveRun:
-            return stack.enter_context(LiveRun.begin(home, proxied_lab, target, params, *more, lease_s=lease_s))
+            return stack.enter_context(
+                LiveRun.begin(home, proxied_lab, target, params, *more, lease_s=lease_s)
+            )
 
         yield start

@@ -1,4 +1,6 @@
-"""Connections that break before anything is measured: what was asked is asked again, and the run goes on."""
+"""Connections that break before anything is measured: what was asked is asked again, and the run
+goes on.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +17,34 @@ from tui.model.event import PhaseStarted
 
 pytestmark = pytest.mark.e2e
 
-CUTS = {"h1": 300, "h2": 1_300, "h3": 2_600, "h4": 3_200, "h5": 3_600, "h6": 5_000}  # bytes to the client, then RST
+# bytes to the client, then RST
+CUTS = {"h1": 300, "h2": 1_300, "h3": 2_600, "h4": 3_200, "h5": 3_600, "h6": 5_000}
 UNTOUCHED = "h7"
 
 
 @pytest.fixture(scope="module")
-def cut(begun: Begun, proxied_lab: ProxiedLab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveRun]:
-    """A run, over, in which each host but the last one was cut at another place between greeting and GO."""
+def cut(
+    begun: Begun, proxied_lab: ProxiedLab, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LiveRun]:
+    """A run, over, in which each host but the last one was cut at another place between greeting
+    and GO.
+    """
     accepted = {name: proxy.accepted for name, proxy in proxied_lab.proxies.items()}
     for host, size in CUTS.items():
         proxied_lab.proxies[host].cut_after(size)
     fresh = str(tmp_path_factory.mktemp("fresh"))
     with begun("h[1-7]", runtime="2s", directory=fresh, lease_s=40) as run:
         run.finished()
-        assert all(proxied_lab.proxies[host].accepted > accepted[host] + 1 for host in CUTS), "nothing broke"
+        assert all(proxied_lab.proxies[host].accepted > accepted[host] + 1 for host in CUTS), (
+            "nothing broke"
+        )
         yield run
     proxied_lab.heal()
 
 
-def test_run_whose_connections_break_on_the_way_to_the_measurement_is_complete(cut: LiveRun) -> None:
+def test_run_whose_connections_break_on_the_way_to_the_measurement_is_complete(
+    cut: LiveRun,
+) -> None:
     record = cut.record()
     assert record["state"] == "complete", record["reason"]
     assert violations(cut, record) == []
@@ -52,7 +63,10 @@ def test_all_connections_break_at_once_in_a_phase(
     for host in ("h1", "h2"):
         proxied_lab.proxies[host].slow(0.02)  # so that the phase lasts long enough to be hit
     run = begin("--set", f"directory={tmp_path}", runtime="2s", lease_s=40)
-    run.wait(lambda: any(event.phase == phase for event in run.of_type(PhaseStarted)), f"the phase {phase}")
+    run.wait(
+        lambda: any(event.phase == phase for event in run.of_type(PhaseStarted)),
+        f"the phase {phase}",
+    )
     for host in ("h1", "h2"):
         proxied_lab.proxies[host].reset()
     record = run.finished()
@@ -60,7 +74,9 @@ def test_all_connections_break_at_once_in_a_phase(
     assert violations(run, record) == []
 
 
-def test_go_that_is_lost_with_its_connection_is_said_again(begin: Begin, proxied_lab: ProxiedLab) -> None:
+def test_go_that_is_lost_with_its_connection_is_said_again(
+    begin: Begin, proxied_lab: ProxiedLab
+) -> None:
     proxy = proxied_lab.proxies["h1"]
     proxied_lab.proxies["h2"].slow(0.1)  # h1 is armed long before GO
     run = begin(runtime="3s", lease_s=60)

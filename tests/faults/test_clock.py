@@ -1,4 +1,6 @@
-"""A host whose clock is off by a day, and is set back while it measures: the figures stay, and the record says so."""
+"""A host whose clock is off by a day, and is set back while it measures: the figures stay, and the
+record says so.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ from tui.model.event import PhaseEnded
 pytestmark = pytest.mark.e2e
 
 INSIDE_A_SAMPLE = 12_345
-SILENT = "connection lost: the host no longer answers"  # what keepalives find; a break is told by TCP at once
+# what keepalives find; a break is told by TCP at once
+SILENT = "connection lost: the host no longer answers"
 
 
 def by_proxy(act: Callable[[FaultProxy], object]) -> Callable[[ProxiedLab, str], object]:
@@ -45,7 +46,9 @@ def assert_nothing_was_lost(run: LiveRun) -> None:
     assert record["state"] == "complete", record["reason"]
     assert violations(run, record) == []
     assert all(each.whole for each in run.spool.tasks())
-    assert sorted(record["steps"][0]["results"]["per_host"]) == [host["name"] for host in record["hosts"]]
+    assert sorted(record["steps"][0]["results"]["per_host"]) == [
+        host["name"] for host in record["hosts"]
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +142,9 @@ def test_refused_for_less_than_the_lease(begin: Begin, proxied_lab: ProxiedLab) 
     proxy = proxied_lab.proxies["h1"]
     proxy.refuse()
     proxy.reset()
-    run.wait(lambda: any("refused" in state.detail for state in run.states("h1")), "a refused attempt")
+    run.wait(
+        lambda: any("refused" in state.detail for state in run.states("h1")), "a refused attempt"
+    )
     proxy.accept()
     assert_nothing_was_lost(run)
 
@@ -159,7 +164,9 @@ def test_sshd_restarted(begin: Begin, proxied_lab: ProxiedLab) -> None:
     assert_nothing_was_lost(run)
 
 
-def test_break_between_the_last_byte_and_the_question_how_it_ended(begin: Begin, proxied_lab: ProxiedLab) -> None:
+def test_break_between_the_last_byte_and_the_question_how_it_ended(
+    begin: Begin, proxied_lab: ProxiedLab
+) -> None:
     run = begin(runtime="3s")
     run.measuring()
     done = run.load_on("h1").remote_dir / "done"
@@ -174,10 +181,15 @@ def test_break_between_the_last_byte_and_the_question_how_it_ended(begin: Begin,
 
 def test_break_while_the_host_is_being_left(begin: Begin, proxied_lab: ProxiedLab) -> None:
     run = begin(runtime="2s")
-    run.wait(lambda: any(e.phase == "collect" for e in run.of_type(PhaseEnded)), "the end of the collection")
+    run.wait(
+        lambda: any(e.phase == "collect" for e in run.of_type(PhaseEnded)),
+        "the end of the collection",
+    )
     proxied_lab.proxies["h1"].reset()
     assert_nothing_was_lost(run)
-    assert not list(proxied_lab.host("h1").root.glob("locks*/lock.*")), "the next run would be refused"
+    assert not list(proxied_lab.host("h1").root.glob("locks*/lock.*")), (
+        "the next run would be refused"
+    )
     assert not list(Path("/tmp").glob(f".benchtui-*/{run.run_id}"))
 
 
@@ -200,7 +212,9 @@ def test_slow_link(begin: Begin, proxied_lab: ProxiedLab) -> None:
     assert_nothing_was_lost(begin(runtime="3s", lease_s=30))
 
 
-def test_host_that_stays_away_longer_than_the_lease_is_lost(begin: Begin, proxied_lab: ProxiedLab) -> None:
+def test_host_that_stays_away_longer_than_the_lease_is_lost(
+    begin: Begin, proxied_lab: ProxiedLab
+) -> None:
     run = begin(runtime="20s", lease_s=10)
     run.measuring()
     proxy = proxied_lab.proxies["h1"]
@@ -232,7 +246,9 @@ def test_lost_host_stops_the_run_when_asked(begin: Begin, proxied_lab: ProxiedLa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("phase", ["connect", "preflight", "barrier"])
-def test_host_at_a_byte_a_second_is_named_before_it_measures(begin: Begin, proxied_lab: ProxiedLab, phase: str) -> None:
+def test_host_at_a_byte_a_second_is_named_before_it_measures(
+    begin: Begin, proxied_lab: ProxiedLab, phase: str
+) -> None:
     proxied_lab.proxies["h1"].slow(0.02)  # so that the phase lasts long enough to be hit
     run = begin(runtime="2s", lease_s=40)
     run.wait(lambda: run.phase() == phase or run.over(), f"the phase {phase}")

@@ -1,4 +1,6 @@
-"""Engines that are killed or frozen: hosts end by their lease, what they spooled can be had, whole."""
+"""Engines that are killed or frozen: hosts end by their lease, what they spooled can be had,
+whole.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,10 @@ def test_takeover_of_a_takeover(begin: Begin) -> None:
     run.kill_engine()
     watcher = start(run.home, "runs", "recover", run.run_id)
     try:
-        run.wait(lambda: any(state.detail == "taken over" for state in run.states("h1")), "the first takeover")
+        run.wait(
+            lambda: any(state.detail == "taken over" for state in run.states("h1")),
+            "the first takeover",
+        )
         run.kill_engine()
     finally:
         watcher.communicate(timeout=PATIENCE_S)
@@ -98,7 +103,9 @@ def test_engine_frozen_for_longer_than_the_keepalive_loses_nothing(begin: Begin)
     assert all(each.whole for each in run.spool.tasks())
 
 
-def test_engine_frozen_for_longer_than_the_lease_says_so_and_keeps_what_was_measured(begin: Begin) -> None:
+def test_engine_frozen_for_longer_than_the_lease_says_so_and_keeps_what_was_measured(
+    begin: Begin,
+) -> None:
     run = begin(runtime="60s", lease_s=LEASE_S)
     run.measuring()
     freeze_engine(run, LEASE_S + 5)

@@ -1,4 +1,7 @@
-"""A host that prints without end is cut off by name; the run ends, or goes on without it, by `on_host_loss`."""
+"""A host that prints without end is cut off by name.
+
+The run ends, or goes on without it, by `on_host_loss`.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +41,16 @@ def run_on(lab: SshdLab, home: Path, target: Path, runtime: str, *more: str) -> 
 
 @pytest.fixture(scope="module")
 def flooded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveRun]:
-    """A run, over, in which all hosts but the last one flooded in their own way while they measured."""
+    """A run, over, in which all hosts but the last one flooded in their own way while they
+    measured.
+    """
     root = tmp_path_factory.mktemp("floods")
     for name in ("home", "target"):
         (root / name).mkdir()
-    with flooding(root / "lab", FLOODS, MEASURES) as lab, run_on(lab, root / "home", root / "target", "8s") as run:
+    with (
+        flooding(root / "lab", FLOODS, MEASURES) as lab,
+        run_on(lab, root / "home", root / "target", "8s") as run,
+    ):
         run.finished()
         yield run
 
@@ -82,7 +90,9 @@ def test_layout_that_floods_is_named(home: Path, tmp_path: Path, target: Path) -
 
 
 @pytest.mark.parametrize("flood", ["exec yes", "exec yes >&2", "while :; do echo mail; done"])
-def test_login_shell_that_floods_is_named(flood: str, home: Path, tmp_path: Path, target: Path) -> None:
+def test_login_shell_that_floods_is_named(
+    flood: str, home: Path, tmp_path: Path, target: Path
+) -> None:
     with (
         login_shell(tmp_path / "host", script(tmp_path, f"#!/bin/sh\n{flood}\n")) as lab,
         run_on(lab, home, target, "5s") as run,
@@ -91,17 +101,22 @@ def test_login_shell_that_floods_is_named(flood: str, home: Path, tmp_path: Path
         assert problem_codes(run.record(), "h1") == {"flooded"}
 
 
-def test_telemetry_that_floods_is_told_once_and_the_load_goes_on(home: Path, tmp_path: Path, target: Path) -> None:
+def test_telemetry_that_floods_is_told_once_and_the_load_goes_on(
+    home: Path, tmp_path: Path, target: Path
+) -> None:
     lab = SshdLab(tmp_path / "lab", hosts=1)
     awk = lab.root / "awk"
-    awk.write_text('#!/bin/sh\ncase "$*" in *telemetry.awk*) exec yes ;; esac\nexec awk "$@"\n')  # the others end
+    # the others end
+    awk.write_text('#!/bin/sh\ncase "$*" in *telemetry.awk*) exec yes ;; esac\nexec awk "$@"\n')
     awk.chmod(0o755)
     host = lab.host("h1")
     host.options = [set_env(host.root, f"BENCHTUI_AWK={awk}")]
     with lab, run_on(lab, home, target, "4s") as run:
         record = run.finished()
         told = [
-            event.text for event in run.of_type(Message) if "telemetry" in event.text and event.severity == "warning"
+            event.text
+            for event in run.of_type(Message)
+            if "telemetry" in event.text and event.severity == "warning"
         ]
     assert record["state"] == "complete", record["reason"]
     assert len(told) == 1 and "flood" in told[0]

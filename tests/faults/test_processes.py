@@ -1,4 +1,6 @@
-"""Processes of a load that freeze or are killed: the run ends in time, says what happened, and keeps every byte."""
+"""Processes of a load that freeze or are killed: the run ends in time, says what happened, and
+keeps every byte.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ KILLS: dict[str, tuple[Callable[[HostLoad], object], str]] = {
     "supervisor": (lambda load: kill(load.supervisor), "supervisor-died"),
     "runner": (lambda load: kill(load.runner), "runner-died"),
     "supervisor-runner-and-fio": (
-        lambda load: [kill(pid) for pid in [load.supervisor, load.runner, load.main, *load.workers()]],
+        lambda load: [
+            kill(pid) for pid in [load.supervisor, load.runner, load.main, *load.workers()]
+        ],
         "supervisor-died",
     ),
 }

@@ -1,4 +1,6 @@
-"""Resuming a run whose engine died: what its hosts hold is collected, whatever keeps it from measuring further."""
+"""Resuming a run whose engine died: what its hosts hold is collected, whatever keeps it from
+measuring further.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +31,19 @@ def resumed(run: LiveRun) -> Iterator[subprocess.Popen[str]]:
     try:
         run.wait(lambda: run.of_type(RunResumed) != [], "another engine")
         since = run.of_type(RunResumed)[-1].t
-        run.wait(lambda: any(e.state == "connected" and e.t >= since for e in run.states("h1")), "h1 connected again")
+        run.wait(
+            lambda: any(e.state == "connected" and e.t >= since for e in run.states("h1")),
+            "h1 connected again",
+        )
         yield process
     finally:
         process.communicate(timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize("verb", ["stop", pytest.param("abort", marks=pytest.mark.slow)])
-def test_a_stop_while_it_connects_leaves_nothing_uncollected(begin: Begin, proxied_lab: ProxiedLab, verb: str) -> None:
+def test_a_stop_while_it_connects_leaves_nothing_uncollected(
+    begin: Begin, proxied_lab: ProxiedLab, verb: str
+) -> None:
     run = begin("--no-telemetry", runtime="900s", lease_s=LEASE_S)
     run.measuring(samples=2)
     run.kill_engine()
@@ -54,7 +61,9 @@ def test_a_stop_while_it_connects_leaves_nothing_uncollected(begin: Begin, proxi
     run.no_process_left()
 
 
-def test_a_host_that_is_gone_leaves_what_the_others_measured(begin: Begin, proxied_lab: ProxiedLab) -> None:
+def test_a_host_that_is_gone_leaves_what_the_others_measured(
+    begin: Begin, proxied_lab: ProxiedLab
+) -> None:
     run = begin("--no-telemetry", runtime="4s", lease_s=LEASE_S)
     run.measuring(samples=2)
     run.kill_engine()
@@ -82,7 +91,9 @@ def recovered(run: LiveRun) -> tuple[Record, str]:
     return run.finished(), said
 
 
-def test_what_an_unreachable_host_measured_is_collected_once_it_is_back(begin: Begin, proxied_lab: ProxiedLab) -> None:
+def test_what_an_unreachable_host_measured_is_collected_once_it_is_back(
+    begin: Begin, proxied_lab: ProxiedLab
+) -> None:
     run = begin(runtime="6s", lease_s=LEASE_S)
     run.measuring(samples=2)
     run.kill_engine()
@@ -90,7 +101,10 @@ def test_what_an_unreachable_host_measured_is_collected_once_it_is_back(begin: B
     proxied_lab.proxies["h2"].refuse()
     first, _ = recovered(run)
     seconds = sum(each.host == "h2" for each in run.of_type(TelemetrySample))
-    again = f"not all was collected from h2: benchtui runs recover {run.run_id} does so once that is back"
+    again = (
+        f"not all was collected from h2: benchtui runs recover {run.run_id} does so once that is"
+        " back"
+    )
     assert first["state"] == "partial" and again in first["reason"]
     still, _ = recovered(run)
     assert again in still["reason"] and reads_of(still, "h2") == reads_of(first, "h2")
@@ -116,7 +130,9 @@ def test_a_host_given_up_in_an_earlier_step_keeps_what_it_measured_until_that_is
     run.measuring(samples=2)
     proxied_lab.proxies["h2"].refuse()
     proxied_lab.proxies["h2"].reset()
-    run.wait(lambda: any(each.detail.startswith("given up") for each in run.states("h2")), "h2 given up")
+    run.wait(
+        lambda: any(each.detail.startswith("given up") for each in run.states("h2")), "h2 given up"
+    )
     proxied_lab.heal()
     first = run.finished()
     assert reads_of(first, "h2", 1) > 0, "it took part in the next step"
@@ -125,7 +141,9 @@ def test_a_host_given_up_in_an_earlier_step_keeps_what_it_measured_until_that_is
     assert reads_of(record, "h2") > reads_of(first, "h2")
     kept = [each["path"] for each in record["provenance"]["artefacts"]]
     assert sorted(set(kept)) == sorted(kept)
-    assert [reads_of(record, "h1", step) for step in (0, 1)] == [reads_of(first, "h1", step) for step in (0, 1)]
+    assert [reads_of(record, "h1", step) for step in (0, 1)] == [
+        reads_of(first, "h1", step) for step in (0, 1)
+    ]
     assert reads_of(record, "h2", 1) == reads_of(first, "h2", 1)
     assert violations(run, record) == []
     assert all(each.whole for each in run.spool.tasks())

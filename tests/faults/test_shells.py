@@ -46,7 +46,14 @@ def login_shell(root: Path, shell: Path) -> Iterator[SshdLab]:
         for line in Path("/etc/passwd").read_text().splitlines():
             changed = f"{line.rpartition(':')[0]}:{shell}" if line.startswith(user) else line
             file.write(changed + "\n")
-    wrapper = ["unshare", "--mount", "sh", "-c", f'set -e; mount --bind {passwd} /etc/passwd; exec "$@"', "sh"]
+    wrapper = [
+        "unshare",
+        "--mount",
+        "sh",
+        "-c",
+        f'set -e; mount --bind {passwd} /etc/passwd; exec "$@"',
+        "sh",
+    ]
     if subprocess.run([*wrapper, "true"], check=False, capture_output=True).returncode != 0:
         pytest.skip("no mount namespaces here")
     with SshdLab(root / "lab", hosts=1, wrapper=wrapper) as lab:
@@ -90,7 +97,9 @@ def test_banner_of_the_server(home: Path, tmp_path: Path, target: Path) -> None:
         assert_runs_well(lab, home, target)
 
 
-@pytest.mark.parametrize("forced", ["echo only backups are allowed here", "false", "cat", "internal-sftp"])
+@pytest.mark.parametrize(
+    "forced", ["echo only backups are allowed here", "false", "cat", "internal-sftp"]
+)
 def test_forced_command_is_named(forced: str, home: Path, tmp_path: Path, target: Path) -> None:
     with (
         SshdLab(tmp_path / "lab", hosts=1, extra_config=[f"ForceCommand {forced}"]) as lab,
@@ -112,7 +121,10 @@ def test_login_shell_that_prints_when_all_is_over(home: Path, tmp_path: Path, ta
     ):
         record = run.finished()
         assert record["state"] == "failed"
-        assert "prints after our script has ended: goodbye" in record["hosts"][0]["problems"][0]["message"]
+        assert (
+            "prints after our script has ended: goodbye"
+            in record["hosts"][0]["problems"][0]["message"]
+        )
 
 
 def test_login_shell_that_is_no_shell(home: Path, tmp_path: Path, target: Path) -> None:
@@ -123,4 +135,7 @@ def test_login_shell_that_is_no_shell(home: Path, tmp_path: Path, target: Path) 
     ):
         record = run.finished()
         assert record["state"] == "failed"
-        assert "This account is currently not available." in record["hosts"][0]["problems"][0]["message"]
+        assert (
+            "This account is currently not available."
+            in record["hosts"][0]["problems"][0]["message"]
+        )

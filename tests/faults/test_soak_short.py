@@ -44,14 +44,25 @@ def test_trials_take_the_phases_in_turn() -> None:
 
 def test_fault_that_came_before_or_after_its_phase_does_not_count() -> None:
     fault = Fault(BY_NAME["reset"], "h1", 0.0, 0.0, "layout")
-    events: list[AnyEvent] = [PhaseStarted(t=2.0, phase="layout"), PhaseEnded(t=5.0, phase="layout")]
-    assert [proved(events, fault, Strike(t, t)) for t in (1.9, 2.0, 5.0, 5.1)] == [False, True, True, False]
+    events: list[AnyEvent] = [
+        PhaseStarted(t=2.0, phase="layout"),
+        PhaseEnded(t=5.0, phase="layout"),
+    ]
+    assert [proved(events, fault, Strike(t, t)) for t in (1.9, 2.0, 5.0, 5.1)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
     assert not proved([], fault, Strike(3.0, 3.0))
 
 
 def test_request_counts_when_the_engine_has_heard_it_in_its_phase() -> None:
     fault = Fault(BY_NAME["stop"], "h1", 0.0, 0.0, "collect")
-    phase: list[AnyEvent] = [PhaseStarted(t=2.0, phase="collect"), PhaseEnded(t=5.0, phase="collect")]
+    phase: list[AnyEvent] = [
+        PhaseStarted(t=2.0, phase="collect"),
+        PhaseEnded(t=5.0, phase="collect"),
+    ]
     asked = [[*phase, StopRequested(t=t, mode="stop")] for t in (4.0, 6.0)]
     assert [proved(events, fault, Strike(3.0, 7.0)) for events in asked] == [True, False]
 
@@ -67,7 +78,9 @@ def test_request_counts_when_the_engine_has_heard_it_in_its_phase() -> None:
 def test_run_whose_leases_a_loaded_machine_let_expire_before_the_fault_has_missed(
     done: bool, codes: dict[str, set[str]], wrong: bool
 ) -> None:
-    trial = Trial(1, 1, 6, 12, [Fault(BY_NAME["reset"], "h1", 0.0, 0.0)], "never", done=[done], state="failed")
+    trial = Trial(
+        1, 1, 6, 12, [Fault(BY_NAME["reset"], "h1", 0.0, 0.0)], "never", done=[done], state="failed"
+    )
     trial.hit, trial.codes = [done], codes
     record = {"reason": "nothing was measured", "steps": [{"results": {"per_host": {}}}]}
     assert bool([*differences(trial, record)]) is wrong

@@ -21,7 +21,11 @@ AGENT_KIB = 40  # the agent, the job file and the small files beside them
 
 @contextmanager
 def small_spool(root: Path, size_kib: int, target: Path) -> Iterator[SshdLab]:
-    """Two hosts; /tmp of h1 is a file system of this size, in which only the files of these tests are the machine's."""
+    """Two hosts.
+
+    /tmp of h1 is a file system of this size, in which only the files of these tests are the
+    machine's.
+    """
     lab = SshdLab(root, hosts=2)
     if not narrow(lab.host("h1"), size_kib, target.parent):
         pytest.skip("no mount namespaces here")
@@ -37,11 +41,16 @@ def root_of_h1(lab: SshdLab) -> Path:
 
 def begin(lab: SshdLab, home: Path, target: Path, runtime: str) -> LiveRun:
     roots = {"h1": root_of_h1(lab)}
-    return LiveRun.begin(home, lab, target, {"runtime": runtime}, root_of=lambda host: roots.get(host, Path("/")))
+    return LiveRun.begin(
+        home, lab, target, {"runtime": runtime}, root_of=lambda host: roots.get(host, Path("/"))
+    )
 
 
 def test_spool_that_fills_up_while_it_measures(home: Path, tmp_path: Path, target: Path) -> None:
-    with small_spool(tmp_path / "lab", AGENT_KIB + 180, target) as lab, begin(lab, home, target, "12s") as run:
+    with (
+        small_spool(tmp_path / "lab", AGENT_KIB + 180, target) as lab,
+        begin(lab, home, target, "12s") as run,
+    ):
         record = run.finished()
         assert record["state"] == "partial"
         assert problem_codes(record, "h1") != set()
@@ -84,8 +93,13 @@ def no_room(place: Path) -> Iterator[None]:
         (place / "filler").unlink()
 
 
-def test_spool_on_which_others_take_every_byte_that_is_given_free(home: Path, tmp_path: Path, target: Path) -> None:
-    with small_spool(tmp_path / "lab", AGENT_KIB + 400, target) as lab, begin(lab, home, target, "12s") as run:
+def test_spool_on_which_others_take_every_byte_that_is_given_free(
+    home: Path, tmp_path: Path, target: Path
+) -> None:
+    with (
+        small_spool(tmp_path / "lab", AGENT_KIB + 400, target) as lab,
+        begin(lab, home, target, "12s") as run,
+    ):
         run.measuring()
         with no_room(root_of_h1(lab) / "tmp"):
             record = run.finished()

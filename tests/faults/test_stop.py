@@ -1,4 +1,6 @@
-"""Stop and abort when a host does not answer: over long before the load is, and it is known of whom the end is not."""
+"""Stop and abort when a host does not answer: over long before the load is, and it is known of whom
+the end is not.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,12 @@ pytestmark = pytest.mark.e2e
 LEASE_S = 20
 
 
-@pytest.mark.parametrize("verb", [[], pytest.param(["--abort"], marks=pytest.mark.slow)], ids=["stop", "abort"])
-def test_run_ends_though_a_host_does_not_answer(begin: Begin, proxied_lab: ProxiedLab, verb: list[str]) -> None:
+@pytest.mark.parametrize(
+    "verb", [[], pytest.param(["--abort"], marks=pytest.mark.slow)], ids=["stop", "abort"]
+)
+def test_run_ends_though_a_host_does_not_answer(
+    begin: Begin, proxied_lab: ProxiedLab, verb: list[str]
+) -> None:
     run = begin(runtime="900s", lease_s=LEASE_S)
     run.measuring()
     proxied_lab.proxies["h1"].blackhole()
@@ -48,7 +54,9 @@ def test_abort_overtakes_a_stop_that_takes_its_time(begin: Begin) -> None:
         record = run.finished()
     assert [event.mode for event in run.of_type(StopRequested)] == ["stop", "abort"]
     assert record["state"] == "aborted"
-    assert (end := run.task_end("h1")) is not None and end.reason == "abort", "the stop took its time"
+    assert (end := run.task_end("h1")) is not None and end.reason == "abort", (
+        "the stop took its time"
+    )
     assert violations(run, record) == []
     run.no_process_left()
 
@@ -71,7 +79,9 @@ def test_stop_while_a_host_is_reconnecting(begin: Begin, proxied_lab: ProxiedLab
     run.no_process_left()
 
 
-@pytest.mark.parametrize("phase", ["preflight", pytest.param("layout", marks=pytest.mark.slow), "barrier"])
+@pytest.mark.parametrize(
+    "phase", ["preflight", pytest.param("layout", marks=pytest.mark.slow), "barrier"]
+)
 def test_stop_before_the_measurement_leaves_no_load(
     begin: Begin, phase: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -87,11 +97,15 @@ def test_stop_before_the_measurement_leaves_no_load(
 
 
 @pytest.mark.slow
-def test_one_host_cannot_be_ended_alone_while_its_files_are_written(begin: Begin, tmp_path: Path) -> None:
+def test_one_host_cannot_be_ended_alone_while_its_files_are_written(
+    begin: Begin, tmp_path: Path
+) -> None:
     run = begin("--set", f"directory={tmp_path}", runtime="2s", size="64m")
     run.wait(lambda: any(state.state == "layout" for state in run.states("h1")), "the layout on h1")
     asked = {"verb": "stop-host", "host": "h1"}
-    run.wait(lambda: "writing its files" in str(request(run.run_dir, asked)["error"]), "the refusal")
+    run.wait(
+        lambda: "writing its files" in str(request(run.run_dir, asked)["error"]), "the refusal"
+    )
     assert run.finished()["state"] == "complete"
 
 
@@ -100,6 +114,7 @@ def test_abort_that_comes_when_all_is_over_changes_nothing(begin: Begin) -> None
     assert run.finished()["state"] == "complete"
     journal = run.run_dir / "journal.jsonl"
     *lines, last = journal.read_bytes().splitlines(keepends=True)
-    late = encode(StopRequested(t=run.of_type(RunEnded)[0].t, mode="abort"))  # as while the hosts are being left
+    # as while the hosts are being left
+    late = encode(StopRequested(t=run.of_type(RunEnded)[0].t, mode="abort"))
     journal.write_bytes(b"".join([*lines, late, last]))
     assert build_record(run.run_dir).state == "complete"

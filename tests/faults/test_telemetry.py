@@ -1,4 +1,6 @@
-"""Telemetry while connections break, hosts lose it, and runs are aborted: it goes on, or it is missed once."""
+"""Telemetry while connections break, hosts lose it, and runs are aborted: it goes on, or it is
+missed once.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def looked_at(run: LiveRun, host: str, count: int) -> None:
 
 
 def complaints(run: LiveRun, host: str) -> list[str]:
-    said = (event for event in run.of_type(Message) if event.host == host and "telemetry" in event.text)
+    said = (
+        event for event in run.of_type(Message) if event.host == host and "telemetry" in event.text
+    )
     return [event.text for event in said if event.severity == "warning"]
 
 
@@ -49,7 +53,9 @@ def test_a_broken_connection_loses_no_second(begin: Begin, proxied_lab: ProxiedL
 def assert_no_gap(seen: list[TelemetrySample]) -> None:
     """Each interval begins where the one before it ended."""
     for before, after in itertools.pairwise(seen):
-        assert after.host_time_ms - before.host_time_ms == pytest.approx(1000 * after.interval_s, abs=20)
+        assert after.host_time_ms - before.host_time_ms == pytest.approx(
+            1000 * after.interval_s, abs=20
+        )
 
 
 def test_another_engine_journals_what_the_first_one_missed(begin: Begin) -> None:

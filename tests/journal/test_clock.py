@@ -71,7 +71,8 @@ def test_a_stamp_far_in_the_future_means_that_the_clock_was_set_forward() -> Non
     clock = HostTime()
     clock.compare(compared("h1", 0.0))
     assert clock.interval(10.01, 10_000, 1.0) == pytest.approx((9.0, 10.0))
-    assert clock.interval(11.01, 71_000, 61.0) == pytest.approx((10.0, 11.01))  # the tool believes that a minute passed
+    # the tool believes that a minute passed
+    assert clock.interval(11.01, 71_000, 61.0) == pytest.approx((10.0, 11.01))
     assert clock.interval(12.01, 72_000, 1.0) == pytest.approx((11.01, 12.01))
     assert clock.step is not None
     assert clock.step.size_s == pytest.approx(60.0, abs=0.02)
@@ -123,7 +124,9 @@ def test_a_second_comparison_replaces_the_first() -> None:
     delays=st.lists(st.floats(0.0, 20.0), min_size=1, max_size=30),
     error_s=st.floats(0, 0.04),
 )
-def test_no_delay_moves_a_stamp_of_a_compared_clock(clock_s: float, delays: list[float], error_s: float) -> None:
+def test_no_delay_moves_a_stamp_of_a_compared_clock(
+    clock_s: float, delays: list[float], error_s: float
+) -> None:
     clock = HostTime()
     clock.compare(compared("h1", clock_s + error_s, 0.05))
     for second, delay in enumerate([0.0, *delays], start=1):

@@ -19,7 +19,14 @@ HOSTS = tuple(f"h{number}" for number in range(1, 9))
 
 def lost(host: str, t: float) -> list[AnyEvent]:
     """Return what the engine writes when it gives a host up."""
-    problem = HostProblem(t=t + 0.1, host=host, phase="measure", code="host-lost", message="no connection", fatal=False)
+    problem = HostProblem(
+        t=t + 0.1,
+        host=host,
+        phase="measure",
+        code="host-lost",
+        message="no connection",
+        fatal=False,
+    )
     return [
         HostState(t=t, host=host, state="lost", detail="given up after 60s"),
         ended(host, t, "lost", None, collected=False),
@@ -34,9 +41,15 @@ def eight_hosts(*gone: tuple[str, float], begin: float = 10.0) -> list[AnyEvent]
     for host in HOSTS:
         events.append(compared(host, 0.0))
         if host in until:
-            events += [*load(host, begin, begin + until[host], 10.0), *lost(host, begin + until[host] + 60.0)]
+            events += [
+                *load(host, begin, begin + until[host], 10.0),
+                *lost(host, begin + until[host] + 60.0),
+            ]
         else:
-            events += [*host_run(host, begin, begin + 300.0, iops=10.0), ended(host, begin + 300.05)]
+            events += [
+                *host_run(host, begin, begin + 300.0, iops=10.0),
+                ended(host, begin + 300.05),
+            ]
     return events
 
 
@@ -74,9 +87,10 @@ def test_a_host_that_is_lost_is_missing_from_its_last_sample_on(tmp_path: Path) 
 
 def test_a_loss_makes_a_run_invalid_and_the_summary_says_so(tmp_path: Path) -> None:
     record = record_of(tmp_path, [*eight_hosts(("h8", 132.0)), closed(311.0, "partial")])
-    assert [(finding.id, finding.severity, finding.measured, finding.threshold) for finding in doubts(record)] == [
-        ("host-loss", "error", 7, 8)
-    ]
+    assert [
+        (finding.id, finding.severity, finding.measured, finding.threshold)
+        for finding in doubts(record)
+    ] == [("host-loss", "error", 7, 8)]
     text = summary_text(record)
     assert "coverage: 7 of 8 hosts from 132 s on (without h8)" in text
     assert "INVALID: 1 error, 1 note; " in text
@@ -84,12 +98,16 @@ def test_a_loss_makes_a_run_invalid_and_the_summary_says_so(tmp_path: Path) -> N
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_losses_one_after_the_other_are_told_one_by_one_and_those_at_once_together(tmp_path: Path) -> None:
+def test_losses_one_after_the_other_are_told_one_by_one_and_those_at_once_together(
+    tmp_path: Path,
+) -> None:
     gone = (("h2", 50.0), ("h3", 51.0), ("h4", 200.0))
     record = record_of(tmp_path, [*eight_hosts(*gone), closed(311.0, "partial")])
     assert slices(record) == [(10.0, 60.0, 8), (60.0, 210.0, 6), (210.0, 310.0, 5)]
-    assert record.steps[0].coverage_text == (
-        "6 of 8 hosts from 50 s on (without h2, h3); 5 of 8 hosts from 200 s on (without h2, h3, h4)"
+    assert (
+        record.steps[0].coverage_text
+        == "6 of 8 hosts from 50 s on (without h2, h3); 5 of 8 hosts from 200 s on (without h2,"
+        " h3, h4)"
     )
 
 
@@ -101,7 +119,10 @@ def test_all_hosts_lost_leave_the_rest_of_the_plan_uncovered(tmp_path: Path) -> 
 
 def test_a_host_that_never_started_is_missing_from_the_start(tmp_path: Path) -> None:
     events = [event for event in eight_hosts() if getattr(event, "host", "") != "h5"]
-    events += [HostState(t=9.0, host="h5", state="failed", detail="GO not delivered"), closed(311.0, "partial")]
+    events += [
+        HostState(t=9.0, host="h5", state="failed", detail="GO not delivered"),
+        closed(311.0, "partial"),
+    ]
     record = record_of(tmp_path, events)
     assert slices(record) == [(10.0, 310.0, 7)]
     assert record.steps[0].coverage_text == "7 of 8 hosts from the start (without h5)"
@@ -117,7 +138,11 @@ def test_a_tool_that_failed_early_is_a_loss(tmp_path: Path) -> None:
 
 def test_a_host_whose_lease_ended_its_load_is_a_loss(tmp_path: Path) -> None:
     events = [event for event in eight_hosts() if getattr(event, "host", "") != "h5"]
-    cut = [*load("h5", 10.0, 70.0), result("h5", 10.0, 70.0, final=False), ended("h5", 70.1, "lease", 0)]
+    cut = [
+        *load("h5", 10.0, 70.0),
+        result("h5", 10.0, 70.0, final=False),
+        ended("h5", 70.1, "lease", 0),
+    ]
     record = record_of(tmp_path, [*events, compared("h5", 0.0), *cut, closed(311.0, "partial")])
     assert record.steps[0].coverage_text == "7 of 8 hosts from 60 s on (without h5)"
 
@@ -126,7 +151,11 @@ def test_a_stop_that_was_asked_for_is_no_loss(tmp_path: Path) -> None:
     events: list[AnyEvent] = [StopRequested(t=50.0, mode="stop"), closed(60.0, "partial")]
     for number, host in enumerate(HOSTS):
         end_t = 51.0 + number / 2
-        events += [compared(host, 0.0), *load(host, 10.0, end_t, 10.0), ended(host, end_t + 0.1, "stop")]
+        events += [
+            compared(host, 0.0),
+            *load(host, 10.0, end_t, 10.0),
+            ended(host, end_t + 0.1, "stop"),
+        ]
         events.append(result(host, 10.0, end_t, 10.0, final=False))
     record = record_of(tmp_path, events)
     assert slices(record) == [(10.0, 54.5, 8)]
@@ -137,13 +166,20 @@ def test_hosts_that_finished_a_fixed_amount_early_are_no_loss(tmp_path: Path) ->
     events: list[AnyEvent] = [closed(120.0)]
     for number, host in enumerate(HOSTS):
         end_t = 40.0 + 10 * number
-        events += [compared(host, 0.0), *host_run(host, 10.0, end_t, iops=10.0), ended(host, end_t + 0.1)]
+        events += [
+            compared(host, 0.0),
+            *host_run(host, 10.0, end_t, iops=10.0),
+            ended(host, end_t + 0.1),
+        ]
     assert slices(record_of(tmp_path, events)) == [(10.0, 110.0, 8)]
 
 
 def test_a_host_that_was_lost_and_gave_its_whole_result_later_is_no_loss(tmp_path: Path) -> None:
     events = eight_hosts()
-    back = [HostState(t=100.0, host="h3", state="lost"), HostState(t=150.0, host="h3", state="running")]
+    back = [
+        HostState(t=100.0, host="h3", state="lost"),
+        HostState(t=150.0, host="h3", state="running"),
+    ]
     assert slices(record_of(tmp_path, [*events, *back, closed(311.0)])) == [(10.0, 310.0, 8)]
 
 
@@ -156,7 +192,11 @@ def test_the_live_state_says_at_once_over_how_many_hosts_the_totals_hold() -> No
     state = RunState()
     for event in [*started(*HOSTS), *sorted(eight_hosts(("h8", 132.0)), key=lambda event: event.t)]:
         state.apply(event)
-    said = [(line.t, line.severity, line.text) for line in state.messages.newest if "hosts from" in line.text]
+    said = [
+        (line.t, line.severity, line.text)
+        for line in state.messages.newest
+        if "hosts from" in line.text
+    ]
     assert said == [(202.0, "warning", "7 of 8 hosts from 132 s on (without h8)")]
 
 
@@ -201,10 +241,15 @@ def test_many_missing_hosts_are_counted_and_some_named() -> None:
 def test_shares_of_many_hosts_are_told_as_a_range() -> None:
     busy = {f"h{number}": f"{90 + number % 6} % busy" for number in range(1, 9)}
     assert told_in_range(busy) == "h1, h2, h3 and 5 more: 90 to 95 % busy"
-    assert told_in_range(busy | {"h9": "core 3 is 97 % busy"}).endswith("90 to 95 % busy; h9: core 3 is 97 % busy")
+    assert told_in_range(busy | {"h9": "core 3 is 97 % busy"}).endswith(
+        "90 to 95 % busy; h9: core 3 is 97 % busy"
+    )
     few = {"h1": "97 % busy", "h2": "91 % busy"}
     assert told_in_range(few) == "h1: 97 % busy, h2: 91 % busy", "of a few hosts each is told"
-    assert told_in_range({f"h{number}": "97 % busy" for number in range(9)}) == "h0, h1, h2 and 6 more: 97 % busy"
+    assert (
+        told_in_range({f"h{number}": "97 % busy" for number in range(9)})
+        == "h0, h1, h2 and 6 more: 97 % busy"
+    )
 
 
 def test_what_is_the_same_of_several_hosts_is_told_of_them_together() -> None:
@@ -213,4 +258,7 @@ def test_what_is_the_same_of_several_hosts_is_told_of_them_together() -> None:
     assert told_of(busy | {"h9": "91 % busy"}) == "h1, h2, h3 and 5 more: 97 % busy; h9: 91 % busy"
     assert told_of({"h1": "97 %", "h2": "96 %"}) == "h1: 97 %, h2: 96 %"
     four = {f"h{number}": f"{number} s" for number in range(4)}
-    assert told_of(four | {"h9": "0 s"}, " for ") == "h0, h9 for 0 s; h1 for 1 s; h2 for 2 s and 1 more"
+    assert (
+        told_of(four | {"h9": "0 s"}, " for ")
+        == "h0, h9 for 0 s; h1 for 1 s; h2 for 2 s and 1 more"
+    )

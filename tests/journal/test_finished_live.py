@@ -27,20 +27,29 @@ def state_of(run: Path) -> RunState:
 
 
 def test_the_averages_of_all_hosts_are_those_of_the_record(run: Path) -> None:
-    subject, aggregate = subject_of(state_of(run), None), build_record(run).steps[0].results.aggregate
+    subject, aggregate = (
+        subject_of(state_of(run), None),
+        build_record(run).steps[0].results.aggregate,
+    )
     for name in ("read", "write"):
         known = aggregate[name]
         assert known.clat is not None
         series = subject.dirs[name].series("latency")
-        assert average_of(subject, LATENCY, name, series) == pytest.approx(known.clat.mean_ns, rel=1e-6)
+        assert average_of(subject, LATENCY, name, series) == pytest.approx(
+            known.clat.mean_ns, rel=1e-6
+        )
         assert average_of(subject, IOPS, name, []) == pytest.approx(known.iops, rel=1e-6)
-        assert average_of(subject, BANDWIDTH, name, []) == pytest.approx(known.bw_bytes_per_s, rel=1e-6)
+        assert average_of(subject, BANDWIDTH, name, []) == pytest.approx(
+            known.bw_bytes_per_s, rel=1e-6
+        )
 
 
 def test_a_row_of_the_table_shows_the_hosts_own_result(run: Path) -> None:
     per_host = build_record(run).steps[0].results.per_host
     for name, view in state_of(run).hosts.items():
-        assert rate_of(view.figures(), "iops") == pytest.approx(per_host[name]["mixed"].iops, rel=1e-6)
+        assert rate_of(view.figures(), "iops") == pytest.approx(
+            per_host[name]["mixed"].iops, rel=1e-6
+        )
 
 
 def test_how_long_it_measured_stands_at_the_end(run: Path) -> None:

@@ -11,36 +11,62 @@ from tui.cli.shared.progress import status_text
 from tui.journal.host import silent_hosts_text, waiting_text
 from tui.journal.state import RunState
 from tui.metrics import units
-from tui.model.event import AnyEvent, HostFactsCollected, HostState, PhaseStarted, RunResumed, TaskEnded
+from tui.model.event import (
+    AnyEvent,
+    HostFactsCollected,
+    HostState,
+    PhaseStarted,
+    RunResumed,
+    TaskEnded,
+)
 from tui.model.plain_data import format_utc
 from tui.record.progress import allocation_left_s
 
 HOSTS = ("h1", "h2", "h3")
 
 
-def ended(host: str, t: float, exit_code: int | None = 0, reason: str = "exit", **changed: object) -> TaskEnded:
-    return TaskEnded(t=t, host=host, step=0, phase="measure", exit_code=exit_code, reason=reason, stdout_bytes=1,
+def ended(
+    host: str, t: float, exit_code: int | None = 0, reason: str = "exit", **changed: object
+) -> TaskEnded:
+    return TaskEnded(t=t, host=host, step=0, phase="measure", exit_code=exit_code, reason=reason,
+        stdout_bytes=1,
                      stderr_bytes=0, **changed)  # type: ignore[arg-type]  # fmt: skip
 
 
 def loaded(*events: AnyEvent) -> RunState:
-    """Three hosts under load, planned for 10 s, with samples up to 10 s of all but h3, which froze at 3 s."""
+    """Three hosts under load, planned for 10 s, with samples up to 10 s of all but h3, which froze
+    at 3 s.
+    """
     begin = [PhaseStarted(t=0.0, phase="measure", step=0, expected_s=10.0)]
     begin += [HostState(t=0.0, host=host, state="running") for host in HOSTS]  # type: ignore[misc]
-    seen = [sample(float(t), host, [1000] * 20) for t in range(1, 11) for host in HOSTS if host != "h3" or t <= 3]
+    seen = [
+        sample(float(t), host, [1000] * 20)
+        for t in range(1, 11)
+        for host in HOSTS
+        if host != "h3" or t <= 3
+    ]
     return RunState().apply_all([*started(*HOSTS), *begin, *seen, *events])
 
 
 def test_hosts_whose_load_has_ended_are_finished_and_the_frozen_one_is_silent() -> None:
     state = loaded(ended("h1", 10.2), ended("h2", 10.3))
-    assert [state.hosts[host].activity(28.0) for host in HOSTS] == ["finished", "finished", "silent"]
+    assert [state.hosts[host].activity(28.0) for host in HOSTS] == [
+        "finished",
+        "finished",
+        "silent",
+    ]
     assert state.hosts["h1"].stale_s(28.0) is None
     assert state.hosts["h3"].stale_s(28.0) == pytest.approx(25.0)
 
 
-def test_a_load_that_is_nearly_over_names_the_host_that_it_waits_for_and_for_how_long_that_was_silent() -> None:
+def test_a_load_that_is_nearly_over_names_the_host_that_it_waits_for_and_for_how_long_that_was_silent() -> (
+    None
+):
     state = loaded(ended("h1", 10.2), ended("h2", 10.3))
-    assert waiting_text(state.hosts.values(), 28.0) == "2 of 3 finished, waiting for h3 (silent for 25 s)"
+    assert (
+        waiting_text(state.hosts.values(), 28.0)
+        == "2 of 3 finished, waiting for h3 (silent for 25 s)"
+    )
 
 
 def test_headless_progress_names_it_too() -> None:
@@ -64,11 +90,16 @@ def test_a_host_that_broke_off_is_not_counted_as_finished() -> None:
 
 
 def test_a_host_whose_load_was_stopped_alone_ended_early() -> None:
-    assert loaded(ended("h1", 5.0, exit_code=None, reason="stop")).hosts["h1"].activity(6.0) == "ended early"
+    assert (
+        loaded(ended("h1", 5.0, exit_code=None, reason="stop")).hosts["h1"].activity(6.0)
+        == "ended early"
+    )
 
 
 def test_a_host_that_is_lost_is_lost_however_its_load_ended() -> None:
-    state = loaded(HostState(t=5.0, host="h1", state="lost"), ended("h1", 5.0, None, "lost", collected=False))
+    state = loaded(
+        HostState(t=5.0, host="h1", state="lost"), ended("h1", 5.0, None, "lost", collected=False)
+    )
     assert state.hosts["h1"].activity(28.0) == "lost"
 
 
@@ -78,14 +109,21 @@ def test_the_end_of_telemetry_is_not_the_end_of_the_load() -> None:
 
 def test_nothing_is_waited_for_once_all_have_finished() -> None:
     state = loaded(*(ended(host, 11.0) for host in HOSTS))
-    assert waiting_text(state.hosts.values(), 28.0) == silent_hosts_text(state.hosts.values(), 28.0) == ""
+    assert (
+        waiting_text(state.hosts.values(), 28.0)
+        == silent_hosts_text(state.hosts.values(), 28.0)
+        == ""
+    )
 
 
 def test_of_many_hosts_that_are_waited_for_some_are_named() -> None:
     names = [f"h{number}" for number in range(1, 10)]
     begin = [PhaseStarted(t=0.0, phase="measure", step=0, expected_s=10.0)]
     state = RunState().apply_all([*started(*names), *begin, ended("h1", 10.0)])
-    assert waiting_text(state.hosts.values(), 11.0) == "1 of 9 finished, waiting for h2, h3, h4 and 5 more"
+    assert (
+        waiting_text(state.hosts.values(), 11.0)
+        == "1 of 9 finished, waiting for h2, h3, h4 and 5 more"
+    )
 
 
 def test_the_next_load_of_a_finished_host_runs() -> None:

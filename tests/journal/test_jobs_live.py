@@ -1,4 +1,7 @@
-"""Jobs while a run goes on: each job's figures merged over the hosts; what is left of a host that was lost."""
+"""Jobs while a run goes on: each job's figures merged over the hosts.
+
+What is left of a host that was lost.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ LATENCIES = {"small": [1_000] * 98 + [2_000] * 2, "large": [900_000] * 10}
 
 def part(latencies_ns: list[int]) -> DirectionSample:
     count = len(latencies_ns)
-    return DirectionSample(count, 4096 * count, sum(latencies_ns), max(latencies_ns), histogram(latencies_ns))
+    return DirectionSample(
+        count, 4096 * count, sum(latencies_ns), max(latencies_ns), histogram(latencies_ns)
+    )
 
 
 PARTS = {job: {"read": part(latencies)} for job, latencies in LATENCIES.items()}

@@ -35,7 +35,9 @@ def test_reads_a_closed_journal_whole(case: str) -> None:
 
 @given(cut=st.integers(0, len(MIX)))
 @settings(max_examples=60, deadline=None)
-def test_an_incomplete_last_line_is_left_unread(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
+def test_an_incomplete_last_line_is_left_unread(
+    tmp_path_factory: pytest.TempPathFactory, cut: int
+) -> None:
     path = tmp_path_factory.mktemp("cut") / "journal.jsonl"
     path.write_bytes(MIX[:cut])
     reader = read_events(path)
@@ -69,7 +71,9 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_line_is_counted_and_does_not_hide_those_after_it(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_line_is_counted_and_does_not_hide_those_after_it(
+    tmp_path: Path, damage: str
+) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(line_of(1.0) + DAMAGE[damage] + b"\n" + line_of(2.0))
     reader = read_events(path)

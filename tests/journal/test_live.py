@@ -36,9 +36,12 @@ def state_after(*events: AnyEvent) -> RunState:
 
 def test_the_current_rate_of_the_cluster_is_the_sum_of_its_hosts() -> None:
     state = state_after(
-        *started("h1", "h2"), sample(1.0, "h1", [1000] * 30), sample(1.2, "h2", [1000] * 20, interval_s=2.0)
+        *started("h1", "h2"),
+        sample(1.0, "h1", [1000] * 30),
+        sample(1.2, "h2", [1000] * 20, interval_s=2.0),
     )
-    assert state.cluster["read"].iops == pytest.approx(30 / 1.0 + 20 / 1.2)  # the first interval ends at 1.2
+    # the first interval ends at 1.2
+    assert state.cluster["read"].iops == pytest.approx(30 / 1.0 + 20 / 1.2)
     assert state.total.bw_bytes_per_s == pytest.approx((30 / 1.0 + 20 / 1.2) * 4096)
 
 
@@ -80,7 +83,8 @@ def test_interval_percentiles_of_the_cluster_are_merged_from_buckets_not_average
         merged.record(value)
     found = state.cluster["read"].interval_percentiles
     assert found["50"] == merged.percentile(50)
-    assert found["99"] == found["max"] == 5_000_000  # the middle of its bucket is above the exact maximum
+    # the middle of its bucket is above the exact maximum
+    assert found["99"] == found["max"] == 5_000_000
 
 
 def test_so_far_holds_everything_since_the_ramp() -> None:
@@ -153,15 +157,22 @@ def test_a_direction_that_never_did_io_is_not_shown() -> None:
 
 def test_a_very_short_interval_does_not_replace_the_shown_rate_but_counts() -> None:
     state = state_after(
-        *started("h1"), sample(1.0, "h1", [1000] * 100), sample(1.02, "h1", [1000] * 1, interval_s=0.02)
+        *started("h1"),
+        sample(1.0, "h1", [1000] * 100),
+        sample(1.02, "h1", [1000] * 1, interval_s=0.02),
     )
     assert state.cluster["read"].iops == pytest.approx(100)
     assert state.cluster["read"].ios == 101
 
 
 def test_samples_that_come_late_in_a_bunch_land_in_the_seconds_they_belong_to() -> None:
-    live = [sample(t + 0.01, "h1", [1000] * 100, clock_s=7000.0, late_s=0.01) for t in (1.0, 2.0, 3.0)]
-    bunch = [sample(9.0, "h1", [1000] * 100, clock_s=7000.0, late_s=late) for late in (5.0, 4.0, 3.0, 2.0, 1.0)]
+    live = [
+        sample(t + 0.01, "h1", [1000] * 100, clock_s=7000.0, late_s=0.01) for t in (1.0, 2.0, 3.0)
+    ]
+    bunch = [
+        sample(9.0, "h1", [1000] * 100, clock_s=7000.0, late_s=late)
+        for late in (5.0, 4.0, 3.0, 2.0, 1.0)
+    ]
     state = state_after(*started("h1"), *live, *bunch)
     assert state.hosts["h1"].dirs["read"].series("iops") == pytest.approx([100.0] * 8, rel=0.02)
 
@@ -234,7 +245,9 @@ def test_a_new_step_starts_its_own_figures() -> None:
 
 
 def test_the_end_of_the_load_leaves_totals_and_no_current_rate() -> None:
-    state = state_after(*started("h1"), sample(1.0, "h1", [1000] * 10), PhaseEnded(t=1.1, phase="measure", step=0))
+    state = state_after(
+        *started("h1"), sample(1.0, "h1", [1000] * 10), PhaseEnded(t=1.1, phase="measure", step=0)
+    )
     assert state.cluster["read"].iops is None
     assert state.cluster["read"].ios == 10
 
@@ -280,15 +293,21 @@ def test_whether_a_group_has_changed_is_known_without_a_walk_over_its_hosts() ->
 
 def test_a_fatal_problem_is_the_one_shown() -> None:
     def problem(message: str, fatal: bool) -> HostProblem:
-        return HostProblem(t=1.0, host="h1", phase="measure", code="c", message=message, fatal=fatal)
+        return HostProblem(
+            t=1.0, host="h1", phase="measure", code="c", message=message, fatal=fatal
+        )
 
-    state = state_after(*started("h1"), problem("slow", False), problem("dead", True), problem("late", False))
+    state = state_after(
+        *started("h1"), problem("slow", False), problem("dead", True), problem("late", False)
+    )
     assert state.hosts["h1"].problem == "dead"
     assert len(state.problems) == 3
 
 
 def test_messages_are_bounded_and_keep_the_newest() -> None:
-    state = state_after(*(Message(t=0.0, severity="info", text=str(n)) for n in range(5 * KEPT_NEWEST)))
+    state = state_after(
+        *(Message(t=0.0, severity="info", text=str(n)) for n in range(5 * KEPT_NEWEST))
+    )
     assert KEPT_NEWEST <= len(state.messages.newest) <= 2 * KEPT_NEWEST
     assert state.messages.newest[-1].text == str(5 * KEPT_NEWEST - 1)
 
@@ -297,7 +316,11 @@ def test_the_state_follows_the_run() -> None:
     state = RunState()
     names: list[str] = [state.state]
     stop = StopRequested(t=1.0, mode="stop", by="ctl")
-    for event in [*started("h1"), stop, RunEnded(t=2.0, state="partial", exit_code=4, reason="stopped")]:
+    for event in [
+        *started("h1"),
+        stop,
+        RunEnded(t=2.0, state="partial", exit_code=4, reason="stopped"),
+    ]:
         state.apply(event)
         names.append(state.state)
     assert list(dict.fromkeys(names)) == ["starting", "running", "stopping", "partial"]
@@ -324,7 +347,9 @@ def test_totals_of_a_recorded_run_agree_with_what_fio_counted_in_the_end(case: s
             assert leaf.ios == final.ios
             assert leaf.bytes == pytest.approx(final.bytes, rel=1e-3)
             assert leaf.so_far.total == pytest.approx(final.clat.n, abs=10)
-            assert leaf.so_far_percentiles["99"] == pytest.approx(final.clat.percentiles_ns["99"], rel=0.02)
+            assert leaf.so_far_percentiles["99"] == pytest.approx(
+                final.clat.percentiles_ns["99"], rel=0.02
+            )
             assert leaf.so_far_max == final.clat.max_ns
             assert leaf.so_far_mean_ns == pytest.approx(final.clat.mean_ns, rel=0.01)
 
@@ -357,7 +382,9 @@ def test_another_engine_goes_on_with_the_same_measurement() -> None:
 
 def test_without_a_takeover_a_phase_of_the_same_step_begins_anew() -> None:
     again = PhaseStarted(t=15.2, phase="measure", step=0, expected_s=60.0)
-    state = state_after(*started("h1"), sample(1.0, "h1", [1000] * 10), again, sample(16.0, "h1", [1000] * 7))
+    state = state_after(
+        *started("h1"), sample(1.0, "h1", [1000] * 10), again, sample(16.0, "h1", [1000] * 7)
+    )
     assert state.total.ios == 7
 
 
@@ -372,7 +399,8 @@ def test_a_compared_clock_places_samples_from_the_first_one_on() -> None:
 
 
 HOST_SECONDS = st.tuples(
-    st.sampled_from(["h1", "h2", "h3"]), st.sampled_from(["read", "write"]), st.booleans(), st.booleans(),
+    st.sampled_from(["h1", "h2", "h3"]), st.sampled_from(["read", "write"]), st.booleans(),
+    st.booleans(),
     st.lists(st.integers(1, 10**9), min_size=1, max_size=5),
 )  # fmt: skip
 
@@ -381,11 +409,17 @@ HOST_SECONDS = st.tuples(
 def test_latencies_of_all_hosts_together_are_those_of_each_merged(
     seconds: list[tuple[str, str, bool, bool, list[int]]],
 ) -> None:
-    """Whatever restarts or is ramp: the running histograms hold what a merge of the hosts' own would."""
+    """Whatever restarts or is ramp: the running histograms hold what a merge of the hosts' own
+    would.
+    """
     state = state_after(*started("h1", "h2", "h3"))
     for t, (host, name, ramp, restart, latencies) in enumerate(seconds, 1):
         state.apply(sample(float(t), host, latencies, name=name, ramp=ramp, restart=restart))
-    for group in (*state.cluster.values(), state.current.total, *state.current.host_totals.values()):
+    for group in (
+        *state.cluster.values(),
+        state.current.total,
+        *state.current.host_totals.values(),
+    ):
         merged = Histogram()
         for leaf in group.leaves:
             merged.merge(leaf.so_far)

@@ -16,16 +16,28 @@ OFFER = Offer(rate_iops=1000.0, seconds=10.0)
 
 def slots(count: int) -> Plan:
     plan = plan_of(["h1"], ["read"], 10.0)
-    return replace(plan, steps=[replace(plan.steps[0], index=at) for at in range(count)], search=Search("capacity"))
+    return replace(
+        plan,
+        steps=[replace(plan.steps[0], index=at) for at in range(count)],
+        search=Search("capacity"),
+    )
 
 
 def test_a_step_is_planned_as_it_was_offered_last_and_points_keep_their_order() -> None:
     plan = slots(3)
     state = RunState()
     for step, name in ((0, "first"), (1, "second"), (0, "again")):
-        state.apply(PointOffered(t=1.0, step=step, offer=OFFER, planned=replace(plan.steps[step], name=name)))
+        state.apply(
+            PointOffered(
+                t=1.0, step=step, offer=OFFER, planned=replace(plan.steps[step], name=name)
+            )
+        )
         state.apply(PointDecided(t=2.0, point=SearchPoint(step, OFFER, 10.0, 990.0, 0.0)))
-    assert [step.name for step in plan_as_run(plan, state.search).steps] == ["again", "second", plan.steps[2].name]
+    assert [step.name for step in plan_as_run(plan, state.search).steps] == [
+        "again",
+        "second",
+        plan.steps[2].name,
+    ]
     assert [point.step for point in state.search.points] == [1, 0]
     assert state.search.open is None
 

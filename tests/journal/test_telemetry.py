@@ -11,7 +11,15 @@ from tui.journal.clock import HostClocks
 from tui.journal.state import RunState
 from tui.journal.step import StepState
 from tui.journal.telemetry import KEPT_S, HostTelemetry
-from tui.model.event import AnyEvent, PhaseEnded, PhaseStarted, StepStarted, TelemetryColumns, TelemetrySample, encode
+from tui.model.event import (
+    AnyEvent,
+    PhaseEnded,
+    PhaseStarted,
+    StepStarted,
+    TelemetryColumns,
+    TelemetrySample,
+    encode,
+)
 from tui.record.step import telemetry_records
 
 
@@ -19,10 +27,18 @@ def columns(*names: str, host: str = "h1", **more: object) -> TelemetryColumns:
     return TelemetryColumns(t=0.0, host=host, step=0, columns=list(names), **more)  # type: ignore[arg-type]
 
 
-def second(t: float, *values: float | None, host: str = "h1", interval_s: float = 1.0, quiet: bool = False) -> AnyEvent:
+def second(
+    t: float, *values: float | None, host: str = "h1", interval_s: float = 1.0, quiet: bool = False
+) -> AnyEvent:
     stamp = 1_000_000 + round(t * 1000)
     return TelemetrySample(
-        t=t, host=host, step=0, host_time_ms=stamp, interval_s=interval_s, values=list(values), quiet=quiet
+        t=t,
+        host=host,
+        step=0,
+        host_time_ms=stamp,
+        interval_s=interval_s,
+        values=list(values),
+        quiet=quiet,
     )
 
 
@@ -34,11 +50,23 @@ def folded(*events: AnyEvent, for_record: bool = True) -> StepState:
 def measured(*events: AnyEvent, start: float, end: float) -> StepState:
     """Events of a step whose hosts measured between two times."""
     before: list[AnyEvent] = [PhaseStarted(t=start, phase="measure", step=0)]
-    return folded(columns("cpu.busy", "nic.eth0.bad"), *before, *events, PhaseEnded(t=end, phase="measure", step=0))
+    return folded(
+        columns("cpu.busy", "nic.eth0.bad"),
+        *before,
+        *events,
+        PhaseEnded(t=end, phase="measure", step=0),
+    )
 
 
 def test_a_column_that_comes_later_is_unknown_before() -> None:
-    step = folded(columns("a.x"), second(1, 5), columns("a.x", "b.x"), second(2, 6, 7), columns("b.x"), second(3, 8))
+    step = folded(
+        columns("a.x"),
+        second(1, 5),
+        columns("a.x", "b.x"),
+        second(2, 6, 7),
+        columns("b.x"),
+        second(3, 8),
+    )
     host = step.telemetry["h1"]
     assert host.values("a.x") == [5, 6, None]
     assert host.values("b.x") == [None, 7, 8]
@@ -50,7 +78,9 @@ def test_a_line_that_does_not_fit_its_columns_says_nothing() -> None:
 
 
 def test_a_look_at_a_second_tells_what_was_then_and_nothing_in_a_gap() -> None:
-    step = folded(columns("cpu.busy", "nic.eth0.rx"), second(1, 50, 5), second(2, 60, 6), second(5, 70, 7))
+    step = folded(
+        columns("cpu.busy", "nic.eth0.rx"), second(1, 50, 5), second(2, 60, 6), second(5, 70, 7)
+    )
     host = step.telemetry["h1"]
     assert [host.at(at).newest("cpu.busy") for at in range(6)] == [50, 60, None, None, 70, None]
     assert host.at(1).busiest_link == ("eth0", 6) and host.at(3).busiest_link is None
@@ -59,12 +89,20 @@ def test_a_look_at_a_second_tells_what_was_then_and_nothing_in_a_gap() -> None:
 
 
 def test_a_step_that_is_made_again_begins_without_telemetry() -> None:
-    step = folded(columns("a.x"), second(1, 5), StepStarted(t=2.0, step=0, attempt=2), columns("a.x"), second(3, 6))
+    step = folded(
+        columns("a.x"),
+        second(1, 5),
+        StepStarted(t=2.0, step=0, attempt=2),
+        columns("a.x"),
+        second(3, 6),
+    )
     assert step.telemetry["h1"].values("a.x") == [6]
 
 
 def test_means_are_weighted_by_time_and_counts_are_summed() -> None:
-    step = measured(second(9, 90, 5), second(11, 10, 1), second(14, 40, 2, interval_s=3.0), start=10, end=14)
+    step = measured(
+        second(9, 90, 5), second(11, 10, 1), second(14, 40, 2, interval_s=3.0), start=10, end=14
+    )
     host = telemetry_records(step, {}, ["h1"])[0]
     busy, bad = host.column("cpu.busy"), host.column("nic.eth0.bad")
     assert busy is not None and bad is not None

@@ -1,4 +1,7 @@
-"""What each check finds in a step, and what it leaves alone; figures small enough to be checked by hand."""
+"""What each check finds in a step, and what it leaves alone.
+
+Figures small enough to be checked by hand.
+"""
 
 from __future__ import annotations
 
@@ -83,9 +86,14 @@ def test_fewer_in_flight_on_a_client_whose_cpu_is_busy_weakens_the_figure_only()
     (only,) = found("concurrency", at)
     assert (only.severity, only.measured) == ("warning", 0.75)
     assert only.message.endswith("75.0 % of them; the client's CPU was busy")
-    few = [TelemetryColumn(name=f"gen.{name}", unit="core_percent", mean=8.0) for name in ("cpu", "wait")]
+    few = [
+        TelemetryColumn(name=f"gen.{name}", unit="core_percent", mean=8.0)
+        for name in ("cpu", "wait")
+    ]
     host.columns.extend(few)
-    assert said("concurrency", at) == [("error", 0.75)], "4 % of the workers' time does not explain a quarter"
+    assert said("concurrency", at) == [("error", 0.75)], (
+        "4 % of the workers' time does not explain a quarter"
+    )
     more = evidence({"h1": {"write": direction(1000.0, 9_000_000.0)}}, telemetry=[host])
     assert said("concurrency", more) == [("error", 2.25)]
 
@@ -121,7 +129,12 @@ def test_a_rate_that_is_not_reached_is_told(reached: float, doubt: bool) -> None
 def test_poisson_arrivals_may_fall_short_by_chance(reached: float, doubt: bool) -> None:
     job = JobLoad("w", ("write",), paced=True, rate_iops={"write": 300.0}, poisson=True)
     assert (
-        bool(found("offered-rate", evidence({"h1": {"write": direction(reached, 1e6)}}, jobs=[job], measured_s=13.0)))
+        bool(
+            found(
+                "offered-rate",
+                evidence({"h1": {"write": direction(reached, 1e6)}}, jobs=[job], measured_s=13.0),
+            )
+        )
         is doubt
     )
 
@@ -130,14 +143,22 @@ def test_poisson_arrivals_may_fall_short_by_chance(reached: float, doubt: bool) 
 def test_a_rate_of_split_sizes_is_paced_by_the_smallest_block(reached: float, doubt: bool) -> None:
     split = (BlockShare(4096, 4096, 0.5), BlockShare(16384, 16384, 0.5))  # 10 KiB on average
     job = JobLoad("w", ("write",), paced=True, rate_iops={"write": 150.0}, blocks={"write": split})
-    assert bool(found("offered-rate", evidence({"h1": {"write": direction(reached, 1e6)}}, jobs=[job]))) is doubt
+    assert (
+        bool(
+            found("offered-rate", evidence({"h1": {"write": direction(reached, 1e6)}}, jobs=[job]))
+        )
+        is doubt
+    )
 
 
 @pytest.mark.parametrize(("reached", "doubt"), [(400.0, False), (300.0, True)])
 def test_a_job_that_misses_its_rate_is_told_though_others_of_its_direction_have_none(
     reached: float, doubt: bool
 ) -> None:
-    jobs = [JobLoad("log", ("write",), paced=True, rate_iops={"write": 400.0}), JobLoad("bulk", ("write",))]
+    jobs = [
+        JobLoad("log", ("write",), paced=True, rate_iops={"write": 400.0}),
+        JobLoad("bulk", ("write",)),
+    ]
     at = evidence({"h1": {"write": direction(9000.0 + reached, 1e6)}}, jobs=jobs)
     by_job = {"log": {"write": direction(reached, 1e6)}, "bulk": {"write": direction(9000.0, 1e6)}}
     at.steps[0].results.jobs = by_job
@@ -145,12 +166,15 @@ def test_a_job_that_misses_its_rate_is_told_though_others_of_its_direction_have_
     assert [each.message for each in result] == (
         ["write of job log: 300 of the 400 that were offered (75 %)"] if doubt else []
     )
-    at.steps[0].results.jobs = {"log": by_job["log"]}  # reported as one: which share each has is not known
+    # reported as one: which share each has is not known
+    at.steps[0].results.jobs = {"log": by_job["log"]}
     assert not found("offered-rate", at)
 
 
 @pytest.mark.parametrize(("seconds", "severity"), [(5.0, "warning"), (30.0, "info"), (60.0, None)])
-def test_a_short_measurement_is_a_remark_and_a_very_short_one_a_warning(seconds: float, severity: str | None) -> None:
+def test_a_short_measurement_is_a_remark_and_a_very_short_one_a_warning(
+    seconds: float, severity: str | None
+) -> None:
     result = found("runtime", evidence(runtime_s=seconds, measured_s=seconds))
     assert [each.severity for each in result] == ([severity] if severity else [])
 
@@ -162,7 +186,12 @@ def test_a_warm_up_is_not_judged() -> None:
 
 def test_what_is_the_same_of_several_steps_is_one_finding() -> None:
     at = evidence(runtime_s=5.0, measured_s=5.0)
-    twice = RunEvidence(replace_steps(at), at.hosts, [*at.steps, at.steps[0].model_copy(update={"index": 1})], at.seen)
+    twice = RunEvidence(
+        replace_steps(at),
+        at.hosts,
+        [*at.steps, at.steps[0].model_copy(update={"index": 1})],
+        at.seen,
+    )
     assert [each.scope for each in found("runtime", twice)] == [{"steps": "0 1"}]
 
 
@@ -175,9 +204,13 @@ def test_what_weakens_several_points_of_a_search_is_told_once_at_its_worst() -> 
     points = RunEvidence(plan, at.hosts, [*at.steps, other], at.seen)
     (only,) = found("offered-rate", points)
     assert (only.scope, only.measured) == ({"steps": "0 1", "direction": "write"}, 0.75)
-    assert only.message == "write: 1.50k of the 2.00k that were offered (75 %); the worst of 2 points"
+    assert (
+        only.message == "write: 1.50k of the 2.00k that were offered (75 %); the worst of 2 points"
+    )
     assert only.severity == "info", "more than can be done is offered on purpose"
-    swept = found("offered-rate", RunEvidence(replace_steps(at), at.hosts, [*at.steps, other], at.seen))
+    swept = found(
+        "offered-rate", RunEvidence(replace_steps(at), at.hosts, [*at.steps, other], at.seen)
+    )
     assert [each.severity for each in swept] == ["warning", "warning"]
 
 
@@ -187,7 +220,10 @@ def replace_steps(at: RunEvidence) -> Plan:
 
 def test_percentiles_of_few_ios_are_named() -> None:
     (only,) = found("few-samples", evidence({"h1": {"write": direction(33.0, 1e6, n=2000)}}))
-    assert (only.severity, only.message) == ("info", "write: 2,000 I/Os are too few for p99.9 and above")
+    assert (only.severity, only.message) == (
+        "info",
+        "write: 2,000 I/Os are too few for p99.9 and above",
+    )
 
 
 def test_a_wait_in_the_submission_that_clat_leaves_out_is_a_warning() -> None:
@@ -214,15 +250,22 @@ def test_time_in_syncs_is_a_remark_when_it_is_most_of_it() -> None:
 
 def test_an_error_of_the_load_generator_is_an_error_of_the_run() -> None:
     (only,) = found("tool-errors", evidence(tasks={"h1": TaskRecord(exit_code=1, errors=[5])}))
-    assert (only.severity, only.message) == ("error", "the load generator failed: h1 EIO (Input/output error)")
+    assert (only.severity, only.message) == (
+        "error",
+        "the load generator failed: h1 EIO (Input/output error)",
+    )
 
 
 def test_a_load_that_was_stopped_on_request_has_no_error() -> None:
-    assert found("tool-errors", evidence(state="cut", tasks={"h1": TaskRecord(exit_code=128)})) == []
+    assert (
+        found("tool-errors", evidence(state="cut", tasks={"h1": TaskRecord(exit_code=128)})) == []
+    )
 
 
 def test_short_ios_are_an_error() -> None:
-    at = evidence({"h1": {"write": direction(1.0, 1.0, short_ios=3)}}, tasks={"h1": TaskRecord(exit_code=0)})
+    at = evidence(
+        {"h1": {"write": direction(1.0, 1.0, short_ios=3)}}, tasks={"h1": TaskRecord(exit_code=0)}
+    )
     assert said("tool-errors", at) == [("error", 3)]
 
 
@@ -232,12 +275,17 @@ def test_a_host_that_ended_well_and_did_nothing_is_an_error() -> None:
     at = evidence(coverage=[whole], tasks={"h1": ended, "h2": ended})
     (only,) = found("host-loss", at)
     assert (only.severity, only.scope["hosts"]) == ("error", "h2")
-    assert found("host-loss", evidence(coverage=[whole], tasks={"h1": ended, "h2": TaskRecord()})) == []
+    assert (
+        found("host-loss", evidence(coverage=[whole], tasks={"h1": ended, "h2": TaskRecord()}))
+        == []
+    )
 
 
 def test_a_host_that_was_restarted_is_named() -> None:
     at = evidence(facts={"boot_id": "a"})
-    at.hosts[0].problems.append(HostProblemRecord(phase="measure", code="host-rebooted", message=""))
+    at.hosts[0].problems.append(
+        HostProblemRecord(phase="measure", code="host-rebooted", message="")
+    )
     assert [each.scope for each in found("host-restart", at)] == [{"hosts": "h1"}]
 
 
@@ -248,9 +296,12 @@ GIB = 1 << 30
 
 
 @pytest.mark.parametrize(
-    ("direct", "size", "doubt"), [(False, 4 * GIB, True), (False, 32 * GIB, False), (True, 4 * GIB, False)]
+    ("direct", "size", "doubt"),
+    [(False, 4 * GIB, True), (False, 32 * GIB, False), (True, 4 * GIB, False)],
 )
-def test_files_that_fit_into_memory_are_told_without_direct_io(direct: bool, size: int, doubt: bool) -> None:
+def test_files_that_fit_into_memory_are_told_without_direct_io(
+    direct: bool, size: int, doubt: bool
+) -> None:
     job = JobLoad("w", ("write",), direct=direct)
     task = {"files": [FileSpec("/d/f", size)]}
     result = found("working-set", evidence(jobs=[job], facts={"mem_bytes": 16 * GIB}, task=task))
@@ -260,11 +311,16 @@ def test_files_that_fit_into_memory_are_told_without_direct_io(direct: bool, siz
 def test_the_memory_that_a_control_group_leaves_is_what_counts() -> None:
     task = {"files": [FileSpec("/d/f", 4 * GIB)]}
     facts = {"mem_bytes": 16 * GIB, "mem_usable_bytes": GIB}
-    assert found("working-set", evidence(jobs=[JobLoad("w", ("write",))], facts=facts, task=task)) == []
+    assert (
+        found("working-set", evidence(jobs=[JobLoad("w", ("write",))], facts=facts, task=task))
+        == []
+    )
 
 
 def test_a_cache_that_was_not_dropped_is_named_with_its_host() -> None:
-    drops = [CacheDropRecord(host="h1", ok=False, method="none", detail="sudo: a password is required")]
+    drops = [
+        CacheDropRecord(host="h1", ok=False, method="none", detail="sudo: a password is required")
+    ]
     (only,) = found("page-cache", evidence(plan={"drop_caches": "try"}, cache_drops=drops))
     assert only.message == "the page cache was not dropped: h1: sudo: a password is required"
 
@@ -273,7 +329,8 @@ def test_a_cache_that_was_not_dropped_is_named_with_its_host() -> None:
     ("job", "facts", "doubt"),
     [
         ({"same_offsets": True}, {"shares_files_with": "h1 h2"}, True),
-        ({"same_offsets": False}, {"shares_files_with": "h1 h2"}, True),  # the same seed on both hosts
+        # the same seed on both hosts
+        ({"same_offsets": False}, {"shares_files_with": "h1 h2"}, True),
         ({"same_offsets": True}, {}, False),  # the same paths, each on a disk of its own
     ],
 )
@@ -304,7 +361,9 @@ def test_a_device_of_one_machine_is_shared_by_all_its_names() -> None:
     jobs = [JobLoad("r", ("read",), random=True, same_offsets=True)]
     task = {"files": [FileSpec("/dev/loop7", 1)]}
     assert found("same-offsets", evidence(hosts, jobs=jobs, task=task, facts={"boot_id": "b"}))
-    assert not found("same-offsets", evidence(hosts, jobs=jobs, task=task, facts={"boot_id": "unknown"}))
+    assert not found(
+        "same-offsets", evidence(hosts, jobs=jobs, task=task, facts={"boot_id": "unknown"})
+    )
 
 
 def test_a_depth_that_the_engine_does_not_keep_is_told_and_that_it_was_swept() -> None:
@@ -314,7 +373,9 @@ def test_a_depth_that_the_engine_does_not_keep_is_told_and_that_it_was_swept() -
     at = evidence(jobs=[vain], plan={"axes": ["depth"]})
     (step,) = at.plan.steps
     step.point = {"depth": 4}
-    at.plan.steps.append(replace(step, index=1, point={"depth": 1}, jobs=[replace(vain, in_vain="", idle=())]))
+    at.plan.steps.append(
+        replace(step, index=1, point={"depth": 1}, jobs=[replace(vain, in_vain="", idle=())])
+    )
     both = RunEvidence(at.plan, at.hosts, [*at.steps, *at.steps], at.seen)
     (only,) = found("depth", both)
     told = "; it was swept: points that differ by depth alone are the same load"
@@ -334,10 +395,20 @@ def test_writes_that_are_never_flushed_are_a_remark() -> None:
 
 @pytest.mark.parametrize(("never", "severity"), [(0, None), (4, "warning"), (60, "error")])
 def test_what_is_read_and_was_never_written_is_told(never: int, severity: str | None) -> None:
-    row = {"step": 0, "files": 1, "size_bytes": 100, "never_written_bytes": never, "path": "/data/f"}
+    row = {
+        "step": 0,
+        "files": 1,
+        "size_bytes": 100,
+        "never_written_bytes": never,
+        "path": "/data/f",
+    }
     reads = [JobLoad("r", ("read",), direct=True)]
-    result = found("unwritten-data", evidence(jobs=reads, facts={"written": [row, {**row, "step": 1}]}))
-    assert [(each.severity, each.measured) for each in result] == ([(severity, 1 - never / 100)] if severity else [])
+    result = found(
+        "unwritten-data", evidence(jobs=reads, facts={"written": [row, {**row, "step": 1}]})
+    )
+    assert [(each.severity, each.measured) for each in result] == (
+        [(severity, 1 - never / 100)] if severity else []
+    )
 
 
 def test_where_nobody_can_tell_what_was_written_the_check_is_not_made_and_says_why() -> None:
@@ -369,7 +440,9 @@ def test_a_short_series_is_not_judged() -> None:
         found("steady-state", evidence(series=series([100.0] * 24)))
 
 
-@pytest.mark.parametrize(("first", "doubt"), [(100.0, False), (95.0, False), (40.0, True), (250.0, True)])
+@pytest.mark.parametrize(
+    ("first", "doubt"), [(100.0, False), (95.0, False), (40.0, True), (250.0, True)]
+)
 def test_a_warm_up_that_is_in_the_figure_is_told(first: float, doubt: bool) -> None:
     values: Sequence[float | None] = [first] * 6 + [100.0, 101.0, 99.0] * 18
     assert bool(found("warm-up", evidence(series=series(values)))) is doubt
@@ -387,7 +460,10 @@ def test_hosts_that_share_unfairly_are_told_though_none_is_a_straggler() -> None
     rates = {"h1": 84.0, "h2": 100.0, "h3": 118.0}
     hosts = {name: {"write": direction(rate, 1e6)} for name, rate in rates.items()}
     (only,) = found("straggler", evidence(hosts))
-    assert only.message == "write: hosts are 14 % apart, from 84 IOPS (h1) to 118 (h3); Jain's index 0.981"
+    assert (
+        only.message
+        == "write: hosts are 14 % apart, from 84 IOPS (h1) to 118 (h3); Jain's index 0.981"
+    )
 
 
 def test_a_host_with_a_long_tail_is_named() -> None:
@@ -395,14 +471,19 @@ def test_a_host_with_a_long_tail_is_named() -> None:
         lat = LatencyRecord(n=1000, mean_ns=1e6, percentiles_ns={"99": p99})
         return {"write": direction(100.0, 1e6, clat=lat)}
 
-    (only,) = found("straggler", evidence({"h1": host(1_000_000), "h2": host(1_000_000), "h3": host(9_000_000)}))
+    (only,) = found(
+        "straggler", evidence({"h1": host(1_000_000), "h2": host(1_000_000), "h3": host(9_000_000)})
+    )
     assert (only.scope["hosts"], only.measured) == ("h3", 9.0)
 
 
 def repeated(*values: float) -> RunEvidence:
     at = evidence(plan={"headline": Headline("iops", "write")})
     steps = [Step(index, "s", "fio", {}, [], 60.0) for index in range(len(values))]
-    records = [StepRecord(index=index, name="s", state="done", headline=value) for index, value in enumerate(values)]
+    records = [
+        StepRecord(index=index, name="s", state="done", headline=value)
+        for index, value in enumerate(values)
+    ]
     plan = Plan(at.plan.profile, {}, at.plan.hosts, steps, headline=Headline("iops", "write"))
     return RunEvidence(plan, at.hosts, records, at.seen)
 
@@ -424,7 +505,9 @@ def iterated(*rates: float) -> RunEvidence:
     operations = {"create": OperationRecord(iterations=list(rates))}
     metadata = MetadataRecord(tool="mdtest", iterations=len(rates), operations=operations)
     records = [record.model_copy(update={"metadata": metadata}) for record in at.steps]
-    plan = Plan(at.plan.profile, {}, at.plan.hosts, at.plan.steps, headline=Headline("ops", "create"))
+    plan = Plan(
+        at.plan.profile, {}, at.plan.hosts, at.plan.steps, headline=Headline("ops", "create")
+    )
     return RunEvidence(plan, at.hosts, records, at.seen)
 
 
@@ -437,7 +520,11 @@ def test_iterations_of_a_metadata_benchmark_are_its_repetitions() -> None:
 
 
 def test_a_threshold_that_the_profile_changes_is_the_one_that_is_judged_by() -> None:
-    at = evidence(runtime_s=5.0, measured_s=5.0, plan={"thresholds": {"runtime.warning_s": 3.0, "runtime.note_s": 4.0}})
+    at = evidence(
+        runtime_s=5.0,
+        measured_s=5.0,
+        plan={"thresholds": {"runtime.warning_s": 3.0, "runtime.note_s": 4.0}},
+    )
     assert said("runtime", at) == []
     at = evidence(runtime_s=5.0, measured_s=5.0, plan={"thresholds": {"runtime.warning_s": 6.0}})
     assert [(each.severity, each.threshold) for each in found("runtime", at)] == [("warning", 6.0)]
@@ -471,7 +558,9 @@ def test_a_mount_that_drops_flushes_is_named(option: str) -> None:
     assert said("flush-no-op", synced(100_000, f"rw,{option}")) == [("warning", 1)]
 
 
-@pytest.mark.parametrize(("median_ns", "doubt"), [(900, True), (2_900, True), (12_000, False), (400_000, False)])
+@pytest.mark.parametrize(
+    ("median_ns", "doubt"), [(900, True), (2_900, True), (12_000, False), (400_000, False)]
+)
 def test_a_flush_that_no_device_could_have_answered_is_a_doubt(median_ns: int, doubt: bool) -> None:
     assert bool(found("flush-no-op", synced(median_ns))) is doubt
 
@@ -481,7 +570,9 @@ def test_without_flushes_nothing_is_said_of_them() -> None:
         found("flush-no-op", synced(900, "rw,nobarrier", WRITER))
 
 
-@pytest.mark.parametrize(("device", "doubt"), [("ram0", True), ("zram1", True), ("nullb0", True), ("nvme0n1", False)])
+@pytest.mark.parametrize(
+    ("device", "doubt"), [("ram0", True), ("zram1", True), ("nullb0", True), ("nvme0n1", False)]
+)
 def test_a_device_in_memory_is_no_storage(device: str, doubt: bool) -> None:
     at = evidence(facts={"devices": [{"name": device}]})
     assert said("direct-io", at) == ([("error", device)] if doubt else [])

@@ -1,4 +1,7 @@
-"""What telemetry and facts of hosts say of a run, and what limited it; figures small enough to be checked by hand."""
+"""What telemetry and facts of hosts say of a run, and what limited it.
+
+Figures small enough to be checked by hand.
+"""
 
 from __future__ import annotations
 
@@ -19,31 +22,52 @@ from tui.model.step_record import HostTelemetryRecord, TelemetryColumn
 
 
 def looked(facts: Any = None, *, quiet: Any = None, **means: Any) -> RunEvidence:
-    """Return a run with telemetry of one client; `_` in names stands for a dot, `quiet` is of before the load."""
+    """Return a run with telemetry of one client.
+
+    `_` in names stands for a dot, `quiet` is of before the load.
+    """
     columns = [
         *(
             TelemetryColumn(name=name.replace("_", ".", 1), unit="number", mean=mean, max=mean)
             for name, mean in means.items()
         ),
-        *(TelemetryColumn(name=name, unit="number", values=[mean] * 5) for name, mean in (quiet or {}).items()),
+        *(
+            TelemetryColumn(name=name, unit="number", values=[mean] * 5)
+            for name, mean in (quiet or {}).items()
+        ),
     ]
     host = HostTelemetryRecord(
-        host="h1", start_s=0.0, end_s=60.0, columns=columns, devices={"sda": "top"}, quiet=5 if quiet else 0
+        host="h1",
+        start_s=0.0,
+        end_s=60.0,
+        columns=columns,
+        devices={"sda": "top"},
+        quiet=5 if quiet else 0,
     )
     read = direction(1000.0, 4e6, bw_bytes_per_s=100e6)
-    return evidence({"h1": {"read": read}}, jobs=[JobLoad("r", ("read",), direct=True)], facts=facts, telemetry=[host])
+    return evidence(
+        {"h1": {"read": read}},
+        jobs=[JobLoad("r", ("read",), direct=True)],
+        facts=facts,
+        telemetry=[host],
+    )
 
 
 @pytest.mark.parametrize(
-    ("moved", "severity"), [(100e6, None), (96e6, None), (80e6, "warning"), (12.5e6, "error"), (0.0, "error")]
+    ("moved", "severity"),
+    [(100e6, None), (96e6, None), (80e6, "warning"), (12.5e6, "error"), (0.0, "error")],
 )
-def test_bytes_that_no_device_delivered_came_from_elsewhere(moved: float, severity: str | None) -> None:
+def test_bytes_that_no_device_delivered_came_from_elsewhere(
+    moved: float, severity: str | None
+) -> None:
     result = found("storage-traffic", looked(gen_read_bytes=moved, gen_procs=2.0))
     assert [each.severity for each in result] == ([severity] if severity else [])
 
 
 @pytest.mark.parametrize("unknown", [{}, {"gen.procs": "the kernel does not list children"}])
-def test_of_a_load_whose_processes_are_not_all_read_the_device_is_asked(unknown: dict[str, str]) -> None:
+def test_of_a_load_whose_processes_are_not_all_read_the_device_is_asked(
+    unknown: dict[str, str],
+) -> None:
     at = looked(gen_read_bytes=30e6, gen_procs=1.0 if unknown else 193.0, **{"dev_sda.rd": 100e6})
     at.steps[0].telemetry[0].unknown = unknown
     assert found("storage-traffic", at) == []
@@ -53,7 +77,9 @@ def test_of_very_many_processes_the_bytes_count_when_each_was_read_twice() -> No
     at = looked(gen_procs=64.0, **{"dev_sda.rd": 200e6})
     host = at.steps[0].telemetry[0]
     host.t_s, host.end_s = [float(second) for second in range(1, 31)], 30.0
-    own = TelemetryColumn(name="gen.read_bytes", unit="bytes_per_s", mean=8e6, values=[*[0.0] * 13, *[10e6] * 17])
+    own = TelemetryColumn(
+        name="gen.read_bytes", unit="bytes_per_s", mean=8e6, values=[*[0.0] * 13, *[10e6] * 17]
+    )
     host.columns.append(own)
     assert said("storage-traffic", at) == [("error", 0.1)]  # a neighbour moves the rest
     host.end_s = 20.0
@@ -68,7 +94,9 @@ def test_a_host_that_did_not_go_on_is_not_asked_where_its_bytes_came_from() -> N
 
 
 def test_of_a_mount_the_bytes_from_its_server_count() -> None:
-    assert said("storage-traffic", looked(gen_read_bytes=100e6, nfs_rd_server=10e6)) == [("error", 0.1)]
+    assert said("storage-traffic", looked(gen_read_bytes=100e6, nfs_rd_server=10e6)) == [
+        ("error", 0.1)
+    ]
 
 
 def test_without_telemetry_it_is_not_known_where_bytes_came_from() -> None:
@@ -90,7 +118,9 @@ def test_without_telemetry_it_is_not_known_where_bytes_came_from() -> None:
 )
 def test_a_client_whose_cpu_is_busy_is_told(means: dict[str, float], cpus: int, why: str) -> None:
     result = found("client-cpu", looked({"cpus": cpus}, **means))
-    assert [each.message for each in result] == ([f"the client's CPU may hold it back: h1: {why}"] if why else [])
+    assert [each.message for each in result] == (
+        [f"the client's CPU may hold it back: h1: {why}"] if why else []
+    )
 
 
 def test_a_profile_may_say_how_busy_the_cpu_of_a_client_may_be() -> None:
@@ -99,7 +129,9 @@ def test_a_profile_may_say_how_busy_the_cpu_of_a_client_may_be() -> None:
         "the client's CPU may hold it back: h1: a thread of the load uses 97 % of a core"
     ]
     at.plan.thresholds.update({"client-cpu.thread": 99.0, "client-cpu.host": 70.0})
-    assert [each.message for each in found("client-cpu", at)] == ["the client's CPU may hold it back: h1: 80 % busy"]
+    assert [each.message for each in found("client-cpu", at)] == [
+        "the client's CPU may hold it back: h1: 80 % busy"
+    ]
 
 
 @pytest.mark.parametrize(("used", "told"), [(150.0, False), (192.0, True)])
@@ -114,12 +146,18 @@ def test_cpu_that_the_hypervisor_took_is_told() -> None:
 
 
 @pytest.mark.parametrize(("thread", "doubt"), [(70.0, False), (78.0, True)])
-def test_a_thread_that_uses_all_that_the_hypervisor_leaves_it_is_told(thread: float, doubt: bool) -> None:
-    at = looked({"cpus": 64}, cpu_busy=50.0, cpu_steal=10.0, gen_thread=thread)  # a fifth of what is wanted is taken
-    bound = f"the client's CPU may hold it back: h1: a thread of the load uses {thread:.0f} % of a core, all that the"
-    assert [each.message for each in found("client-cpu", at) if "hypervisor leaves it" in each.message] == (
-        [f"{bound} hypervisor leaves it"] if doubt else []
+def test_a_thread_that_uses_all_that_the_hypervisor_leaves_it_is_told(
+    thread: float, doubt: bool
+) -> None:
+    # a fifth of what is wanted is taken
+    at = looked({"cpus": 64}, cpu_busy=50.0, cpu_steal=10.0, gen_thread=thread)
+    bound = (
+        f"the client's CPU may hold it back: h1: a thread of the load uses {thread:.0f} % of a"
+        " core, all that the"
     )
+    assert [
+        each.message for each in found("client-cpu", at) if "hypervisor leaves it" in each.message
+    ] == ([f"{bound} hypervisor leaves it"] if doubt else [])
 
 
 @pytest.mark.parametrize(("received", "doubt"), [(100e6, False), (115e6, True)])
@@ -139,7 +177,9 @@ def test_a_link_that_is_full_is_named_with_its_speed(received: float, doubt: boo
         ("40 Gb/sec (4X QDR)", 3.8e9, "95 % of its 32 Gbit/s"),  # eight of ten bits are data
     ],
 )
-def test_an_rdma_port_that_is_full_is_named_and_limits(rate: str, received: float, text: str) -> None:
+def test_an_rdma_port_that_is_full_is_named_and_limits(
+    rate: str, received: float, text: str
+) -> None:
     port = {"device": "mlx5_0", "port": 1, "rate": rate, "rate_gbit": float(rate.partition(" ")[0])}
     at = looked({"rdma": [port]}, cpu_busy=10.0, **{"rdma_mlx5_0:1.rx": received})
     said = f"the network may hold it back: h1: mlx5_0:1 carries {text}"
@@ -153,7 +193,9 @@ def test_a_link_of_unknown_speed_is_not_called_free() -> None:
     with pytest.raises(UnknownError, match="how fast the links of h1 are is not known"):
         found("network", at)
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), held=64, direct=True)]
-    assert limit(at)[1].endswith("(no client-side bottleneck found); how fast their links are is not known")
+    assert limit(at)[1].endswith(
+        "(no client-side bottleneck found); how fast their links are is not known"
+    )
 
 
 def test_traffic_beside_the_load_is_not_judged() -> None:
@@ -170,7 +212,9 @@ def test_traffic_beside_the_load_is_not_judged() -> None:
         ({"mounts": [{"path": "/t", "fstype": "nfs4"}]}, True),
     ],
 )
-def test_links_beside_a_load_on_disks_of_the_host_are_not_judged(facts: dict[str, Any], judged: bool) -> None:
+def test_links_beside_a_load_on_disks_of_the_host_are_not_judged(
+    facts: dict[str, Any], judged: bool
+) -> None:
     busy = {"nic_eth0.rx": 1e8, "tcp_out": 100.0, "tcp_retrans": 60.0}
     at = looked(facts, **busy)
     if judged:
@@ -182,7 +226,9 @@ def test_links_beside_a_load_on_disks_of_the_host_are_not_judged(facts: dict[str
 
 def test_segments_that_were_sent_again_are_told() -> None:
     result = found("network", looked(**{"nic_eth0.rx": 1e8, "tcp_out": 100.0, "tcp_retrans": 60.0}))
-    assert [each.message for each in result] == ["the network loses packets: h1: 1.0 % of TCP segments were sent again"]
+    assert [each.message for each in result] == [
+        "the network loses packets: h1: 1.0 % of TCP segments were sent again"
+    ]
 
 
 def test_segments_that_were_sent_again_though_they_had_arrived_were_not_lost() -> None:
@@ -194,22 +240,31 @@ def test_segments_that_were_sent_again_though_they_had_arrived_were_not_lost() -
 
 
 @pytest.mark.parametrize(
-    ("column", "value", "doubt"), [("cpu.busy", 4.0, False), ("cpu.busy", 60.0, True), ("dev.sda.busy", 50.0, True)]
+    ("column", "value", "doubt"),
+    [("cpu.busy", 4.0, False), ("cpu.busy", 60.0, True), ("dev.sda.busy", 50.0, True)],
 )
-def test_a_host_that_was_not_quiet_before_the_load_is_told(column: str, value: float, doubt: bool) -> None:
+def test_a_host_that_was_not_quiet_before_the_load_is_told(
+    column: str, value: float, doubt: bool
+) -> None:
     assert bool(found("background-load", looked(quiet={column: value}))) is doubt
 
 
 def test_hosts_that_were_looked_at_before_a_fill_or_a_warm_up_count() -> None:
     at = looked(quiet={"cpu.busy": 60.0})
     at.steps[0].warmup = True
-    assert [each.message for each in found("background-load", at)] == ["not quiet before the load: h1: CPU 60 % busy"]
+    assert [each.message for each in found("background-load", at)] == [
+        "not quiet before the load: h1: CPU 60 % busy"
+    ]
 
 
 # -- control groups
 
-SDA = [{"name": "sda1", "kind": "partition", "below": ["sda"], "number": "8:1"}, {"name": "sda", "number": "8:0"}]
-MIRROR = [{"name": "md0", "below": ["sda", "sdb"], "number": "9:0"}, {"name": "sda", "number": "8:0"},
+SDA = [
+    {"name": "sda1", "kind": "partition", "below": ["sda"], "number": "8:1"},
+    {"name": "sda", "number": "8:0"},
+]
+MIRROR = [{"name": "md0", "below": ["sda", "sdb"], "number": "9:0"},
+    {"name": "sda", "number": "8:0"},
           {"name": "sdb", "number": "8:16"}]  # fmt: skip
 
 
@@ -218,11 +273,13 @@ MIRROR = [{"name": "md0", "below": ["sda", "sdb"], "number": "9:0"}, {"name": "s
     [
         ("8:0 rbps=max wbps=max riops=1010 wiops=max", SDA, {}, 1010.0),
         ("read_bps 8:0 101000000", SDA, {}, 101e6),
-        ("8:0 rbps=max wbps=max riops=1010 wiops=max", [], {}, 1010.0),  # as in records without numbers
+        # as in records without numbers
+        ("8:0 rbps=max wbps=max riops=1010 wiops=max", [], {}, 1010.0),
         ("8:0 rbps=max wbps=max riops=1200 wiops=max", SDA, {}, None),
         ("8:0 rbps=max wbps=max riops=max wiops=1010", SDA, {}, None),  # it reads
         ("8:32 rbps=max wbps=max riops=1010 wiops=max", SDA, {}, None),  # another disk
-        ("8:0 rbps=max wbps=max riops=1010 wiops=max", MIRROR, {}, None),  # half of the I/Os go to the other disk
+        # half of the I/Os go to the other disk
+        ("8:0 rbps=max wbps=max riops=1010 wiops=max", MIRROR, {}, None),
         ("8:0 rbps=max wbps=max riops=505 wiops=max", MIRROR, {"dev_sda.reads": 500.0}, 505.0),
         ("nonsense 8:0", SDA, {}, None),
     ],
@@ -234,7 +291,9 @@ def test_a_load_at_the_limit_of_its_own_device_measures_the_limit(
     assert [each.threshold for each in found("io-limit", at)] == ([at_limit] if at_limit else [])
 
 
-def test_without_limits_of_io_there_is_nothing_to_reach_and_without_control_groups_nothing_is_known() -> None:
+def test_without_limits_of_io_there_is_nothing_to_reach_and_without_control_groups_nothing_is_known() -> (
+    None
+):
     assert found("io-limit", looked({"cgroup_version": "v2"})) == []
     with pytest.raises(UnknownError):
         found("io-limit", looked())
@@ -263,8 +322,12 @@ def test_a_memory_limit_that_leaves_less_page_cache_than_the_host_has_is_told(
 
 
 @pytest.mark.parametrize(("throttled", "held"), [(4.0, False), (40.0, True)])
-def test_a_load_that_runs_out_of_cpu_time_is_held_back_though_its_mean_is_low(throttled: float, held: bool) -> None:
-    at = looked({"cpus": 8, "cpus_usable": 2.0, "cgroup_cpus": 2.0}, cpu_busy=10.0, cpu_throttled=throttled)
+def test_a_load_that_runs_out_of_cpu_time_is_held_back_though_its_mean_is_low(
+    throttled: float, held: bool
+) -> None:
+    at = looked(
+        {"cpus": 8, "cpus_usable": 2.0, "cgroup_cpus": 2.0}, cpu_busy=10.0, cpu_throttled=throttled
+    )
     assert bool(found("client-cpu", at)) is held
     assert (limit(at)[0] == "client-cpu") is held
 
@@ -283,12 +346,23 @@ def limit(at: RunEvidence) -> tuple[str, str]:
     [
         ({"cpu_busy": 92.0}, "client-cpu"),
         ({"cpu_busy": 10.0, "nic_eth0.rx": 120e6}, "network"),
-        ({"cpu_busy": 10.0, "dev_sda.busy": 99.0, "dev_sda.queue": 30.0, "dev_sda.rlat": 3.5}, "client-device"),
-        ({"cpu_busy": 10.0, "dev_sda.busy": 99.0, "dev_sda.queue": 1.0, "dev_sda.rlat": 3.5}, "concurrency"),
+        (
+            {"cpu_busy": 10.0, "dev_sda.busy": 99.0, "dev_sda.queue": 30.0, "dev_sda.rlat": 3.5},
+            "client-device",
+        ),
+        (
+            {"cpu_busy": 10.0, "dev_sda.busy": 99.0, "dev_sda.queue": 1.0, "dev_sda.rlat": 3.5},
+            "concurrency",
+        ),
     ],
 )
-def test_the_bottleneck_is_the_first_that_is_at_its_limit(means: dict[str, float], kind: str) -> None:
-    assert limit(looked({"cpus": 64, "nics": [{"name": "eth0", "speed_mbit": 1000}]}, **means))[0] == kind
+def test_the_bottleneck_is_the_first_that_is_at_its_limit(
+    means: dict[str, float], kind: str
+) -> None:
+    assert (
+        limit(looked({"cpus": 64, "nics": [{"name": "eth0", "speed_mbit": 1000}]}, **means))[0]
+        == kind
+    )
 
 
 @pytest.mark.parametrize(
@@ -300,7 +374,9 @@ def test_the_bottleneck_is_the_first_that_is_at_its_limit(means: dict[str, float
         ("nonsense", "concurrency"),
     ],
 )
-def test_what_a_control_group_allows_is_a_limit_of_the_clients_device(allowed: str, kind: str) -> None:
+def test_what_a_control_group_allows_is_a_limit_of_the_clients_device(
+    allowed: str, kind: str
+) -> None:
     assert limit(looked({"cgroup_io": [allowed]}, cpu_busy=10.0))[0] == kind
 
 
@@ -318,7 +394,9 @@ def test_a_rate_that_was_reached_is_the_bottleneck() -> None:
 
 def test_a_bandwidth_that_was_offered_and_reached_is_the_bottleneck() -> None:
     at = looked(cpu_busy=10.0)
-    at.plan.steps[0].jobs = [JobLoad("r", ("read",), held=64, paced=True, rate_bytes_per_s={"read": 100e6})]
+    at.plan.steps[0].jobs = [
+        JobLoad("r", ("read",), held=64, paced=True, rate_bytes_per_s={"read": 100e6})
+    ]
     assert limit(at) == ("rate", "the rate that was offered: read 95.4 MiB/s")
 
 
@@ -334,7 +412,9 @@ def test_a_mix_whose_directions_are_both_held_at_their_rate_is_limited_by_it() -
     at = looked(cpu_busy=10.0)
     aggregate = at.steps[0].results.aggregate
     aggregate.update(write=aggregate["read"], mixed=aggregate["read"])
-    at.plan.steps[0].jobs = [JobLoad("m", ("read", "write"), paced=True, rate_iops={"read": 1e3, "write": 1e3})]
+    at.plan.steps[0].jobs = [
+        JobLoad("m", ("read", "write"), paced=True, rate_iops={"read": 1e3, "write": 1e3})
+    ]
     assert limit(at) == ("rate", "the rate that was offered: read 1.00k IOPS, write 1.00k IOPS")
 
 
@@ -353,14 +433,20 @@ def test_a_few_requests_of_several_hosts_together_are_few() -> None:
 
 def with_server(**means: float) -> RunEvidence:
     at = looked(cpu_busy=10.0)
-    columns = [TelemetryColumn(name=name.replace("_", "."), unit="number", mean=mean) for name, mean in means.items()]
+    columns = [
+        TelemetryColumn(name=name.replace("_", "."), unit="number", mean=mean)
+        for name, mean in means.items()
+    ]
     server = HostTelemetryRecord(host="s1", role="server", start_s=0.0, end_s=60.0, columns=columns)
     at.steps[0].telemetry.append(server)
     return at
 
 
 def test_processes_of_a_server_with_many_threads_say_nothing_of_its_limit() -> None:
-    assert limit(with_server(group_OSD_procs=4.0, group_OSD_cpu=1200.0, cpu_busy=20.0))[0] == "concurrency"
+    assert (
+        limit(with_server(group_OSD_procs=4.0, group_OSD_cpu=1200.0, cpu_busy=20.0))[0]
+        == "concurrency"
+    )
 
 
 def test_a_profile_may_say_how_busy_the_cpu_of_a_server_may_be() -> None:
@@ -372,16 +458,28 @@ def test_a_profile_may_say_how_busy_the_cpu_of_a_server_may_be() -> None:
 
 def test_a_server_whose_processes_are_busy_is_named_with_them() -> None:
     at = with_server(group_OSD_procs=4.0, group_OSD_cpu=396.0)
-    assert limit(at) == ("server-cpu", "server CPU: s1: OSD uses 99 % of a core in each of 4 processes")
+    assert limit(at) == (
+        "server-cpu",
+        "server CPU: s1: OSD uses 99 % of a core in each of 4 processes",
+    )
 
 
-@given(workers=st.integers(1, 64), on_cpu=st.floats(0, 0.9), waiting=st.floats(0, 1), cpus=st.integers(1, 128))
+@given(
+    workers=st.integers(1, 64),
+    on_cpu=st.floats(0, 0.9),
+    waiting=st.floats(0, 1),
+    cpus=st.integers(1, 128),
+)
 def test_busy_cpus_are_the_bottleneck_of_a_load_that_wants_them(
     workers: int, on_cpu: float, waiting: float, cpus: int
 ) -> None:
-    """Every CPU is busy: with the load, while its workers wait for a CPU, or while they wait for I/O."""
+    """Every CPU is busy: with the load, while its workers wait for a CPU, or while they wait for
+    I/O.
+    """
     used, waited = 100 * workers * on_cpu, 100 * workers * (1 - on_cpu) * waiting
-    at = looked({"cpus": cpus}, cpu_busy=100.0, gen_cpu=used, gen_wait=waited, gen_thread=100 * on_cpu)
+    at = looked(
+        {"cpus": cpus}, cpu_busy=100.0, gen_cpu=used, gen_wait=waited, gen_thread=100 * on_cpu
+    )
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), workers=workers, held=16 * workers)]
     assume(abs(used + waited - 50 * workers) > 1e-6 and abs(used - 50 * cpus) > 1e-6)
     wants = used + waited > 50 * workers or used > 50 * cpus
@@ -405,18 +503,25 @@ def machines(**facts: Any) -> RunEvidence:
     """Return a run on two hosts; a fact that is a list has the value of each."""
     at = evidence({name: {"write": direction(1.0, 1.0)} for name in ("h1", "h2")})
     for index, host in enumerate(at.hosts):
-        host.facts = {name: value[index] if isinstance(value, tuple) else value for name, value in facts.items()}
+        host.facts = {
+            name: value[index] if isinstance(value, tuple) else value
+            for name, value in facts.items()
+        }
     return at
 
 
 def test_hosts_that_differ_are_shown_as_a_difference() -> None:
-    (only,) = found("host-differences", machines(kernel=("Linux 6.1", "Linux 6.8"), hostname=("h1", "h2"), cpus=8))
+    (only,) = found(
+        "host-differences",
+        machines(kernel=("Linux 6.1", "Linux 6.8"), hostname=("h1", "h2"), cpus=8),
+    )
     assert only.message == "hosts differ: kernel: Linux 6.1 on h1; Linux 6.8 on h2"
     assert found("host-differences", machines(kernel="Linux 6.1", hostname=("h1", "h2"))) == []
 
 
 @pytest.mark.parametrize(
-    ("fstype", "severity"), [("ext4", None), ("nfs4", None), ("tmpfs", "error"), ("fuse.ceph-fuse", "info")]
+    ("fstype", "severity"),
+    [("ext4", None), ("nfs4", None), ("tmpfs", "error"), ("fuse.ceph-fuse", "info")],
 )
 def test_a_target_in_memory_is_no_storage(fstype: str, severity: str | None) -> None:
     result = found("direct-io", machines(target_fstype=fstype))
@@ -453,7 +558,10 @@ def test_another_load_generator_on_a_host_is_named() -> None:
 
 def test_a_server_whose_processes_use_all_that_the_hypervisor_leaves_is_named() -> None:
     at = with_server(group_OSD_procs=1.0, group_OSD_cpu=78.0, cpu_busy=50.0, cpu_steal=10.0)
-    told = "server CPU: s1: OSD uses 78 % of a core in its one process, all that the hypervisor leaves it"
+    told = (
+        "server CPU: s1: OSD uses 78 % of a core in its one process, all that the hypervisor"
+        " leaves it"
+    )
     assert limit(at) == ("server-cpu", told)
 
 
@@ -464,8 +572,12 @@ def test_a_server_whose_processes_use_all_that_the_hypervisor_leaves_is_named() 
         ({"fio_package": "fio", "fio_packaged": "changed"}, "warning"),
     ],
 )
-def test_a_program_that_differs_from_its_package_is_told(facts: dict[str, str], severity: str | None) -> None:
-    assert [each.severity for each in found("changed-program", looked(facts))] == ([severity] if severity else [])
+def test_a_program_that_differs_from_its_package_is_told(
+    facts: dict[str, str], severity: str | None
+) -> None:
+    assert [each.severity for each in found("changed-program", looked(facts))] == (
+        [severity] if severity else []
+    )
 
 
 def test_a_program_that_no_package_owns_is_not_judged() -> None:

@@ -1,4 +1,6 @@
-"""How long each host and each job ran: a total of loads that ran one part of the time each is no rate."""
+"""How long each host and each job ran: a total of loads that ran one part of the time each is no
+rate.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,20 @@ from tui.model.record import Finding
 from tui.model.step_record import HostTimingRecord, TimingRecord
 
 
-def findings(folder: Path, spans: dict[str, tuple[float, float]], runtime_s: float | None) -> list[Finding]:
-    """Return what `end-skew` finds of hosts that ran from and to these seconds; their clocks were compared."""
+def findings(
+    folder: Path, spans: dict[str, tuple[float, float]], runtime_s: float | None
+) -> list[Finding]:
+    """Return what `end-skew` finds of hosts that ran from and to these seconds.
+
+    Their clocks were compared.
+    """
     events: list[AnyEvent] = [closed(max(end for _, end in spans.values()) + 1.0)]
     for host, (start_t, end_t) in spans.items():
-        events += [compared(host, 0.0), *host_run(host, start_t, end_t, iops=10.0), ended(host, end_t + 0.1)]
+        events += [
+            compared(host, 0.0),
+            *host_run(host, start_t, end_t, iops=10.0),
+            ended(host, end_t + 0.1),
+        ]
     record = build_record(run_of(folder, list(spans), events, runtime_s))
     return [each for each in record.findings if each.id == "end-skew"]
 
@@ -38,7 +49,9 @@ def test_a_host_that_ran_for_half_of_the_time_is_an_error_with_its_name(tmp_path
 def test_hosts_that_run_equally_long_have_none_however_late_they_start(
     tmp_path_factory: pytest.TempPathFactory, late_s: float, count: int
 ) -> None:
-    spans = {f"h{at}": (5.0 + at * late_s / count, 65.0 + at * late_s / count) for at in range(count)}
+    spans = {
+        f"h{at}": (5.0 + at * late_s / count, 65.0 + at * late_s / count) for at in range(count)
+    }
     assert findings(tmp_path_factory.mktemp("run"), spans, 60.0) == []
 
 
@@ -46,7 +59,11 @@ def test_hosts_that_run_equally_long_have_none_however_late_they_start(
 def test_every_host_that_ran_a_tenth_shorter_or_more_is_named(
     tmp_path_factory: pytest.TempPathFactory, share: float, runtime_s: float
 ) -> None:
-    spans = {"h1": (5.0, 5.0 + runtime_s), "h2": (5.0, 5.0 + share * runtime_s), "h3": (5.0, 5.0 + runtime_s)}
+    spans = {
+        "h1": (5.0, 5.0 + runtime_s),
+        "h2": (5.0, 5.0 + share * runtime_s),
+        "h3": (5.0, 5.0 + runtime_s),
+    }
     (one,) = findings(tmp_path_factory.mktemp("run"), spans, runtime_s)
     assert (one.severity, one.scope["hosts"]) == ("error", "h2")
 
@@ -61,15 +78,25 @@ def jobs_that_ran(*seconds: float, bound_s: float | None = 60.0) -> RunEvidence:
     """Return a run of one host whose jobs ran so long."""
     names = [f"j{at}" for at in range(len(seconds))]
     at = evidence(jobs=[JobLoad(name, ("read",), bound_s=bound_s) for name in names])
-    dirs = [{"read": DirectionResult(1000, 4096_000, each, 1000 / each, 4096_000 / each)} for each in seconds]
-    told = HostResult(t=61.0, host="h1", step=0, dirs=dirs[0], jobs=dict(zip(names, dirs, strict=True)))
+    dirs = [
+        {"read": DirectionResult(1000, 4096_000, each, 1000 / each, 4096_000 / each)}
+        for each in seconds
+    ]
+    told = HostResult(
+        t=61.0, host="h1", step=0, dirs=dirs[0], jobs=dict(zip(names, dirs, strict=True))
+    )
     at.seen.state.apply(told)
     return at
 
 
 def test_a_job_that_ended_early_beside_others_is_an_error_with_its_name() -> None:
     (one,) = found("job-time", jobs_that_ran(60.0, 5.0, 60.0))
-    assert (one.severity, one.scope["job"], one.measured, one.threshold) == ("error", "j1", 5.0, 60.0)
+    assert (one.severity, one.scope["job"], one.measured, one.threshold) == (
+        "error",
+        "j1",
+        5.0,
+        60.0,
+    )
 
 
 @given(st.lists(st.floats(57.1, 61.0), min_size=2, max_size=5))
@@ -82,12 +109,19 @@ def test_a_load_that_was_short_as_a_whole_is_another_finding() -> None:
 
 
 def of_roles(one: tuple[float, float], other: tuple[float, float]) -> list[Finding]:
-    """Return what `roles-overlap` finds of two steps at the same time that measured from and to these seconds."""
+    """Return what `roles-overlap` finds of two steps at the same time that measured from and to
+    these seconds.
+    """
     spans = [
-        HostTimingRecord(start_s=start_s, end_s=end_s, start_uncertainty_s=0, end_uncertainty_s=0, source="tool")
+        HostTimingRecord(
+            start_s=start_s, end_s=end_s, start_uncertainty_s=0, end_uncertainty_s=0, source="tool"
+        )
         for start_s, end_s in (one, other)
     ]
-    return found("roles-overlap", beside(*(evidence(timing=TimingRecord(hosts={"h1": span})) for span in spans)))
+    return found(
+        "roles-overlap",
+        beside(*(evidence(timing=TimingRecord(hosts={"h1": span})) for span in spans)),
+    )
 
 
 def test_a_role_that_measured_half_of_its_time_alone_is_told_with_that_share() -> None:
@@ -96,7 +130,9 @@ def test_a_role_that_measured_half_of_its_time_alone_is_told_with_that_share() -
 
 
 @given(late_s=st.floats(-60.0, 60.0), runtime_s=st.floats(20.0, 90.0))
-def test_both_roles_are_named_when_a_tenth_of_the_time_is_not_shared(late_s: float, runtime_s: float) -> None:
+def test_both_roles_are_named_when_a_tenth_of_the_time_is_not_shared(
+    late_s: float, runtime_s: float
+) -> None:
     told = of_roles((65.0, 65.0 + runtime_s), (65.0 + late_s, 65.0 + late_s + runtime_s))
     shared = max(0.0, 1 - abs(late_s) / runtime_s)
     assert len(told) == (0 if shared >= 0.9 else 2) or shared == pytest.approx(0.9)

@@ -19,11 +19,16 @@ from tui.view.step_notes import checks_text
 HOSTS = ("h1", "h2", "h3", "h4")
 
 
-def record_of(tmp_path: Path, starts: dict[str, float], runtime_s: float, *, error_s: float = 0.002) -> RunRecord:
+def record_of(
+    tmp_path: Path, starts: dict[str, float], runtime_s: float, *, error_s: float = 0.002
+) -> RunRecord:
     """Return the record of hosts that started at these times and measured equally long."""
     events: list[AnyEvent] = [closed(max(starts.values()) + runtime_s + 1.0)]
     for host, start_t in starts.items():
-        events += [compared(host, 0.0, error_s), *host_run(host, start_t, start_t + runtime_s, iops=10.0)]
+        events += [
+            compared(host, 0.0, error_s),
+            *host_run(host, start_t, start_t + runtime_s, iops=10.0),
+        ]
     record = build_record(run_of(tmp_path, list(starts), events, runtime_s))
     valid(record)
     return record
@@ -44,7 +49,10 @@ def test_a_start_skew_above_a_second_is_a_warning_that_names_who_was_late(tmp_pa
     finding = only(record, "start-skew")
     assert (finding.severity, finding.measured, finding.threshold) == ("warning", 1.5, 1.0)
     assert finding.scope == {"step": 0, "hosts": "h4 h3"}
-    assert "started 1.50 s apart (± 0.01 s): h4 +1.50 s, h3 +1.20 s; all measured together: 98.5 s" in finding.message
+    assert (
+        "started 1.50 s apart (± 0.01 s): h4 +1.50 s, h3 +1.20 s; all measured together: 98.5 s"
+        in finding.message
+    )
     assert record.verdict == "valid-with-warnings"
 
 
@@ -55,21 +63,36 @@ def test_a_start_skew_above_2_percent_of_the_runtime_is_an_error(tmp_path: Path)
 
 
 def test_a_start_skew_that_may_be_the_clocks_is_no_error(tmp_path: Path) -> None:
-    assert only(record_of(tmp_path, {"h1": 5.0, "h2": 6.5}, 50.0, error_s=0.3), "start-skew").severity == "warning"
+    assert (
+        only(record_of(tmp_path, {"h1": 5.0, "h2": 6.5}, 50.0, error_s=0.3), "start-skew").severity
+        == "warning"
+    )
 
 
 def test_a_skew_within_a_second_is_none_however_short_the_run(tmp_path: Path) -> None:
-    assert not [each for each in record_of(tmp_path, {"h1": 5.0, "h2": 5.3}, 5.0).findings if each.id == "start-skew"]
+    assert not [
+        each
+        for each in record_of(tmp_path, {"h1": 5.0, "h2": 5.3}, 5.0).findings
+        if each.id == "start-skew"
+    ]
 
 
-@pytest.mark.parametrize(("clock_s", "found"), [(0.09, False), (-0.09, False), (0.11, True), (-3600.0, True)])
-def test_a_clock_that_is_off_by_more_than_100_ms_is_a_warning(clock_s: float, found: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("clock_s", "found"), [(0.09, False), (-0.09, False), (0.11, True), (-3600.0, True)]
+)
+def test_a_clock_that_is_off_by_more_than_100_ms_is_a_warning(
+    clock_s: float, found: bool, tmp_path: Path
+) -> None:
     events = [compared("h1", clock_s), *host_run("h1", 5.0, 15.0, clock_s=clock_s), closed(16.0)]
     record = build_record(run_of(tmp_path, ["h1"], events))
     assert [finding.id for finding in doubts(record)] == (["clock-offset"] if found else [])
     if found:
         finding = doubts(record)[0]
-        assert (finding.severity, finding.measured, finding.scope) == ("warning", clock_s, {"hosts": "h1"})
+        assert (finding.severity, finding.measured, finding.scope) == (
+            "warning",
+            clock_s,
+            {"hosts": "h1"},
+        )
 
 
 def test_an_offset_that_may_be_none_is_not_judged(tmp_path: Path) -> None:
@@ -107,7 +130,10 @@ def test_a_clock_that_was_set_forward_during_the_load_does_not_move_it(tmp_path:
     assert timing.start_skew_s == pytest.approx(0.0, abs=0.05)
     series = record.steps[0].series
     assert series is not None
-    assert all(value is None or value == pytest.approx(100.0, rel=0.05) for value in series.columns[-1].iops)
+    assert all(
+        value is None or value == pytest.approx(100.0, rel=0.05)
+        for value in series.columns[-1].iops
+    )
 
 
 def straggling(tmp_path: Path, rates: dict[str, float]) -> RunRecord:
@@ -118,7 +144,9 @@ def straggling(tmp_path: Path, rates: dict[str, float]) -> RunRecord:
 
 
 def test_a_host_below_80_percent_of_the_median_is_a_straggler(tmp_path: Path) -> None:
-    finding = only(straggling(tmp_path, {"h1": 100.0, "h2": 100.0, "h3": 79.0, "h4": 50.0}), "straggler")
+    finding = only(
+        straggling(tmp_path, {"h1": 100.0, "h2": 100.0, "h3": 79.0, "h4": 50.0}), "straggler"
+    )
     assert finding.severity == "warning"
     assert finding.scope == {"step": 0, "direction": "read", "hosts": "h4"}
     assert (finding.measured, finding.threshold) == (0.5587, 0.8)
@@ -140,7 +168,9 @@ def test_nothing_measured_is_not_judged(tmp_path: Path) -> None:
 
 def test_a_fill_alone_is_nothing_to_judge() -> None:
     results = ResultsRecord(aggregate={"write": direction(1000.0, 4e6)})
-    fill, load = (StepRecord(index=0, name="s", warmup=warmup, results=results) for warmup in (True, False))
+    fill, load = (
+        StepRecord(index=0, name="s", warmup=warmup, results=results) for warmup in (True, False)
+    )
     assert verdict_of("failed", [fill], []) is None
     assert verdict_of("partial", [fill, load], []) == "valid-with-warnings"
 
@@ -172,26 +202,35 @@ def test_a_measurement_that_ended_before_its_time_is_told(
 
 
 def test_a_measurement_of_the_length_asked_for_is_shown_with_its_seconds(tmp_path: Path) -> None:
-    record = build_record(run_of(tmp_path, ["h1"], [*host_run("h1", 5.0, 34.9), closed(40.0)], 30.0))
+    record = build_record(
+        run_of(tmp_path, ["h1"], [*host_run("h1", 5.0, 34.9), closed(40.0)], 30.0)
+    )
     assert doubts(record) == []
     assert "measured 29.9 s" in summary_text(record)
 
 
 def test_only_checks_that_had_evidence_count_as_made(tmp_path: Path) -> None:
-    alone = build_record(run_of(tmp_path / "one", ["h1"], [*host_run("h1", 5.0, 35.0), closed(40.0)], 30.0))
+    alone = build_record(
+        run_of(tmp_path / "one", ["h1"], [*host_run("h1", 5.0, 35.0), closed(40.0)], 30.0)
+    )
     assert alone.checks == [
-        "tool-errors", "rate-mismatch", "series-mismatch", "host-loss", "stall", "short", "runtime", "steady-state",
+        "tool-errors", "rate-mismatch", "series-mismatch", "host-loss", "stall", "short", "runtime",
+        "steady-state",
         "warm-up", "missing-samples", "repetitions",
     ]  # fmt: skip
     assert (alone.checks_not_made or {})["start-skew"] == "fewer than two hosts measured"
     several = record_of(tmp_path / "three", {"h1": 5.0, "h2": 5.0, "h3": 5.0}, 60.0)
-    assert {"start-skew", "clock-offset", "straggler", "clock-step", "host-loss", "short"} <= set(several.checks or [])
+    assert {"start-skew", "clock-offset", "straggler", "clock-step", "host-loss", "short"} <= set(
+        several.checks or []
+    )
     assert (
-        f"valid: 1 note; {len(several.checks or [])} checks ran, {len(several.checks_not_made or {})} had no data"
-        in summary_text(several)
+        f"valid: 1 note; {len(several.checks or [])} checks ran,"
+        f" {len(several.checks_not_made or {})} had no data" in summary_text(several)
     )
 
 
 def test_of_an_older_record_it_is_not_said_how_many_checks_were_made(tmp_path: Path) -> None:
-    record = record_of(tmp_path, {"h1": 5.0}, 60.0).model_copy(update={"checks": None, "findings": []})
+    record = record_of(tmp_path, {"h1": 5.0}, 60.0).model_copy(
+        update={"checks": None, "findings": []}
+    )
     assert checks_text(record) == "no finding"

@@ -1,4 +1,6 @@
-"""Few blocks, touched over and over, are served by a cache on the way: direct I/O leaves out the client's alone."""
+"""Few blocks, touched over and over, are served by a cache on the way: direct I/O leaves out the
+client's alone.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,15 @@ from tui.model.plan import Attestation, FileSpec, JobLoad, Skew
 from tui.workloads.fio.options import JobOptions, job_loads
 
 KIB, MIB, GIB, TIB = 2**10, 2**20, 2**30, 2**40
-READS = JobLoad("r", ("read",), direct=True, random=True, block_bytes=4096, ranges=1, each_once=True)
+READS = JobLoad(
+    "r", ("read",), direct=True, random=True, block_bytes=4096, ranges=1, each_once=True
+)
 
 
 def reads(size: int, ios: int = 1_000_000, skew: Skew | None = None, **more: object) -> RunEvidence:
-    job = replace(READS, range_bytes=size, skew={"read": skew} if skew else {}, each_once=skew is None)
+    job = replace(
+        READS, range_bytes=size, skew={"read": skew} if skew else {}, each_once=skew is None
+    )
     return evidence(
         {"h1": {"read": direction(10_000.0, 1e6, ios)}},
         jobs=[job],
@@ -34,7 +40,11 @@ def reads(size: int, ios: int = 1_000_000, skew: Skew | None = None, **more: obj
         (16 * GIB, None, None),
         (TIB, None, None),
         (TIB, Skew("zipf:1.4", "zipf", 1.4), "warning"),
-        (100 * MIB, Skew("zoned:99/1:1/99", "zoned", zones=((0.99, 0.01), (0.01, 0.99))), "warning"),
+        (
+            100 * MIB,
+            Skew("zoned:99/1:1/99", "zoned", zones=((0.99, 0.01), (0.01, 0.99))),
+            "warning",
+        ),
         (100 * GIB, Skew("zoned:60/40:40/60", "zoned", zones=((0.6, 0.4), (0.4, 0.6))), None),
         (100 * GIB, Skew("pareto:0.4", "pareto", 0.4), None),
         (100 * GIB, Skew("normal:10", "normal", 10.0), None),
@@ -43,7 +53,9 @@ def reads(size: int, ios: int = 1_000_000, skew: Skew | None = None, **more: obj
 def test_what_any_drive_keeps_in_its_buffer_is_no_figure_of_storage(
     size: int, skew: Skew | None, severity: str | None
 ) -> None:
-    assert [each.severity for each in found("hot-set", reads(size, skew=skew))] == ([severity] if severity else [])
+    assert [each.severity for each in found("hot-set", reads(size, skew=skew))] == (
+        [severity] if severity else []
+    )
 
 
 def test_blocks_that_are_read_once_come_from_no_cache_however_few() -> None:
@@ -66,7 +78,9 @@ def test_the_memory_of_storage_nodes_counts_where_it_is_known() -> None:
     at = reads(16 * GIB, ios=40_000_000)
     assert found("hot-set", at) == []
     at.seen.state.server_facts.update({f"s{number}": {"mem_bytes": 8 * GIB} for number in range(4)})
-    assert [(each.severity, each.threshold) for each in found("hot-set", at)] == [("info", 32 * GIB)]
+    assert [(each.severity, each.threshold) for each in found("hot-set", at)] == [
+        ("info", 32 * GIB)
+    ]
 
 
 def test_caches_that_a_person_attested_to_be_off_serve_nothing() -> None:
@@ -84,7 +98,9 @@ def test_without_sizes_nothing_is_said() -> None:
 def test_a_load_generator_that_says_no_more_goes_over_all_of_its_files() -> None:
     files = [FileSpec("/mnt/f", 8 * MIB), FileSpec("/mnt/g", 8 * MIB)]
     at = evidence(
-        {"h1": {"read": direction(1e4, 1e6)}}, jobs=[JobLoad("r", ("read",), direct=True)], task={"files": files}
+        {"h1": {"read": direction(1e4, 1e6)}},
+        jobs=[JobLoad("r", ("read",), direct=True)],
+        task={"files": files},
     )
     assert said("hot-set", at) == [("warning", round(0.9 * 16 * MIB))]
 
@@ -101,13 +117,17 @@ def test_a_skew_makes_files_beyond_memory_fit_into_it() -> None:
         return at
 
     assert found("working-set", buffered(None)) == []
-    assert [each.severity for each in found("working-set", buffered(Skew("zipf:1.2", "zipf", 1.2)))] == ["warning"]
+    assert [
+        each.severity for each in found("working-set", buffered(Skew("zipf:1.2", "zipf", 1.2)))
+    ] == ["warning"]
 
 
 @pytest.mark.parametrize("tag", FIO)
 def test_no_preset_is_weakened_by_what_it_is_made_of(tag: str) -> None:
     (job,) = job_loads([JobOptions(*rendered(tag), {})])
-    at = evidence({"h1": {name: direction(1e6, 1e5, 60_000_000) for name in job.directions}}, jobs=[job])
+    at = evidence(
+        {"h1": {name: direction(1e6, 1e5, 60_000_000) for name in job.directions}}, jobs=[job]
+    )
     try:
         assert "warning" not in {each.severity for each in found("hot-set", at)}
     except UnknownError:
@@ -124,8 +144,20 @@ def test_no_preset_is_weakened_by_what_it_is_made_of(tag: str) -> None:
         ({"size": "50%"}, None, None, 1, True),
         ({"random_distribution": "zipf:1.4"}, Skew("zipf:1.4", "zipf", 1.4), 4 * GIB, 1, False),
         ({"random_distribution": "zipf"}, Skew("zipf", "zipf", 1.1), 4 * GIB, 1, False),
-        ({"random_distribution": "pareto:0.3:0.5"}, Skew("pareto:0.3:0.5", "pareto", 0.3), 4 * GIB, 1, False),
-        ({"random_distribution": "normal:20"}, Skew("normal:20", "normal", 20.0), 4 * GIB, 1, False),
+        (
+            {"random_distribution": "pareto:0.3:0.5"},
+            Skew("pareto:0.3:0.5", "pareto", 0.3),
+            4 * GIB,
+            1,
+            False,
+        ),
+        (
+            {"random_distribution": "normal:20"},
+            Skew("normal:20", "normal", 20.0),
+            4 * GIB,
+            1,
+            False,
+        ),
         (
             {"random_distribution": "zoned:90/25:10/75"},
             Skew("zoned:90/25:10/75", "zoned", zones=((0.9, 0.25), (0.1, 0.75))),
@@ -148,11 +180,18 @@ def test_distributions_are_read_as_fio_reads_them(
     given: dict[str, str], skew: Skew | None, size: int | None, ranges: int, once: bool
 ) -> None:
     (job,) = job_loads([JobOptions("a", {"rw": "randread", "size": "4G"} | given, {})])
-    assert (job.skew.get("read"), job.range_bytes, job.ranges, job.each_once) == (skew, size, ranges, once)
+    assert (job.skew.get("read"), job.range_bytes, job.ranges, job.each_once) == (
+        skew,
+        size,
+        ranges,
+        once,
+    )
 
 
 def test_writes_that_are_flushed_one_by_one_end_in_no_volatile_buffer() -> None:
     at = reads(MIB)
-    writer = replace(at.plan.steps[0].jobs[0], directions=("write",), durable="fdatasync=1", random=False)
+    writer = replace(
+        at.plan.steps[0].jobs[0], directions=("write",), durable="fdatasync=1", random=False
+    )
     at.plan.steps[0].jobs = [writer]
     assert [each.severity for each in found("hot-set", at)] == ["info"]

@@ -1,4 +1,6 @@
-"""Identities: results that were really measured violate none, and results that were doctored do, whatever was done."""
+"""Identities: results that were really measured violate none, and results that were doctored do,
+whatever was done.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,16 @@ from tui.model.record import Finding
 
 WORKERS = 4
 BLOCK = 4096
-JOB = JobLoad("load", ("read",), workers=WORKERS, held=WORKERS, block_bytes=BLOCK, whole_blocks=True)
+JOB = JobLoad(
+    "load", ("read",), workers=WORKERS, held=WORKERS, block_bytes=BLOCK, whole_blocks=True
+)
 
 
 def drawn(seed: int) -> list[int]:
-    """Return latencies of a skewed distribution in ns; a seed of its own keeps failing examples small."""
+    """Return latencies of a skewed distribution in ns.
+
+    A seed of its own keeps failing examples small.
+    """
     rng = Random(seed)
     scale, shape = rng.uniform(1e5, 1e7), rng.uniform(0.1, 1.5)
     return [int(scale * rng.lognormvariate(0, shape)) + 128 for _ in range(rng.randint(200, 400))]
@@ -52,21 +59,33 @@ def latency_of(values: Sequence[int]) -> LatencyResult:
 
 
 def measured(values: Sequence[int], again: int = 3000) -> DirectionResult:
-    """Return what workers that always have one I/O in flight print; each latency comes `again` times."""
+    """Return what workers that always have one I/O in flight print.
+
+    Each latency comes `again` times.
+    """
     whole = latency_of([*values] * 2)
     buckets = replace(whole.buckets, n=[count // 2 * again for count in whole.buckets.n])  # type: ignore[type-var, union-attr]
     whole = replace(whole, n=len(values) * again, buckets=buckets)
     whole.percentiles_ns = Histogram.from_buckets(buckets).percentiles(at_most=whole.max_ns)  # type: ignore[arg-type]
     seconds = round(whole.n * whole.mean_ns / 1e9 / WORKERS + 0.01, 3)
     return DirectionResult(
-        whole.n, whole.n * BLOCK, seconds, whole.n / seconds, whole.n * BLOCK / seconds, clat=whole, lat=whole
+        whole.n,
+        whole.n * BLOCK,
+        seconds,
+        whole.n / seconds,
+        whole.n * BLOCK / seconds,
+        clat=whole,
+        lat=whole,
     )
 
 
 def at_hosts(*parts: DirectionResult, jobs: Sequence[JobLoad] = (JOB,)) -> RunEvidence:
     at = evidence(jobs=list(jobs))
     hosts = {f"h{number}": part for number, part in enumerate(parts, 1)}
-    results = {name: HostResult(t=0.0, host=name, step=0, dirs={"read": part}) for name, part in hosts.items()}
+    results = {
+        name: HostResult(t=0.0, host=name, step=0, dirs={"read": part})
+        for name, part in hosts.items()
+    }
     at.seen.state.at_step(0).results = results
     return at
 
@@ -82,7 +101,9 @@ def violated(at: RunEvidence) -> list[Finding]:
 
 
 def scaled(part: DirectionResult, factor: float, *names: str) -> DirectionResult:
-    return replace(part, **{name: type(getattr(part, name))(getattr(part, name) * factor) for name in names})
+    return replace(
+        part, **{name: type(getattr(part, name))(getattr(part, name) * factor) for name in names}
+    )
 
 
 def with_latency(part: DirectionResult, **changed: object) -> DirectionResult:
@@ -107,7 +128,9 @@ LIES: dict[str, Callable[[DirectionResult, float], DirectionResult]] = {
     "I/Os and their rate": lambda part, by: scaled(part, by, "ios", "iops"),
     "bytes": lambda part, by: scaled(part, by, "bytes"),
     "bytes and their rate": lambda part, by: scaled(part, by, "bytes", "bw_bytes_per_s"),
-    "everything but latencies": lambda part, by: scaled(part, by, "ios", "bytes", "iops", "bw_bytes_per_s"),
+    "everything but latencies": lambda part, by: scaled(
+        part, by, "ios", "bytes", "iops", "bw_bytes_per_s"
+    ),
     "runtime": lambda part, by: scaled(part, by, "runtime_s"),
     "minimum": lambda part, by: with_latency(part, min_ns=int(lat(part).min_ns * by)),
     "maximum": lambda part, by: with_latency(part, max_ns=int(lat(part).max_ns * by)),
@@ -130,7 +153,9 @@ LIES: dict[str, Callable[[DirectionResult, float], DirectionResult]] = {
 @pytest.mark.parametrize("lie", LIES)
 @settings(max_examples=10, deadline=None)
 @given(LATENCIES, OTHER)
-def test_a_changed_figure_is_an_error_with_both_numbers(lie: str, values: Sequence[int], by: float) -> None:
+def test_a_changed_figure_is_an_error_with_both_numbers(
+    lie: str, values: Sequence[int], by: float
+) -> None:
     found = violated(at_hosts(LIES[lie](measured(values), by)))
     assert found and {each.severity for each in found} == {"error"}
     assert all(each.measured != each.threshold for each in found)
@@ -138,7 +163,9 @@ def test_a_changed_figure_is_an_error_with_both_numbers(lie: str, values: Sequen
 
 @settings(max_examples=10, deadline=None)
 @given(LATENCIES, st.floats(1.2, 20.0))
-def test_more_than_the_queue_depth_can_do_is_an_error_though_all_counts_agree(values: Sequence[int], by: float) -> None:
+def test_more_than_the_queue_depth_can_do_is_an_error_though_all_counts_agree(
+    values: Sequence[int], by: float
+) -> None:
     part = measured(values)
     whole = lat(part)
     assert whole.buckets is not None
@@ -146,7 +173,9 @@ def test_more_than_the_queue_depth_can_do_is_an_error_though_all_counts_agree(va
     faster = replace(whole, n=sum(counts), buckets=replace(whole.buckets, n=counts))
     ios = sum(counts)
     seconds = part.runtime_s
-    more = DirectionResult(ios, ios * BLOCK, seconds, ios / seconds, ios * BLOCK / seconds, clat=faster, lat=faster)
+    more = DirectionResult(
+        ios, ios * BLOCK, seconds, ios / seconds, ios * BLOCK / seconds, clat=faster, lat=faster
+    )
     assert "above-depth" in {each.id for each in violated(at_hosts(more))}
 
 
@@ -157,7 +186,9 @@ def test_a_copy_under_another_name_is_an_error_and_a_host_of_its_own_is_none(
 ) -> None:
     copied = violated(at_hosts(measured(values), measured(others), measured(values)))
     assert [(each.id, each.scope["hosts"]) for each in copied if each.id == "copied-output"] == (
-        [("copied-output", "h1 h3")] if sorted(values) != sorted(others) else [("copied-output", "h1 h2 h3")]
+        [("copied-output", "h1 h3")]
+        if sorted(values) != sorted(others)
+        else [("copied-output", "h1 h2 h3")]
     )
 
 
@@ -167,11 +198,18 @@ def test_a_copy_under_another_name_is_an_error_and_a_host_of_its_own_is_none(
     st.integers(0, 2**32),
     st.data(),
 )
-def test_bytes_of_split_sizes_are_those_of_their_shares(kib: list[int], seed: int, data: st.DataObject) -> None:
-    cut = sorted(data.draw(st.lists(st.integers(1, 99), min_size=len(kib) - 1, max_size=len(kib) - 1, unique=True)))
+def test_bytes_of_split_sizes_are_those_of_their_shares(
+    kib: list[int], seed: int, data: st.DataObject
+) -> None:
+    cut = sorted(
+        data.draw(
+            st.lists(st.integers(1, 99), min_size=len(kib) - 1, max_size=len(kib) - 1, unique=True)
+        )
+    )
     shares = [high - low for low, high in zip([0, *cut], [*cut, 100], strict=True)]
     job = replace(JOB, block_bytes=None, blocks={
-        "read": tuple(BlockShare(size << 10, size << 10, share / 100) for size, share in zip(kib, shares, strict=True))
+        "read": tuple(BlockShare(size << 10, size << 10, share / 100) for size,
+            share in zip(kib, shares, strict=True))
     })  # fmt: skip
     sizes = Random(seed).choices(kib, weights=shares, k=20_000)
     part = measured(range(50_000, 60_000, 50), again=100)
@@ -190,7 +228,9 @@ def test_jobs_that_only_read_write_nothing() -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(st.floats(10.0, 100_000.0), st.floats(-0.3, 0.0), st.floats(1.05, 20.0), st.booleans())
-def test_a_load_never_exceeds_its_rate(rate: float, behind: float, beyond: float, poisson: bool) -> None:
+def test_a_load_never_exceeds_its_rate(
+    rate: float, behind: float, beyond: float, poisson: bool
+) -> None:
     seconds = 10_000.0 / rate + 1.0
     job = replace(JOB, rate_iops={"read": rate}, paced=True, poisson=poisson)
 
@@ -205,7 +245,9 @@ def test_a_load_never_exceeds_its_rate(rate: float, behind: float, beyond: float
 
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.tuples(st.integers(1000, 50_000), st.floats(2.0, 60.0)), min_size=2, max_size=5))
-def test_rates_of_jobs_that_ran_for_unlike_times_are_added_up(jobs: list[tuple[int, float]]) -> None:
+def test_rates_of_jobs_that_ran_for_unlike_times_are_added_up(
+    jobs: list[tuple[int, float]],
+) -> None:
     from tui.metrics.histogram import combine_directions
 
     parts = [DirectionResult(ios, ios * BLOCK, s, ios / s, ios * BLOCK / s) for ios, s in jobs]

@@ -1,4 +1,6 @@
-"""Traffic that is not the load's, while it measures: on the devices of a machine, its NFS mount, the storage nodes."""
+"""Traffic that is not the load's, while it measures: on the devices of a machine, its NFS mount,
+the storage nodes.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,14 @@ MIXED = JobLoad("m", ("read", "write"), direct=True)
 
 
 def seen(host: str, columns: Mapping[str, float], role: str = "client") -> HostTelemetryRecord:
-    made = [TelemetryColumn(name=name, unit="bytes_per_s", mean=mean, max=mean) for name, mean in columns.items()]
+    made = [
+        TelemetryColumn(name=name, unit="bytes_per_s", mean=mean, max=mean)
+        for name, mean in columns.items()
+    ]
     devices = {"sda": "top", "sdb": "below"} if role == "client" else {}
-    return HostTelemetryRecord(host=host, role=role, start_s=0.0, end_s=60.0, columns=made, devices=devices)
+    return HostTelemetryRecord(
+        host=host, role=role, start_s=0.0, end_s=60.0, columns=made, devices=devices
+    )
 
 
 def run(
@@ -33,7 +40,9 @@ def run(
     boot: str = "",
     servers: Mapping[str, float] | None = None,
 ) -> RunEvidence:
-    """Return a run whose hosts moved `own` bytes per second each, with `moved` in the telemetry of each."""
+    """Return a run whose hosts moved `own` bytes per second each, with `moved` in the telemetry of
+    each.
+    """
     names = [f"h{number}" for number in range(hosts)]
     dirs = {name: direction(1000.0, 1e6, bw_bytes_per_s=rate) for name, rate in own.items()}
     looks = [seen(name, moved) for name in names]
@@ -44,7 +53,8 @@ def run(
 
 def directions(at: RunEvidence) -> list[str]:
     """Return in which directions others move something, as the finding has it."""
-    return [name for each in found("other-traffic", at) for name in ("read", "write") if f": {name} " in each.message
+    return [name for each in found("other-traffic", at) for name in ("read",
+        "write") if f": {name} " in each.message
             or f", {name} " in each.message]  # fmt: skip
 
 
@@ -54,12 +64,19 @@ def directions(at: RunEvidence) -> list[str]:
         ({"read": 100 * MB}, {"dev.sda.rd": 101 * MB, "dev.sda.wr": 0.2 * MB}, []),
         ({"read": 100 * MB}, {"dev.sda.rd": 130 * MB, "dev.sda.wr": 0.0}, ["read"]),
         ({"read": 100 * MB}, {"dev.sda.rd": 100 * MB, "dev.sda.wr": 40 * MB}, ["write"]),
-        ({"read": 100 * MB}, {"dev.sda.rd": 5 * MB, "dev.sda.wr": 0.0}, []),  # a cache: storage-traffic
-        ({"read": 0.2 * MB}, {"dev.sda.rd": 0.2 * MB, "dev.sda.wr": 0.5 * MB}, []),  # a log beside a paced load
+        # a cache: storage-traffic
+        ({"read": 100 * MB}, {"dev.sda.rd": 5 * MB, "dev.sda.wr": 0.0}, []),
+        # a log beside a paced load
+        ({"read": 0.2 * MB}, {"dev.sda.rd": 0.2 * MB, "dev.sda.wr": 0.5 * MB}, []),
         ({"read": 50 * MB, "write": 50 * MB}, {"dev.sda.rd": 50 * MB, "dev.sda.wr": 60 * MB}, []),
-        ({"read": 50 * MB, "write": 50 * MB}, {"dev.sda.rd": 80 * MB, "dev.sda.wr": 120 * MB}, ["read", "write"]),
+        (
+            {"read": 50 * MB, "write": 50 * MB},
+            {"dev.sda.rd": 80 * MB, "dev.sda.wr": 120 * MB},
+            ["read", "write"],
+        ),
         ({"read": 100 * MB}, {"nfs.rd_server": 130 * MB, "nfs.wr_server": 0.0}, ["read"]),
-        ({"read": 100 * MB}, {"dev.sdb.rd": 900 * MB, "dev.sda.rd": 100 * MB}, []),  # below: copies, parity
+        # below: copies, parity
+        ({"read": 100 * MB}, {"dev.sdb.rd": 900 * MB, "dev.sda.rd": 100 * MB}, []),
     ],
 )
 def test_what_devices_move_beyond_the_load_is_that_of_others(
@@ -71,14 +88,18 @@ def test_what_devices_move_beyond_the_load_is_that_of_others(
 @given(st.floats(1, 1e4), st.floats(0, 1e4), st.integers(1, 6))
 def test_names_of_one_machine_are_one_load(rate: float, other: float, hosts: int) -> None:
     moved = {"dev.sda.rd": (hosts * rate + other) * MB, "dev.sda.wr": 0.0}
-    told = bool(found("other-traffic", run(READS, {"read": rate * MB}, moved, hosts=hosts, boot="one")))
+    told = bool(
+        found("other-traffic", run(READS, {"read": rate * MB}, moved, hosts=hosts, boot="one"))
+    )
     limit = max(0.25 * hosts * rate, 2**20 / MB)
     assert told == (other > limit) or other == pytest.approx(limit)
 
 
 def test_a_journal_beside_synced_writes_is_not_that_of_others() -> None:
     moved = {"dev.sda.rd": 0.0, "dev.sda.wr": 50 * MB}
-    plain, synced = (JobLoad("w", ("write",), direct=True, durable=each) for each in ("", "fdatasync=1"))
+    plain, synced = (
+        JobLoad("w", ("write",), direct=True, durable=each) for each in ("", "fdatasync=1")
+    )
     assert directions(run(plain, {"write": 10 * MB}, moved)) == ["write"]
     assert directions(run(synced, {"write": 10 * MB}, moved)) == []
 
@@ -89,7 +110,8 @@ def test_a_journal_beside_synced_writes_is_not_that_of_others() -> None:
         ({"dev.sda.rd": 110 * MB, "dev.sdb.wr": 1 * MB}, READS, 0),
         ({"dev.sda.rd": 150 * MB, "dev.sdb.rd": 90 * MB}, READS, 1),  # a scrub
         ({"dev.sda.rd": 100 * MB, "dev.sdb.wr": 80 * MB}, READS, 1),  # a rebuild
-        ({"dev.sda.rd": 300 * MB, "dev.sdb.wr": 300 * MB}, MIXED, 0),  # copies and parity of what is written
+        # copies and parity of what is written
+        ({"dev.sda.rd": 300 * MB, "dev.sdb.wr": 300 * MB}, MIXED, 0),
     ],
 )
 def test_storage_nodes_do_what_a_load_that_only_reads_asks_of_them(
@@ -107,7 +129,9 @@ def test_storage_nodes_do_what_a_load_that_only_reads_asks_of_them(
         (READS, {"mixed": 100 * MB}, {"dev.sda.rd": 70 * MB, "dev.sda.wr": 30 * MB}),
     ],
 )
-def test_without_evidence_nothing_is_said(job: JobLoad, own: dict[str, float], moved: dict[str, float]) -> None:
+def test_without_evidence_nothing_is_said(
+    job: JobLoad, own: dict[str, float], moved: dict[str, float]
+) -> None:
     with pytest.raises(UnknownError):
         found("other-traffic", run(job, own, moved))
 
@@ -120,7 +144,9 @@ def test_a_file_system_that_amplifies_is_not_judged() -> None:
 
 
 def test_what_runs_at_the_same_time_is_not_that_of_others() -> None:
-    alone = run(READS, {"read": 100 * MB}, {"dev.sda.rd": 101 * MB, "dev.sda.wr": 50 * MB}, boot="one")
+    alone = run(
+        READS, {"read": 100 * MB}, {"dev.sda.rd": 101 * MB, "dev.sda.wr": 50 * MB}, boot="one"
+    )
     writer = run(JobLoad("w", ("write",), direct=True), {"write": 50 * MB},
                  {"dev.sda.rd": 101 * MB, "dev.sda.wr": 50 * MB}, boot="one")  # fmt: skip
     assert directions(alone) == ["write"]
@@ -128,7 +154,9 @@ def test_what_runs_at_the_same_time_is_not_that_of_others() -> None:
 
 
 def test_what_runs_at_the_same_time_and_is_not_known_yet_accuses_nobody() -> None:
-    alone = run(READS, {"read": 100 * MB}, {"dev.sda.rd": 101 * MB, "dev.sda.wr": 50 * MB}, boot="one")
+    alone = run(
+        READS, {"read": 100 * MB}, {"dev.sda.rd": 101 * MB, "dev.sda.wr": 50 * MB}, boot="one"
+    )
     both = beside(alone, run(READS, {"read": 0.0}, {}))
     both.steps[1].results.per_host = {}
     with pytest.raises(UnknownError):

@@ -1,4 +1,6 @@
-"""Findings of a run that goes on: the same checks and figures as at its end, and nothing that comes and goes."""
+"""Findings of a run that goes on: the same checks and figures as at its end, and nothing that comes
+and goes.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,13 @@ from tui.record.running_step import RunningStep, at_once
 from tui.text.line import plain_lines
 from tui.view.findings import live_lines
 
-BUSY = {"cpu.busy": 99.0, "core.busy": 100.0, "gen.thread": 50.0, "core.number": 3.0, "cpu.steal": 0.0}
+BUSY = {
+    "cpu.busy": 99.0,
+    "core.busy": 100.0,
+    "gen.thread": 50.0,
+    "core.number": 3.0,
+    "cpu.steal": 0.0,
+}
 IDLE = BUSY | {"cpu.busy": 20.0, "core.busy": 40.0}
 
 
@@ -75,7 +83,11 @@ class Watch:
 
 
 def watched(tmp_path: Path, hosts: int = 3, runtime_s: float = 600.0) -> Watch:
-    return Watch(RunMaker(tmp_path / "runs" / RUN_ID, host_names(hosts), READS, runtime_s=runtime_s).begin().go())
+    return Watch(
+        RunMaker(tmp_path / "runs" / RUN_ID, host_names(hosts), READS, runtime_s=runtime_s)
+        .begin()
+        .go()
+    )
 
 
 def change_step(maker: RunMaker, **changes: object) -> None:
@@ -129,7 +141,11 @@ def test_a_step_that_goes_on_has_the_figures_that_its_record_would_have(tmp_path
         assert live_dir.clat is not None and kept_dir.clat is not None
         assert live_dir.clat.mean_ns == pytest.approx(kept_dir.clat.mean_ns)
     whole, kept_whole = found.results.aggregate["read"], kept.results.aggregate["read"]
-    assert whole.iops == pytest.approx(kept_whole.iops) and whole.clat is not None and kept_whole.clat is not None
+    assert (
+        whole.iops == pytest.approx(kept_whole.iops)
+        and whole.clat is not None
+        and kept_whole.clat is not None
+    )
     assert whole.clat.mean_ns == pytest.approx(kept_whole.clat.mean_ns)
     assert found.series is not None and kept.series is not None
     assert found.series.start_s == kept.series.start_s
@@ -156,7 +172,8 @@ def test_what_was_measured_before_the_ramp_ended_is_in_no_series(tmp_path: Path)
         lines = at.maker.journal.read_bytes()
         samples = [msgspec.json.decode(line, type=Sample) for line in lines[before:].splitlines()]
         at.maker.journal.write_bytes(
-            lines[:before] + b"".join(encode(msgspec.structs.replace(each, ramp=True)) for each in samples)
+            lines[:before]
+            + b"".join(encode(msgspec.structs.replace(each, ramp=True)) for each in samples)
         )
 
     at.seconds(5, ramp).seconds(20)
@@ -188,7 +205,9 @@ def test_a_finding_that_is_over_stays_listed_as_one_that_was(tmp_path: Path) -> 
     (over,) = (each for each in at.findings.was if each.finding.id == "client-cpu")
     assert "client-cpu" not in at.now
     assert over.since_t < 20 < (over.ended_t or 0.0)
-    assert "client-cpu" not in [each.finding.id for each in at.findings.by_host().get("weka-01", [])]
+    assert "client-cpu" not in [
+        each.finding.id for each in at.findings.by_host().get("weka-01", [])
+    ]
 
 
 def test_at_the_end_the_findings_are_those_of_the_record(tmp_path: Path) -> None:
@@ -199,14 +218,19 @@ def test_at_the_end_the_findings_are_those_of_the_record(tmp_path: Path) -> None
     assert "client-cpu" in at.now
     kept = [Finding(id="repetitions", severity="info", message="measured once")]
     at.findings.settle(kept, 50.0)
-    assert at.now == ["repetitions"] and "client-cpu" in [each.finding.id for each in at.findings.was]
+    assert at.now == ["repetitions"] and "client-cpu" in [
+        each.finding.id for each in at.findings.was
+    ]
     at.seconds(20)
     assert at.now == ["repetitions"], "nothing is looked at any more"
 
 
 def test_one_look_without_it_does_not_end_a_finding(tmp_path: Path) -> None:
     each = LiveFinding(
-        finding=Finding(id="client-cpu", severity="warning", message=""), since_t=1.0, told=True, looks=5
+        finding=Finding(id="client-cpu", severity="warning", message=""),
+        since_t=1.0,
+        told=True,
+        looks=5,
     )
     each.miss(20.0, sure=False)
     each.see(each.finding, 25.0)
@@ -236,7 +260,9 @@ def test_concurrency_is_checked_while_the_run_goes_on(tmp_path: Path) -> None:
 def test_facts_that_differ_are_found_at_the_first_look(tmp_path: Path) -> None:
     at = watched(tmp_path, hosts=2)
     for host, governor in zip(at.maker.hosts, ("performance", "powersave"), strict=True):
-        at.maker.add(HostFactsCollected(t=at.maker.t, host=host, facts={"governor": governor, "cpus": 8}))
+        at.maker.add(
+            HostFactsCollected(t=at.maker.t, host=host, facts={"governor": governor, "cpus": 8})
+        )
     at.seconds(11)
     assert "host-differences" in at.now
 
@@ -259,7 +285,9 @@ def test_a_check_that_fails_ends_neither_the_look_nor_the_others(
         raise KeyError("x")
 
     broken = replace(BY_ID["straggler"], of_step=fails)
-    monkeypatch.setattr(live, "CHECKS", [broken if check.id == "straggler" else check for check in CHECKS])
+    monkeypatch.setattr(
+        live, "CHECKS", [broken if check.id == "straggler" else check for check in CHECKS]
+    )
     at = watched(tmp_path).seconds(12)
     assert at.findings.broken == {"straggler": "internal error: KeyError('x')"}
     assert "start-skew" in at.findings.made
@@ -293,7 +321,10 @@ def test_samples_that_come_late_leave_no_gap(tmp_path: Path) -> None:
     found = RunningStep(at.plan, at.plan.steps[0])
     piecewise = at.findings._step
     assert piecewise is not None
-    fresh, grown = at_once(found.record(at.state)).series, at_once(piecewise.record(at.state)).series
+    fresh, grown = (
+        at_once(found.record(at.state)).series,
+        at_once(piecewise.record(at.state)).series,
+    )
     assert fresh is not None and grown is not None
     assert [each.iops for each in grown.columns] == [each.iops for each in fresh.columns]
     assert "missing-samples" not in at.now
@@ -313,7 +344,15 @@ def test_no_slice_of_a_look_grows_with_the_number_of_hosts_that_are_read(tmp_pat
 
 def test_a_load_that_begins_again_is_looked_at_before_its_first_io(tmp_path: Path) -> None:
     at = watched(tmp_path, hosts=2).seconds(12)
-    again = Sample(t=at.maker.t + 1, host="weka-02", step=0, phase="measure", host_time_ms=0, interval_s=1.0, dirs={})
+    again = Sample(
+        t=at.maker.t + 1,
+        host="weka-02",
+        step=0,
+        phase="measure",
+        host_time_ms=0,
+        interval_s=1.0,
+        dirs={},
+    )
     again.host_time_ms, again.restart = round((at.maker.epoch + again.t) * 1000), True
     at.maker.add(again)
     at.take()
@@ -331,7 +370,9 @@ def test_after_five_minutes_the_begin_is_not_judged_any_more(tmp_path: Path) -> 
     assert not step.series.from_begin
 
 
-def test_the_bottleneck_is_that_of_the_last_ten_seconds_and_changes_at_the_second_look(tmp_path: Path) -> None:
+def test_the_bottleneck_is_that_of_the_last_ten_seconds_and_changes_at_the_second_look(
+    tmp_path: Path,
+) -> None:
     at = watched(tmp_path)
     for host in at.maker.hosts:
         at.maker.look_at(host, BUSY)
@@ -349,7 +390,9 @@ def bottleneck_kind(at: Watch) -> str:
     return at.findings.limiter.kind
 
 
-def test_without_telemetry_the_bottleneck_is_unknown_and_its_checks_are_not_made(tmp_path: Path) -> None:
+def test_without_telemetry_the_bottleneck_is_unknown_and_its_checks_are_not_made(
+    tmp_path: Path,
+) -> None:
     at = watched(tmp_path).seconds(20)
     assert at.findings.limiter is None
     assert not at.findings.made & {"client-cpu", "network", "storage-traffic"}
@@ -365,7 +408,9 @@ def test_what_was_found_of_a_step_is_over_with_it(tmp_path: Path) -> None:
     maker.looked_at = {}
     maker.end_step(0, 1000.0).start_step(1)
     at.seconds(1)
-    assert "client-cpu" not in at.now and at.findings.limiter is None, "before the new load is looked at"
+    assert "client-cpu" not in at.now and at.findings.limiter is None, (
+        "before the new load is looked at"
+    )
     at.seconds(11)
     assert "client-cpu" not in at.now
     (over,) = (each for each in at.findings.was if each.finding.id == "client-cpu")

@@ -1,4 +1,7 @@
-"""Objects that the load counts have to go over the links of its hosts; checks of files do not apply to them."""
+"""Objects that the load counts have to go over the links of its hosts.
+
+Checks of files do not apply to them.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +28,19 @@ def run(job: JobLoad, counted: float, links: Mapping[str, float]) -> RunEvidence
 
 
 @pytest.mark.parametrize(
-    ("carried", "severity"), [(101 * MB, []), (94 * MB, []), (80 * MB, ["warning"]), (0.3 * MB, ["error"])]
+    ("carried", "severity"),
+    [(101 * MB, []), (94 * MB, []), (80 * MB, ["warning"]), (0.3 * MB, ["error"])],
 )
-def test_bytes_of_objects_that_no_link_carried_were_not_got(carried: float, severity: list[str]) -> None:
+def test_bytes_of_objects_that_no_link_carried_were_not_got(
+    carried: float, severity: list[str]
+) -> None:
     at = run(GETS, 100 * MB, {"nic.eth0.rx": carried, "nic.eth0.tx": 900 * MB})
     assert [each.severity for each in found("object-traffic", at)] == severity
 
 
 @pytest.mark.parametrize(
-    ("threshold", "severity"), [("object-traffic.moved", []), ("storage-traffic.moved", ["warning"])]
+    ("threshold", "severity"),
+    [("object-traffic.moved", []), ("storage-traffic.moved", ["warning"])],
 )
 def test_objects_have_a_threshold_of_their_own(threshold: str, severity: list[str]) -> None:
     at = run(GETS, 100 * MB, {"nic.eth0.rx": 80 * MB})
@@ -42,13 +49,22 @@ def test_objects_have_a_threshold_of_their_own(threshold: str, severity: list[st
 
 
 def test_links_of_a_host_are_added_up() -> None:
-    assert not found("object-traffic", run(GETS, 100 * MB, {"nic.eth0.rx": 50 * MB, "nic.eth1.rx": 52 * MB}))
+    assert not found(
+        "object-traffic", run(GETS, 100 * MB, {"nic.eth0.rx": 50 * MB, "nic.eth1.rx": 52 * MB})
+    )
 
 
 @pytest.mark.parametrize(
-    ("job", "links"), [(DELETES, {"nic.eth0.tx": 1 * MB}), (GETS, {}), (JobLoad("r", ("read",)), {"nic.eth0.rx": 0.0})]
+    ("job", "links"),
+    [
+        (DELETES, {"nic.eth0.tx": 1 * MB}),
+        (GETS, {}),
+        (JobLoad("r", ("read",)), {"nic.eth0.rx": 0.0}),
+    ],
 )
-def test_without_objects_that_move_or_without_links_nothing_is_said(job: JobLoad, links: dict[str, float]) -> None:
+def test_without_objects_that_move_or_without_links_nothing_is_said(
+    job: JobLoad, links: dict[str, float]
+) -> None:
     with pytest.raises(UnknownError):
         found("object-traffic", run(job, 100 * MB, links))
 

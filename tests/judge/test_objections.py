@@ -1,4 +1,6 @@
-"""Objections to a result are answered by findings, checks that ran, and what the record leaves open."""
+"""Objections to a result are answered by findings, checks that ran, and what the record leaves
+open.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def against(run: RunRecord, name: str) -> ObjectionAnswer:
 
 
 def text_of(run: RunRecord, width: int = 100) -> str:
-    return "\n".join(plain_lines(objection_lines(objections_to(run), width, judged=run.checks is not None)))
+    return "\n".join(
+        plain_lines(objection_lines(objections_to(run), width, judged=run.checks is not None))
+    )
 
 
 def test_every_check_bears_on_some_objection_and_no_other_is_named() -> None:
@@ -43,20 +47,31 @@ def test_every_check_bears_on_some_objection_and_no_other_is_named() -> None:
 
 @pytest.mark.parametrize(
     ("severity", "standing"),
-    [("error", "stands"), ("warning", "partly-stands"), ("info", "partly-stands"), (None, "refuted")],
+    [
+        ("error", "stands"),
+        ("warning", "partly-stands"),
+        ("info", "partly-stands"),
+        (None, "refuted"),
+    ],
 )
 def test_an_objection_stands_by_the_findings_about_it(severity: str | None, standing: str) -> None:
     found = (
-        [Finding.model_validate({"id": "reducible-data", "severity": severity, "message": "zeros"})] if severity else []
+        [Finding.model_validate({"id": "reducible-data", "severity": severity, "message": "zeros"})]
+        if severity
+        else []
     )
-    answer = against(record(findings=found, checks=["reducible-data"], checks_not_made={}), "compressible")
+    answer = against(
+        record(findings=found, checks=["reducible-data"], checks_not_made={}), "compressible"
+    )
     assert answer.standing == standing
     assert ("zeros" in {each.text for each in answer.evidence}) == bool(severity)
 
 
 def test_what_was_not_looked_at_is_not_known_and_the_reason_is_told() -> None:
     not_made = {"storage-traffic": "there is no telemetry"}
-    answer = against(record(findings=[], checks=["direct-io", "working-set"], checks_not_made=not_made), "cache")
+    answer = against(
+        record(findings=[], checks=["direct-io", "working-set"], checks_not_made=not_made), "cache"
+    )
     assert answer.standing == "unknown"
     assert "not checked: there is no telemetry" in {
         each.text for each in answer.evidence if each.check == "storage-traffic"
@@ -70,7 +85,9 @@ def test_a_check_that_has_nothing_to_be_about_leaves_nothing_open() -> None:
         checks_not_made={"offered-rate": str(Moot.RATE), "reducible-data": str(Moot.WRITES)},
     )
     assert against(run, "compressible").standing == "n/a"
-    assert "offered-rate" in {each.check for each in against(run, "waiting").evidence if each.weight == "n/a"}
+    assert "offered-rate" in {
+        each.check for each in against(run, "waiting").evidence if each.weight == "n/a"
+    }
 
 
 def test_the_same_ios_are_counted_as_stand_behind_the_percentiles() -> None:
@@ -78,13 +95,17 @@ def test_the_same_ios_are_counted_as_stand_behind_the_percentiles() -> None:
     result = run.steps[0].results.aggregate["read"]
     assert result.clat is not None
     result.ios = result.clat.n + 5  # that failed: no latency was taken of these
-    assert f"read: {result.clat.n:,} I/Os counted" in {each.text for each in against(run, "short").evidence}
+    assert f"read: {result.clat.n:,} I/Os counted" in {
+        each.text for each in against(run, "short").evidence
+    }
 
 
 def test_percentiles_are_made_again_from_the_histograms_of_the_hosts() -> None:
     answer = against(record(), "averaged")
     assert answer.standing == "refuted"
-    assert any("recomputed here from the histograms of 2 hosts" in each.text for each in answer.evidence)
+    assert any(
+        "recomputed here from the histograms of 2 hosts" in each.text for each in answer.evidence
+    )
     wrong = record()
     latency = wrong.steps[0].results.aggregate["read"].clat
     assert latency is not None
@@ -132,12 +153,16 @@ def test_names_of_one_machine_are_a_fact_of_the_hosts_and_no_finding(tmp_path: P
 
 
 def test_what_cannot_be_said_against_a_run_is_one_line(tmp_path: Path) -> None:
-    text = text_of(build_record(run_of(tmp_path, ["h1"], [*host_run("h1", 10.0, 40.0), closed(42.0)])))
+    text = text_of(
+        build_record(run_of(tmp_path, ["h1"], [*host_run("h1", 10.0, 40.0), closed(42.0)]))
+    )
     flat = " ".join(text.split())
     assert 'n/a, there was one host: "The hosts did not start together", "One host lagged"' in flat
 
 
-def test_an_older_record_says_that_no_check_is_recorded_and_a_failed_run_that_there_is_nothing() -> None:
+def test_an_older_record_says_that_no_check_is_recorded_and_a_failed_run_that_there_is_nothing() -> (
+    None
+):
     old = record(findings=[], checks=None, checks_not_made=None)
     assert "The record lists no checks" in text_of(old) and 'no data about "' in text_of(old)
     nothing = record()

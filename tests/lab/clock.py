@@ -1,4 +1,5 @@
-"""A clock that is wrong, or that is set while a load runs: every program of a host is shown another time of day.
+"""A clock that is wrong, or that is set while a load runs: every program of a host is shown another
+time of day.
 
 What `faketime` does, without touching the monotonic clock, which fio does not survive.
 """
@@ -56,7 +57,10 @@ time_t time(time_t *now) {
 
 
 class WrongClock:
-    """The clock of one host of a lab that has not started yet; skips where nothing can be compiled."""
+    """The clock of one host of a lab that has not started yet.
+
+    Skips where nothing can be compiled.
+    """
 
     def __init__(self, lab: SshdLab, host: str) -> None:
         compiler = shutil.which("cc")

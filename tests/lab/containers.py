@@ -1,4 +1,7 @@
-"""Containers of namespaces: processes, mounts and /tmp of their own, by unshare and nsenter; no image, no daemon."""
+"""Containers of namespaces: processes, mounts and /tmp of their own, by unshare and nsenter.
+
+No image, no daemon.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,17 @@ def missing() -> str:
         return f"needs {', '.join(lacking)} (util-linux)"
     if os.geteuid() != 0:
         return "namespaces of processes and mounts need root"
-    done = subprocess.run(["unshare", "-mpf", "--mount-proc", "true"], capture_output=True, check=False)
+    done = subprocess.run(
+        ["unshare", "-mpf", "--mount-proc", "true"], capture_output=True, check=False
+    )
     return "" if done.returncode == 0 else "this kernel or container allows no new namespaces"
 
 
 class Container:
-    """A context manager. Its init is a `sleep`, which reaps nothing, as that of many a container."""
+    """A context manager.
+
+    Its init is a `sleep`, which reaps nothing, as that of many a container.
+    """
 
     def __init__(self, root: Path, name: str) -> None:
         self.name = name
@@ -41,7 +49,9 @@ class Container:
         children = Path(f"/proc/{self._outer.pid}/task/{self._outer.pid}/children")
         deadline = time.monotonic() + PATIENCE_S
         while not self._is_up(children):
-            assert self._outer.poll() is None and time.monotonic() < deadline, "the container does not start"
+            assert self._outer.poll() is None and time.monotonic() < deadline, (
+                "the container does not start"
+            )
             time.sleep(0.02)
         return self
 

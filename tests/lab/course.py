@@ -1,4 +1,6 @@
-"""A run whose engine is this process, over real sshd and with a real fio: faults can be put into our code."""
+"""A run whose engine is this process, over real sshd and with a real fio: faults can be put into
+our code.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,12 @@ async def course(
 ) -> AsyncIterator[Course]:
     """Have a run of the light load ready to be executed; afterwards no process of it is left."""
     overrides = {"runtime": runtime, "directory": str(home), "numjobs": "1", "size": size}
-    chosen = Choices(hosts=lab.addresses(hosts), overrides=overrides, **{"cleanup": True, **choices})
-    run_dir = create_run(plan := build_plan(Catalogue(home).load(str(profile)), chosen), home / "runs")
+    chosen = Choices(
+        hosts=lab.addresses(hosts), overrides=overrides, **{"cleanup": True, **choices}
+    )
+    run_dir = create_run(
+        plan := build_plan(Catalogue(home).load(str(profile)), chosen), home / "runs"
+    )
     async with Connections(ssh_config=lab.ssh_config) as connections:
         yield Course(open_run(run_dir, plan, connections))
     assert not marked(run_dir.name)

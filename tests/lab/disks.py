@@ -25,7 +25,9 @@ def needs_tools() -> None:
 
 
 def quietly(*command: str | Path) -> None:
-    subprocess.run([str(word) for word in command], check=True, capture_output=True, timeout=PATIENCE_S)
+    subprocess.run(
+        [str(word) for word in command], check=True, capture_output=True, timeout=PATIENCE_S
+    )
 
 
 @contextlib.contextmanager

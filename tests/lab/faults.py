@@ -1,4 +1,6 @@
-"""Processes of a run on lab hosts, and what can be done to them: each is one pid, checked to be the run's own."""
+"""Processes of a run on lab hosts, and what can be done to them: each is one pid, checked to be the
+run's own.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ from tests.patience import wait_until
 
 
 class HostLoad:
-    """The processes that one host runs for one task. `remote_dir` is the task's private directory."""
+    """The processes that one host runs for one task.
+
+    `remote_dir` is the task's private directory.
+    """
 
     def __init__(self, run_id: str, host: str, remote_dir: Path) -> None:
         self.run_id = run_id
@@ -43,7 +48,9 @@ class HostLoad:
         return int((self.remote_dir / "guard").read_text().split()[0])
 
     def watchers(self) -> list[int]:
-        """Supervisor and guard of every task that this host has of the run: of the load, and of telemetry."""
+        """Supervisor and guard of every task that this host has of the run: of the load, and of
+        telemetry.
+        """
         found = []
         for name in ("pid", "guard"):
             for path in self.remote_dir.parent.glob(f"*/{name}"):
@@ -58,13 +65,20 @@ class HostLoad:
 
 
 def marked(run_id: str, host: str | None = None) -> list[int]:
-    """Pids of all processes that carry a run's mark (and a host's), whoever is their parent; zombies have none."""
-    marks = {f"BENCHTUI_RUN={run_id}".encode()} | ({f"BENCHTUI_HOST={host}".encode()} if host else set())
+    """Pids of all processes that carry a run's mark (and a host's), whoever is their parent.
+
+    Zombies have none.
+    """
+    marks = {f"BENCHTUI_RUN={run_id}".encode()} | (
+        {f"BENCHTUI_HOST={host}".encode()} if host else set()
+    )
     return [pid for pid, words in environments() if marks <= words]
 
 
 def shells(run_id: str) -> list[int]:
-    """Pids of the agent's own shells that work for a run: they outlive its load, and write down how it ended."""
+    """Pids of the agent's own shells that work for a run: they outlive its load, and write down how
+    it ended.
+    """
     mark = f"BENCHTUI_AGENT={run_id}/".encode()
     return [pid for pid, words in environments() if any(word.startswith(mark) for word in words)]
 
@@ -78,7 +92,9 @@ def environments() -> Iterator[tuple[int, set[bytes]]]:
 
 
 def forget_on_hosts(run_id: str, roots: Iterable[Path] = (Path("/"),)) -> None:
-    """End what a run left on hosts that it lost, and remove its directories, though shells still write in them."""
+    """End what a run left on hosts that it lost, and remove its directories, though shells still
+    write in them.
+    """
     end_marked(run_id)
     wait_until(lambda: _forgotten(run_id, roots), f"nothing of {run_id} on hosts")
 

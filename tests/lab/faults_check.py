@@ -1,4 +1,7 @@
-"""What must hold of every run, whatever was done to it. Each check returns violations in words; none is good."""
+"""What must hold of every run, whatever was done to it.
+
+Each check returns violations in words; none is good.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ def violations(run: LiveRun, record: Record) -> list[str]:
     """Return everything about a run that must not be."""
     found = [*schema_violations(record), *state_violations(record)]
     for spooled in run.spool.tasks():
-        found += [f"{spooled}: {text}" for text in spool_violations(spooled, run.of_type(TaskEnded), record)]
+        found += [
+            f"{spooled}: {text}"
+            for text in spool_violations(spooled, run.of_type(TaskEnded), record)
+        ]
     return found
 
 
@@ -36,7 +42,12 @@ def state_violations(record: Record) -> Iterator[str]:
     hosts = [host["name"] for host in record["hosts"]]
     problems = [problem for host in record["hosts"] for problem in host["problems"]]
     if record["state"] == "complete":
-        yield from (f"complete without a result of {name}" for step in results for name in hosts if name not in step)
+        yield from (
+            f"complete without a result of {name}"
+            for step in results
+            for name in hosts
+            if name not in step
+        )
         yield from (f"complete with the problem {problem['code']}" for problem in problems)
     elif not record["reason"]:
         yield f"{record['state']} without a reason"
@@ -65,7 +76,11 @@ def names_a_gap(host: str, end: TaskEnded | None, record: Record) -> bool:
     """Whether a record says of a host that not everything has arrived."""
     own = next(each for each in record["hosts"] if each["name"] == host)
     not_whole = end is None or not end.collected
-    return record["state"] != "complete" and not_whole and bool(own["problems"] or own["detail"] or end is None)
+    return (
+        record["state"] != "complete"
+        and not_whole
+        and bool(own["problems"] or own["detail"] or end is None)
+    )
 
 
 def result_violations(spooled: Spooled, record: Record) -> Iterator[str]:
@@ -84,4 +99,9 @@ def result_violations(spooled: Spooled, record: Record) -> Iterator[str]:
 
 def problem_codes(record: Record, host: str) -> set[str]:
     """Return the codes of what went wrong on a host."""
-    return {problem["code"] for each in record["hosts"] if each["name"] == host for problem in each["problems"]}
+    return {
+        problem["code"]
+        for each in record["hosts"]
+        if each["name"] == host
+        for problem in each["problems"]
+    }

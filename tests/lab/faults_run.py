@@ -1,4 +1,6 @@
-"""A detached run of the real command, watched through its run directory while faults are put into its way."""
+"""A detached run of the real command, watched through its run directory while faults are put into
+its way.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,11 @@ class LiveRun:
     """One run. A context manager: whatever happens, no engine and no load of it stays."""
 
     def __init__(
-        self, home: Path, run_dir: Path, spool: SpoolWatch, root_of: Callable[[str], Path] = lambda _: Path("/")
+        self,
+        home: Path,
+        run_dir: Path,
+        spool: SpoolWatch,
+        root_of: Callable[[str], Path] = lambda _: Path("/"),
     ) -> None:
         self.home = home
         self.root_of = root_of
@@ -58,10 +64,22 @@ class LiveRun:
         lease_s: int = 10,
         root_of: Callable[[str], Path] = lambda _: Path("/"),
     ) -> LiveRun:
-        """Start the light load with these parameters, and more words of the command line; return at once."""
+        """Start the light load with these parameters, and more words of the command line.
+
+        Return at once.
+        """
         settings = [part for name, value in params.items() for part in ("--set", f"{name}={value}")]
-        places = ["--hosts", hosts, "--ssh-config", str(lab.ssh_config), "--set", f"directory={target}"]
-        started = benchtui(home, "run", LOAD, *places, *settings, "--lease", f"{lease_s}s", "--detach", *more)
+        places = [
+            "--hosts",
+            hosts,
+            "--ssh-config",
+            str(lab.ssh_config),
+            "--set",
+            f"directory={target}",
+        ]
+        started = benchtui(
+            home, "run", LOAD, *places, *settings, "--lease", f"{lease_s}s", "--detach", *more
+        )
         if started.returncode != 0:
             raise AssertionError(f"the run did not start: {started.stderr}")
         run_dir = home / "runs" / started.stdout.strip()
@@ -71,7 +89,10 @@ class LiveRun:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if error is not None:
             error.add_note(self.story())
@@ -102,11 +123,15 @@ class LiveRun:
 
     def why_lost(self, host: str) -> str | None:
         """What the engine first said of a host's connection that it had lost, if it did."""
-        told = (e.detail for e in self.states(host) if e.state == "connecting" and "lost" in e.detail)
+        told = (
+            e.detail for e in self.states(host) if e.state == "connecting" and "lost" in e.detail
+        )
         return next(told, None)
 
     def task_end(self, host: str, phase: str = "measure") -> TaskEnded | None:
-        ends = [event for event in self.of_type(TaskEnded) if (event.host, event.phase) == (host, phase)]
+        ends = [
+            event for event in self.of_type(TaskEnded) if (event.host, event.phase) == (host, phase)
+        ]
         return ends[-1] if ends else None
 
     def load_on(self, host: str, phase: str = "measure") -> HostLoad:
@@ -127,7 +152,11 @@ class LiveRun:
     def record(self) -> dict[str, Any]:
         """The record: run.json when the engine wrote one, else what can be derived."""
         path = self.run_dir / "run.json"
-        text = path.read_text() if path.exists() else benchtui(self.home, "runs", "show", self.run_id, "--json").stdout
+        text = (
+            path.read_text()
+            if path.exists()
+            else benchtui(self.home, "runs", "show", self.run_id, "--json").stdout
+        )
         found: dict[str, Any] = json.loads(text)
         return found
 
@@ -156,7 +185,10 @@ class LiveRun:
 
     def measuring(self, hosts: int = 2, samples: int = 1) -> None:
         """Wait until this many hosts have sent so many samples with I/Os of the measurement."""
-        self.wait(lambda: self.hosts_measuring(samples) >= hosts or self.over(), f"{hosts} hosts measuring")
+        self.wait(
+            lambda: self.hosts_measuring(samples) >= hosts or self.over(),
+            f"{hosts} hosts measuring",
+        )
         if self.over():
             raise AssertionError(f"the run ended before it measured: {self.of_type(RunEnded)[-1:]}")
 
@@ -174,7 +206,9 @@ class LiveRun:
 
     def finished(self, timeout_s: float = PATIENCE_S) -> dict[str, Any]:
         """Wait for the end of the run and of its engine; return the record."""
-        self.wait(lambda: self.over() and self.engine_pid() is None, "the end of the run", timeout_s)
+        self.wait(
+            lambda: self.over() and self.engine_pid() is None, "the end of the run", timeout_s
+        )
         return self.record()
 
     def no_process_left(self, timeout_s: float = PATIENCE_S) -> float:
@@ -202,5 +236,9 @@ class LiveRun:
         """The journal without samples, for people who look into a failure."""
         path = self.run_dir / "journal.jsonl"
         text = path.read_text(errors="replace").splitlines() if path.exists() else []
-        kept = [line[:300] for line in text if '"type":"sample"' not in line and '"type":"host_facts"' not in line]
+        kept = [
+            line[:300]
+            for line in text
+            if '"type":"sample"' not in line and '"type":"host_facts"' not in line
+        ]
         return "\n".join([f"journal of {self.run_id}, end:", *kept[-lines:]])

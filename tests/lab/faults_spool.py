@@ -1,7 +1,8 @@
-"""What the hosts really spooled: the files of every task, held open from the moment the journal names them.
+"""What the hosts really spooled: the files of every task, held open from the moment the journal
+names them.
 
-The lab's hosts share this machine's file system, so a file that is open here can be read to its last byte after the
-engine has removed it from the host.
+The lab's hosts share this machine's file system, so a file that is open here can be read to its
+last byte after the engine has removed it from the host.
 """
 
 from __future__ import annotations
@@ -42,12 +43,16 @@ class Spooled:
 
     @property
     def honest(self) -> bool:
-        """Whether what was collected is the beginning of what was spooled: nothing doubled, nothing made up."""
+        """Whether what was collected is the beginning of what was spooled: nothing doubled, nothing
+        made up.
+        """
         return self.out.startswith(self.collected_out) and self.err.startswith(self.collected_err)
 
     @property
     def cut(self) -> bool:
-        """Whether the host has cut off the end of what it spooled, after some of that was collected."""
+        """Whether the host has cut off the end of what it spooled, after some of that was
+        collected.
+        """
         pairs = ((self.out, self.collected_out), (self.err, self.collected_err))
         return all(ours.startswith(theirs) or theirs.startswith(ours) for theirs, ours in pairs)
 
@@ -58,7 +63,10 @@ class Spooled:
 
 
 class SpoolWatch:
-    """Follows a journal and opens the spool of each task; `root_of` maps a host to the root it sees."""
+    """Follows a journal and opens the spool of each task.
+
+    `root_of` maps a host to the root it sees.
+    """
 
     def __init__(self, run_dir: Path, root_of: Callable[[str], Path] = lambda _: Path("/")) -> None:
         self.run_dir = run_dir
@@ -66,7 +74,9 @@ class SpoolWatch:
         self._files: dict[Key, tuple[BinaryIO, BinaryIO]] = {}
         self._offset = 0
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name=f"spool-{run_dir.name}", daemon=True)
+        self._thread = threading.Thread(
+            target=self._watch, name=f"spool-{run_dir.name}", daemon=True
+        )
         self._thread.start()
 
     def close(self) -> None:
@@ -100,7 +110,9 @@ class SpoolWatch:
                 key = (event.step, event.phase, event.host)
                 folder = self._root_of(event.host) / event.remote_dir.lstrip("/")
                 with suppress(OSError):
-                    self._files.setdefault(key, ((folder / "out").open("rb"), (folder / "err").open("rb")))
+                    self._files.setdefault(
+                        key, ((folder / "out").open("rb"), (folder / "err").open("rb"))
+                    )
 
 
 def whole(file: BinaryIO) -> bytes:
@@ -137,7 +149,8 @@ def unzipped(path: Path) -> bytes:
 
 
 def last_object(output: bytes) -> dict[str, Any] | None:
-    """Return the last whole JSON object that fio printed; written here without the product's own reader.
+    """Return the last whole JSON object that fio printed; written here without the product's own
+    reader.
 
     What others print between its lines spoils an object: then the one before it counts.
     """
@@ -153,4 +166,8 @@ def last_object(output: bytes) -> dict[str, Any] | None:
 
 def ios_of(printed: dict[str, Any]) -> int:
     """Return the I/Os of all directions that an object of fio counts."""
-    return sum(int(job[direction]["total_ios"]) for job in printed["jobs"] for direction in ("read", "write"))
+    return sum(
+        int(job[direction]["total_ios"])
+        for job in printed["jobs"]
+        for direction in ("read", "write")
+    )

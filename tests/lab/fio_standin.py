@@ -1,9 +1,11 @@
-"""A stand-in for fio over a system of known capacity: it prints what fio would, of I/Os that a queue was asked to do.
+"""A stand-in for fio over a system of known capacity: it prints what fio would, of I/Os that a
+queue was asked to do.
 
-Layouts, versions and help are the real fio's. A timed job is simulated whole when it starts (`tests.capacity.systems`),
-and told as fio tells it: cumulative json+ objects, one a second, and a last one. Each host has a system of its own, so
-that hosts together have the sum. Arrivals are those of `rate_iops`, over workers and directions; without one, each
-worker holds `iodepth` I/Os in flight.
+Layouts, versions and help are the real fio's. A timed job is simulated whole when it starts
+(`tests.capacity.systems`), and told as fio tells it: cumulative json+ objects, one a second, and a
+last one. Each host has a system of its own, so that hosts together have the sum. Arrivals are those
+of `rate_iops`, over workers and directions; without one, each worker holds `iodepth` I/Os in
+flight.
 """
 
 from __future__ import annotations
@@ -38,7 +40,11 @@ exec "{real}" "$@"
 def main(spec: dict[str, Any], real: str, arguments: list[str]) -> int:
     path = next((Path(each) for each in reversed(arguments) if not each.startswith("-")), None)
     jobs = jobs_of(path) if path is not None and path.exists() else {}
-    timed = {name: job for name, job in jobs.items() if "runtime" in job and job.get("create_only", "0") in ("0", "")}
+    timed = {
+        name: job
+        for name, job in jobs.items()
+        if "runtime" in job and job.get("create_only", "0") in ("0", "")
+    }
     if not timed:
         os.execv(real, [real, *arguments])
     return Fio(System(**spec), timed).run()
@@ -46,10 +52,15 @@ def main(spec: dict[str, Any], real: str, arguments: list[str]) -> int:
 
 def jobs_of(path: Path) -> dict[str, dict[str, str]]:
     """The options of each job, those of [global] in front of it among them."""
-    parser = configparser.ConfigParser(default_section="global", strict=False, interpolation=None, allow_no_value=True)
+    parser = configparser.ConfigParser(
+        default_section="global", strict=False, interpolation=None, allow_no_value=True
+    )
     parser.optionxform = str  # type: ignore[assignment,method-assign]
     parser.read(path)
-    return {name: {key: value or "1" for key, value in parser[name].items()} for name in parser.sections()}
+    return {
+        name: {key: value or "1" for key, value in parser[name].items()}
+        for name in parser.sections()
+    }
 
 
 def seconds(text: str) -> float:
@@ -60,7 +71,9 @@ def seconds(text: str) -> float:
 
 def rates(job: dict[str, str]) -> list[float]:
     """The offered rates of one worker by read, write and trim; empty: none is offered."""
-    return [float(each or 0) for each in job["rate_iops"].split(",")] if job.get("rate_iops") else []
+    return (
+        [float(each or 0) for each in job["rate_iops"].split(",")] if job.get("rate_iops") else []
+    )
 
 
 class Fio:
@@ -75,7 +88,9 @@ class Fio:
         workers = [(int(job.get("numjobs", "1")), job) for job in jobs.values()]
         system.slots = sum(count * int(job.get("iodepth", "1")) for count, job in workers)
         offered = sum(count * sum(rates(job)) for count, job in workers) or None
-        random = np.random.default_rng([int(first.get("randseed", "1")) % 2**32, int(offered or 0), os.getpid()])
+        random = np.random.default_rng(
+            [int(first.get("randseed", "1")) % 2**32, int(offered or 0), os.getpid()]
+        )
         _, self.started, self.done = system.run(offered, self.ramp + self.length, random)
         self.reads = random.random(len(self.done)) < read_share(first)
         self.stopped = Event()
@@ -107,12 +122,19 @@ class Fio:
             "write": direction(self.started, self.done, seen & ~self.reads, runtime),
         }
         job = {
-            "jobname": self.name, "groupid": 0, "job_start": round((self.begin + self.ramp) * 1000), "error": 0,
+            "jobname": self.name, "groupid": 0, "job_start": round((self.begin + self.ramp) * 1000),
+            "error": 0,
             "elapsed": round(reached), "job options": self.options, **parts,
-            "trim": direction(self.started, self.done, np.zeros_like(seen), 0.0), "sync": {"total_ios": 0},
+            "trim": direction(self.started, self.done, np.zeros_like(seen), 0.0),
+            "sync": {"total_ios": 0},
             "job_runtime": round(runtime * 1000), "usr_cpu": 1.0, "sys_cpu": 1.0,
         }  # fmt: skip
-        said = {"fio version": "fio-3.36", "timestamp": int(now), "timestamp_ms": int(now * 1000), "jobs": [job]}
+        said = {
+            "fio version": "fio-3.36",
+            "timestamp": int(now),
+            "timestamp_ms": int(now * 1000),
+            "jobs": [job],
+        }
         print(json.dumps(said, indent=2), flush=True)
 
 
@@ -130,9 +152,12 @@ def direction(started: Array, done: Array, which: Array, runtime: float) -> dict
     rate = count / runtime if runtime else 0.0
     slow = latency(took)
     return {
-        "io_bytes": count * BLOCK, "io_kbytes": count * BLOCK // 1024, "bw_bytes": round(rate * BLOCK),
-        "bw": round(rate * BLOCK / 1024), "iops": rate, "runtime": round(runtime * 1000), "total_ios": count,
-        "short_ios": 0, "drop_ios": 0, "slat_ns": {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0},
+        "io_bytes": count * BLOCK, "io_kbytes": count * BLOCK // 1024,
+        "bw_bytes": round(rate * BLOCK),
+        "bw": round(rate * BLOCK / 1024), "iops": rate, "runtime": round(runtime * 1000),
+        "total_ios": count,
+        "short_ios": 0, "drop_ios": 0, "slat_ns": {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0,
+            "N": 0},
         "clat_ns": slow, "lat_ns": slow,
     }  # fmt: skip
 
@@ -147,7 +172,8 @@ def latency(took: Array) -> dict[str, Any]:
     return {
         "min": int(took.min()), "max": int(took.max()), "mean": float(took.mean()), "N": len(took),
         "stddev": float(took.std(ddof=1)) if len(took) > 1 else 0.0,
-        "percentile": {f"{float(each):f}": value for each, value in counts.percentiles(PERCENTILES).items()},
+        "percentile": {f"{float(each):f}": value for each,
+            value in counts.percentiles(PERCENTILES).items()},
         "bins": {str(index_to_value(index)): count for index, count in counts.items()},
     }  # fmt: skip
 

@@ -1,4 +1,6 @@
-"""Hosts that print without end: a fio that does once it measures or writes its files, a log-in shell that does."""
+"""Hosts that print without end: a fio that does once it measures or writes its files, a log-in
+shell that does.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ FLOODS: Mapping[str, str] = {
     "lines": "exec yes",
     "one-line": "exec tr '\\0' x </dev/zero",
     "stderr": "exec yes 'fio: something is wrong with it' >&2",
-    "objects": 'while :; do printf \'{\\n  "fio version": "fio-3.33", "timestamp_ms": 1, "jobs": []\\n}\\n\'; done',
+    "objects": (
+        'while :; do printf \'{\\n  "fio version": "fio-3.33", "timestamp_ms": 1, "jobs":'
+        " []\\n}\\n'; done"
+    ),
     "zeros": "exec cat /dev/zero",
     "numbered": 'i=0; while :; do i=$((i + 1)); echo "fio: line $i" >&2; done',
 }
@@ -29,7 +34,9 @@ MEASURES, LAYS_OUT = "^runtime", "^.layout"
 
 
 def with_flood(lab: SshdLab, host: str, flood: str, sign: str = MEASURES) -> None:
-    """Give a host of a lab that has not started yet a fio that floods when its job file has this sign."""
+    """Give a host of a lab that has not started yet a fio that floods when its job file has this
+    sign.
+    """
     programs = lab.root / f"programs-{host}"
     programs.mkdir()
     script = programs / "fio"

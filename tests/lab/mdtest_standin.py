@@ -1,8 +1,10 @@
-"""A stand-in for mdtest where none is installed: MPI launches it as real ranks, rank 0 replays a recorded output.
+"""A stand-in for mdtest where none is installed: MPI launches it as real ranks, rank 0 replays a
+recorded output.
 
-It takes mdtest's options, makes and removes real files, and prints what a real mdtest of the recorded version printed,
-in the recorded rhythm stretched by the number of items; ranks, nodes, items and iterations are those of this launch.
-It never calls MPI: ranks meet through files in the directory under test.
+It takes mdtest's options, makes and removes real files, and prints what a real mdtest of the
+recorded version printed, in the recorded rhythm stretched by the number of items; ranks, nodes,
+items and iterations are those of this launch. It never calls MPI: ranks meet through files in the
+directory under test.
 """
 
 from __future__ import annotations
@@ -36,7 +38,12 @@ def number(*names: str) -> int:
 
 class Rank:
     def __init__(self, directory: Path, items: int, iterations: int, stride: int) -> None:
-        self.directory, self.items, self.iterations, self.stride = directory, items, iterations, stride
+        self.directory, self.items, self.iterations, self.stride = (
+            directory,
+            items,
+            iterations,
+            stride,
+        )
         self.rank = number("PMI_RANK", "OMPI_COMM_WORLD_RANK") if len(sys.argv) > 1 else 0
         self.size = number("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
         self.local = number("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
@@ -60,7 +67,9 @@ class Rank:
     def meet(self, name: str) -> None:
         """Wait for all ranks, as a barrier does."""
         (self.directory / f"meet.{name}.{self.rank}").touch()
-        while len(list(self.directory.glob(f"meet.{name}.*"))) < self.size and self.directory.exists():
+        while (
+            len(list(self.directory.glob(f"meet.{name}.*"))) < self.size and self.directory.exists()
+        ):
             if name == "gone" and self.rank:
                 return
             time.sleep(0.02)  # ranks of other hosts come when they come
@@ -83,7 +92,10 @@ class Rank:
         multiplied = self.stride * (self.local if self.nodes > 1 else 1)
         nodemap = "1" * self.local + "0" * (self.size - self.local)
         changes = (
-            (r"with \d+ total task\(s\) on \d+ node", f"with {self.size} total task(s) on {self.nodes} node"),
+            (
+                r"with \d+ total task\(s\) on \d+ node",
+                f"with {self.size} total task(s) on {self.nodes} node",
+            ),
             (r"^\d+ tasks, \d+ files", f"{self.size} tasks, {self.size * self.items} files"),
             (r"\* iteration \d+", f"* iteration {iteration}"),
             (r"\(of \d+ iterations\)", f"(of {self.iterations} iterations)"),
@@ -95,7 +107,9 @@ class Rank:
         return line
 
 
-def parts(lines: list[str]) -> tuple[list[tuple[float, str]], list[list[tuple[float, str]]], list[tuple[float, str]]]:
+def parts(
+    lines: list[str],
+) -> tuple[list[tuple[float, str]], list[list[tuple[float, str]]], list[tuple[float, str]]]:
     """Header, iterations and summary of a recording, each line with its time."""
     timed = [(float(line[:7]), line[8:]) for line in lines if line[:7].strip()]
     begins = [index for index, (_, line) in enumerate(timed) if "main: * iteration" in line]
@@ -106,10 +120,15 @@ def parts(lines: list[str]) -> tuple[list[tuple[float, str]], list[list[tuple[fl
 
 
 def install(directory: Path, version: str = "main", before: str = "") -> Path:
-    """Put an executable `mdtest` into a directory and return its path; `before` is shell that each rank runs first."""
+    """Put an executable `mdtest` into a directory and return its path.
+
+    `before` is shell that each rank runs first.
+    """
     path = directory / "mdtest"
     recording = DATA / f"mdtest-{version}-live-timestamps.out"
-    path.write_text(f'#!/bin/sh\n{before}\nexec "{sys.executable}" "{__file__}" "{recording}" "$@"\n')
+    path.write_text(
+        f'#!/bin/sh\n{before}\nexec "{sys.executable}" "{__file__}" "{recording}" "$@"\n'
+    )
     path.chmod(0o755)
     return path
 

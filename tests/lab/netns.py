@@ -1,7 +1,8 @@
-"""A lab of hosts that are told apart: network namespaces with addresses, hostnames and sshd of their own.
+"""A lab of hosts that are told apart: network namespaces with addresses, hostnames and sshd of
+their own.
 
-Needs root and iproute2; the machine that runs the tests is the jump host. Nothing is left behind: namespaces, links
-and sshd processes end with the lab, sshd by pid.
+Needs root and iproute2; the machine that runs the tests is the jump host. Nothing is left behind:
+namespaces, links and sshd processes end with the lab, sshd by pid.
 """
 
 from __future__ import annotations
@@ -38,10 +39,11 @@ def run(*argv: str) -> None:
 
 
 class NetnsLab:
-    """`hosts` hosts h1..hN at `addresses`, reached through `ssh_config`; `unplug` and `plug` act on a host's link.
+    """`hosts` hosts h1..hN at `addresses`, reached through `ssh_config`; `unplug` and `plug` act on
+    a host's link.
 
-    With `shared` each host has a /tmp and a /dev/shm of its own, in which only that directory is the machine's, and an
-    ssh_config by which it gets into the others.
+    With `shared` each host has a /tmp and a /dev/shm of its own, in which only that directory is
+    the machine's, and an ssh_config by which it gets into the others.
     """
 
     def __init__(self, root: Path, hosts: int = 2, shared: Path | None = None) -> None:
@@ -49,7 +51,9 @@ class NetnsLab:
         self.tag = f"bt{os.getpid() % 100000}"
         self.net = f"10.{os.getpid() % 100 + 100}.{os.getpid() // 100 % 250}"
         self.names = [f"h{number}" for number in range(1, hosts + 1)]
-        self.addresses = {name: f"{self.net}.{10 + number}" for number, name in enumerate(self.names, start=1)}
+        self.addresses = {
+            name: f"{self.net}.{10 + number}" for number, name in enumerate(self.names, start=1)
+        }
         self.network = f"{self.net}.0/24"
         self.ssh_config = root / "ssh_config"
         self._sshd: list[subprocess.Popen[bytes]] = []
@@ -71,11 +75,14 @@ class NetnsLab:
         for name in self.names:
             listing = ["ip", "netns", "pids", self._ns(name)]
             inside = subprocess.run(listing, capture_output=True, text=True, check=False)
-            for pid in inside.stdout.split():  # sessions that lost their connection would hold the namespace
+            # sessions that lost their connection would hold the namespace
+            for pid in inside.stdout.split():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(pid), signal.SIGKILL)
             subprocess.run(["ip", "netns", "del", self._ns(name)], capture_output=True, check=False)
-            subprocess.run(["ip", "link", "del", self._link(name)], capture_output=True, check=False)
+            subprocess.run(
+                ["ip", "link", "del", self._link(name)], capture_output=True, check=False
+            )
         subprocess.run(["ip", "link", "del", f"{self.tag}br"], capture_output=True, check=False)
 
     def unplug(self, name: str) -> None:
@@ -99,7 +106,19 @@ class NetnsLab:
         run("ip", "link", "set", bridge, "up")
         for name in self.names:
             run("ip", "netns", "add", self._ns(name))
-            run("ip", "link", "add", self._link(name), "type", "veth", "peer", "name", "eth0", "netns", self._ns(name))
+            run(
+                "ip",
+                "link",
+                "add",
+                self._link(name),
+                "type",
+                "veth",
+                "peer",
+                "name",
+                "eth0",
+                "netns",
+                self._ns(name),
+            )
             run("ip", "link", "set", self._link(name), "master", bridge, "up")
             inside = ["ip", "-n", self._ns(name)]
             run(*inside, "addr", "add", f"{self.addresses[name]}/24", "dev", "eth0")
@@ -114,9 +133,19 @@ class NetnsLab:
         known, config = [], []
         for name in self.names:
             key = self._start_sshd(name)
-            known.append(f"[{self.addresses[name]}]:{PORT} {' '.join(key.export_public_key().decode().split()[:2])}\n")
-            config += [f"Host {name}", f"  HostName {self.addresses[name]}", f"  Port {PORT}", "  User root"]
-            config += [f"  IdentityFile {self.root / 'id'}", f"  UserKnownHostsFile {self.root / 'known_hosts'}"]
+            known.append(
+                f"[{self.addresses[name]}]:{PORT} {' '.join(key.export_public_key().decode().split()[:2])}\n"
+            )
+            config += [
+                f"Host {name}",
+                f"  HostName {self.addresses[name]}",
+                f"  Port {PORT}",
+                "  User root",
+            ]
+            config += [
+                f"  IdentityFile {self.root / 'id'}",
+                f"  UserKnownHostsFile {self.root / 'known_hosts'}",
+            ]
         (self.root / "known_hosts").write_text("".join(known))
         self.ssh_config.write_text("\n".join(config) + "\n")
         for name in self.names:
@@ -143,9 +172,22 @@ class NetnsLab:
         (place / "sshd_config").write_text("\n".join(lines) + "\n")
         script = f'hostname "$0"{self._own_places(place)} && exec "$@"'
         own_name = ["unshare", "--uts", "--mount", "sh", "-c", script, f"bench{name}"]
-        command = ["ip", "netns", "exec", self._ns(name), *own_name, SSHD, "-D", "-e", "-f", str(place / "sshd_config")]
+        command = [
+            "ip",
+            "netns",
+            "exec",
+            self._ns(name),
+            *own_name,
+            SSHD,
+            "-D",
+            "-e",
+            "-f",
+            str(place / "sshd_config"),
+        ]
         with (place / "log").open("ab") as log:
-            self._sshd.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+            self._sshd.append(
+                subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            )
         return key
 
     def _own_places(self, place: Path) -> str:
@@ -155,7 +197,10 @@ class NetnsLab:
         inside = place / "tmp"
         inside.mkdir()
         peers = self.root / "peers"
-        identity = f"  User root\n  IdentityFile {self.root / 'id'}\n  UserKnownHostsFile {self.root / 'known_hosts'}\n"
+        identity = (
+            f"  User root\n  IdentityFile {self.root / 'id'}\n  UserKnownHostsFile"
+            f" {self.root / 'known_hosts'}\n"
+        )
         peers.write_text(f"Host *\n  Port {PORT}\n{identity}  BatchMode yes\n")
         parts = [f"mount -t tmpfs own {inside}", "mount -t tmpfs own /dev/shm"]
         for kept in (self.root, self.shared):  # they lie under /tmp themselves

@@ -1,4 +1,6 @@
-"""A made-up /proc and /sys: what the host shows at each second, brought on by a `sleep` that takes no time."""
+"""A made-up /proc and /sys: what the host shows at each second, brought on by a `sleep` that takes
+no time.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,16 @@ n=$(cat "$TREE/at"); n=$((n + 1)); echo $n >"$TREE/at"
 Files = Mapping[str, str | None]  # by path below the root; None: it is gone
 
 
-def process(pid: int, *, ticks: int = 0, start: int = 77, threads: int = 1, name: str = "fio") -> str:
+def process(
+    pid: int, *, ticks: int = 0, start: int = 77, threads: int = 1, name: str = "fio"
+) -> str:
     """/proc/PID/stat of a process that has used so many hundredths of a second."""
     before = f"{pid} ({name}) S 1 1 1 0 -1 4194304 100 0 0 0 {ticks} 0 0 0 20 0 {threads} 0 {start}"
-    return before + " 1000000 100 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+    return (
+        before
+        + " 1000000 100 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0"
+        " 0 0\n"
+    )
 
 
 def schedstat(*, waited_ms: int = 0) -> str:
@@ -33,14 +41,24 @@ def schedstat(*, waited_ms: int = 0) -> str:
 
 def io(**given: int) -> str:
     """/proc/PID/io."""
-    names = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes", "cancelled_write_bytes")
+    names = (
+        "rchar",
+        "wchar",
+        "syscr",
+        "syscw",
+        "read_bytes",
+        "write_bytes",
+        "cancelled_write_bytes",
+    )
     return "".join(f"{name}: {given.get(name, 0)}\n" for name in names)
 
 
 class ProcTree:
     """A host at consecutive seconds: `ticks` are what changes, by path below the root."""
 
-    def __init__(self, folder: Path, ticks: Sequence[Files], loads: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: Path, ticks: Sequence[Files], loads: Mapping[str, str] | None = None
+    ) -> None:
         self.folder = folder
         self.root = folder / "root"
         self.task = folder / "tasks" / "0.telemetry"
@@ -66,7 +84,9 @@ class ProcTree:
         gone = [path for path, text in files.items() if text is None]
         (self.folder / "then").mkdir(exist_ok=True)
         if gone:
-            (self.folder / "then" / f"{second}.gone").write_text("".join(f"{path}\n" for path in gone))
+            (self.folder / "then" / f"{second}.gone").write_text(
+                "".join(f"{path}\n" for path in gone)
+            )
 
     def lines(
         self,
@@ -90,7 +110,12 @@ class ProcTree:
         }
         words = telemetry_command(loads, list(groups or {}), targets)[1:]
         done = subprocess.run(
-            [*shell, *words], cwd=self.task, env=environ, capture_output=True, timeout=PATIENCE_S, check=False
+            [*shell, *words],
+            cwd=self.task,
+            env=environ,
+            capture_output=True,
+            timeout=PATIENCE_S,
+            check=False,
         )
         assert done.stderr == b"", done.stderr.decode()
         reader = TelemetryLines()

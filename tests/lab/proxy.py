@@ -1,7 +1,7 @@
 """A TCP proxy in front of every lab sshd that does to connections what networks do to them.
 
-The proxies run in a thread of their own and are driven by plain calls, so that tests in synchronous code can use
-them. `ProxiedLab` is an `SshdLab` whose ssh_config leads through the proxies.
+The proxies run in a thread of their own and are driven by plain calls, so that tests in synchronous
+code can use them. `ProxiedLab` is an `SshdLab` whose ssh_config leads through the proxies.
 """
 
 from __future__ import annotations
@@ -77,7 +77,10 @@ class Link:
 
 
 class FaultProxy:
-    """Forwards one port of this machine to another one. All public methods may be called from any thread."""
+    """Forwards one port of this machine to another one.
+
+    All public methods may be called from any thread.
+    """
 
     def __init__(self, loop: ProxyLoop, target_port: int = 0) -> None:
         self.target_port = target_port
@@ -144,7 +147,10 @@ class FaultProxy:
         self._each(Link.hang_up)
 
     def half_close(self, direction: Direction) -> None:
-        """Send FIN in one direction and drop what still comes for it; the other direction goes on."""
+        """Send FIN in one direction and drop what still comes for it.
+
+        The other direction goes on.
+        """
         self._each(lambda link: link.shut_down(direction))
 
     def cut_after(self, size: int) -> None:
@@ -202,7 +208,9 @@ class FaultProxy:
             self._links.discard(link)
             link.hang_up()
 
-    async def _forward(self, link: Link, direction: Direction, reader: asyncio.StreamReader) -> None:
+    async def _forward(
+        self, link: Link, direction: Direction, reader: asyncio.StreamReader
+    ) -> None:
         with contextlib.suppress(OSError, RuntimeError):
             while data := await reader.read(PIECE):
                 await self._released.wait()
@@ -241,9 +249,14 @@ def bound_socket(port: int) -> socket.socket:
 
 
 class ProxiedLab(SshdLab):
-    """A lab whose `ssh_config` leads to every host through a proxy of its own; `direct_config` does not."""
+    """A lab whose `ssh_config` leads to every host through a proxy of its own.
 
-    def __init__(self, root: Path, hosts: int = 4, prefix: str = "h", extra_config: Sequence[str] = ()) -> None:
+    `direct_config` does not.
+    """
+
+    def __init__(
+        self, root: Path, hosts: int = 4, prefix: str = "h", extra_config: Sequence[str] = ()
+    ) -> None:
         super().__init__(root, hosts, prefix, extra_config)
         self.direct_config = root / "ssh_config_direct"
         self._loop = ProxyLoop()
@@ -285,6 +298,8 @@ class ProxiedLab(SshdLab):
         for host in self.hosts:
             text = text.replace(f"  Port {host.port}\n", f"  Port {self.proxies[host.name].port}\n")
         self.ssh_config.write_text(text)
-        lines = [f"[127.0.0.1]:{self.proxies[host.name].port} {host.public_key}\n" for host in self.hosts]
+        lines = [
+            f"[127.0.0.1]:{self.proxies[host.name].port} {host.public_key}\n" for host in self.hosts
+        ]
         with self.known_hosts.open("a") as known:
             known.writelines(lines)

@@ -1,6 +1,8 @@
-"""A real S3 server (moto) on 127.0.0.1 that checks signatures, behind a proxy that a test may have fail or wait.
+"""A real S3 server (moto) on 127.0.0.1 that checks signatures, behind a proxy that a test may have
+fail or wait.
 
-moto asks for no signature until the user and the bucket are made: that many requests are let through.
+moto asks for no signature until the user and the bucket are made: that many requests are let
+through.
 """
 
 from __future__ import annotations
@@ -23,11 +25,16 @@ from tests.patience import PATIENCE_S
 MOTO = os.environ.get("BENCHTUI_MOTO_SERVER") or shutil.which("moto_server")
 BUCKET = "bench"
 POLICY = '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"*","Resource":"*"}]}'
-UNSIGNED = "AWS4-HMAC-SHA256 Credential=x/20260101/us-east-1/{}/aws4_request, SignedHeaders=host, Signature=x"
+UNSIGNED = (
+    "AWS4-HMAC-SHA256 Credential=x/20260101/us-east-1/{}/aws4_request, SignedHeaders=host,"
+    " Signature=x"
+)
 SETTING_UP = 4  # requests
 
 Fault = Callable[[str, int], int | None]
-"""What to answer, by method and number (from 1) of a request: a status, or None for what the store answers."""
+"""What to answer, by method and number (from 1) of a request: a status, or None for what the store
+answers.
+"""
 
 
 def fio_with_http() -> str | None:
@@ -35,7 +42,9 @@ def fio_with_http() -> str | None:
     found = os.environ.get("BENCHTUI_HTTP_FIO") or shutil.which("fio")
     if found is None:
         return None
-    answer = subprocess.run([found, "--enghelp=http"], capture_output=True, timeout=PATIENCE_S, check=False)
+    answer = subprocess.run(
+        [found, "--enghelp=http"], capture_output=True, timeout=PATIENCE_S, check=False
+    )
     return found if answer.returncode == 0 else None
 
 
@@ -47,7 +56,10 @@ class _Proxy(ThreadingHTTPServer):
 
 
 class S3Lab:
-    """The server, its proxy and the keys of its one user. `seen` counts requests by method and answered status."""
+    """The server, its proxy and the keys of its one user.
+
+    `seen` counts requests by method and answered status.
+    """
 
     def __init__(self) -> None:
         self.fault: Fault = lambda _method, _number: None
@@ -103,7 +115,9 @@ class S3Lab:
         self.seen.clear()
         self._numbers.clear()
 
-    def take(self, method: str, headers: dict[str, str], path: str, body: bytes) -> tuple[int, bytes]:
+    def take(
+        self, method: str, headers: dict[str, str], path: str, body: bytes
+    ) -> tuple[int, bytes]:
         """Answer one request."""
         with self._lock:
             self._numbers[method] += 1
@@ -115,7 +129,9 @@ class S3Lab:
             self.seen[method, status] += 1
         return status, data
 
-    def _forward(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+    def _forward(
+        self, method: str, path: str, body: bytes, headers: dict[str, str]
+    ) -> tuple[int, bytes]:
         connection = HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE_S)
         try:
             connection.request(method, path, body or None, headers)
@@ -141,7 +157,9 @@ class S3Lab:
         self._iam(Action="CreateUser", **user)
         made = self._iam(Action="CreateAccessKey", **user)
         self._iam(Action="PutUserPolicy", PolicyName="p", PolicyDocument=POLICY, **user)
-        self.key_id, self.key = (_between(made, name) for name in ("AccessKeyId", "SecretAccessKey"))
+        self.key_id, self.key = (
+            _between(made, name) for name in ("AccessKeyId", "SecretAccessKey")
+        )
         self._forward("PUT", f"/{BUCKET}", b"", {"Authorization": UNSIGNED.format("s3")})
 
     def _iam(self, **values: str) -> str:

@@ -1,6 +1,8 @@
-"""A real Slurm on this machine: one controller, a slurmd for each node, munge; everything below one directory.
+"""A real Slurm on this machine: one controller, a slurmd for each node, munge; everything below one
+directory.
 
-Nodes are called as the lab's sshd hosts, h1..h4, so that what Slurm allocates can be reached by SSH as well.
+Nodes are called as the lab's sshd hosts, h1..h4, so that what Slurm allocates can be reached by SSH
+as well.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ class SlurmLab:
             for number in range(1, self.nodes + 1):
                 self._start("slurmd", "-D", "-N", f"h{number}", "-f", self.environ["SLURM_CONF"])
             wait_until(
-                lambda: self.run("sinfo", "-h", "-t", "idle", "-o", "%D").strip() == str(self.nodes),
+                lambda: (
+                    self.run("sinfo", "-h", "-t", "idle", "-o", "%D").strip() == str(self.nodes)
+                ),
                 self.log,
             )
         except BaseException:
@@ -96,7 +100,9 @@ class SlurmLab:
 
     def log(self) -> str:
         """What the daemons have said."""
-        return "\n".join(path.read_text(errors="replace")[-2000:] for path in sorted(self.root.glob("*.log")))
+        return "\n".join(
+            path.read_text(errors="replace")[-2000:] for path in sorted(self.root.glob("*.log"))
+        )
 
     def _munge(self) -> None:
         folder = self.root / "m"
@@ -141,10 +147,14 @@ class SlurmLab:
             "MpiDefault=none",
             "KillWait=2",
             *(
-                f"NodeName=h{number} NodeHostname={here} NodeAddr=127.0.0.1 Port={port} CPUs=2 State=UNKNOWN"
+                f"NodeName=h{number} NodeHostname={here} NodeAddr=127.0.0.1 Port={port} CPUs=2"
+                " State=UNKNOWN"
                 for number, port in enumerate(ports, 1)
             ),
-            f"PartitionName=p Nodes=h[1-{self.nodes}] Default=YES MaxTime=60 DefaultTime=10 State=UP",
+            (
+                f"PartitionName=p Nodes=h[1-{self.nodes}] Default=YES MaxTime=60 DefaultTime=10"
+                " State=UP"
+            ),
         ]
         (root / "state").mkdir()
         (root / "spool").mkdir()

@@ -9,10 +9,12 @@ from tests.lab.sshd import LabHost
 
 
 def narrow(host: LabHost, size_kib: int, kept: Path) -> bool:
-    """Have a host that has not started yet see a tmpfs of this size at /tmp, with the directory `kept` in it.
+    """Have a host that has not started yet see a tmpfs of this size at /tmp, with the directory
+    `kept` in it.
 
-    Return False where the machine does not let us. A mount at the agent's directory alone would not do: the kernel
-    takes it away as soon as another run on this machine removes that directory, which is empty there.
+    Return False where the machine does not let us. A mount at the agent's directory alone would not
+    do: the kernel takes it away as soon as another run on this machine removes that directory,
+    which is empty there.
     """
     tmp = host.root / "tmp"
     tmp.mkdir()

@@ -1,7 +1,8 @@
-"""A lab of real sshd instances on 127.0.0.1, each with its own port and host key, all reached through one ssh_config.
+"""A lab of real sshd instances on 127.0.0.1, each with its own port and host key, all reached
+through one ssh_config.
 
-`SshdLab` is a context manager; the fixture `lab` (tests/conftest.py) starts one per test session with hosts h1..h4.
-sshd instances end by pid. They log in as the user that runs the tests.
+`SshdLab` is a context manager; the fixture `lab` (tests/conftest.py) starts one per test session
+with hosts h1..h4. sshd instances end by pid. They log in as the user that runs the tests.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
 def set_env(root: Path, *more: str) -> str:
     """Return the option that makes a lab host a machine of its own.
 
-    A bash of level 2 reads no ~/.bashrc: that of whoever runs the tests may start a hundred processes a session.
+    A bash of level 2 reads no ~/.bashrc: that of whoever runs the tests may start a hundred
+    processes a session.
     """
     return " ".join(["SetEnv SHLVL=1", f"BENCHTUI_LOCKS={root / 'locks'}", *more, mark()])
 
@@ -47,7 +49,9 @@ class LabHost:
     wrapper: Sequence[str] = ()
     program: str = SSHD
     port: int = 0
-    key: asyncssh.SSHKey = field(default_factory=lambda: asyncssh.generate_private_key("ssh-ed25519"))
+    key: asyncssh.SSHKey = field(
+        default_factory=lambda: asyncssh.generate_private_key("ssh-ed25519")
+    )
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -69,7 +73,10 @@ class LabHost:
         return (self.root / "log").read_text(errors="replace")
 
     def start(self) -> None:
-        """Start sshd and wait until it accepts connections; on a port of its own, kept over restarts."""
+        """Start sshd and wait until it accepts connections.
+
+        On a port of its own, kept over restarts.
+        """
         for _ in range(5):
             self.port = self.port or free_port()
             self._launch()
@@ -98,8 +105,17 @@ class LabHost:
         (self.root / "host_key").chmod(0o600)
         (self.root / "sshd_config").write_text(self._config())
         with (self.root / "log").open("ab") as log:
-            command = [*self.wrapper, self.program, "-D", "-e", "-f", str(self.root / "sshd_config")]
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            command = [
+                *self.wrapper,
+                self.program,
+                "-D",
+                "-e",
+                "-f",
+                str(self.root / "sshd_config"),
+            ]
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
 
     def _config(self) -> str:
         own = {option.split()[0] for option in self.options}
@@ -124,8 +140,13 @@ class LabHost:
 
     def _accepts(self) -> bool:
         deadline = time.monotonic() + PATIENCE_S
-        while self.process is not None and self.process.poll() is None and time.monotonic() < deadline:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 5) as link:
+        while (
+            self.process is not None and self.process.poll() is None and time.monotonic() < deadline
+        ):
+            with (
+                contextlib.suppress(OSError),
+                socket.create_connection(("127.0.0.1", self.port), 5) as link,
+            ):
                 if link.recv(4) == b"SSH-":  # a free port of this range may connect to itself
                     return True
             time.sleep(0.02)  # until the port answers, with a deadline
@@ -135,9 +156,10 @@ class LabHost:
 class SshdLab:
     """`hosts` real sshd instances under `root`.
 
-    `ssh_config` lists them as h1..hN with their keys already known; `ssh_config_unknown` is the same with an empty
-    known_hosts file. `extra_config` is put into every sshd_config, in place of the usual lines of these options (for
-    example ``("ForceCommand true",)``). Each host has a `directory` of its own.
+    `ssh_config` lists them as h1..hN with their keys already known; `ssh_config_unknown` is the
+    same with an empty known_hosts file. `extra_config` is put into every sshd_config, in place of
+    the usual lines of these options (for example ``("ForceCommand true",)``). Each host has a
+    `directory` of its own.
     """
 
     def __init__(
@@ -155,7 +177,9 @@ class SshdLab:
         self.user = getpass.getuser()
         root.mkdir(parents=True, exist_ok=True)
         self.client_key = self._client_key()
-        self.hosts = [self._host(f"{prefix}{number}", extra_config) for number in range(1, hosts + 1)]
+        self.hosts = [
+            self._host(f"{prefix}{number}", extra_config) for number in range(1, hosts + 1)
+        ]
         self.ssh_config = root / "ssh_config"
         self.ssh_config_unknown = root / "ssh_config_unknown"
         self.known_hosts = root / "known_hosts"
@@ -192,7 +216,9 @@ class SshdLab:
 
     def address(self, name: str, *, known: bool = True) -> HostAddress:
         """How to reach a lab host; with `known=False` its key is in no known_hosts file."""
-        return HostAddress(name=name, ssh_config=str(self.ssh_config if known else self.ssh_config_unknown))
+        return HostAddress(
+            name=name, ssh_config=str(self.ssh_config if known else self.ssh_config_unknown)
+        )
 
     def addresses(self, count: int | None = None) -> list[HostAddress]:
         return [self.address(name) for name in self.names[:count]]
@@ -206,9 +232,9 @@ class SshdLab:
 
     def _ssh_config(self, known_hosts: Path) -> str:
         blocks = [
-            f"Host {host.name}\n  HostName 127.0.0.1\n  Port {host.port}\n  User {self.user}\n"
-            f"  IdentityFile {self.client_key}\n  IdentitiesOnly yes\n  UserKnownHostsFile {known_hosts}\n"
-            f"  GlobalKnownHostsFile /dev/null\n"
+            f"Host {host.name}\n  HostName 127.0.0.1\n  Port {host.port}\n  User {self.user}\n "
+            f" IdentityFile {self.client_key}\n  IdentitiesOnly yes\n  UserKnownHostsFile"
+            f" {known_hosts}\n  GlobalKnownHostsFile /dev/null\n"
             for host in self.hosts
         ]
         return "\n".join(blocks)
@@ -225,7 +251,15 @@ class SshdLab:
         root, directory = self.root / f"sshd-{name}", self.root / f"data-{name}"
         root.mkdir()
         directory.mkdir()
-        return LabHost(name, root, directory, self.root / "client_key.pub", extra_config, self.wrapper, self.program)
+        return LabHost(
+            name,
+            root,
+            directory,
+            self.root / "client_key.pub",
+            extra_config,
+            self.wrapper,
+            self.program,
+        )
 
 
 def free_port() -> int:
@@ -237,7 +271,10 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def refusing_port() -> Iterator[int]:
-    """A port that refuses connections; it is held, so that nobody listens there meanwhile and none goes to itself."""
+    """A port that refuses connections.
+
+    It is held, so that nobody listens there meanwhile and none goes to itself.
+    """
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield int(held.getsockname()[1])

@@ -1,4 +1,6 @@
-"""A small file system that can be filled up: a tmpfs of its own, for which the kernel wants root."""
+"""A small file system that can be filled up: a tmpfs of its own, for which the kernel wants
+root.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ def small_tmpfs(path: Path, size: str) -> Iterator[Path]:
 def possible() -> bool:
     """Whether this user may mount one."""
     probe = ["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
-    return os.geteuid() == 0 and subprocess.run(probe, capture_output=True, check=False).returncode == 0
+    return (
+        os.geteuid() == 0
+        and subprocess.run(probe, capture_output=True, check=False).returncode == 0
+    )
 
 
 def fill(path: Path) -> Path:

@@ -119,7 +119,9 @@ def test_a_filter_means(text: str, found: str) -> None:
     ],
 )
 def test_what_there_is_not_is_named(text: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said.replace("(", r"\(").replace(")", r"\)").replace("?", r"\?")):
+    with pytest.raises(
+        UsageError, match=said.replace("(", r"\(").replace(")", r"\)").replace("?", r"\?")
+    ):
         parse(text, NOW)
 
 

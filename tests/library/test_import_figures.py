@@ -1,4 +1,6 @@
-"""Every kept output imports to the counts and rates that it prints, read here a second time by a few plain lines."""
+"""Every kept output imports to the counts and rates that it prints, read here a second time by a
+few plain lines.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,28 @@ from tui.model.record import RunRecord
 from tui.model.step_record import DirectionRecord
 
 DATA = Path(__file__).parents[1] / "data"
-FIO = sorted(path for name in ("cs", "errors", "size", "stall", "stream") for path in (DATA / "fio" / name).glob("*"))
-JSON = [path for path in FIO if path.name.endswith((".stdout", ".stdout.gz")) and "normal" not in path.name]
-TEXT = [*sorted((DATA / "fio" / "text").glob("*.txt")), *sorted((DATA / "fio" / "human").glob("h*.stdout"))]
+FIO = sorted(
+    path
+    for name in ("cs", "errors", "size", "stall", "stream")
+    for path in (DATA / "fio" / name).glob("*")
+)
+JSON = [
+    path
+    for path in FIO
+    if path.name.endswith((".stdout", ".stdout.gz")) and "normal" not in path.name
+]
+TEXT = [
+    *sorted((DATA / "fio" / "text").glob("*.txt")),
+    *sorted((DATA / "fio" / "human").glob("h*.stdout")),
+]
 TIMES_ALONE = "mdtest-main-Z-time"  # a table of seconds, no rates
-MDTEST = [path for path in sorted((DATA / "mdtest").glob("mdtest-*.out")) if path.stem != TIMES_ALONE]
+MDTEST = [
+    path for path in sorted((DATA / "mdtest").glob("mdtest-*.out")) if path.stem != TIMES_ALONE
+]
 ROW = re.compile(
-    r"^ {3}((?:File|Directory|Tree) (?:creation|stat|read|rename|removal)) *:? +((?:[\d.]+ +){3}[\d.]+)$", re.MULTILINE
+    r"^ {3}((?:File|Directory|Tree) (?:creation|stat|read|rename|removal)) *:? +((?:[\d.]+"
+    r" +){3}[\d.]+)$",
+    re.MULTILINE,
 )
 NAMES = {"File": "", "Directory": "dir-", "Tree": "tree-"}
 WORDS = {"creation": "create", "removal": "remove"}
@@ -59,7 +76,11 @@ def counted(jobs: Sequence[dict[str, Any]]) -> dict[str, tuple[int, int]]:
 
 
 def told(dirs: dict[str, DirectionRecord]) -> dict[str, tuple[int, int]]:
-    return {name: (part.ios, part.bytes) for name, part in dirs.items() if name in ("read", "write", "trim")}
+    return {
+        name: (part.ios, part.bytes)
+        for name, part in dirs.items()
+        if name in ("read", "write", "trim")
+    }
 
 
 def alike(jobs: Sequence[dict[str, Any]]) -> bool:
@@ -67,24 +88,36 @@ def alike(jobs: Sequence[dict[str, Any]]) -> bool:
     return len({"read" in job for job in jobs}) == 1
 
 
-@pytest.mark.parametrize("path", [path for path in JSON if objects(text_of(path))], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", [path for path in JSON if objects(text_of(path))], ids=lambda path: path.name
+)
 def test_counts_of_json_are_those_in_it(path: Path) -> None:
     *_, last = objects(text_of(path))
     hosts: dict[str, list[dict[str, Any]]] = {"": last.get("jobs", [])}
     for each in last.get("client_stats", []):
         if each["jobname"] != "All clients":
             hosts.setdefault(each["hostname"], []).append(each)
-    expected = [counted(jobs) for jobs in hosts.values() if jobs and alike(jobs) and "mixed" not in counted(jobs)]
+    expected = [
+        counted(jobs)
+        for jobs in hosts.values()
+        if jobs and alike(jobs) and "mixed" not in counted(jobs)
+    ]
     record = record_of(path)
     found = [told(dirs) for dirs in record.steps[-1].results.per_host.values()]
     assert [each for each in expected if each] == found or not all(map(alike, hosts.values()))
 
 
-@pytest.mark.parametrize("path", [path for path in JSON if "json+" in path.name], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", [path for path in JSON if "json+" in path.name], ids=lambda path: path.name
+)
 def test_percentiles_and_rates_of_json_are_those_in_it(path: Path) -> None:
     """Of one job: what fio prints beyond our list is kept as well."""
     *_, last = objects(text_of(path))
-    jobs = [job for job in last.get("jobs", last.get("client_stats", [])) if job["jobname"] != "All clients"]
+    jobs = [
+        job
+        for job in last.get("jobs", last.get("client_stats", []))
+        if job["jobname"] != "All clients"
+    ]
     hosts = record_of(path).steps[-1].results.per_host
     for job, dirs in zip(jobs, hosts.values(), strict=True):
         for name in ("read", "write"):
@@ -94,15 +127,25 @@ def test_percentiles_and_rates_of_json_are_those_in_it(path: Path) -> None:
             assert latency is not None and latency.max_ns is not None
             assert latency.percentiles_ns["20"] <= latency.percentiles_ns["25"]
             for percentile, value in printed.items():
-                assert latency.percentiles_ns[f"{float(percentile):g}"] == min(value, latency.max_ns)
-            assert (latency.n, latency.min_ns) == (job[name]["clat_ns"]["N"], job[name]["clat_ns"]["min"])
+                assert latency.percentiles_ns[f"{float(percentile):g}"] == min(
+                    value, latency.max_ns
+                )
+            assert (latency.n, latency.min_ns) == (
+                job[name]["clat_ns"]["N"],
+                job[name]["clat_ns"]["min"],
+            )
 
 
 @pytest.mark.parametrize("path", TEXT, ids=lambda path: path.stem)
 def test_counts_of_text_are_those_in_it(path: Path) -> None:
     text = text_of(path)
     issued = re.findall(r"issued rwts: total=(\d+),(\d+),(\d+)", text)
-    mixed = sum(map(int, re.findall(r"^  mixed: .*?(?:.*\n)*?.*issued rwts: total=(\d+)", text, re.MULTILINE)))
+    mixed = sum(
+        map(
+            int,
+            re.findall(r"^  mixed: .*?(?:.*\n)*?.*issued rwts: total=(\d+)", text, re.MULTILINE),
+        )
+    )
     found: dict[str, int] = {}
     for step in record_of(path).steps:
         for dirs in step.results.per_host.values():
@@ -123,10 +166,14 @@ def test_rates_of_text_are_those_in_it_as_far_as_digits_go(path: Path) -> None:
     assert "ios" not in part.rounded
 
 
-@pytest.mark.parametrize("path", [path for path in MDTEST if ROW.search(path.read_text())], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [path for path in MDTEST if ROW.search(path.read_text())], ids=lambda path: path.stem
+)
 def test_rates_of_mdtest_are_those_in_it(path: Path) -> None:
     text = path.read_text()
-    rates = text.partition("SUMMARY time")[0] if "SUMMARY rate" in text or "SUMMARY:" in text else ""
+    rates = (
+        text.partition("SUMMARY time")[0] if "SUMMARY rate" in text or "SUMMARY:" in text else ""
+    )
     expected = {}
     for name, values in ROW.findall(rates):
         what, word = name.split()
@@ -135,7 +182,9 @@ def test_rates_of_mdtest_are_those_in_it(path: Path) -> None:
             expected[NAMES[what] + WORDS.get(word, word)] = (highest, lowest, mean)
     (step,) = record_of(path).steps
     assert step.metadata is not None
-    found = {name: (each.max, each.min, each.mean) for name, each in step.metadata.operations.items()}
+    found = {
+        name: (each.max, each.min, each.mean) for name, each in step.metadata.operations.items()
+    }
     found.pop("create-stonewall", None)
     assert {name: each for name, each in found.items() if name in expected} == expected
 

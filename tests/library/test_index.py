@@ -58,7 +58,10 @@ def test_what_did_not_change_is_listed_without_a_look_into_any_run(
     [
         (lambda run_dir: star(run_dir, starred=True), lambda run: run.starred),
         (lambda run_dir: rename(run_dir, "new"), lambda run: run.title == "new"),
-        (lambda run_dir: (run_dir / "run.json").write_text("{"), lambda run: run.state == "unreadable"),
+        (
+            lambda run_dir: (run_dir / "run.json").write_text("{"),
+            lambda run: run.state == "unreadable",
+        ),
         (lambda run_dir: (run_dir / "run.json").unlink(), lambda run: run.state == "interrupted"),
     ],
 )
@@ -71,12 +74,21 @@ def test_what_changed_is_seen(store: RunStore, change: object, seen: object) -> 
 def test_runs_come_and_go(store: RunStore, made: Path) -> None:
     shutil.rmtree(store.runs_dir / NAMES[0])
     shutil.copytree(made, store.runs_dir / "20261130T080000Z-new-0009")
-    assert [run.run_id for run in store.list()] == ["20261130T080000Z-new-0009", *reversed(NAMES[1:])]
-    assert sorted(kept(store)) == NAMES[1:], "what has just changed may change again with the same time stamp"
+    assert [run.run_id for run in store.list()] == [
+        "20261130T080000Z-new-0009",
+        *reversed(NAMES[1:]),
+    ]
+    assert sorted(kept(store)) == NAMES[1:], (
+        "what has just changed may change again with the same time stamp"
+    )
 
 
-@pytest.mark.parametrize("data", [b"", b"garbage", b"\x93\x01\x90\x80", b"\x93\x01\x90\x81\xa1\xff\xc0", None])
-def test_an_index_that_is_damaged_or_gone_is_made_again(store: RunStore, data: bytes | None) -> None:
+@pytest.mark.parametrize(
+    "data", [b"", b"garbage", b"\x93\x01\x90\x80", b"\x93\x01\x90\x81\xa1\xff\xc0", None]
+)
+def test_an_index_that_is_damaged_or_gone_is_made_again(
+    store: RunStore, data: bytes | None
+) -> None:
     before, path = store.list(), store.runs_dir / INDEX_FILE
     path.unlink() if data is None else path.write_bytes(data)
     assert store.list() == before
@@ -88,7 +100,9 @@ def test_a_part_of_a_list_forgets_nothing(store: RunStore) -> None:
     assert sorted(kept(store)) == NAMES
 
 
-def test_a_directory_that_cannot_be_written_is_listed(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_cannot_be_written_is_listed(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 

@@ -1,4 +1,6 @@
-"""Runs as the program of 0.1.0 left them still open, replay, list, resume, and give the record they had."""
+"""Runs as the program of 0.1.0 left them still open, replay, list, resume, and give the record they
+had.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +24,38 @@ from tui.library.unfinished import is_unfinished
 
 OLD = Path(__file__).parents[1] / "data" / "runs"
 RUNS = ("plain", "sweep", "aborted", "recovered", "mdtest")
-COMPARED = ("state", "phases", "hosts", "steps", "resumed", "notes", "messages", "run_id", "duration_s", "latency_kind")
-STEP = ("state", "attempt", "phases", "results", "metadata", "tasks", "timing", "coverage", "series", "errors")
+COMPARED = (
+    "state",
+    "phases",
+    "hosts",
+    "steps",
+    "resumed",
+    "notes",
+    "messages",
+    "run_id",
+    "duration_s",
+    "latency_kind",
+)
+STEP = (
+    "state",
+    "attempt",
+    "phases",
+    "results",
+    "metadata",
+    "tasks",
+    "timing",
+    "coverage",
+    "series",
+    "errors",
+)
 
 
 def changed(old: Any, new: Any, at: str = "") -> Iterator[str]:
     """Yield what the new document does not say as the old one did; it may say more."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key, value in old.items():
-            if key != "p99_ns":  # of a last interval without the middle of a second: once merged into that second
+            # of a last interval without the middle of a second: once merged into that second
+            if key != "p99_ns":
                 yield from changed(value, new.get(key), f"{at}.{key}")
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for place, pair in enumerate(zip(old, new, strict=True)):
@@ -57,7 +82,10 @@ def test_the_record_of_then_opens_and_is_listed(run: str, tmp_path: Path) -> Non
     shutil.copytree(OLD / run, tmp_path / "runs" / run)
     record = load_record(tmp_path / "runs" / run)
     (summary,) = RunStore(tmp_path / "runs").list()
-    assert (summary.state, summary.headline) == (record.state, record.headline.text if record.headline else "")
+    assert (summary.state, summary.headline) == (
+        record.state,
+        record.headline.text if record.headline else "",
+    )
     assert not is_unfinished(tmp_path / "runs" / run)
 
 

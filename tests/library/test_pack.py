@@ -26,7 +26,9 @@ from tui.library.verify import unpack
 from tui.model.problem import BenchtuiError, UsageError
 
 RUN_ID = "20261122T121716Z-demo-quick-f5fa"
-needs_ssh_keygen = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen on this machine")
+needs_ssh_keygen = pytest.mark.skipif(
+    shutil.which("ssh-keygen") is None, reason="no ssh-keygen on this machine"
+)
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +48,16 @@ def packed(made: Path) -> Path:
 
 
 def contents(run_dir: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(run_dir)): path.read_bytes() for path in run_dir.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(run_dir)): path.read_bytes()
+        for path in run_dir.rglob("*")
+        if path.is_file()
+    }
 
 
-def test_an_unpacked_run_is_what_was_packed_and_is_private(made: Path, packed: Path, tmp_path: Path) -> None:
+def test_an_unpacked_run_is_what_was_packed_and_is_private(
+    made: Path, packed: Path, tmp_path: Path
+) -> None:
     run_dir, signed = unpack(packed, tmp_path / "runs")
     assert (run_dir.name, signed) == (RUN_ID, "")
     found, before = contents(run_dir), contents(made)
@@ -59,7 +67,9 @@ def test_an_unpacked_run_is_what_was_packed_and_is_private(made: Path, packed: P
 
 
 @pytest.mark.parametrize(
-    "words", [["clean"], ["stop"], ["runs", "resume"], ["runs", "recover"], ["runs", "prove"]], ids=" ".join
+    "words",
+    [["clean"], ["stop"], ["runs", "resume"], ["runs", "recover"], ["runs", "prove"]],
+    ids=" ".join,
 )
 def test_nothing_is_done_to_hosts_by_the_plan_of_an_unpacked_run(
     packed: Path, home: Path, words: list[str], capsys: pytest.CaptureFixture[str]
@@ -67,7 +77,10 @@ def test_nothing_is_done_to_hosts_by_the_plan_of_an_unpacked_run(
     run_dir, _ = unpack(packed, home / "runs")
     (run_dir / "journal.jsonl").write_bytes(b"")  # as if it had been cut off
     assert main([*words, RUN_ID]) == 2
-    assert "was unpacked from a file: nothing is done to hosts by the plan in it" in capsys.readouterr().err
+    assert (
+        "was unpacked from a file: nothing is done to hosts by the plan in it"
+        in capsys.readouterr().err
+    )
     assert unfinished_runs(home / "runs") == []
 
 
@@ -83,7 +96,9 @@ def test_packing_never_writes_over_a_file(made: Path, packed: Path) -> None:
         pack(made, packed)
 
 
-@pytest.mark.parametrize("refusal", [errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV], ids=errno.errorcode.get)
+@pytest.mark.parametrize(
+    "refusal", [errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV], ids=errno.errorcode.get
+)
 def test_a_file_system_needs_no_hard_links(
     refusal: int, made: Path, packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,10 +120,15 @@ def test_a_file_system_needs_no_hard_links(
     assert sorted(tmp_path.iterdir()) == [file, other]
 
 
-def test_a_place_that_cannot_be_written_is_named_as_it_was_given(made: Path, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_named_as_it_was_given(
+    made: Path, tmp_path: Path
+) -> None:
     with pytest.raises(BenchtuiError) as caught:
         pack(made, tmp_path / "gone" / "x.tar.gz")
-    assert str(caught.value) == f"{tmp_path}/gone/x.tar.gz: cannot be written: No such file or directory"
+    assert (
+        str(caught.value)
+        == f"{tmp_path}/gone/x.tar.gz: cannot be written: No such file or directory"
+    )
 
 
 def test_unpacking_never_writes_over_a_run(packed: Path, tmp_path: Path) -> None:
@@ -137,16 +157,22 @@ def test_any_byte_that_is_changed_is_noticed(packed: Path, tmp_path: Path) -> No
             read_pack(file)
 
 
-def test_the_same_files_deflated_in_another_way_are_not_what_was_packed(packed: Path, tmp_path: Path) -> None:
+def test_the_same_files_deflated_in_another_way_are_not_what_was_packed(
+    packed: Path, tmp_path: Path
+) -> None:
     data, file = packed.read_bytes(), tmp_path / "deflated-again"
     start = len(HEADER) + SUM_BYTES
     file.write_bytes(data[:start] + gzip.compress(gzip.decompress(data), 1)[10:])
     assert [data for _, data in members_of(file)] == [data for _, data in members_of(packed)]
-    with pytest.raises(BenchtuiError, match="the end: damaged: its files are whole, but it is not byte for byte"):
+    with pytest.raises(
+        BenchtuiError, match="the end: damaged: its files are whole, but it is not byte for byte"
+    ):
         read_pack(file)
 
 
-def test_a_run_that_was_packed_before_there_was_a_sum_of_the_file_is_read(packed: Path, tmp_path: Path) -> None:
+def test_a_run_that_was_packed_before_there_was_a_sum_of_the_file_is_read(
+    packed: Path, tmp_path: Path
+) -> None:
     old, data = tmp_path / "old.tar.gz", packed.read_bytes()
     old.write_bytes(OLD_HEADER + data[len(HEADER) + SUM_BYTES :])
     assert read_pack(old) == read_pack(packed)
@@ -156,18 +182,25 @@ def test_a_byte_that_was_changed_on_the_way_is_told_and_no_file_before_it_is_bla
     packed: Path, tmp_path: Path
 ) -> None:
     data, file, told = packed.read_bytes(), tmp_path / "changed", []
-    ends = [(each.name.partition("/")[2], each.offset_data + each.size) for each, _ in members_of(packed)]
-    for place in range(len(data) // 4, len(data) - 600, 997):  # behind the manifest, by which the others are judged
+    ends = [
+        (each.name.partition("/")[2], each.offset_data + each.size)
+        for each, _ in members_of(packed)
+    ]
+    # behind the manifest, by which the others are judged
+    for place in range(len(data) // 4, len(data) - 600, 997):
         file.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
         with pytest.raises(BenchtuiError) as raised:
             read_pack(file)
         told.append(str(raised.value).removeprefix(f"{file}: ").partition(": ")[0])
         untouched = len(zlib.decompressobj(31).decompress(data[:place]))
-        assert told[-1] not in [name for name, end in ends if end <= untouched][:-1]  # the last: it was not left yet
+        # the last: it was not left yet
+        assert told[-1] not in [name for name, end in ends if end <= untouched][:-1]
     assert {"run.json", RAW} <= set(told)
 
 
-@pytest.mark.parametrize("more", [b"\0", b"x", gzip.compress(b"more")], ids=["nul", "byte", "stream"])
+@pytest.mark.parametrize(
+    "more", [b"\0", b"x", gzip.compress(b"more")], ids=["nul", "byte", "stream"]
+)
 def test_nothing_may_follow(packed: Path, tmp_path: Path, more: bytes) -> None:
     (tmp_path / "longer").write_bytes(packed.read_bytes() + more)
     with pytest.raises(BenchtuiError, match="something follows"):
@@ -206,7 +239,9 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfil
     return made
 
 
-def test_one_byte_of_one_file_is_refused_by_the_name_of_the_file(packed: Path, tmp_path: Path) -> None:
+def test_one_byte_of_one_file_is_refused_by_the_name_of_the_file(
+    packed: Path, tmp_path: Path
+) -> None:
     members = members_of(packed)
     place = next(n for n, (each, _) in enumerate(members) if each.name.endswith(RAW))
     data = bytearray(members[place][1])
@@ -233,7 +268,9 @@ def test_one_byte_of_one_file_is_refused_by_the_name_of_the_file(packed: Path, t
     ],
     ids=lambda each: f"{each.name} {each.type.decode()}",
 )
-def test_what_the_manifest_does_not_name_is_refused(packed: Path, tmp_path: Path, extra: tarfile.TarInfo) -> None:
+def test_what_the_manifest_does_not_name_is_refused(
+    packed: Path, tmp_path: Path, extra: tarfile.TarInfo
+) -> None:
     file = archive_of(tmp_path / "x", [*members_of(packed), (extra, b"")])
     with pytest.raises(BenchtuiError, match=r"refused: .*is not in the manifest"):
         unpack(file, tmp_path / "runs")
@@ -242,10 +279,13 @@ def test_what_the_manifest_does_not_name_is_refused(packed: Path, tmp_path: Path
 
 @pytest.mark.parametrize(
     "kind",
-    [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE,
+    [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE,
+        tarfile.DIRTYPE,
      tarfile.GNUTYPE_SPARSE],
 )  # fmt: skip
-def test_what_the_manifest_names_must_be_a_plain_file(packed: Path, tmp_path: Path, kind: bytes) -> None:
+def test_what_the_manifest_names_must_be_a_plain_file(
+    packed: Path, tmp_path: Path, kind: bytes
+) -> None:
     members = members_of(packed)
     place = next(n for n, (each, _) in enumerate(members) if each.name.endswith("plan.json"))
     members[place] = (member(members[place][0].name, kind, "/etc/passwd"), b"")
@@ -254,8 +294,13 @@ def test_what_the_manifest_names_must_be_a_plain_file(packed: Path, tmp_path: Pa
     assert list((tmp_path / "runs").iterdir()) == []
 
 
-def test_a_file_that_is_larger_than_the_manifest_says_is_refused(packed: Path, tmp_path: Path) -> None:
-    members = [(each, data + b"\0" * (each.name.endswith("plan.json") << 20)) for each, data in members_of(packed)]
+def test_a_file_that_is_larger_than_the_manifest_says_is_refused(
+    packed: Path, tmp_path: Path
+) -> None:
+    members = [
+        (each, data + b"\0" * (each.name.endswith("plan.json") << 20))
+        for each, data in members_of(packed)
+    ]
     with pytest.raises(BenchtuiError, match=r"plan\.json: has \d+ bytes, \d+ in the manifest"):
         unpack(archive_of(tmp_path / "x", members), tmp_path / "runs")
     assert list((tmp_path / "runs").iterdir()) == []
@@ -287,7 +332,9 @@ def test_a_manifest_with_what_no_run_has_is_refused(
         unpack(archive_of(tmp_path / "x", [(head, change(text)), *rest]), tmp_path / "runs")
 
 
-def test_a_run_that_is_larger_than_the_room_is_refused_before_it_is_unpacked(packed: Path, tmp_path: Path) -> None:
+def test_a_run_that_is_larger_than_the_room_is_refused_before_it_is_unpacked(
+    packed: Path, tmp_path: Path
+) -> None:
     (head, text), *rest = members_of(packed)
     size = next(len(data) for each, data in rest if each.name.endswith("plan.json"))
     huge = text.replace(f'"bytes": {size},'.encode(), f'"bytes": {1 << 60},'.encode())
@@ -296,7 +343,9 @@ def test_a_run_that_is_larger_than_the_room_is_refused_before_it_is_unpacked(pac
         unpack(archive_of(tmp_path / "x", [(head, huge), *rest]), tmp_path / "runs")
 
 
-@pytest.mark.parametrize("data", [b"", b"x" * 100, gzip.compress(b"no archive")], ids=["empty", "bytes", "gzip"])
+@pytest.mark.parametrize(
+    "data", [b"", b"x" * 100, gzip.compress(b"no archive")], ids=["empty", "bytes", "gzip"]
+)
 def test_any_other_file_is_no_packed_run(
     tmp_path: Path, home: Path, data: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -314,7 +363,18 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the keys of mine, a stranger, and one with a passphrase."""
     folder = tmp_path_factory.mktemp("keys")
     for name, passphrase in (("mine", ""), ("stranger", ""), ("locked", "secret")):
-        words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-C", f"{name}@here", "-f", str(folder / name)]
+        words = [
+            "ssh-keygen",
+            "-q",
+            "-t",
+            "ed25519",
+            "-N",
+            passphrase,
+            "-C",
+            f"{name}@here",
+            "-f",
+            str(folder / name),
+        ]
         subprocess.run(words, check=True, stdin=subprocess.DEVNULL)
     return folder
 
@@ -341,7 +401,9 @@ def test_allowed_signers_are_named(
     signed: Path, keys: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     allowed = tmp_path / "allowed"
-    allowed.write_text(f'# the team\nme@team namespaces="benchtui,git" {(keys / "mine.pub").read_text()}')
+    allowed.write_text(
+        f'# the team\nme@team namespaces="benchtui,git" {(keys / "mine.pub").read_text()}'
+    )
     assert main(["runs", "verify", str(signed), "--signer", str(allowed)]) == 0
     assert "signed by me@team (ED25519 key SHA256:" in capsys.readouterr().out
     allowed.write_text(f'me@team namespaces="git" {(keys / "mine.pub").read_text()}')
@@ -350,7 +412,9 @@ def test_allowed_signers_are_named(
 
 
 @needs_ssh_keygen
-def test_a_stranger_is_refused(signed: Path, keys: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stranger_is_refused(
+    signed: Path, keys: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["runs", "verify", str(signed), "--signer", str(keys / "stranger.pub")]) == 1
     assert "signed by a stranger: ED25519 key SHA256:" in capsys.readouterr().out
     assert main(["runs", "unpack", str(signed), "--signer", str(keys / "stranger.pub")]) == 1
@@ -384,7 +448,9 @@ def test_a_key_with_a_passphrase_that_cannot_be_asked_for_says_what_to_do(
 ) -> None:
     for name in ("SSH_AUTH_SOCK", "DISPLAY", "SSH_ASKPASS", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(UsageError, match=r"locked: cannot sign: .*put it into the agent \(ssh-add\)"):
+    with pytest.raises(
+        UsageError, match=r"locked: cannot sign: .*put it into the agent \(ssh-add\)"
+    ):
         pack(made, tmp_path / "x", keys / "locked")
     assert list(tmp_path.iterdir()) == []
 
@@ -407,11 +473,16 @@ def test_a_key_that_the_agent_holds_signs(
     agent: None, made: Path, keys: Path, home: Path, tmp_path: Path, name: str
 ) -> None:
     pack(made, tmp_path / "signed", keys / name)
-    assert main(["runs", "verify", str(tmp_path / "signed"), "--signer", str(keys / "locked.pub")]) == 0
+    assert (
+        main(["runs", "verify", str(tmp_path / "signed"), "--signer", str(keys / "locked.pub")])
+        == 0
+    )
 
 
 @needs_ssh_keygen
-@pytest.mark.parametrize(("name", "said"), [("nowhere", "cannot be read: No such file"), ("mine", "is a private key")])
+@pytest.mark.parametrize(
+    ("name", "said"), [("nowhere", "cannot be read: No such file"), ("mine", "is a private key")]
+)
 def test_a_signer_that_is_no_public_key(
     signed: Path, keys: Path, name: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -422,7 +493,11 @@ def test_a_signer_that_is_no_public_key(
 def test_a_report_goes_with_the_run_and_is_proved_like_its_files(
     made: Path, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run_dir, file, plain = home / "runs" / RUN_ID, tmp_path / "run.tar.gz", tmp_path / "plain.tar.gz"
+    run_dir, file, plain = (
+        home / "runs" / RUN_ID,
+        tmp_path / "run.tar.gz",
+        tmp_path / "plain.tar.gz",
+    )
     shutil.copytree(made, run_dir)
     (run_dir / "report.html").write_text("of another time")
     assert main(["runs", "pack", RUN_ID, "-o", str(file)]) == 0

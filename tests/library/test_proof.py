@@ -44,7 +44,11 @@ RESTLESS = [0.6, 0.6, 1.3, 1.4, 0.7, 0.6, 1.4, 1.3, 1.0, 1.1]
 
 
 def load(
-    iops: float, hosts: int = 1, block: int = 4096, shape: Sequence[float] = STEADY, state: str = "done"
+    iops: float,
+    hosts: int = 1,
+    block: int = 4096,
+    shape: Sequence[float] = STEADY,
+    state: str = "done",
 ) -> StepRecord:
     whole = direction(iops, 1e6, bw_bytes_per_s=iops * block)
     per_host = {f"h{number}": {"write": direction(iops / hosts, 1e6)} for number in range(hosts)}
@@ -70,13 +74,16 @@ def outcome(
         (LoadChange("twice-in-flight", MORE), load(1020), "disagreed"),  # it was not concurrency
         (LoadChange("twice-in-flight", MORE), load(1200), "could-not-tell"),
         (LoadChange("twice-in-flight", NO_MORE), load(1030), "agreed"),
-        (LoadChange("twice-in-flight", NO_MORE), load(1900), "disagreed"),  # it was neither device nor storage
+        # it was neither device nor storage
+        (LoadChange("twice-in-flight", NO_MORE), load(1900), "disagreed"),
         (LoadChange("half-block", SAME_BYTES), load(2000, block=2048), "agreed"),
-        (LoadChange("half-block", SAME_BYTES), load(1000, block=2048), "disagreed"),  # bytes were not the limit
+        # bytes were not the limit
+        (LoadChange("half-block", SAME_BYTES), load(1000, block=2048), "disagreed"),
         (LoadChange("half-block", SAME_IOPS), load(1000, block=2048), "agreed"),
         (LoadChange("half-block", SAME_IOPS), load(2000, block=2048), "disagreed"),
         (LoadChange("half-workers", HALF), load(510), "agreed"),
-        (LoadChange("half-workers", HALF), load(990), "disagreed"),  # the others took over what was left
+        # the others took over what was left
+        (LoadChange("half-workers", HALF), load(990), "disagreed"),
         (LoadChange("no-rate", UNPACED), load(1500), "agreed"),
         (LoadChange("no-rate", UNPACED), load(1000), "disagreed"),
     ],
@@ -94,7 +101,9 @@ def test_one_host(experiment: LoadChange, changed: StepRecord, said: str) -> Non
         (LoadChange("half-hosts", SAME_EACH), 3900, "disagreed"),
     ],
 )
-def test_half_of_the_hosts_are_compared_host_by_host(experiment: LoadChange, total: float, said: str) -> None:
+def test_half_of_the_hosts_are_compared_host_by_host(
+    experiment: LoadChange, total: float, said: str
+) -> None:
     assert outcome(experiment, load(4000, hosts=4), load(total, hosts=2)).outcome == said
 
 
@@ -102,11 +111,18 @@ def test_everything_is_said_with_its_figures() -> None:
     found = outcome(LoadChange("twice-in-flight", MORE), load(1000), load(1900))
     gave = "twice as many I/Os in flight gave 1.90x the IOPS (1.00k to 1.90k, ±1 %)"
     assert found.text == f"agreed: {gave}; predicted 1.3x the IOPS or more"
-    assert (found.unchanged, found.changed, found.ratio, found.run_id) == (1000.0, 1900.0, 1.9, "r2")
+    assert (found.unchanged, found.changed, found.ratio, found.run_id) == (
+        1000.0,
+        1900.0,
+        1.9,
+        "r2",
+    )
 
 
 def test_what_lies_within_the_spread_cannot_be_told() -> None:
-    found = outcome(LoadChange("twice-in-flight", MORE), load(1000, shape=RESTLESS), load(1500, shape=RESTLESS))
+    found = outcome(
+        LoadChange("twice-in-flight", MORE), load(1000, shape=RESTLESS), load(1500, shape=RESTLESS)
+    )
     assert found.outcome == "could-not-tell"
     assert found.spread is not None and found.spread > 0.2
 
@@ -136,7 +152,10 @@ def maker(tmp_path: Path) -> RunMaker:
 
 def test_a_run_is_told_without_getting_longer(maker: RunMaker) -> None:
     before = write_record(maker.run_dir)
-    append_events(maker.run_dir, [BottleneckProved(t=0.0, result=outcome(MORE_IN_FLIGHT, load(1000), load(1900)))])
+    append_events(
+        maker.run_dir,
+        [BottleneckProved(t=0.0, result=outcome(MORE_IN_FLIGHT, load(1000), load(1900)))],
+    )
     seen = read_journal(maker.run_dir / "journal.jsonl", 60.0).state
     assert seen.proved[0].outcome == "agreed"
     after = write_record(maker.run_dir)
@@ -167,13 +186,20 @@ def test_one_that_was_cut_off_does_not_replace_what_another_one_showed(
     cut.steps_done(figures).finish("complete" if len(figures) == 2 else "partial")
     tell_proved(cut.run_dir, write_record(cut.run_dir))
     bottleneck = load_record(about.run_dir).steps[0].limiter
-    assert bottleneck is not None and bottleneck.proof is not None and bottleneck.proof.run_id == told
+    assert (
+        bottleneck is not None and bottleneck.proof is not None and bottleneck.proof.run_id == told
+    )
 
 
 def test_a_counter_experiment_is_neither_a_sweep_nor_a_repetition(tmp_path: Path) -> None:
     maker = MatrixMaker(tmp_path / "r2", ["h1"], READS)
-    steps = [replace(maker.first_step, cell=name, point={"load": name}) for name in ("as it was", "twice")]
-    maker.plan_matrix(steps, axes=["load"], proves=Proof(RUN_ID, 0, "storage", "words", MORE_IN_FLIGHT)).begin()
+    steps = [
+        replace(maker.first_step, cell=name, point={"load": name})
+        for name in ("as it was", "twice")
+    ]
+    maker.plan_matrix(
+        steps, axes=["load"], proves=Proof(RUN_ID, 0, "storage", "words", MORE_IN_FLIGHT)
+    ).begin()
     record = write_record(maker.steps_done({0: 500.0, 1: 510.0}).finish().run_dir)
     assert not {each.id for each in record.findings} & {"repetitions", "sweep"}
     assert record.checks_not_made is not None
@@ -220,7 +246,9 @@ def test_each_kind_of_bottleneck_has_its_experiment(kind: str) -> None:
     assert ([each.change for each in alone], [each.change for each in several]) == KINDS[kind]
 
 
-@pytest.mark.parametrize(("workers", "cpus", "change"), [(1, 4, "twice-workers"), (3, 4, "half-workers"), (8, 4, None)])
+@pytest.mark.parametrize(
+    ("workers", "cpus", "change"), [(1, 4, "twice-workers"), (3, 4, "half-workers"), (8, 4, None)]
+)
 def test_one_busy_client_needs_cores_that_are_free_or_workers_to_spare(
     workers: int, cpus: int, change: str | None
 ) -> None:

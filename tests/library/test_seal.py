@@ -1,4 +1,6 @@
-"""The seal of a run: what was changed after its end is named, by whomever, unless they have the key."""
+"""The seal of a run: what was changed after its end is named, by whomever, unless they have the
+key.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,11 @@ from tui.library.summary import rename, retag, summarize
 from tui.library.verify import verify_run
 from tui.model.problem import BenchtuiError, UsageError
 
-IDS = ("20261118T080000Z-weka-read-iops-0001", "20261119T080000Z-weka-read-iops-0002", "20261120T080000Z-ceph-mix-0003")
+IDS = (
+    "20261118T080000Z-weka-read-iops-0001",
+    "20261119T080000Z-weka-read-iops-0002",
+    "20261120T080000Z-ceph-mix-0003",
+)
 
 
 def add_run(runs: Path, run_id: str, case: str = "mix") -> Path:
@@ -44,12 +48,16 @@ def store(tmp_path: Path) -> RunStore:
 @pytest.fixture
 def process() -> Iterator[subprocess.Popen[bytes]]:
     """A process that lives until the test is over."""
-    child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+    child = subprocess.Popen(
+        [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE
+    )
     yield child
     child.communicate()
 
 
-def write_pid(run_dir: Path, pid: int, *, ticks: str | None = None, boot: str | None = None) -> None:
+def write_pid(
+    run_dir: Path, pid: int, *, ticks: str | None = None, boot: str | None = None
+) -> None:
     identity = process_identity(str(pid))
     assert identity is not None
     (run_dir / "engine.pid").write_text(f"{pid} {ticks or identity[0]} {boot or identity[1]}\n")
@@ -69,7 +77,11 @@ def test_a_summary_holds_what_a_list_shows(store: RunStore) -> None:
     assert (summary.profile, summary.hosts, summary.state) == ("test/mix", ["h1", "h2"], "complete")
     assert summary.headline == "mixed 16.0k IOPS"
     assert summary.headline_value == pytest.approx(15995, abs=1)
-    assert (summary.headline_unit, summary.note, summary.tags) == ("iops", "a recorded run", {"lab": "a"})
+    assert (summary.headline_unit, summary.note, summary.tags) == (
+        "iops",
+        "a recorded run",
+        {"lab": "a"},
+    )
     assert summary.duration_s == pytest.approx(8.138)
 
 
@@ -109,7 +121,9 @@ def test_what_is_no_run_is_not_listed(store: RunStore) -> None:
     assert len(store.list()) == 3
 
 
-def test_a_run_whose_engine_lives_is_running(store: RunStore, process: subprocess.Popen[bytes]) -> None:
+def test_a_run_whose_engine_lives_is_running(
+    store: RunStore, process: subprocess.Popen[bytes]
+) -> None:
     run_dir = store.runs_dir / IDS[1]
     write_pid(run_dir, process.pid)
     assert is_running(run_dir)
@@ -151,7 +165,11 @@ def test_a_run_without_a_record_whose_engine_is_gone_was_interrupted(tmp_path: P
     shutil.copytree(DATA / "mix", run_dir)
     summary = summarize(run_dir)
     assert summary is not None
-    assert (summary.state, summary.profile, summary.utc) == ("interrupted", "test/mix", "2026-11-18T08:00:00Z")
+    assert (summary.state, summary.profile, summary.utc) == (
+        "interrupted",
+        "test/mix",
+        "2026-11-18T08:00:00Z",
+    )
 
 
 def test_a_run_whose_engine_has_not_come_up_yet_is_running(tmp_path: Path) -> None:
@@ -196,7 +214,9 @@ def test_verbs_that_act_on_what_a_run_left_take_the_newest_of_all(store: RunStor
     assert store.resolve("last~1", last_of_all=True).name == IDS[2]
 
 
-def test_a_run_that_is_running_is_the_last_one(store: RunStore, process: subprocess.Popen[bytes]) -> None:
+def test_a_run_that_is_running_is_the_last_one(
+    store: RunStore, process: subprocess.Popen[bytes]
+) -> None:
     newest = refused(store.runs_dir, "20261121T080000Z-weka-read-iops-0004")
     write_pid(newest, process.pid)
     assert store.resolve("last") == newest
@@ -209,8 +229,12 @@ def test_a_store_of_refused_runs_has_no_last_one_and_says_what_there_is(tmp_path
     assert RunStore(tmp_path).resolve("last:any") == only
 
 
-@pytest.mark.parametrize("case", sorted(each.name for each in DATA.iterdir() if (each / "journal.jsonl").exists()))
-def test_every_recorded_run_that_has_a_figure_can_be_the_last_one(tmp_path: Path, case: str) -> None:
+@pytest.mark.parametrize(
+    "case", sorted(each.name for each in DATA.iterdir() if (each / "journal.jsonl").exists())
+)
+def test_every_recorded_run_that_has_a_figure_can_be_the_last_one(
+    tmp_path: Path, case: str
+) -> None:
     run_dir = add_run(tmp_path, IDS[0], case)
     figures = summarize(run_dir)
     assert figures is not None
@@ -225,11 +249,15 @@ def test_a_run_is_found_by_path(store: RunStore, monkeypatch: pytest.MonkeyPatch
     assert store.resolve(".") == run_dir
 
 
-def test_a_run_is_found_by_its_title_and_the_newest_by_a_tag(store: RunStore, tmp_path: Path) -> None:
+def test_a_run_is_found_by_its_title_and_the_newest_by_a_tag(
+    store: RunStore, tmp_path: Path
+) -> None:
     for run_id in IDS[:2]:
         retag(store.runs_dir / run_id, {"build": run_id[:8], "baseline": ""})
     rename(store.runs_dir / IDS[1], "before/upgrade")
-    assert store.resolve("before/upgrade") == store.resolve("tag:baseline") == store.runs_dir / IDS[1]
+    assert (
+        store.resolve("before/upgrade") == store.resolve("tag:baseline") == store.runs_dir / IDS[1]
+    )
     assert store.resolve("tag:build=20261118") == store.runs_dir / IDS[0]
     with pytest.raises(UsageError, match="no run with tag:x; see benchtui runs list"):
         store.resolve("tag:x")
@@ -241,7 +269,9 @@ def test_a_run_is_found_by_its_title_and_the_newest_by_a_tag(store: RunStore, tm
     assert RunStore(store.runs_dir, [theirs]).resolve("the team's").parent == theirs
 
 
-def test_a_run_that_lies_in_several_places_is_listed_once_the_own_one_first(store: RunStore, tmp_path: Path) -> None:
+def test_a_run_that_lies_in_several_places_is_listed_once_the_own_one_first(
+    store: RunStore, tmp_path: Path
+) -> None:
     ours, theirs, others = store.runs_dir, tmp_path / "team", tmp_path / "others"
     shared = "20261101T080000Z-weka-read-iops-0009"
     for place in (theirs, others):
@@ -256,7 +286,9 @@ def test_a_run_that_lies_in_several_places_is_listed_once_the_own_one_first(stor
 
 
 def test_a_beginning_of_several_runs_names_them(store: RunStore) -> None:
-    with pytest.raises(UsageError, match=f"'202611' is the beginning of 3 runs: {IDS[2]}, {IDS[1]}, {IDS[0]}"):
+    with pytest.raises(
+        UsageError, match=f"'202611' is the beginning of 3 runs: {IDS[2]}, {IDS[1]}, {IDS[0]}"
+    ):
         store.resolve("202611")
 
 
@@ -282,7 +314,9 @@ def spoil(path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"weka", b"we\xffa", 1).replace(b"mix", b"m\xff", 1))
 
 
-@pytest.mark.parametrize("name", ["summary.json", "marks.json", "run.json", "plan.json", "journal.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["summary.json", "marks.json", "run.json", "plan.json", "journal.jsonl"]
+)
 def test_a_changed_byte_in_a_file_of_a_run_hides_no_other_run(store: RunStore, name: str) -> None:
     spoilt = store.runs_dir / IDS[2]
     rename(spoilt, "mix of everything")
@@ -294,7 +328,9 @@ def test_a_changed_byte_in_a_file_of_a_run_hides_no_other_run(store: RunStore, n
     if name == "run.json":
         (spoilt / "summary.json").unlink()
     listed = {run.run_id: run.state for run in store.list()}
-    assert listed == dict.fromkeys(IDS[:2], "complete") | {IDS[2]: "unreadable" if name == "run.json" else "complete"}
+    assert listed == dict.fromkeys(IDS[:2], "complete") | {
+        IDS[2]: "unreadable" if name == "run.json" else "complete"
+    }
     changed_of(spoilt)
     with suppress(BenchtuiError):
         verify_run(spoilt)
@@ -302,7 +338,9 @@ def test_a_changed_byte_in_a_file_of_a_run_hides_no_other_run(store: RunStore, n
         load_plan(spoilt)
 
 
-@pytest.mark.parametrize("ref", ["x" * 300, "~no-such-user", "~no-such-user/run", "{runs}/" + "x" * 300])
+@pytest.mark.parametrize(
+    "ref", ["x" * 300, "~no-such-user", "~no-such-user/run", "{runs}/" + "x" * 300]
+)
 def test_what_no_file_can_be_called_names_no_run(store: RunStore, ref: str) -> None:
     with pytest.raises(UsageError, match=r"no run '|no such directory"):
         store.resolve(ref.format(runs=store.runs_dir))
@@ -318,7 +356,9 @@ def test_the_last_of_no_runs_says_so(tmp_path: Path) -> None:
         RunStore(tmp_path).resolve("last")
 
 
-def test_runs_are_listed_without_reading_their_records(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_are_listed_without_reading_their_records(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """How quickly is measured by tests/long/bench/long_list.py."""
     source = store.runs_dir / IDS[0]
     for number in range(10):

@@ -39,8 +39,12 @@ def test_it_begins_with_what_ran_and_how_it_ended() -> None:
 def test_figures_stand_in_aligned_columns_all_hosts_first() -> None:
     lines = lines_of("mix")
     start = next(index for index, line in enumerate(lines) if line.startswith("read (clat)"))
-    assert " ".join(lines[start].split()) == "read (clat) IOPS MiB/s mean p50 p95 p99 p99.5 p99.9 max"
-    assert lines[start + 1].startswith("all 2 hosts    8.00k     62.5   88.7µs 75.3µs  173µs  200µs")
+    assert (
+        " ".join(lines[start].split()) == "read (clat) IOPS MiB/s mean p50 p95 p99 p99.5 p99.9 max"
+    )
+    assert lines[start + 1].startswith(
+        "all 2 hosts    8.00k     62.5   88.7µs 75.3µs  173µs  200µs"
+    )
     assert [line.split()[0] for line in lines[start + 2 : start + 4]] == ["h1", "h2"]
     assert {len(line) for line in lines[start : start + 4]} == {80}
 
@@ -59,7 +63,9 @@ def test_a_rate_that_differs_in_the_common_window_is_told() -> None:
     assert "all hosts measured" not in summary_text(build_record(DATA / "mix"))
 
 
-def test_how_far_hosts_started_apart_and_measured_together_is_told_with_its_uncertainty(tmp_path: Path) -> None:
+def test_how_far_hosts_started_apart_and_measured_together_is_told_with_its_uncertainty(
+    tmp_path: Path,
+) -> None:
     events = [
         *(compared(host, 0.0, 0.003) for host in ("h1", "h2")),
         *host_run("h1", 10.0, 40.0),
@@ -73,7 +79,9 @@ def test_how_far_hosts_started_apart_and_measured_together_is_told_with_its_unce
 
 
 def test_one_host_has_no_line_about_skew(tmp_path: Path) -> None:
-    text = summary_text(build_record(run_of(tmp_path, ["h1"], [*host_run("h1", 10.0, 40.0), closed(42.0)])))
+    text = summary_text(
+        build_record(run_of(tmp_path, ["h1"], [*host_run("h1", 10.0, 40.0), closed(42.0)]))
+    )
     assert "skew" not in text
 
 
@@ -81,17 +89,24 @@ def test_findings_stand_below_the_verdict(tmp_path: Path) -> None:
     events = [*host_run("h1", 10.0, 40.0), *host_run("h2", 15.0, 45.0), closed(46.0)]
     text = summary_text(build_record(run_of(tmp_path, ["h1", "h2"], events)))
     assert "INVALID: 1 error, 2 notes; " in text
-    assert "\nfindings:\n  error start-skew: started 5.00 s apart (by arrival: clocks were not compared):" in text
+    assert (
+        "\nfindings:\n  error start-skew: started 5.00 s apart (by arrival: clocks were not"
+        " compared):" in text
+    )
 
 
 def test_a_run_that_was_taken_over_says_when_and_after_which_gap(tmp_path: Path) -> None:
     resumed = RunResumed(t=20.0, utc="2026-11-20T10:00:20Z", gap_s=4.25)
-    text = summary_text(build_record(run_of(tmp_path, ["h1"], [*host_run("h1", 10.0, 40.0), resumed, closed(42.0)])))
+    text = summary_text(
+        build_record(run_of(tmp_path, ["h1"], [*host_run("h1", 10.0, 40.0), resumed, closed(42.0)]))
+    )
     assert "taken over: 2026-11-20T10:00:20.000Z, after 4.2 s without an engine" in text
 
 
 def test_files_left_behind_are_named_with_their_size() -> None:
-    assert "files left behind:\n  h1 (48 MiB): /mnt/test, /mnt/test/h1.0" in summary_text(build_record(DATA / "mix"))
+    assert "files left behind:\n  h1 (48 MiB): /mnt/test, /mnt/test/h1.0" in summary_text(
+        build_record(DATA / "mix")
+    )
 
 
 def test_the_place_of_the_record_is_named_when_there_is_one() -> None:
@@ -127,7 +142,8 @@ def test_a_sweep_is_one_line_a_point_named_by_what_varies(tmp_path: Path) -> Non
     points = [line for line in lines if line.startswith("bs=")]
     words = [line.replace(" INVALID ", " ").split() for line in points]
     assert [each[:3] for each in words] == [[f"bs={4 * n}k", "read", "200"] for n in range(1, 7)]
-    assert "INVALID" in points[0] and not any("INVALID" in line for line in points[1:])  # hosts that began apart
+    # hosts that began apart
+    assert "INVALID" in points[0] and not any("INVALID" in line for line in points[1:])
     assert "headline: read 200 IOPS (step ramp); INVALID" in lines
 
 

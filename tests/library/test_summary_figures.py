@@ -1,4 +1,6 @@
-"""What lists show beside a headline: bandwidth, p99 and throughput of the step and direction it comes from."""
+"""What lists show beside a headline: bandwidth, p99 and throughput of the step and direction it
+comes from.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def test_a_percentile_of_too_few_ios_is_not_listed(tmp_path: Path) -> None:
     shutil.copytree(RUNS / "plain", run_dir)
     record = json.loads((run_dir / "run.json").read_text())
     step = record["steps"][record["headline"]["step"]]
-    latency = step["results"]["aggregate"][record["headline"]["direction"]][step["latency_kind"] or "clat"]
+    latency = step["results"]["aggregate"][record["headline"]["direction"]][
+        step["latency_kind"] or "clat"
+    ]
     latency["percentiles_behind"] = {"99": 9.9}
     (run_dir / "run.json").write_text(json.dumps(record))
     found = summarize(run_dir, keep=False)

@@ -66,7 +66,9 @@ def test_a_finished_run_without_its_journal_is_finished(runs: Path) -> None:
 
 
 @pytest.mark.parametrize("plan", [None, b'{"profile": {"tag"', b"\xff\xfe"])
-def test_without_a_plan_the_hosts_are_named_and_how_to_clean_them(runs: Path, plan: bytes | None) -> None:
+def test_without_a_plan_the_hosts_are_named_and_how_to_clean_them(
+    runs: Path, plan: bytes | None
+) -> None:
     run_dir = cut_off(runs)
     (run_dir / "plan.json").unlink()
     if plan is not None:
@@ -89,8 +91,15 @@ def test_figures_without_any_result_are_not_called_nothing(tmp_path: Path) -> No
     """What an older engine wrote at the end of a recovery that found no spool any more."""
     shutil.copytree(DATA / "mix", tmp_path / "mix")
     journal = tmp_path / "mix" / "journal.jsonl"
-    lines = [line for line in journal.read_bytes().splitlines(keepends=True) if b"host_result" not in line]
-    lines[-1] = b'{"type":"run_ended","t":60.0,"state":"failed","exit_code":4,"reason":"nothing was measured"}\n'
+    lines = [
+        line
+        for line in journal.read_bytes().splitlines(keepends=True)
+        if b"host_result" not in line
+    ]
+    lines[-1] = (
+        b'{"type":"run_ended","t":60.0,"state":"failed","exit_code":4,"reason":"nothing was'
+        b' measured"}\n'
+    )
     journal.write_bytes(b"".join(lines))
     record = build_record(tmp_path / "mix")
     assert record.state == "partial"

@@ -16,7 +16,8 @@ from tui.cli.main import main
 from tui.library.build import write_record
 from tui.library.verify import Verified, differences, verify_run
 
-WHOLE = Path(__file__).parents[1] / "data" / "whole"  # a run of fio on this machine, with its raw output
+# a run of fio on this machine, with its raw output
+WHOLE = Path(__file__).parents[1] / "data" / "whole"
 RAW = "raw/0.measure.local.out.gz"
 
 
@@ -45,7 +46,13 @@ def change_events(run_dir: Path, kind: str, change: Callable[[dict[str, object]]
     """Change the first event of a kind in the journal, of the measurement."""
     path = run_dir / "journal.jsonl"
     events = [json.loads(line) for line in path.read_text().splitlines()]
-    change(next(each for each in events if each["type"] == kind and each.get("phase", "measure") == "measure"))
+    change(
+        next(
+            each
+            for each in events
+            if each["type"] == kind and each.get("phase", "measure") == "measure"
+        )
+    )
     path.write_text("".join(json.dumps(event) + "\n" for event in events))
 
 
@@ -84,7 +91,8 @@ def invented(document: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(
     ("change", "named"),
-    [(figure, "headline.value: "), (verdict, "verdict: 'valid' in run.json"), (fewer_checks, "verdict: valid in"),
+    [(figure, "headline.value: "), (verdict, "verdict: 'valid' in run.json"),
+        (fewer_checks, "verdict: valid in"),
      (invented, "certified: stands in run.json and is not derived")],
 )  # fmt: skip
 def test_a_changed_record_is_named_by_the_value(
@@ -110,7 +118,10 @@ def more_ios(event: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "said"),
-    [("host_result", "local: dirs of the result is not what the raw output says"), ("sample", "is not in the raw")],
+    [
+        ("host_result", "local: dirs of the result is not what the raw output says"),
+        ("sample", "is not in the raw"),
+    ],
 )
 def test_a_journal_that_was_changed_along_with_its_record_does_not_fit_the_raw_output(
     run_dir: Path, kind: str, said: str
@@ -127,11 +138,16 @@ def test_changed_raw_output_is_named_by_its_sum(run_dir: Path) -> None:
     assert f"{RAW}: its SHA-256 is not the one that was kept" in verify_run(run_dir).differs
 
 
-def test_raw_output_with_another_sum_in_journal_and_record_is_still_told_by_its_figures(run_dir: Path) -> None:
+def test_raw_output_with_another_sum_in_journal_and_record_is_still_told_by_its_figures(
+    run_dir: Path,
+) -> None:
     text = gzip.decompress((run_dir / RAW).read_bytes())
     shorter = text[: text.rindex(b'\n{\n  "fio version"')]
     (run_dir / RAW).write_bytes(gzip.compress(shorter))
-    assert any("of the result is not what the raw output says" in text for text in verify_run(run_dir).differs)
+    assert any(
+        "of the result is not what the raw output says" in text
+        for text in verify_run(run_dir).differs
+    )
 
 
 def test_a_missing_file_is_named(run_dir: Path) -> None:
@@ -197,11 +213,15 @@ def test_a_directory_that_a_person_named_verifies(run_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["bs", "ioengine", "rw", "size"])
-def test_a_plan_that_contradicts_what_fio_printed_does_not_verify(run_dir: Path, option: str) -> None:
+def test_a_plan_that_contradicts_what_fio_printed_does_not_verify(
+    run_dir: Path, option: str
+) -> None:
     def other(plan: dict[str, Any]) -> None:
         for task in plan["steps"][0]["tasks"]:
             lines = task["job_file"].splitlines()
-            task["job_file"] = "\n".join(f"{line}0" if line.startswith(f"{option}=") else line for line in lines)
+            task["job_file"] = "\n".join(
+                f"{line}0" if line.startswith(f"{option}=") else line for line in lines
+            )
 
     change_json(run_dir / "plan.json", other)
     write_record(run_dir)

@@ -1,4 +1,6 @@
-"""An imported run proves itself by the text that was kept of it: it is read again as it was read then."""
+"""An imported run proves itself by the text that was kept of it: it is read again as it was read
+then.
+"""
 
 from __future__ import annotations
 
@@ -55,13 +57,17 @@ def kept(tmp_path: Path, *paths: Path, tool: str | None = None) -> Path:
         "wekatester",
     ],
 )
-def test_every_value_is_derived_again_from_the_kept_text(paths: list[Path], tool: str | None, tmp_path: Path) -> None:
+def test_every_value_is_derived_again_from_the_kept_text(
+    paths: list[Path], tool: str | None, tmp_path: Path
+) -> None:
     found = verify_run(kept(tmp_path, *paths, tool=tool))
     assert (found.differs, found.exit_code) == ([], 0)
     assert found.results > 0 and found.values > 50
 
 
-def test_a_run_of_a_directory_is_derived_from_those_of_its_files_that_were_read(tmp_path: Path) -> None:
+def test_a_run_of_a_directory_is_derived_from_those_of_its_files_that_were_read(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "cbt" / "results" / "00000000" / "id-1"
     for point, text in zip(("4k", "8k"), READS, strict=True):
         (folder / point).mkdir(parents=True)
@@ -95,9 +101,14 @@ def test_kept_text_that_was_changed_with_its_sum_does_not_fit_the_record(tmp_pat
     raw.write_bytes(data)
     assert [text.partition(":")[0] for text in verify_run(run_dir).differs] == [f"raw/{raw.name}"]
     document = json.loads((run_dir / "run.json").read_text())
-    document["provenance"]["artefacts"][0].update(sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))
+    document["provenance"]["artefacts"][0].update(
+        sha256=hashlib.sha256(data).hexdigest(), bytes=len(data)
+    )
     (run_dir / "run.json").write_text(json.dumps(document))
-    assert any("percentiles_ns.99: 22938000 in run.json, 12938000" in text for text in verify_run(run_dir).differs)
+    assert any(
+        "percentiles_ns.99: 22938000 in run.json, 12938000" in text
+        for text in verify_run(run_dir).differs
+    )
     document["provenance"]["artefacts"][0].update(sha256=hashlib.sha256(b"x").hexdigest(), bytes=1)
     raw.write_bytes(b"x")
     (run_dir / "run.json").write_text(json.dumps(document))

@@ -1,1 +1,4 @@
-"""What takes minutes to hours: benchmarks, sabotaged runs, soak, fuzzing, pictures. See README.md."""
+"""What takes minutes to hours: benchmarks, sabotaged runs, soak, fuzzing, pictures.
+
+See README.md.
+"""

@@ -7,7 +7,14 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.metrics.buckets import TOP_BUCKET, index_to_value, key_to_index, label, rank, value_to_index
+from tui.metrics.buckets import (
+    TOP_BUCKET,
+    index_to_value,
+    key_to_index,
+    label,
+    rank,
+    value_to_index,
+)
 
 TOP_KEY = 17112760320
 
@@ -50,8 +57,12 @@ def test_a_longer_latency_never_falls_into_a_lower_bucket(value: int) -> None:
     assert value_to_index(value) <= value_to_index(value + 1)
 
 
-@given(st.sampled_from([1, 5, 10, 25, 50, 75, 90, 95, 99]), st.integers(min_value=1, max_value=10**12))
-def test_whole_percentiles_need_exactly_their_share_of_the_samples(percentile: int, total: int) -> None:
+@given(
+    st.sampled_from([1, 5, 10, 25, 50, 75, 90, 95, 99]), st.integers(min_value=1, max_value=10**12)
+)
+def test_whole_percentiles_need_exactly_their_share_of_the_samples(
+    percentile: int, total: int
+) -> None:
     reached = rank(percentile, total)
     assert reached * 100 >= percentile * total > (reached - 1) * 100
 

@@ -31,13 +31,27 @@ def test_what_all_have_is_common_and_what_one_has_is_a_difference() -> None:
 
 
 def test_of_a_tool_the_version_comes_first() -> None:
-    tool: dict[str, Fact] = {"fio_path": "/usr/bin/fio", "fio_sha256": "2e546a182978", "fio_version": "fio-3.33"}
-    other: dict[str, Fact] = {"fio_path": "/opt/fio", "fio_sha256": "db791dc92528", "fio_version": "fio-3.28"}
-    assert [each.title for each in compare({"a": tool, "b": other}).differing] == ["fio", "fio at", "SHA-256 of fio"]
+    tool: dict[str, Fact] = {
+        "fio_path": "/usr/bin/fio",
+        "fio_sha256": "2e546a182978",
+        "fio_version": "fio-3.33",
+    }
+    other: dict[str, Fact] = {
+        "fio_path": "/opt/fio",
+        "fio_sha256": "db791dc92528",
+        "fio_version": "fio-3.28",
+    }
+    assert [each.title for each in compare({"a": tool, "b": other}).differing] == [
+        "fio",
+        "fio at",
+        "SHA-256 of fio",
+    ]
 
 
 def test_what_each_host_has_of_its_own_is_no_difference() -> None:
-    found = compare({"a": {"hostname": "a", "boot_id": "1", "mem_available_bytes": 1}, "b": {"hostname": "b"}})
+    found = compare(
+        {"a": {"hostname": "a", "boot_id": "1", "mem_available_bytes": 1}, "b": {"hostname": "b"}}
+    )
     assert (found.common, found.differing) == ({}, ())
 
 
@@ -48,7 +62,10 @@ def test_memory_within_two_per_cent_is_the_same() -> None:
 
 
 def test_tables_are_compared_by_column_and_by_the_number_of_rows_not_by_names() -> None:
-    links = [{"name": "ens1", "mtu": 9000, "speed_mbit": 25000}, {"name": "ens2", "mtu": 9000, "speed_mbit": 25000}]
+    links = [
+        {"name": "ens1", "mtu": 9000, "speed_mbit": 25000},
+        {"name": "ens2", "mtu": 9000, "speed_mbit": 25000},
+    ]
     other = [{"name": "eth0", "mtu": 1500, "speed_mbit": 25000}]
     found = compare(alike(2, {"nics": other}, nics=links))
     assert found.common == {"nics.speed_mbit": 25000}
@@ -60,7 +77,10 @@ def test_tables_are_compared_by_column_and_by_the_number_of_rows_not_by_names() 
 
 def test_a_column_with_several_values_names_them_all() -> None:
     links = [{"name": "a", "speed_mbit": 100000}, {"name": "b", "speed_mbit": 1000}]
-    assert compare({"h": {"nics": links}}).common == {"nics": 2, "nics.speed_mbit": "1 Gbit/s, 100 Gbit/s"}
+    assert compare({"h": {"nics": links}}).common == {
+        "nics": 2,
+        "nics.speed_mbit": "1 Gbit/s, 100 Gbit/s",
+    }
 
 
 def test_of_mount_options_those_are_shown_that_differ() -> None:
@@ -80,7 +100,9 @@ def test_a_list_that_is_empty_on_one_host_is_none_there() -> None:
 
 def test_a_column_that_a_driver_does_not_tell_is_unknown_and_no_bond_is_none() -> None:
     bond = {"name": "bond0", "speed_mbit": 25000, "bond_mode": "802.3ad"}
-    speed, mode = sorted(compare({"a": {"nics": [bond]}, "b": {"nics": [{"name": "e"}]}}).differing, key=str)[::-1]
+    speed, mode = sorted(
+        compare({"a": {"nics": [bond]}, "b": {"nics": [{"name": "e"}]}}).differing, key=str
+    )[::-1]
     assert not speed.differs and speed.text == "links: speed: 25 Gbit/s on a; unknown on b"
     assert mode.differs and mode.text == "links: bond mode: 802.3ad on a; none on b"
 
@@ -137,13 +159,33 @@ def test_many_hosts_are_a_number() -> None:
     assert hosts_text([f"h{n}" for n in range(9)]) == "9 hosts"
 
 
-SCALARS = st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False) | st.text(max_size=5)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=5)
+)
 FACTS = st.dictionaries(
     st.sampled_from(
-        ["kernel", "cpus", "nics", "mounts", "sysctls", "boot_options", "fio_version", "unknown", "odd.name"]
+        [
+            "kernel",
+            "cpus",
+            "nics",
+            "mounts",
+            "sysctls",
+            "boot_options",
+            "fio_version",
+            "unknown",
+            "odd.name",
+        ]
     ),
     SCALARS
-    | st.lists(st.dictionaries(st.sampled_from(["mtu", "options", "name"]), SCALARS | st.lists(st.text(max_size=3))))
+    | st.lists(
+        st.dictionaries(
+            st.sampled_from(["mtu", "options", "name"]), SCALARS | st.lists(st.text(max_size=3))
+        )
+    )
     | st.dictionaries(st.text(max_size=3), SCALARS, max_size=3),
     max_size=6,
 )

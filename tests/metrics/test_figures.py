@@ -26,7 +26,9 @@ def latency(*values_ns: int) -> LatencyResult:
     )
 
 
-def result(iops: float = 100.0, clat: LatencyResult | None = None, lat: LatencyResult | None = None) -> DirectionResult:
+def result(
+    iops: float = 100.0, clat: LatencyResult | None = None, lat: LatencyResult | None = None
+) -> DirectionResult:
     return DirectionResult(1000, 4096000, 10.0, iops, 409600.0, clat=clat, lat=lat)
 
 
@@ -60,7 +62,13 @@ def test_latencies_are_better_when_they_are_small() -> None:
 
 
 def test_syncs_are_shown_first_and_unknown_directions_last() -> None:
-    assert in_order(["copy", "write", "mixed", "read", "sync"]) == ["sync", "read", "write", "mixed", "copy"]
+    assert in_order(["copy", "write", "mixed", "read", "sync"]) == [
+        "sync",
+        "read",
+        "write",
+        "mixed",
+        "copy",
+    ]
 
 
 def test_a_headline_in_words_and_with_its_value() -> None:
@@ -73,7 +81,10 @@ def test_a_headline_in_words_and_with_its_value() -> None:
 
 
 def test_of_syncs_there_is_one_latency_kind_whatever_the_step_shows() -> None:
-    dirs = {"sync": result(lat=latency(1000, 2000)), "write": result(clat=latency(10), lat=latency(30))}
+    dirs = {
+        "sync": result(lat=latency(1000, 2000)),
+        "write": result(clat=latency(10), lat=latency(30)),
+    }
     assert value_of(Headline("latency", "sync"), dirs, "clat") == 1500
     assert value_of(Headline("latency", "write"), dirs, "clat") == 10
     assert value_of(Headline("latency", "write"), dirs, "lat") == 30

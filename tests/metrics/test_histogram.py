@@ -29,11 +29,17 @@ from tui.workloads.fio.snapshot import Snapshot, StatusLatency
 latencies = st.lists(st.integers(min_value=1, max_value=2**34 - 1), min_size=1, max_size=200)
 sparse = st.dictionaries(st.integers(0, 2047), st.integers(1, 10**9), max_size=50)
 
-JSON_PLUS = [name for name in names("stream", "size", "errors") if "json-" not in name and "stdin" not in name]
+JSON_PLUS = [
+    name
+    for name in names("stream", "size", "errors")
+    if "json-" not in name and "stdin" not in name
+]
 
 
 def printed_latencies(snapshot: Snapshot) -> list[StatusLatency]:
-    parts = [part for job in snapshot.jobs for part in (job.read, job.write, job.trim, job.mixed) if part]
+    parts = [
+        part for job in snapshot.jobs for part in (job.read, job.write, job.trim, job.mixed) if part
+    ]
     kinds = [kind for part in parts for kind in (part.slat, part.clat, part.lat) if kind]
     return [kind for kind in kinds if kind.bins and kind.percentile]
 
@@ -58,7 +64,12 @@ def test_percentiles_of_final_objects_are_the_ones_fio_printed(name: str) -> Non
 
 
 def test_percentiles_of_live_objects_are_fios_too_when_they_are_not_torn() -> None:
-    live = [each for name in JSON_PLUS for snapshot in snapshots(name) for each in printed_latencies(snapshot)]
+    live = [
+        each
+        for name in JSON_PLUS
+        for snapshot in snapshots(name)
+        for each in printed_latencies(snapshot)
+    ]
     whole = [each for each in live if sum((each.bins or {}).values()) == each.n]
     assert len(whole) > 400
     assert [recomputed(each) for each in whole] == [each.percentile for each in whole]
@@ -89,8 +100,12 @@ def test_merging_is_adding_counts(parts: list[dict[int, int]]) -> None:
     assert merged.total == expected.total()
 
 
-@given(st.lists(st.dictionaries(st.integers(0, 1855), st.integers(1, 10**9), max_size=50), max_size=5))
-def test_packed_buckets_count_as_they_do_unpacked_whatever_was_asked_meanwhile(parts: list[dict[int, int]]) -> None:
+@given(
+    st.lists(st.dictionaries(st.integers(0, 1855), st.integers(1, 10**9), max_size=50), max_size=5)
+)
+def test_packed_buckets_count_as_they_do_unpacked_whatever_was_asked_meanwhile(
+    parts: list[dict[int, int]],
+) -> None:
     packed, plain = Histogram(), Histogram()
     for part in parts:
         buckets = Histogram(part).buckets
@@ -106,7 +121,9 @@ def test_packed_buckets_count_as_they_do_unpacked_whatever_was_asked_meanwhile(p
 
 
 @given(sparse, sparse)
-def test_what_came_after_an_earlier_state_is_the_difference(first: dict[int, int], more: dict[int, int]) -> None:
+def test_what_came_after_an_earlier_state_is_the_difference(
+    first: dict[int, int], more: dict[int, int]
+) -> None:
     later = Histogram(first)
     later.merge(Histogram(more))
     assert bins(dict(later.items())).since(bins(first)) == Histogram(more).buckets
@@ -166,7 +183,11 @@ def test_combined_figures_are_those_of_all_samples_together(parts: list[list[int
     union = [value for part in parts for value in part]
     combined = combine([part_of(part) for part in parts])
     expected = part_of(union)
-    assert (combined.n, combined.min_ns, combined.max_ns) == (expected.n, expected.min_ns, expected.max_ns)
+    assert (combined.n, combined.min_ns, combined.max_ns) == (
+        expected.n,
+        expected.min_ns,
+        expected.max_ns,
+    )
     assert combined.mean_ns == pytest.approx(expected.mean_ns, rel=1e-9)
     assert combined.stddev_ns == pytest.approx(expected.stddev_ns, rel=1e-6, abs=1e-3)
     assert combined.percentiles_ns == expected.percentiles_ns
@@ -203,7 +224,12 @@ def test_combined_deviation_reproduces_what_fio_gives_for_two_groups_of_one_host
 
 def direction(ios: int, runtime_s: float, lat: LatencyResult | None) -> DirectionResult:
     return DirectionResult(
-        ios=ios, bytes=ios * 4096, runtime_s=runtime_s, iops=ios / runtime_s, bw_bytes_per_s=1.0, lat=lat
+        ios=ios,
+        bytes=ios * 4096,
+        runtime_s=runtime_s,
+        iops=ios / runtime_s,
+        bw_bytes_per_s=1.0,
+        lat=lat,
     )
 
 

@@ -1,4 +1,6 @@
-"""Histograms of tools with wider buckets of their own: percentiles are the tool's upper edges, also when merged."""
+"""Histograms of tools with wider buckets of their own: percentiles are the tool's upper edges, also
+when merged.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from tui.model.event import Buckets, DirectionSample, LatencyResult
 def edged(counts: dict[int, int]) -> Buckets:
     """Return buckets with these upper edges in ns, and their counts."""
     edges = sorted(counts)
-    return Buckets([value_to_index(edge) for edge in edges], [counts[edge] for edge in edges], edges)
+    return Buckets(
+        [value_to_index(edge) for edge in edges], [counts[edge] for edge in edges], edges
+    )
 
 
 def latency(counts: dict[int, int], mean_ns: float) -> LatencyResult:
@@ -25,8 +29,14 @@ def test_percentiles_are_the_upper_edges_that_the_tool_prints() -> None:
 
 
 def test_two_hosts_merge_bucket_by_bucket_and_keep_edges_and_their_width() -> None:
-    both = combine([latency({1_722_000: 90, 2_048_000: 10}, 1.5e6), latency({2_048_000: 100}, 1.9e6)])
-    assert (both.n, both.percentiles_ns["25"], both.percentiles_ns["99"]) == (200, 1_722_000, 2_048_000)
+    both = combine(
+        [latency({1_722_000: 90, 2_048_000: 10}, 1.5e6), latency({2_048_000: 100}, 1.9e6)]
+    )
+    assert (both.n, both.percentiles_ns["25"], both.percentiles_ns["99"]) == (
+        200,
+        1_722_000,
+        2_048_000,
+    )
     assert both.bucket_width == 0.19
     assert both.mean_ns == 1.7e6
 

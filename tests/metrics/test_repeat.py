@@ -13,7 +13,9 @@ values = st.lists(st.floats(min_value=1.0, max_value=1e9), min_size=2, max_size=
 
 def test_the_interval_is_students() -> None:
     """mean 100, standard deviation 10, n = 4: 3.1824 x 10 / 2 = 15.912 to each side."""
-    assert relative_ci([100.0, 110.0, 90.0, 100.0]) == pytest.approx(0.0 + 3.1824 * 8.16497 / 2 / 100, rel=1e-4)
+    assert relative_ci([100.0, 110.0, 90.0, 100.0]) == pytest.approx(
+        0.0 + 3.1824 * 8.16497 / 2 / 100, rel=1e-4
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from tui.metrics.series import RateSeries
 
-interval = st.tuples(st.floats(0, 100, allow_nan=False), st.floats(0.001, 10, allow_nan=False), st.integers(0, 10**6))
+interval = st.tuples(
+    st.floats(0, 100, allow_nan=False), st.floats(0.001, 10, allow_nan=False), st.integers(0, 10**6)
+)
 
 
 def series(*intervals: tuple[float, float, float]) -> RateSeries:
@@ -35,7 +37,9 @@ def test_a_late_interval_lands_where_it_belongs() -> None:
 
 
 def test_bunched_intervals_share_their_second() -> None:
-    assert series((0, 0.98, 98), (0.98, 0.99, 1), (0.99, 1.0, 1)).rates(0, 1) == [pytest.approx(100)]
+    assert series((0, 0.98, 98), (0.98, 0.99, 1), (0.99, 1.0, 1)).rates(0, 1) == [
+        pytest.approx(100)
+    ]
 
 
 def test_an_interval_without_length_belongs_to_one_second() -> None:
@@ -57,4 +61,6 @@ def test_an_empty_series_is_a_gap() -> None:
 @given(st.lists(interval, min_size=1, max_size=30))
 def test_nothing_is_lost_or_invented(intervals: list[tuple[float, float, int]]) -> None:
     made = series(*((t0, t0 + length, amount) for t0, length, amount in intervals))
-    assert sum(rate or 0 for rate in made.rates(0, 111)) == pytest.approx(sum(i[2] for i in intervals), abs=1e-6)
+    assert sum(rate or 0 for rate in made.rates(0, 111)) == pytest.approx(
+        sum(i[2] for i in intervals), abs=1e-6
+    )

@@ -50,7 +50,9 @@ def test_a_window_does_not_depend_on_the_unit(values: list[float], factor: float
 
 @given(RATES)
 def test_a_window_backwards_drifts_as_much(values: list[float]) -> None:
-    assert known(window_of(values[::-1])).slope == pytest.approx(known(window_of(values)).slope, rel=1e-6, abs=1e-9)
+    assert known(window_of(values[::-1])).slope == pytest.approx(
+        known(window_of(values)).slope, rel=1e-6, abs=1e-9
+    )
 
 
 @given(RATES)
@@ -104,12 +106,16 @@ FIGURES: tuple[tuple[Literal["iops", "bandwidth", "latency"], float | None], ...
     ("latency", None),
     ("latency", 99.0),
 )
-HEADLINES = [Headline(metric, name, at) for metric, at in FIGURES for name in ("read", "write", "mixed")]
+HEADLINES = [
+    Headline(metric, name, at) for metric, at in FIGURES for name in ("read", "write", "mixed")
+]
 
 
 @pytest.mark.parametrize("headline", HEADLINES, ids=str)
 @pytest.mark.parametrize("kind", ["clat", "lat"])
-def test_a_round_has_the_same_figure_as_a_measurement_of_its_hosts(headline: Headline, kind: str) -> None:
+def test_a_round_has_the_same_figure_as_a_measurement_of_its_hosts(
+    headline: Headline, kind: str
+) -> None:
     """Of each host only the latencies that it takes are merged."""
     run_dir = DATA / "runs" / "plain"
     plan = replace(load_plan(run_dir), headline=headline, latency_kind=kind)

@@ -20,7 +20,9 @@ def test_the_tail_is_that_of_scipy(degrees: float, t: float) -> None:
 def test_the_quantile_is_that_of_scipy(degrees: float, share: float) -> None:
     from scipy import special
 
-    assert t_quantile(degrees, share) == pytest.approx(special.stdtrit(degrees, share), rel=1e-7, abs=1e-9)
+    assert t_quantile(degrees, share) == pytest.approx(
+        special.stdtrit(degrees, share), rel=1e-7, abs=1e-9
+    )
 
 
 @given(st.integers(1, 60), st.floats(1e-12, 0.4))

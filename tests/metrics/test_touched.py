@@ -1,4 +1,6 @@
-"""Expected numbers of blocks that random I/O touches, against drawing them, and against what fio does."""
+"""Expected numbers of blocks that random I/O touches, against drawing them, and against what fio
+does.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ parts = st.one_of(
 
 
 @given(parts, st.integers(1, 5000), st.integers(0, 2**32))
-def test_as_many_blocks_are_touched_as_drawing_them_touches(of: Sequence[Part], ios: int, seed: int) -> None:
+def test_as_many_blocks_are_touched_as_drawing_them_touches(
+    of: Sequence[Part], ios: int, seed: int
+) -> None:
     expected = distinct(of, ios)
     seen = _draw(of, ios, random.Random(seed))
     assert len(seen) == pytest.approx(expected, abs=6 * max(expected, 1.0) ** 0.5 + 0.02 * len(of))
@@ -51,7 +55,9 @@ def test_no_fewer_blocks_get_a_share_of_the_ios(of: Sequence[Part], share: float
     few = hottest(of, share)
     assert sum(part.share for part in of) == pytest.approx(1.0)
     assert 0 < few <= total * (1 + 1e-9)
-    assert few <= share * total * (1 + 1e-6), "the blocks that are wanted most get more than their part"
+    assert few <= share * total * (1 + 1e-6), (
+        "the blocks that are wanted most get more than their part"
+    )
 
 
 @given(st.integers(1, 2**40), st.floats(0.1, 3.0))
@@ -60,7 +66,9 @@ def test_a_zipf_distribution_of_any_size_is_quick_and_whole(blocks: int, theta: 
     assert len(of) < 1000
     assert sum(part.blocks for part in of) == pytest.approx(blocks)
     exact = min(blocks, 100)
-    assert [part.share / of[0].share for part in of[:exact]] == pytest.approx([k**-theta for k in range(1, exact + 1)])
+    assert [part.share / of[0].share for part in of[:exact]] == pytest.approx(
+        [k**-theta for k in range(1, exact + 1)]
+    )
 
 
 @pytest.mark.parametrize(("name", "of"), KINDS, ids=[name for name, _ in KINDS])
@@ -71,7 +79,9 @@ def test_fio_touches_the_blocks_that_are_expected(name: str, of: Parts, tmp_path
     assert len(counts) == pytest.approx(expected, rel=0.15)
     counts = _of_fio(name, blocks, MANY * blocks, tmp_path / "many")
     sums = list(accumulate(count for _, count in counts.most_common()))
-    assert bisect(sums, 0.9 * sums[-1]) + 1 == pytest.approx(hottest(of(blocks), 0.9), rel=0.2, abs=2)
+    assert bisect(sums, 0.9 * sums[-1]) + 1 == pytest.approx(
+        hottest(of(blocks), 0.9), rel=0.2, abs=2
+    )
 
 
 def _draw(of: Sequence[Part], ios: int, rng: random.Random) -> set[tuple[int, int]]:
@@ -81,8 +91,17 @@ def _draw(of: Sequence[Part], ios: int, rng: random.Random) -> set[tuple[int, in
 
 def _of_fio(distribution: str, blocks: int, ios: int, log: Path) -> Counter[str]:
     """Return how often fio asks for each block; its null engine moves nothing."""
-    options = ["--name=a", "--ioengine=null", "--filename=none", "--rw=randread", "--bs=4k", "--thread"]
+    options = [
+        "--name=a",
+        "--ioengine=null",
+        "--filename=none",
+        "--rw=randread",
+        "--bs=4k",
+        "--thread",
+    ]
     sizes = [f"--size={blocks * 4096}", f"--io_size={ios * 4096}", f"--number_ios={ios}"]
     asked = [f"--random_distribution={distribution}", f"--write_iolog={log}", "--randseed=7"]
-    subprocess.run(["fio", *options, *sizes, *asked], check=True, capture_output=True, cwd=log.parent)
+    subprocess.run(
+        ["fio", *options, *sizes, *asked], check=True, capture_output=True, cwd=log.parent
+    )
     return Counter(line.split()[-2] for line in log.read_text().splitlines() if " read " in line)

@@ -59,7 +59,14 @@ def test_latency(ns: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "text"), [(0, "0 B"), (4096, "4 KiB"), (4 << 30, "4 GiB"), (3 << 29, "1.50 GiB"), (768 << 30, "768 GiB")]
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (4096, "4 KiB"),
+        (4 << 30, "4 GiB"),
+        (3 << 29, "1.50 GiB"),
+        (768 << 30, "768 GiB"),
+    ],
 )
 def test_size_has_decimals_only_when_it_is_not_whole(size: int, text: str) -> None:
     assert units.size(size) == text
@@ -67,7 +74,15 @@ def test_size_has_decimals_only_when_it_is_not_whole(size: int, text: str) -> No
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0, "0:00"), (45.9, "0:45"), (299, "4:59"), (3599, "59:59"), (3720, "1h 02m"), (183_600, "2d 03h"), (-5, "-0:05")],
+    [
+        (0, "0:00"),
+        (45.9, "0:45"),
+        (299, "4:59"),
+        (3599, "59:59"),
+        (3720, "1h 02m"),
+        (183_600, "2d 03h"),
+        (-5, "-0:05"),
+    ],
 )
 def test_duration(seconds: float, text: str) -> None:
     assert units.duration(seconds) == text
@@ -75,7 +90,16 @@ def test_duration(seconds: float, text: str) -> None:
 
 @pytest.mark.parametrize(
     "form",
-    [units.iops, units.bandwidth, units.latency, units.size, units.count, units.duration, units.percent, units.exact],
+    [
+        units.iops,
+        units.bandwidth,
+        units.latency,
+        units.size,
+        units.count,
+        units.duration,
+        units.percent,
+        units.exact,
+    ],
 )
 def test_unknown_is_a_dash(form: object) -> None:
     assert callable(form)

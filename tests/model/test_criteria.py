@@ -39,7 +39,8 @@ def test_criteria_are_read_as_people_write_them(
     ("read.p99 > 2", "'' is no unit of it; allowed are 'ns'"),
     ("iops < 5ms", "'ms' is no unit"),
     ("reed.iops < 5", "no direction 'reed' (did you mean 'read'?)"),
-    ("dir-creat.ops < 5", "no direction 'dir-creat' (did you mean 'dir-create'?); allowed are create, "),
+    ("dir-creat.ops < 5",
+        "no direction 'dir-creat' (did you mean 'dir-create'?); allowed are create, "),
     ("bananas < 5", "no metric 'bananas'"),
     ("iops < 5\nx y", "is no criterion"),
 ])  # fmt: skip
@@ -49,7 +50,10 @@ def test_what_is_none_is_refused_with_what_is_allowed(text: str, said: str) -> N
 
 
 @pytest.mark.parametrize(
-    "name", sorted({*mdtest.OPERATIONS.values(), *(phase.files or phase.name for phase in PHASES.values())})
+    "name",
+    sorted(
+        {*mdtest.OPERATIONS.values(), *(phase.files or phase.name for phase in PHASES.values())}
+    ),
 )
 def test_every_operation_that_tools_count_may_have_a_criterion(name: str) -> None:
     assert name in OPERATIONS

@@ -26,14 +26,20 @@ headline: {metric: latency, direction: read, percentile: 99}
 
 
 def find(tag: str) -> tuple[str, str]:
-    texts = {"base/read": BASE, "a/a": "profile: a/a\nextends: b/b\n", "b/b": "profile: b/b\nextends: a/a\n"}
+    texts = {
+        "base/read": BASE,
+        "a/a": "profile: a/a\nextends: b/b\n",
+        "b/b": "profile: b/b\nextends: a/a\n",
+    }
     if tag not in texts:
         raise UsageError(f"unknown profile '{tag}'")
     return texts[tag], f"{tag}.yaml"
 
 
 def extending(*lines: str) -> Profile:
-    return load_profile("\n".join(["profile: my/read", "extends: base/read", *lines, ""]), "my.yaml", find)
+    return load_profile(
+        "\n".join(["profile: my/read", "extends: base/read", *lines, ""]), "my.yaml", find
+    )
 
 
 def refusal(*lines: str) -> str:
@@ -51,7 +57,11 @@ def test_two_values_are_changed_in_four_lines() -> None:
 
 def test_what_is_not_said_is_as_it_is_in_the_base() -> None:
     profile = extending()
-    assert (profile.title, profile.tool, profile.body.shared["ioengine"]) == ("Base", "fio", "psync")
+    assert (profile.title, profile.tool, profile.body.shared["ioengine"]) == (
+        "Base",
+        "fio",
+        "psync",
+    )
 
 
 def test_name_and_version_are_not_inherited() -> None:
@@ -63,7 +73,9 @@ def test_a_headline_is_replaced_whole() -> None:
 
 
 def test_a_parameter_may_be_added_and_used() -> None:
-    profile = extending("params: {bs: {default: 16k, kind: size}}", 'fio: {jobs: {r: {bs: "{bs}"}}}')
+    profile = extending(
+        "params: {bs: {default: 16k, kind: size}}", 'fio: {jobs: {r: {bs: "{bs}"}}}'
+    )
     assert profile.body.jobs["r"]["bs"] == "{bs}"
 
 
@@ -104,7 +116,10 @@ headline: {metric: speed, direction: read}
 
     with pytest.raises(UsageError) as caught:
         load_profile(text, "x.yaml", base)
-    assert [(problem.line, problem.message.split(";")[0].split(" (")[0]) for problem in caught.value.problems] == [
+    assert [
+        (problem.line, problem.message.split(";")[0].split(" (")[0])
+        for problem in caught.value.problems
+    ] == [
         (2, "extends: unknown profile 'no/such'"),
         (3, "unknown key 'titel'"),
         (5, "repeat: found 'many'"),

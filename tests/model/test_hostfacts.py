@@ -44,7 +44,9 @@ def test_room_that_is_reserved_is_neither_used_nor_free() -> None:
 
 def test_live_shows_the_free_space_and_the_file_system_that_the_probe_found() -> None:
     state = RunState()
-    state.apply(HostFactsCollected(t=1.0, host="h1", facts=parse_probe(ANSWER, ["/mnt/weka"]).facts()))
+    state.apply(
+        HostFactsCollected(t=1.0, host="h1", facts=parse_probe(ANSWER, ["/mnt/weka"]).facts())
+    )
     _, shown, _ = host_facts(state, state.hosts["h1"])
     assert ("free", "1 GiB") in shown
     assert ("file system", "wekafs") in shown
@@ -57,9 +59,13 @@ def test_a_size_is_written_in_its_unit_and_an_unknown_fact_is_empty() -> None:
     assert fact_text({}, "target_fstype") == ""
 
 
-@pytest.mark.parametrize("name", [name for name, known in HOST_FACTS.items() if known.kind == "table"])
+@pytest.mark.parametrize(
+    "name", [name for name, known in HOST_FACTS.items() if known.kind == "table"]
+)
 def test_columns_that_are_compared_are_columns(name: str) -> None:
-    assert set(HOST_FACTS[name].columns) <= {each.name for each in msgspec.structs.fields(TABLES[name])}
+    assert set(HOST_FACTS[name].columns) <= {
+        each.name for each in msgspec.structs.fields(TABLES[name])
+    }
 
 
 def test_facts_of_a_tool_have_a_title() -> None:

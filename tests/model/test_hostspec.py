@@ -85,7 +85,9 @@ def test_user_and_port_are_typed_beside_a_name(spec: str, found: list[tuple[obje
     assert destinations(spec) == found
 
 
-@pytest.mark.parametrize("spec", ["h1:", "h1:0", "h1:65536", "h1:x", "@h1", "a b@h1", "[::1]22", "-l@h1"])
+@pytest.mark.parametrize(
+    "spec", ["h1:", "h1:0", "h1:65536", "h1:x", "@h1", "a b@h1", "[::1]22", "-l@h1"]
+)
 def test_what_is_no_user_or_port_is_refused(spec: str) -> None:
     with pytest.raises(UsageError, match="host specification"):
         destinations(spec)
@@ -100,12 +102,16 @@ def test_what_is_no_user_or_port_is_refused(spec: str) -> None:
         ("ansible:inv.ini:web,a=b", ["ansible:inv.ini:web,a=b"]),
     ],
 )
-def test_a_source_keeps_its_options_and_a_command_all_that_follows(spec: str, parts: list[str]) -> None:
+def test_a_source_keeps_its_options_and_a_command_all_that_follows(
+    spec: str, parts: list[str]
+) -> None:
     assert split(spec) == parts
 
 
 def test_an_empty_part_is_refused() -> None:
-    with pytest.raises(UsageError, match="host specification 'a,,b': an empty part; allowed is a name, a range"):
+    with pytest.raises(
+        UsageError, match="host specification 'a,,b': an empty part; allowed is a name, a range"
+    ):
         split("a,,b")
 
 

@@ -32,7 +32,15 @@ def refusal(text: str) -> str:
 
 
 def test_a_range_is_as_many_hosts() -> None:
-    assert list(load_inventory(WHOLE, "i").hosts) == ["weka-01", "weka-02", "weka-03", "v1", "v2", "gw", "plain"]
+    assert list(load_inventory(WHOLE, "i").hosts) == [
+        "weka-01",
+        "weka-02",
+        "weka-03",
+        "v1",
+        "v2",
+        "gw",
+        "plain",
+    ]
 
 
 def test_a_range_of_addresses_goes_with_a_range_of_hosts() -> None:
@@ -56,7 +64,9 @@ def test_a_group_holds_what_it_lists_and_who_claims_it() -> None:
     assert groups["here"] == ["local", "plain"]
 
 
-@pytest.mark.parametrize("text", ["", "\n", "# nothing yet\n", "hosts:\n", "hosts:\n  # a:\ngroups:\ndefaults:\n"])
+@pytest.mark.parametrize(
+    "text", ["", "\n", "# nothing yet\n", "hosts:\n", "hosts:\n  # a:\ngroups:\ndefaults:\n"]
+)
 def test_an_inventory_may_be_empty(text: str) -> None:
     assert load_inventory(text, "i").hosts == {}
 
@@ -66,36 +76,70 @@ def test_an_inventory_may_be_empty(text: str) -> None:
     [
         (
             "hosts:\n  a: {adress: x}\n",
-            "i.yaml:2:7: unknown key 'adress' (did you mean 'address'?); "
-            "allowed are port, user, identity, exec, role, processes, address, groups",
+            (
+                "i.yaml:2:7: unknown key 'adress' (did you mean 'address'?); "
+                "allowed are port, user, identity, exec, role, processes, address, groups"
+            ),
         ),
-        ("host: {}\n", "i.yaml:1:1: unknown key 'host' (did you mean 'hosts'?); allowed are defaults, hosts, groups"),
+        (
+            "host: {}\n",
+            (
+                "i.yaml:1:1: unknown key 'host' (did you mean 'hosts'?); allowed are defaults,"
+                " hosts, groups"
+            ),
+        ),
         ("hosts: [a]\n", "i.yaml:1:8: hosts: found a list; allowed is a mapping"),
         ("hosts:\n  a: 5\n", "i.yaml:2:6: hosts.a: found 5; allowed is a mapping"),
-        ("hosts:\n  a: {port: ssh}\n", "i.yaml:2:13: hosts.a.port: found 'ssh'; allowed is a whole number"),
+        (
+            "hosts:\n  a: {port: ssh}\n",
+            "i.yaml:2:13: hosts.a.port: found 'ssh'; allowed is a whole number",
+        ),
         ("hosts:\n  a: {port: 0}\n", "i.yaml:2:13: hosts.a.port: found 0; allowed is 1 or more"),
-        ("hosts:\n  a: {port: 70000}\n", "i.yaml:2:13: hosts.a.port: found 70000; allowed is 65535 or less"),
+        (
+            "hosts:\n  a: {port: 70000}\n",
+            "i.yaml:2:13: hosts.a.port: found 70000; allowed is 65535 or less",
+        ),
         (
             "hosts:\n  a: {user: -lroot}\n",
-            "i.yaml:2:13: hosts.a.user: found '-lroot'; it must look like one word that does not begin with a dash",
+            (
+                "i.yaml:2:13: hosts.a.user: found '-lroot'; it must look like one word that does"
+                " not begin with a dash"
+            ),
         ),
-        ("hosts:\n  a: {identity: ''}\n", "i.yaml:2:17: hosts.a.identity: found ''; it must not be empty"),
+        (
+            "hosts:\n  a: {identity: ''}\n",
+            "i.yaml:2:17: hosts.a.identity: found ''; it must not be empty",
+        ),
         (
             "hosts:\n  h[1-3: {}\n",
-            "i.yaml:2:3: host specification 'h[1-3': brackets do not match; allowed is a name, a range like h[1-4], "
-            "weka-[01-08,12] or h[1-9/2], user@host:port, a group like @clients, a source like ansible:FILE, "
-            "!NAME to leave out, or local",
+            (
+                "i.yaml:2:3: host specification 'h[1-3': brackets do not match; allowed is a name,"
+                " a range like h[1-4], weka-[01-08,12] or h[1-9/2], user@host:port, a group like"
+                " @clients, a source like ansible:FILE, !NAME to leave out, or local"
+            ),
         ),
         ("hosts:\n  h[1-2]:\n  h2:\n", "i.yaml:3:3: host 'h2' stands twice"),
-        ("hosts:\n  a:\n  a:\n", "i.yaml:3:3: the key 'a' stands twice; it was first given on line 2"),
+        (
+            "hosts:\n  a:\n  a:\n",
+            "i.yaml:3:3: the key 'a' stands twice; it was first given on line 2",
+        ),
         ("hosts:\n  local:\n", "i.yaml:2:3: host 'local' is always this machine"),
         ("hosts:\n  h[1-2]: {address: x}\n", "i.yaml:2:21: 'h[1-2]' names 2 hosts, its address 1"),
-        ("hosts:\n  abc:\ngroups: {g: [abd]}\n", "i.yaml:3:14: group 'g': unknown host 'abd' (did you mean 'abc'?)"),
-        ("groups: {clients: ['@client']}\n", "i.yaml:1:20: unknown group 'client' (did you mean 'clients'?)"),
+        (
+            "hosts:\n  abc:\ngroups: {g: [abd]}\n",
+            "i.yaml:3:14: group 'g': unknown host 'abd' (did you mean 'abc'?)",
+        ),
+        (
+            "groups: {clients: ['@client']}\n",
+            "i.yaml:1:20: unknown group 'client' (did you mean 'clients'?)",
+        ),
         ("groups: {a: ['@b'], b: ['@a']}\n", "i.yaml:1:25: group 'a' contains itself"),
         (
             "groups: {'x y': []}\n",
-            "i.yaml:1:10: groups: found the name 'x y'; it must look like letters, digits, _ . and -, such as clients",
+            (
+                "i.yaml:1:10: groups: found the name 'x y'; it must look like letters, digits, _ ."
+                " and -, such as clients"
+            ),
         ),
         ("groups: {a: b}\n", "i.yaml:1:13: groups.a: found 'b'; allowed is a list, a mapping"),
     ],
@@ -120,7 +164,9 @@ def test_groups_of_groups_of_groups_are_looked_into_once() -> None:
 def test_the_schema_takes_what_the_loader_takes() -> None:
     schema = inventory_json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate({"hosts": {"a": None, "b": {"address": "x", "port": 22}}, "groups": {"g": ["a"]}}, schema)
+    jsonschema.validate(
+        {"hosts": {"a": None, "b": {"address": "x", "port": 22}}, "groups": {"g": ["a"]}}, schema
+    )
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"hosts": {"a": {"adress": "x"}}}, schema)
 
@@ -143,12 +189,16 @@ def test_any_text_is_an_inventory_or_a_clean_refusal(text: str) -> None:
 def test_a_storage_node_says_which_processes_to_watch() -> None:
     text = "defaults: {processes: {OSD: ceph-osd}}\nhosts:\n  s[1-2]: {role: server}\n  c1:\n"
     inventory = load_inventory(text, "i")
-    assert (inventory.address("s2").role, inventory.address("s2").processes) == ("server", (("OSD", "ceph-osd"),))
+    assert (inventory.address("s2").role, inventory.address("s2").processes) == (
+        "server",
+        (("OSD", "ceph-osd"),),
+    )
     assert inventory.address("c1").role == "client"
 
 
 @pytest.mark.parametrize(
-    ("processes", "said"), [("{OSD: 'a('}", "regular expression"), ("{'a b': x}", "processes"), ("{OSD: ''}", "OSD")]
+    ("processes", "said"),
+    [("{OSD: 'a('}", "regular expression"), ("{'a b': x}", "processes"), ("{OSD: ''}", "OSD")],
 )
 def test_a_pattern_that_is_none_is_refused_with_its_place(processes: str, said: str) -> None:
     message = refusal(f"hosts:\n  s1: {{processes: {processes}}}\n")
@@ -159,7 +209,8 @@ def test_a_pattern_that_is_none_is_refused_with_its_place(processes: str, said: 
     "text",
     [
         "hosts:\n" + "".join(f"  h{number}-[1-4096]: {{}}\n" for number in range(3000)),
-        "hosts:\n  h[1-4096]: {}\ngroups:\n" + "".join(f"  g{number}: ['h[1-4096]']\n" for number in range(3000)),
+        "hosts:\n  h[1-4096]: {}\ngroups:\n"
+        + "".join(f"  g{number}: ['h[1-4096]']\n" for number in range(3000)),
         "hosts:\n  h[1-4096]: {}\ngroups:\n  a: ['h[1-4096]']\n"
         + "".join(f"  g{number}: ['@a', '@a', '@a', '@a']\n" for number in range(2000)),
     ],
@@ -178,7 +229,9 @@ def test_of_many_unknown_hosts_in_groups_some_are_named() -> None:
 
 
 def test_a_host_knows_its_groups_in_the_order_of_the_file() -> None:
-    found = load_inventory("hosts:\n  a: {}\n  b: {}\ngroups:\n  y: [a, b]\n  x: [a, a]\n", "inventory.yaml")
+    found = load_inventory(
+        "hosts:\n  a: {}\n  b: {}\ngroups:\n  y: [a, b]\n  x: [a, a]\n", "inventory.yaml"
+    )
     assert (found.address("a").groups, found.address("b").groups) == (("y", "x"), ("y",))
 
 

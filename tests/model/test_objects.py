@@ -45,16 +45,30 @@ def test_a_star_is_a_number_in_the_names_of_objects(one: str, other: str, common
     ],
 )
 def test_hosts_that_change_each_others_objects_are_refused(mine: ObjectSet, its: ObjectSet) -> None:
-    between = [("h3", objects("x.0a")), ("h4", objects("w")), ("h5", objects("x.1", store="s3/other"))]
+    between = [
+        ("h3", objects("x.0a")),
+        ("h4", objects("w")),
+        ("h5", objects("x.1", store="s3/other")),
+    ]
     with pytest.raises(UsageError, match=r"h[12] and h[12] use the same objects"):
         check_apart([("h1", mine), *between, ("h2", its)])
 
 
 def test_hosts_may_get_the_same_objects() -> None:
-    check_apart([("h1", objects("x.*", "get")), ("h2", objects("x.*", "get")), ("h3", objects("x.1", "get"))])
+    check_apart(
+        [
+            ("h1", objects("x.*", "get")),
+            ("h2", objects("x.*", "get")),
+            ("h3", objects("x.1", "get")),
+        ]
+    )
 
 
 @pytest.mark.parametrize(("deleted", "left"), [(100, [1000]), (1000, [])])
 def test_objects_stay_unless_as_many_are_deleted_as_were_put(deleted: int, left: list[int]) -> None:
-    used = [objects("x.*", "put", 1000), objects("x.*", "put", 100), objects("x.*", "delete", deleted)]
+    used = [
+        objects("x.*", "put", 1000),
+        objects("x.*", "put", 100),
+        objects("x.*", "delete", deleted),
+    ]
     assert [each.count for each in objects_after(used)] == left

@@ -13,7 +13,9 @@ from tui.model.paths import Paths
 HOME = Path(pwd.getpwuid(os.getuid()).pw_dir)
 
 
-@pytest.mark.parametrize("environ", [{}, {"HOME": ""}, {"HOME": "here"}, {"XDG_CONFIG_HOME": "c", "XDG_DATA_HOME": ""}])
+@pytest.mark.parametrize(
+    "environ", [{}, {"HOME": ""}, {"HOME": "here"}, {"XDG_CONFIG_HOME": "c", "XDG_DATA_HOME": ""}]
+)
 def test_what_names_no_absolute_directory_does_not_count(environ: dict[str, str]) -> None:
     found = Paths.from_environ(environ)
     assert (found.config, found.data) == (HOME / ".config/benchtui", HOME / ".local/share/benchtui")

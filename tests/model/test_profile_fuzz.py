@@ -1,4 +1,5 @@
-"""Whatever a file holds: a valid profile, or clean lines with file, line and column. Never a traceback.
+"""Whatever a file holds: a valid profile, or clean lines with file, line and column. Never a
+traceback.
 
 A few hundred cases each time; 10,000 with ``make soak`` (marked slow).
 """
@@ -24,18 +25,23 @@ FOLDER = Path(__file__).parents[2] / "profiles"
 PRESETS = [path for path in sorted(FOLDER.rglob("*.yaml")) if "baselines" not in path.parts]
 NAMES = [field.alias or name for name, field in whole().model_fields.items()]
 KEYS = [
-    *NAMES, "global", "jobs", "default", "kind", "rw", "bs", "runtime", "directory", "percentile", "grid", "points",
+    *NAMES, "global", "jobs", "default", "kind", "rw", "bs", "runtime", "directory", "percentile",
+    "grid", "points",
     "set", "until", "min", "max", "spread", "items", "ranks_per_host", "metric", "size",
 ]  # fmt: skip
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False),
-    st.sampled_from(["fio", "a/b", "4k", "{size}", "{host}", "{{", "}", "randread", "count", "size", "iops", "read",
+    st.sampled_from(["fio", "a/b", "4k", "{size}", "{host}", "{{", "}", "randread", "count", "size",
+        "iops", "read",
                      "mdtest", "suite", "demo/quick", "5%", "10s", "all", "create", "ops"]),
     st.text(max_size=8),
 )  # fmt: skip
 DATA = st.dictionaries(
     st.sampled_from(KEYS),
-    st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner)),
+    st.recursive(
+        SCALARS,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner),
+    ),
 )
 
 
@@ -44,7 +50,10 @@ NOWHERE = Catalogue(Path(tempfile.gettempdir()) / "benchtui-no-such-folder")
 
 
 def judge(text: str) -> None:
-    """Load a text as the catalogue does, with what it extends and holds; what loads can be rendered."""
+    """Load a text as the catalogue does, with what it extends and holds.
+
+    What loads can be rendered.
+    """
     try:
         profile = NOWHERE.load_text(text, Path("p.yaml")).profile
         assert isinstance(profile, Profile)

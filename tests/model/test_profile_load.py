@@ -42,14 +42,19 @@ def refusal(text: str) -> str:
     [
         (
             "straggler.rat: 0.7",
-            "12: findings: found the name 'straggler.rat'; no threshold is called that (did you mean 'straggler.r",
+            (
+                "12: findings: found the name 'straggler.rat'; no threshold is called that (did you"
+                " mean 'straggler.r"
+            ),
         ),
         ("straggler.rate: -1", "28: findings.straggler.rate: found -1; allowed is 0 or more"),
         ("straggler.rate: much", "28: findings.straggler.rate: found 'much'; allowed is a number"),
     ],
 )
 def test_a_threshold_that_is_none_is_named_with_its_line(given: str, said: str) -> None:
-    assert refusal(f"{GOOD}findings: {{{given}}}\n").startswith(f"p.yaml:{GOOD.count(chr(10)) + 1}:{said}")
+    assert refusal(f"{GOOD}findings: {{{given}}}\n").startswith(
+        f"p.yaml:{GOOD.count(chr(10)) + 1}:{said}"
+    )
 
 
 def test_thresholds_of_checks_may_be_changed() -> None:
@@ -74,9 +79,13 @@ def test_a_good_profile_loads() -> None:
     assert profile.prepare.layout is True
 
 
-@pytest.mark.parametrize(("mode", "direction"), [("randtrim", "trim"), ("trimwrite", "trim"), ("trimwrite", "write")])
+@pytest.mark.parametrize(
+    ("mode", "direction"), [("randtrim", "trim"), ("trimwrite", "trim"), ("trimwrite", "write")]
+)
 def test_a_headline_may_be_of_trims(mode: str, direction: str) -> None:
-    found = load(GOOD.replace("randread", mode).replace("direction: read", f"direction: {direction}"))
+    found = load(
+        GOOD.replace("randread", mode).replace("direction: read", f"direction: {direction}")
+    )
     assert found.headline.direction == direction
 
 
@@ -84,7 +93,10 @@ def test_a_headline_may_be_of_syncs_where_a_job_syncs() -> None:
     about = "{metric: latency, direction: sync, percentile: 99}"
     text = GOOD.replace("{metric: iops, direction: read}", about).replace("randread", "write")
     assert load(text.replace("bs: 4k", "bs: 4k, fdatasync: 1")).headline.direction == "sync"
-    assert refusal(text) == ("p.yaml:13:40: direction: found sync, but no job sets fsync, fdatasync, sync_file_range")
+    assert (
+        refusal(text)
+        == "p.yaml:13:40: direction: found sync, but no job sets fsync, fdatasync, sync_file_range"
+    )
 
 
 def test_what_is_absent_has_the_careful_default() -> None:
@@ -124,8 +136,10 @@ def test_drop_caches_no_is_the_word_however_yaml_reads_it(word: str) -> None:
             "tool: iozone",
             "p.yaml:3:7: tool: found 'iozone'; allowed are 'elbencho', 'fio', 'io500', 'ior', 'mdtest', 'suite'",
         ),
-        ("tool: fio", "tool: fio\nversion: 0", "p.yaml:4:10: version: found 0; allowed is 1 or more"),
-        ("tool: fio", "tool: fio\nversion: x", "p.yaml:4:10: version: found 'x'; allowed is a whole number"),
+        ("tool: fio", "tool: fio\nversion: 0",
+            "p.yaml:4:10: version: found 0; allowed is 1 or more"),
+        ("tool: fio", "tool: fio\nversion: x",
+            "p.yaml:4:10: version: found 'x'; allowed is a whole number"),
         (
             "tool: fio", "tool: fio\nsource: {section: x}",
             "p.yaml:4:1: missing key 'document' in 'source'",
@@ -159,7 +173,8 @@ def test_drop_caches_no_is_the_word_however_yaml_reads_it(word: str) -> None:
             "p.yaml:13:20: headline.metric: found 'speed'; allowed are 'iops', 'bandwidth', 'latency', 'ops', 'score'",
         ),
         (
-            "{metric: iops, direction: read}", "{metric: latency, direction: read, percentile: 101}",
+            "{metric: iops, direction: read}",
+            "{metric: latency, direction: read, percentile: 101}",
             "p.yaml:13:58: headline.percentile: found 101; allowed is 100 or less",
         ),
         (
@@ -183,18 +198,25 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
         ("{default: 4G}", "p.yaml:7:3: missing key 'kind' in 'params.size'"),
         (
             "{default: 4G, kind: bytes}",
-            "p.yaml:7:29: params.size.kind: found 'bytes'; allowed are 'directory', 'path', 'device', 'duration', "
-            "'size', 'count', 'number', 'text', 'flag', 'choice', 'secret'",
+            (
+                "p.yaml:7:29: params.size.kind: found 'bytes'; allowed are 'directory', 'path',"
+                " 'device', 'duration', 'size', 'count', 'number', 'text', 'flag', 'choice',"
+                " 'secret'"
+            ),
         ),
         (
             "{default: 4G, kind: size, hlep: x}",
-            "p.yaml:7:35: unknown key 'hlep' (did you mean 'help'?); "
-            "allowed are default, kind, help, choices, min, max, spread",
+            (
+                "p.yaml:7:35: unknown key 'hlep' (did you mean 'help'?); "
+                "allowed are default, kind, help, choices, min, max, spread"
+            ),
         ),
         (
             "{default: 4Q, kind: size}",
-            "p.yaml:7:19: parameter 'size': '4Q' is not a size: bytes as a whole number, "
-            "or a number with k, m, g, t or p (powers of 1024), such as 4k, 128G",
+            (
+                "p.yaml:7:19: parameter 'size': '4Q' is not a size: bytes as a whole number, "
+                "or a number with k, m, g, t or p (powers of 1024), such as 4k, 128G"
+            ),
         ),
         (
             "{default: 0, kind: size}",
@@ -202,8 +224,10 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
         ),
         (
             "{default: soon, kind: duration}",
-            "p.yaml:7:19: parameter 'size': 'soon' is not a duration: seconds, or a number with us, ms, s, m, h or d, "
-            "such as 300s, 15m, 1h30m",
+            (
+                "p.yaml:7:19: parameter 'size': 'soon' is not a duration: seconds, or a number with"
+                " us, ms, s, m, h or d, such as 300s, 15m, 1h30m"
+            ),
         ),
         (
             "{default: 0, kind: count}",
@@ -212,29 +236,43 @@ def test_a_key_is_checked(old: str, new: str, message: str) -> None:
         ("{default: many, kind: number}", "p.yaml:7:19: parameter 'size': 'many' is not a number"),
         (
             "{default: maybe, kind: flag}",
-            "p.yaml:7:19: parameter 'size': 'maybe' is not a flag: allowed are yes, no, true, false, on, off, 1, 0",
+            (
+                "p.yaml:7:19: parameter 'size': 'maybe' is not a flag: allowed are yes, no, true,"
+                " false, on, off, 1, 0"
+            ),
         ),
         (
             "{default: mnt, kind: directory}",
-            "p.yaml:7:19: parameter 'size': 'mnt' is not an absolute path on the hosts: it must begin with /",
+            (
+                "p.yaml:7:19: parameter 'size': 'mnt' is not an absolute path on the hosts: it must"
+                " begin with /"
+            ),
         ),
         (
             "{default: /mnt/$HOME, kind: directory}",
-            "p.yaml:7:19: parameter 'size': '/mnt/$HOME' is not a path that can be used: it holds $",
+            (
+                "p.yaml:7:19: parameter 'size': '/mnt/$HOME' is not a path that can be used: it"
+                " holds $"
+            ),
         ),
         (
             "{default: c, kind: choice, choices: [a, b]}",
             "p.yaml:7:19: parameter 'size': 'c' is not allowed: one of a, b",
         ),
-        ("{default: c, kind: choice}", "p.yaml:7:3: parameter 'size': 'choices' and kind choice need each other"),
+        (
+            "{default: c, kind: choice}",
+            "p.yaml:7:3: parameter 'size': 'choices' and kind choice need each other",
+        ),
         (
             "{default: 4G, kind: size, max: 1G}",
             "p.yaml:7:19: parameter 'size': '4G' is not allowed: at most 1G",
         ),
         (
             "{default: 4G, kind: size, min: lots}",
-            "p.yaml:7:40: parameter 'size': min: 'lots' is not a size: bytes as a whole number, "
-            "or a number with k, m, g, t or p (powers of 1024), such as 4k, 128G",
+            (
+                "p.yaml:7:40: parameter 'size': min: 'lots' is not a size: bytes as a whole number,"
+                " or a number with k, m, g, t or p (powers of 1024), such as 4k, 128G"
+            ),
         ),
         (
             "{default: x, kind: text, min: 1}",
@@ -252,20 +290,25 @@ def test_a_parameter_is_checked(param: str, message: str) -> None:
 
 
 def test_a_parameter_that_no_option_uses_is_an_error() -> None:
-    assert refusal(replaced("  size:", "  depth: {default: 1, kind: count}\n  size:")) == (
-        "p.yaml:7:3: parameter 'depth' is never used: no option holds {depth}"
+    assert (
+        refusal(replaced("  size:", "  depth: {default: 1, kind: count}\n  size:"))
+        == "p.yaml:7:3: parameter 'depth' is never used: no option holds {depth}"
     )
 
 
 def test_a_parameter_may_not_be_named_like_what_every_host_has() -> None:
-    assert "p.yaml:7:3: parameter 'host': the name is taken, every host has its own {host}" in refusal(
-        replaced("  size:", "  host: {default: x, kind: text}\n  size:")
+    assert (
+        "p.yaml:7:3: parameter 'host': the name is taken, every host has its own {host}"
+        in refusal(replaced("  size:", "  host: {default: x, kind: text}\n  size:"))
     )
 
 
 def test_a_parameter_has_a_plain_name() -> None:
-    assert refusal(replaced("  size:", "  Max-Size: {default: 1, kind: count}\n  size:")).splitlines()[0] == (
-        "p.yaml:7:3: params: found the name 'Max-Size'; it must look like a small letter, "
+    assert (
+        refusal(replaced("  size:", "  Max-Size: {default: 1, kind: count}\n  size:")).splitlines()[
+            0
+        ]
+        == "p.yaml:7:3: params: found the name 'Max-Size'; it must look like a small letter, "
         "then small letters, digits or _"
     )
 
@@ -297,9 +340,12 @@ def test_a_parameter_has_a_plain_name() -> None:
             "iodepth: deep",
             "p.yaml:11:18: iodepth: found 'deep'; allowed are whole numbers, with k, m, g as powers of 1024",
         ),
-        ("rwmixread: 101", "p.yaml:11:20: rwmixread: found '101'; the largest allowed value is 100"),
-        ("direct: yes", "p.yaml:11:17: direct: found 'yes'; allowed are 0 and 1, or true and false"),
-        ("ramp_time: 1h30m", "p.yaml:11:20: ramp_time: found '1h30m', which fio misreads; write 5400s"),
+        ("rwmixread: 101",
+            "p.yaml:11:20: rwmixread: found '101'; the largest allowed value is 100"),
+        ("direct: yes",
+            "p.yaml:11:17: direct: found 'yes'; allowed are 0 and 1, or true and false"),
+        ("ramp_time: 1h30m",
+            "p.yaml:11:20: ramp_time: found '1h30m', which fio misreads; write 5400s"),
         ("io_size: 4GiB", "p.yaml:11:18: io_size: found '4GiB', which fio misreads; write 4G"),
         (
             "invalidate: [1]",
@@ -319,7 +365,8 @@ def test_a_parameter_has_a_plain_name() -> None:
             "comm: 'x{size'",
             "p.yaml:11:15: comm: found 'x{size'; a brace stands alone, write {{ or }} for the character itself",
         ),
-        ("filename: f;g", "p.yaml:11:19: filename: found 'f;g'; fio reads nothing after '#' or ';'"),
+        ("filename: f;g",
+            "p.yaml:11:19: filename: found 'f;g'; fio reads nothing after '#' or ';'"),
         ('comm: "a\\nb"', "p.yaml:11:15: comm: a value must be one line"),
         (
             "filename: /dev/sdb",
@@ -334,14 +381,32 @@ def test_an_option_is_checked(option: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("new", "message"),
     [
-        ("    a: {rw: foo}\n", "p.yaml:11:13: rw: found 'foo'; allowed are read, write, trim, randread, randwrite"),
+        (
+            "    a: {rw: foo}\n",
+            "p.yaml:11:13: rw: found 'foo'; allowed are read, write, trim, randread, randwrite",
+        ),
         ("    a: {rw: randread, time_based: 1}\n", "p.yaml:11:23: time_based needs a runtime"),
-        ("    a: {rw: randread, runtime: 0}\n", "p.yaml:11:32: runtime: 0 means without end; a time above 0 is needed"),
-        ("    a: {rw: randread, timeout: 0ms}\n", "p.yaml:11:32: timeout: 0 means without end; a time above 0"),
-        ("    a/b: {rw: randread}\n", "p.yaml:11:5: found 'a/b'; a job's name is printable, without [ ] ; # / : and"),
-        ("    global: {rw: randread}\n", "p.yaml:11:5: found 'global'; a job's name is printable, without [ ] ; # / :"),
+        (
+            "    a: {rw: randread, runtime: 0}\n",
+            "p.yaml:11:32: runtime: 0 means without end; a time above 0 is needed",
+        ),
+        (
+            "    a: {rw: randread, timeout: 0ms}\n",
+            "p.yaml:11:32: timeout: 0 means without end; a time above 0",
+        ),
+        (
+            "    a/b: {rw: randread}\n",
+            "p.yaml:11:5: found 'a/b'; a job's name is printable, without [ ] ; # / : and",
+        ),
+        (
+            "    global: {rw: randread}\n",
+            "p.yaml:11:5: found 'global'; a job's name is printable, without [ ] ; # / :",
+        ),
         ("    a: 5\n", "p.yaml:11:8: fio.jobs.a: found 5; allowed is a mapping"),
-        ("    a: {rw: randread, directory: t}\n", "p.yaml:11:34: directory: found 't'; an absolute path is needed"),
+        (
+            "    a: {rw: randread, directory: t}\n",
+            "p.yaml:11:34: directory: found 't'; an absolute path is needed",
+        ),
     ],
 )
 def test_a_job_is_checked(new: str, message: str) -> None:
@@ -349,15 +414,17 @@ def test_a_job_is_checked(new: str, message: str) -> None:
 
 
 def test_a_placeholder_over_two_lines_is_told_in_one() -> None:
-    assert refusal(with_option('comm: "{si\\nze}"')) == (
-        "p.yaml:11:15: unknown placeholder {si ze} (did you mean 'size'?); "
+    assert (
+        refusal(with_option('comm: "{si\\nze}"'))
+        == "p.yaml:11:15: unknown placeholder {si ze} (did you mean 'size'?); "
         "known are directory, runtime, size, host, host_index, next_index"
     )
 
 
 def test_jobs_may_not_be_empty() -> None:
-    assert refusal(replaced("  jobs:\n" + JOB, "  jobs: {}\n")).splitlines()[-1] == (
-        "p.yaml:10:9: fio.jobs: found a mapping; it must not be empty"
+    assert (
+        refusal(replaced("  jobs:\n" + JOB, "  jobs: {}\n")).splitlines()[-1]
+        == "p.yaml:10:9: fio.jobs: found a mapping; it must not be empty"
     )
 
 
@@ -367,16 +434,27 @@ def test_a_profile_without_jobs_says_so() -> None:
 
 def test_files_must_have_a_place() -> None:
     text = replaced('directory: "{directory}/{host}"', 'comm: "{directory}"')
-    assert refusal(text) == "p.yaml:8:1: fio: neither 'directory' nor 'filename' says where the files go"
+    assert (
+        refusal(text)
+        == "p.yaml:8:1: fio: neither 'directory' nor 'filename' says where the files go"
+    )
 
 
 def test_an_engine_without_files_needs_no_place() -> None:
-    assert load(replaced('psync, directory: "{directory}/{host}"', 'rbd, pool: x, rbdname: y, comm: "{directory}"'))
+    assert load(
+        replaced(
+            'psync, directory: "{directory}/{host}"',
+            'rbd, pool: x, rbdname: y, comm: "{directory}"',
+        )
+    )
 
 
 def test_a_relative_filename_needs_a_directory() -> None:
     text = replaced('directory: "{directory}/{host}"', 'filename: f1, comm: "{directory}"')
-    assert refusal(text) == "p.yaml:9:39: filename: found 'f1'; an absolute path or a directory is needed"
+    assert (
+        refusal(text)
+        == "p.yaml:9:39: filename: found 'f1'; an absolute path or a directory is needed"
+    )
 
 
 def test_layout_may_be_left_to_a_flag() -> None:
@@ -394,8 +472,9 @@ def test_layout_may_be_nothing_else(layout: str) -> None:
 
 
 def test_unified_reporting_leaves_only_mixed() -> None:
-    assert refusal(with_option("unified_rw_reporting: 1")) == (
-        "p.yaml:13:37: direction: found read, but unified_rw_reporting leaves only mixed"
+    assert (
+        refusal(with_option("unified_rw_reporting: 1"))
+        == "p.yaml:13:37: direction: found read, but unified_rw_reporting leaves only mixed"
     )
 
 
@@ -409,7 +488,9 @@ def test_unknown_options_can_be_passed_on() -> None:
 
 
 def test_an_engine_from_a_file_has_options_of_its_own() -> None:
-    text = replaced("ioengine: psync", "ioengine: external:/usr/lib/libfio_vitastor.so, image: testimg")
+    text = replaced(
+        "ioengine: psync", "ioengine: external:/usr/lib/libfio_vitastor.so, image: testimg"
+    )
     assert load(text).body.shared["image"] == "testimg"
 
 
@@ -441,5 +522,6 @@ headline: {metric: iops}
 """
     places = [line.split(": ")[0].removeprefix("p.yaml:") for line in refusal(text).splitlines()]
     assert places == [
-        "1:10", "2:1", "3:8", "4:7", "6:19", "7:3", "8:3", "10:3", "11:16", "11:31", "11:36", "13:13", "14:14", "15:1",
+        "1:10", "2:1", "3:8", "4:7", "6:19", "7:3", "8:3", "10:3", "11:16", "11:31", "11:36",
+        "13:13", "14:14", "15:1",
     ]  # fmt: skip

@@ -61,7 +61,8 @@ def params_refusal(**given: str) -> str:
 
 def test_defaults_are_bytes_seconds_and_plain_values() -> None:
     assert resolve_params(PROFILE, {}) == {
-        "directory": "/mnt/t", "device": "/dev/nvme0n1", "runtime": 300.0, "size": 4 << 30, "numjobs": 8,
+        "directory": "/mnt/t", "device": "/dev/nvme0n1", "runtime": 300.0, "size": 4 << 30,
+        "numjobs": 8,
         "theta": 1.2, "direct": True, "pattern": "randread", "note": "x",
     }  # fmt: skip
 
@@ -69,7 +70,14 @@ def test_defaults_are_bytes_seconds_and_plain_values() -> None:
 def test_what_is_given_wins() -> None:
     values = resolve_params(
         PROFILE,
-        {"directory": "/mnt//u/", "runtime": "1h30m", "size": "128m", "numjobs": "1", "direct": "no", "theta": "2"},
+        {
+            "directory": "/mnt//u/",
+            "runtime": "1h30m",
+            "size": "128m",
+            "numjobs": "1",
+            "direct": "no",
+            "theta": "2",
+        },
     )
     assert values["directory"] == "/mnt/u"
     assert (values["runtime"], values["size"], values["numjobs"]) == (5400.0, 128 << 20, 1)
@@ -79,30 +87,42 @@ def test_what_is_given_wins() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("sise", "4G", "unknown parameter 'sise' (did you mean 'size'?); test/x has: directory, device, runtime, size, "
+        ("sise", "4G",
+            "unknown parameter 'sise' (did you mean 'size'?); test/x has: directory, device, runtime, size, "
                        "numjobs, theta, direct, pattern, note"),
-        ("size", "4Q", "parameter 'size': '4Q' is not a size: bytes as a whole number, or a number with k, m, g, t or "
+        ("size", "4Q",
+            "parameter 'size': '4Q' is not a size: bytes as a whole number, or a number with k, m, g, t or "
                        "p (powers of 1024), such as 4k, 128G"),
         ("size", "0", "parameter 'size': '0' is not allowed: it must be more than 0"),
         ("size", "4k", "parameter 'size': '4k' is not allowed: at least 1M"),
         ("size", "2T", "parameter 'size': '2T' is not allowed: at most 1T"),
         ("runtime", "0", "parameter 'runtime': '0' is not allowed: it must be more than 0"),
-        ("runtime", "5min", "parameter 'runtime': '5min' is not a duration: seconds, or a number with us, ms, s, m, h "
+        ("runtime", "5min",
+            "parameter 'runtime': '5min' is not a duration: seconds, or a number with us, ms, s, m, h "
                             "or d, such as 300s, 15m, 1h30m"),
-        ("numjobs", "0", "parameter 'numjobs': '0' is not a count: whole numbers from 1 are allowed"),
-        ("numjobs", "1.5", "parameter 'numjobs': '1.5' is not a count: whole numbers from 1 are allowed"),
+        ("numjobs", "0",
+            "parameter 'numjobs': '0' is not a count: whole numbers from 1 are allowed"),
+        ("numjobs", "1.5",
+            "parameter 'numjobs': '1.5' is not a count: whole numbers from 1 are allowed"),
         ("numjobs", "257", "parameter 'numjobs': '257' is not allowed: at most 256"),
         ("theta", "nan", "parameter 'theta': 'nan' is not a number"),
-        ("direct", "perhaps", "parameter 'direct': 'perhaps' is not a flag: allowed are yes, no, true, false, on, off, "
+        ("direct", "perhaps",
+            "parameter 'direct': 'perhaps' is not a flag: allowed are yes, no, true, false, on, off, "
                               "1, 0"),
-        ("pattern", "trim", "parameter 'pattern': 'trim' is not allowed: one of randread, randwrite"),
-        ("directory", "mnt/t", "parameter 'directory': 'mnt/t' is not an absolute path on the hosts: it must begin "
+        ("pattern", "trim",
+            "parameter 'pattern': 'trim' is not allowed: one of randread, randwrite"),
+        ("directory", "mnt/t",
+            "parameter 'directory': 'mnt/t' is not an absolute path on the hosts: it must begin "
                                "with /"),
-        ("directory", "/a;b", "parameter 'directory': '/a;b' is not a path that can be used: it holds ;"),
-        ("device", "/tmp/x", "parameter 'device': '/tmp/x' is not a device: it must begin with /dev/"),
-        ("device", "/dev/../etc/passwd", "parameter 'device': '/dev/../etc/passwd' is not a device: it must begin "
+        ("directory", "/a;b",
+            "parameter 'directory': '/a;b' is not a path that can be used: it holds ;"),
+        ("device", "/tmp/x",
+            "parameter 'device': '/tmp/x' is not a device: it must begin with /dev/"),
+        ("device", "/dev/../etc/passwd",
+            "parameter 'device': '/dev/../etc/passwd' is not a device: it must begin "
                                          "with /dev/"),
-        ("note", "a\nb", "parameter 'note': 'a\\nb' is not allowed: one printable line without blanks at its ends"),
+        ("note", "a\nb",
+            "parameter 'note': 'a\\nb' is not allowed: one printable line without blanks at its ends"),
     ],
 )  # fmt: skip
 def test_a_bad_value_is_refused_with_what_is_allowed(name: str, value: str, message: str) -> None:
@@ -116,11 +136,13 @@ def test_all_bad_values_come_at_once() -> None:
 def test_options_are_texts_that_fio_reads() -> None:
     shared, jobs = resolve_options(PROFILE, resolve_params(PROFILE, {"direct": "no"}), "weka-01", 3)
     assert shared == {
-        "ioengine": "psync", "directory": "/mnt/t/weka-01", "runtime": "300s", "direct": "0", "thread": "",
+        "ioengine": "psync", "directory": "/mnt/t/weka-01", "runtime": "300s", "direct": "0",
+        "thread": "",
         "lat_percentiles": "1",
     }  # fmt: skip
     assert jobs["a"] == {
-        "rw": "randread", "numjobs": "8", "size": "4G", "bs": "4k", "random_distribution": "zipf:1.2",
+        "rw": "randread", "numjobs": "8", "size": "4G", "bs": "4k",
+        "random_distribution": "zipf:1.2",
         "description": "{literal} x", "filename_format": "f.3.$jobnum",
     }  # fmt: skip
 
@@ -147,12 +169,16 @@ def test_a_resolved_value_that_fio_refuses_names_the_parameter() -> None:
     profile = load_profile(text, "p.yaml")
     with pytest.raises(UsageError) as caught:
         resolve_options(profile, resolve_params(profile, {"mix": "170"}), "h", 1)
-    assert str(caught.value) == (
-        "test/x: fio option a.rwmixread (from parameter 'mix'): found '170'; the largest allowed value is 100"
+    assert (
+        str(caught.value)
+        == "test/x: fio option a.rwmixread (from parameter 'mix'): found '170'; the largest allowed"
+        " value is 100"
     )
 
 
-@given(size=st.integers(1 << 20, 1 << 40), runtime=st.integers(1, 10**9), numjobs=st.integers(1, 256))
+@given(
+    size=st.integers(1 << 20, 1 << 40), runtime=st.integers(1, 10**9), numjobs=st.integers(1, 256)
+)
 def test_what_was_given_is_what_fio_reads(size: int, runtime: int, numjobs: int) -> None:
     given_values = {"size": str(size), "runtime": f"{runtime}ms", "numjobs": str(numjobs)}
     shared, jobs = resolve_options(PROFILE, resolve_params(PROFILE, given_values), "h", 1)
@@ -161,12 +187,18 @@ def test_what_was_given_is_what_fio_reads(size: int, runtime: int, numjobs: int)
     assert jobs["a"]["numjobs"] == str(numjobs)
 
 
-@given(st.dictionaries(st.sampled_from([*PROFILE.params, "sise"]), st.text(max_size=12), max_size=4))
-def test_any_given_values_resolve_or_are_refused_in_clean_lines(given_values: dict[str, str]) -> None:
+@given(
+    st.dictionaries(st.sampled_from([*PROFILE.params, "sise"]), st.text(max_size=12), max_size=4)
+)
+def test_any_given_values_resolve_or_are_refused_in_clean_lines(
+    given_values: dict[str, str],
+) -> None:
     try:
         resolve_options(PROFILE, resolve_params(PROFILE, given_values), "h", 1)
     except UsageError as error:
-        assert all("parameter" in str(problem) and "\n" not in str(problem) for problem in error.problems)
+        assert all(
+            "parameter" in str(problem) and "\n" not in str(problem) for problem in error.problems
+        )
 
 
 def test_the_schema_takes_what_the_loader_takes() -> None:
@@ -175,15 +207,25 @@ def test_the_schema_takes_what_the_loader_takes() -> None:
     jsonschema.validate(json.loads(json.dumps(YAML(typ="safe").load(TEXT))), schema)
 
 
-@pytest.mark.parametrize(("old", "new"), [("title:", "titel:"), ("kind: size,", "kind: bytes,"), ("fio\n", "x\n")])
+@pytest.mark.parametrize(
+    ("old", "new"), [("title:", "titel:"), ("kind: size,", "kind: bytes,"), ("fio\n", "x\n")]
+)
 def test_the_schema_refuses_what_the_loader_refuses(old: str, new: str) -> None:
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(YAML(typ="safe").load(TEXT.replace(old, new, 1)), profile_json_schema())
 
 
-@pytest.mark.parametrize(("share", "taken"), [("20%", True), (0.2, True), (20, False), ("wide", False)])
-def test_the_schema_of_files_takes_a_share_as_a_percentage_or_below_one(share: object, taken: bool) -> None:
-    data = {"profile": "my/x", "extends": "demo/quick", "prepare": {"precondition": {"range": share}}}
+@pytest.mark.parametrize(
+    ("share", "taken"), [("20%", True), (0.2, True), (20, False), ("wide", False)]
+)
+def test_the_schema_of_files_takes_a_share_as_a_percentage_or_below_one(
+    share: object, taken: bool
+) -> None:
+    data = {
+        "profile": "my/x",
+        "extends": "demo/quick",
+        "prepare": {"precondition": {"range": share}},
+    }
     validator = jsonschema.Draft202012Validator(profile_file_schema())
     assert validator.is_valid(data) is taken
 

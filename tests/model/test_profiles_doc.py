@@ -25,18 +25,22 @@ MISTAKES = [
     ("title: A test", "titel: x"), ("tool: fio\n", ""), ("tool: fio", "tool: fio\nversion: x"),
     ("tool: fio", "tool: fio\ndrop_caches: maybe"), ("profile: test/x", "profile: Reads"),
     ("default: 4G", "default: 4Q"), ("  size:", "  depth: {default: 1, kind: count}\n  size:"),
-    ("  size:", "  numjobs: {default: 1, kind: count}\n  size:"), ("a: {", "a: {numjobs: '{siz}', "),
+    ("  size:", "  numjobs: {default: 1, kind: count}\n  size:"),
+    ("a: {", "a: {numjobs: '{siz}', "),
     ("a: {", "a: {iodpeth: 4, "),
     (
         "  size: {default: 4G, kind: size}\nfio:\n  global: {",
         '  block: {default: 4k, kind: size}\n  size: {default: 4G, kind: size}\nfio:\n  global: {bs: "{block}", ',
     ),
     ("psync", "libaoi"), ("randread", "randraed"), ("a: {", "a: {rwmixread: 101, "),
-    ("a: {", "a: {ramp_time: 1h30m, "), ("a: {", "a: {stonewall: 1, "), ("a: {", "a: {blocksize: 8k, "),
+    ("a: {", "a: {ramp_time: 1h30m, "), ("a: {", "a: {stonewall: 1, "),
+        ("a: {", "a: {blocksize: 8k, "),
     ('bs: 4k, time_based: 1, runtime: "{runtime}"', "time_based: 1"),
     ('bs: 4k, time_based: 1, runtime: "{runtime}"', "runtime: 0"),
-    ('directory: "{directory}/{host}"', 'comm: "{directory}"'), ("a: {", "a: {filename: /dev/sdb, "),
-    ("direction: read", "direction: write"), ("tool: fio", "tool: fio\nsweep: {grid: {sise: [1G]}}"),
+    ('directory: "{directory}/{host}"', 'comm: "{directory}"'),
+    ("a: {", "a: {filename: /dev/sdb, "),
+    ("direction: read", "direction: write"), ("tool: fio",
+        "tool: fio\nsweep: {grid: {sise: [1G]}}"),
     ("tool: fio", "tool: fio\nrepeat: {until: soon}"), ("tool: fio", "tool: fio\nwarmup: a while"),
     ("{layout: true}", "{precondition: {rounds: 3}}"),
     ("tool: fio", "attest: [{id: Cache Off, question: Is it?}]\ntool: fio"),
@@ -61,7 +65,10 @@ def all_refusals() -> set[str]:
     for text in ("a: [1", "a: 1\nb: 2\na: 3\n", *(GOOD.replace(old, new) for old, new in MISTAKES)):
         found.update(lines_of(lambda text=text: load_profile(text, "x.yaml")))  # type: ignore[misc]
     catalogue = Catalogue(ROOT / "none")
-    for text in ("profile: a/b\nextends: demo/quik\n", "profile: a/b\nextends: demo/quick\nparams: {runtme: 30s}\n"):
+    for text in (
+        "profile: a/b\nextends: demo/quik\n",
+        "profile: a/b\nextends: demo/quick\nparams: {runtme: 30s}\n",
+    ):
         found.update(lines_of(lambda text=text: catalogue.load_text(text, Path("x.yaml"))))  # type: ignore[misc]
     demo = ROOT / "profiles" / "demo" / "quick.yaml"
     profile = load_profile(demo.read_text(), str(demo))
@@ -70,7 +77,9 @@ def all_refusals() -> set[str]:
     mix = GOOD.replace("test/x", "my/x").replace("a: {", 'a: {rwmixread: "{mix}", ')
     mix = mix.replace("  size:", "  mix: {default: 70, kind: count}\n  size:")
     own = load_profile(mix, "x.yaml")
-    found.update(lines_of(lambda: resolve_options(own, resolve_params(own, {"mix": "170"}), "h", 1)))
+    found.update(
+        lines_of(lambda: resolve_options(own, resolve_params(own, {"mix": "170"}), "h", 1))
+    )
     return found
 
 
@@ -107,4 +116,8 @@ def test_every_message_of_the_tables_is_what_is_said() -> None:
     messages = re.findall(r"^\| .* \| `(.+)` \|$", tables, re.M)
     assert len(messages) > 20
     patterns = {message: ".*".join(map(re.escape, message.split("..."))) for message in messages}
-    assert [m for m, pattern in patterns.items() if not any(re.fullmatch(pattern, line) for line in said)] == []
+    assert [
+        m
+        for m, pattern in patterns.items()
+        if not any(re.fullmatch(pattern, line) for line in said)
+    ] == []

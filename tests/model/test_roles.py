@@ -11,12 +11,16 @@ from tui.model.problem import UsageError
 from tui.model.roles import chosen_roles, hosts_by_role, parse_role
 
 HOSTS = [
-    HostAddress(name=f"h{number}", groups=("clients", "fast") if number < 3 else ("clients",)) for number in range(1, 6)
+    HostAddress(name=f"h{number}", groups=("clients", "fast") if number < 3 else ("clients",))
+    for number in range(1, 6)
 ]
 
 
 def split(roles: dict[str, str], hosts: int = 5) -> dict[str, list[str]]:
-    return {role: [host.name for host in found] for role, found in hosts_by_role(roles, HOSTS[:hosts]).items()}
+    return {
+        role: [host.name for host in found]
+        for role, found in hosts_by_role(roles, HOSTS[:hosts]).items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -57,7 +61,9 @@ def test_a_host_cannot_have_two_roles() -> None:
         split({"w": "h[1-2]", "r": "h1"})
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "0%", "100%", "", " ", "!h1", "slurm:1", "a b", "h[3-1]", "9999"])
+@pytest.mark.parametrize(
+    "text", ["0", "-1", "0%", "100%", "", " ", "!h1", "slurm:1", "a b", "h[3-1]", "9999"]
+)
 def test_what_is_no_role_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"allowed|from 1"):
         parse_role(text)
@@ -72,8 +78,12 @@ NUMBERS, SHARES = st.integers(1, 6).map(str), st.integers(1, 99).map("{}%".forma
 PARTS = st.one_of(NUMBERS, SHARES, st.sampled_from(["@fast", "h[2-3]"]))
 
 
-@given(st.dictionaries(st.sampled_from("abcd"), PARTS, min_size=1), st.integers(1, 5), st.booleans())
-def test_no_host_is_in_two_roles_and_none_is_made_up(roles: dict[str, str], hosts: int, rest: bool) -> None:
+@given(
+    st.dictionaries(st.sampled_from("abcd"), PARTS, min_size=1), st.integers(1, 5), st.booleans()
+)
+def test_no_host_is_in_two_roles_and_none_is_made_up(
+    roles: dict[str, str], hosts: int, rest: bool
+) -> None:
     try:
         found = split({**roles, **({"z": "rest"} if rest else {})}, hosts)
     except UsageError:

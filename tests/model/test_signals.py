@@ -21,7 +21,9 @@ def usr1() -> Iterator[signal.Signals]:
     signal.signal(signal.SIGUSR1, before)
 
 
-async def test_a_signal_comes_although_other_threads_have_called_the_loop_many_times(usr1: signal.Signals) -> None:
+async def test_a_signal_comes_although_other_threads_have_called_the_loop_many_times(
+    usr1: signal.Signals,
+) -> None:
     came = asyncio.Event()
     on_signal(usr1, came.set)
     loop = asyncio.get_running_loop()

@@ -20,24 +20,37 @@ from tui.model.problem import UsageError
 from tui.model.yaml_text import _compose, _composer, load
 
 PRESETS = sorted(presets_dir().rglob("*.yaml"))
-TEXTS = ("timestamp", "value", "merge", "str")  # tags that both readers turn into the text as it stands
+# tags that both readers turn into the text as it stands
+TEXTS = ("timestamp", "value", "merge", "str")
 SCALARS = (
-    "yes", "no", "on", "off", "Y", "n", "true", "True", "TRUE", "False", "tRUE", "~", "null", "Null", "NULL", "nUll",
-    "010", "0o17", "0x1F", "0b101", "1_000", "+12", "-0", "1:30", "190:20:30", "1:30.5", "1e3", "1E3", "1e+3",
-    "1.e3", "1.5e-3", ".5", ".5e3", ".5e+3", "5.", "-.5", ".", "..", ".inf", "-.INF", "+.inf", ".nan", ".NaN",
-    "inf", "nan", "1e", "e3", "0x", "08", "09.5", "2021-01-26", "2021-1-2 3:04:05", "4k", "50:99", "1_0.5_0", "_1",
+    "yes", "no", "on", "off", "Y", "n", "true", "True", "TRUE", "False", "tRUE", "~", "null",
+    "Null", "NULL", "nUll",
+    "010", "0o17", "0x1F", "0b101", "1_000", "+12", "-0", "1:30", "190:20:30", "1:30.5", "1e3",
+    "1E3", "1e+3",
+    "1.e3", "1.5e-3", ".5", ".5e3", ".5e+3", "5.", "-.5", ".", "..", ".inf", "-.INF", "+.inf",
+    ".nan", ".NaN",
+    "inf", "nan", "1e", "e3", "0x", "08", "09.5", "2021-01-26", "2021-1-2 3:04:05", "4k", "50:99",
+    "1_0.5_0", "_1",
     "=", "<", "1,000", "0.1.2", "1e3.5", "--1", "+", "1__2", "0b2", "0o8", "12e03",
 )  # fmt: skip
 
 
 def tree(node: Any) -> Any:
-    """Kind, tag, value and place of a node and all below it; an empty value has no place of its own."""
+    """Kind, tag, value and place of a node and all below it.
+
+    An empty value has no place of its own.
+    """
     tag = str(node.tag).removeprefix("tag:yaml.org,2002:")
     if isinstance(node.value, str):
-        end = node.end_mark.index if node.style not in ("|", ">") else None  # of blocks, one counts the line break
+        # of blocks, one counts the line break
+        end = node.end_mark.index if node.style not in ("|", ">") else None
         at = (node.start_mark.line, node.start_mark.column, node.start_mark.index, end)
         return ("str" if tag in TEXTS else tag, node.value, at if node.value else None)
-    children = [tree(child) for each in node.value for child in (each if isinstance(each, tuple) else (each,))]
+    children = [
+        tree(child)
+        for each in node.value
+        for child in (each if isinstance(each, tuple) else (each,))
+    ]
     return (tag, children, (node.start_mark.line, node.start_mark.column))
 
 
@@ -71,11 +84,18 @@ def test_words_and_numbers_are_told_apart_as_ruamel_does(scalar: str) -> None:
     assert of_ours(text) == of_ruamel(text)
 
 
-# libyaml wants quotes in [] and {} around words with ":" before ? [ ] { } and ",", YAML 1.2 and ruamel do not.
-WORDS = st.sampled_from(SCALARS) | st.text(alphabet="abé01 #-_'\"{}[],&*!|>%@`?.\n", max_size=20).filter(
-    lambda word: not re.match(r"\s*[:?]", word)
+# libyaml wants quotes in [] and {} around words with ":" before ? [ ] { } and ",", YAML 1.2 and
+# ruamel do not.
+WORDS = st.sampled_from(SCALARS) | st.text(
+    alphabet="abé01 #-_'\"{}[],&*!|>%@`?.\n", max_size=20
+).filter(lambda word: not re.match(r"\s*[:?]", word))
+VALUES = (
+    WORDS
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.booleans()
+    | st.none()
 )
-VALUES = WORDS | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans() | st.none()
 # ruamel's writer breaks long keys over lines, which is no YAML: see the test of such a key below.
 KEYS = WORDS.filter(lambda word: word != "<<" and " " not in word)
 DATA = st.recursive(
@@ -90,7 +110,9 @@ DATA = st.recursive(
     st.sampled_from([True, False, None]),
     st.sampled_from([20, 80]),
 )
-def test_a_written_document_is_read_as_ruamel_reads_it(data: dict[str, Any], flow: bool | None, width: int) -> None:
+def test_a_written_document_is_read_as_ruamel_reads_it(
+    data: dict[str, Any], flow: bool | None, width: int
+) -> None:
     writer = YAML(typ="safe", pure=True)
     writer.default_flow_style, writer.width, writer.allow_unicode = flow, width, True
     stream = io.StringIO()
@@ -103,7 +125,9 @@ def test_a_key_over_two_lines_is_refused_with_its_place() -> None:
         load("no:\n  00000000000000000 \n    0: null\nyes: []\n", "f")
 
 
-@pytest.mark.parametrize("text", ["- " * 60_000, "? " * 60_000, "a: " + "[{" * 60_000, "- - ? - " * 20_000 + "a"])
+@pytest.mark.parametrize(
+    "text", ["- " * 60_000, "? " * 60_000, "a: " + "[{" * 60_000, "- - ? - " * 20_000 + "a"]
+)
 def test_nesting_without_end_is_refused_and_not_followed(text: str) -> None:
     with pytest.raises(UsageError, match=r"nest|deep|YAML"):
         load(text, "f")

@@ -17,9 +17,12 @@ def refusal(text: str) -> str:
 
 
 def test_values_are_plain_data() -> None:
-    text = "a: 1\nb: 1.5\nc: true\nd: ~\ne: 4k\nf: [x, {y: 0x10}]\ng: 2021-01-26\nh: 50:99\ni: '5'\n"
+    text = (
+        "a: 1\nb: 1.5\nc: true\nd: ~\ne: 4k\nf: [x, {y: 0x10}]\ng: 2021-01-26\nh: 50:99\ni: '5'\n"
+    )
     assert load(text, "f").data == {
-        "a": 1, "b": 1.5, "c": True, "d": None, "e": "4k", "f": ["x", {"y": 16}], "g": "2021-01-26", "h": "50:99",
+        "a": 1, "b": 1.5, "c": True, "d": None, "e": "4k", "f": ["x", {"y": 16}], "g": "2021-01-26",
+        "h": "50:99",
         "i": "5",
     }  # fmt: skip
 
@@ -42,7 +45,8 @@ def test_what_is_not_there_has_the_place_of_its_parent() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: 1\nb: 2\na: 3\n", "f.yaml:3:1: the key 'a' stands twice; it was first given on line 1"),
+        ("a: 1\nb: 2\na: 3\n",
+            "f.yaml:3:1: the key 'a' stands twice; it was first given on line 1"),
         ("", "f.yaml:1:1: the file is empty; a mapping of keys to values is expected"),
         ("- a\n", "f.yaml:1:1: the file must hold a mapping of keys to values"),
         ("just text", "f.yaml:1:1: the file must hold a mapping of keys to values"),
@@ -51,12 +55,15 @@ def test_what_is_not_there_has_the_place_of_its_parent() -> None:
             "f.yaml:1:4: the tag 'tag:yaml.org,2002:python/object/apply:os.system' is not allowed; "
             "write plain values without tags",
         ),
-        ("!mine\na: 1", "f.yaml:1:1: the tag '!mine' is not allowed; write plain values without tags"),
-        ("a: &x {b: 1}\nc:\n  <<: *x\n", "f.yaml:3:3: merge keys (<<) are not supported; write the keys out"),
+        ("!mine\na: 1",
+            "f.yaml:1:1: the tag '!mine' is not allowed; write plain values without tags"),
+        ("a: &x {b: 1}\nc:\n  <<: *x\n",
+            "f.yaml:3:3: merge keys (<<) are not supported; write the keys out"),
         ("{a: b}: c", "f.yaml:1:1: a key must be a plain text"),
         ("a: .inf", "f.yaml:1:4: '.inf' is not a number that can be used here"),
         ("a: 'x\x00'", "f.yaml:1:6: the character U+0000 is not allowed in YAML"),
-        ("a: {b: c}\nd: {e: f} }\n", "f.yaml:2:11: broken YAML: while parsing a block mapping: did not find expected "
+        ("a: {b: c}\nd: {e: f} }\n",
+        "f.yaml:2:11: broken YAML: while parsing a block mapping: did not find expected "
          "key; another indentation than the lines above, or a bracket or quote that is not closed"),
         ("a: b: c", "f.yaml:1:5: broken YAML: mapping values are not allowed in this context; "
          "a second ': ' in a line: put the value into quotes"),
@@ -69,7 +76,9 @@ def test_what_is_refused_is_pointed_at(text: str, message: str) -> None:
     assert refusal(text) == message
 
 
-@pytest.mark.parametrize("text", ["a: [1", "a: 'x", "a:\tb\n\tc: d", "a: b: c", "%YAML 9.9\n---\na: b", "a: @x"])
+@pytest.mark.parametrize(
+    "text", ["a: [1", "a: 'x", "a:\tb\n\tc: d", "a: b: c", "%YAML 9.9\n---\na: b", "a: @x"]
+)
 def test_broken_yaml_is_pointed_at(text: str) -> None:
     assert refusal(text).startswith("f.yaml:")
     assert "broken YAML" in refusal(text)
@@ -116,13 +125,23 @@ def test_any_text_is_data_or_a_clean_refusal(text: str) -> None:
         assert all(problem.line and problem.column for problem in error.problems)
 
 
-@given(st.dictionaries(st.from_regex(r"[a-z]{1,5}", fullmatch=True), st.integers(-(10**9), 10**9), min_size=1))
+@given(
+    st.dictionaries(
+        st.from_regex(r"[a-z]{1,5}", fullmatch=True), st.integers(-(10**9), 10**9), min_size=1
+    )
+)
 def test_the_place_of_a_value_is_where_its_text_stands(data: dict[str, int]) -> None:
-    text = "".join(f"{name}:   {value}\n" for name, value in data.items() if name not in ("y", "n", "on", "off"))
+    text = "".join(
+        f"{name}:   {value}\n"
+        for name, value in data.items()
+        if name not in ("y", "n", "on", "off")
+    )
     if not text:
         return
     document = load(text, "f")
     for path in document.spans:
         line, column = document.position(path)
         start, end = document.spans[path]
-        assert text.splitlines()[line - 1][column - 1 :] == text[start:end] == str(data[str(path[0])])
+        assert (
+            text.splitlines()[line - 1][column - 1 :] == text[start:end] == str(data[str(path[0])])
+        )

@@ -1,5 +1,6 @@
-"""What was published, as data: the options that each fio preset must render to, read from the sources and not from
-the presets. Values stand as fio reads them; paths are those of the first host, named h1.
+"""What was published, as data: the options that each fio preset must render to, read from the
+sources and not from the presets. Values stand as fio reads them; paths are those of the first host,
+named h1.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ ADDED = {
 
 @dataclass(frozen=True)
 class Workload:
-    """One preset: its job's name and options ([global] and its own), its figure, the clients of the published run."""
+    """One preset: its job's name and options ([global] and its own), its figure, the clients of the
+    published run.
+    """
 
     job: str
     options: Options
@@ -37,8 +40,10 @@ def points(names: str, *rows: str) -> tuple[Options, ...]:
 # MapR: one command; random I/O on one file of 1 TiB for each client, 100 threads.
 def mapr(rw: str, bs: str, metric: str, clients: int = 1) -> Workload:
     options = {
-        "filename": "/mapr/my.cluster.com/hdd/h1", "direct": "1", "iodepth": "1", "thread": "1", "rw": rw,
-        "ioengine": "psync", "bs": bs, "size": "1T", "numjobs": "100", "runtime": "1000s", "group_reporting": "1",
+        "filename": "/mapr/my.cluster.com/hdd/h1", "direct": "1", "iodepth": "1", "thread": "1",
+        "rw": rw,
+        "ioengine": "psync", "bs": bs, "size": "1T", "numjobs": "100", "runtime": "1000s",
+        "group_reporting": "1",
     }  # fmt: skip
     return Workload("mytest", options, (metric, rw.removeprefix("rand"), None), clients)
 
@@ -53,9 +58,12 @@ MAPR = {
 
 
 # WEKA: one [global], six job sections.
-def weka(job: str, rw: str, bs: str, numjobs: str, filesize: str, names: str, metric: str) -> Workload:
+def weka(
+    job: str, rw: str, bs: str, numjobs: str, filesize: str, names: str, metric: str
+) -> Workload:
     options = {
-        "filesize": filesize, "time_based": "1", "numjobs": numjobs, "startdelay": "5", "exitall_on_error": "1",
+        "filesize": filesize, "time_based": "1", "numjobs": numjobs, "startdelay": "5",
+        "exitall_on_error": "1",
         "create_serialize": "0", "filename_format": f"$jobnum/$filenum/{names}.$jobnum.$filenum",
         "directory": "/mnt/weka/fio/h1", "group_reporting": "1", "clocksource": "gettimeofday",
         "runtime": "300s", "ioengine": "posixaio", "disk_util": "0", "iodepth": "1",
@@ -67,7 +75,9 @@ def weka(job: str, rw: str, bs: str, numjobs: str, filesize: str, names: str, me
 
 WEKA = {
     "weka/read-throughput": weka("read_throughput", "read", "1m", "32", "128G", "bw", "bandwidth"),
-    "weka/write-throughput": weka("write_throughput", "write", "1m", "32", "128G", "bw", "bandwidth"),
+    "weka/write-throughput": weka(
+        "write_throughput", "write", "1m", "32", "128G", "bw", "bandwidth"
+    ),
     "weka/read-iops": weka("read_iops", "randread", "4k", "192", "4G", "iops", "iops"),
     "weka/write-iops": weka("write_iops", "randwrite", "4k", "192", "4G", "iops", "iops"),
     "weka/read-latency": weka("read_latency", "randread", "4k", "1", "4G", "iops", "latency"),
@@ -76,21 +86,27 @@ WEKA = {
 
 # Ceph: jobs and blocks, row by row.
 CEPH_ROWS = (
-    "1 4k", "1 8k", "1 16k", "1 32k", "1 64k", "1 128k", "1 256k", "1 512k", "1 1M", "1 2M", "1 4M", "1 32M",
+    "1 4k", "1 8k", "1 16k", "1 32k", "1 64k", "1 128k", "1 256k", "1 512k", "1 1M", "1 2M", "1 4M",
+    "1 32M",
     "2 512k", "2 1M", "4 1M", "8 1M", "16 1M",
 )  # fmt: skip
-CEPH_FAST_ROWS = ("16 4k", "16 8k", "16 16k", "16 32k", "16 64k", "16 128k")  # of reads; 8k is printed as 4k
+# of reads; 8k is printed as 4k
+CEPH_FAST_ROWS = ("16 4k", "16 8k", "16 16k", "16 32k", "16 64k", "16 128k")
 
 
 def ceph(rw: str, *, credible: bool = False) -> Workload:
     rows = CEPH_ROWS + (CEPH_FAST_ROWS if rw == "randread" else ())
     options = {
-        "filename": "/mnt/cephfs/fio.1", "direct": "1", "rw": rw, "size": "4G", "numjobs": "1", "bs": "4k",
-        "runtime": "60s" if credible else "10s", "group_reporting": "1", "ioengine": "psync", "iodepth": "1",
+        "filename": "/mnt/cephfs/fio.1", "direct": "1", "rw": rw, "size": "4G", "numjobs": "1",
+        "bs": "4k",
+        "runtime": "60s" if credible else "10s", "group_reporting": "1", "ioengine": "psync",
+        "iodepth": "1",
         **({"time_based": "1"} if credible else {}),
     }  # fmt: skip
     headline = ("bandwidth", rw.removeprefix("rand"), None)
-    return Workload("pc", options, headline, 1, points("numjobs bs", *rows), "try" if credible else "no")
+    return Workload(
+        "pc", options, headline, 1, points("numjobs bs", *rows), "try" if credible else "no"
+    )
 
 
 CEPH = {
@@ -103,13 +119,15 @@ CEPH = {
 # AERODISK: two LUNs, 16 jobs with queue depth 32 over both, 15 minutes of warm-up, one hour.
 AERODISK_COMMON = {
     "ioengine": "libaio", "direct": "1", "invalidate": "1", "time_based": "1", "ramp_time": "900s",
-    "runtime": "3600s", "numjobs": "16", "iodepth": "32", "group_reporting": "1", "file_service_type": "roundrobin",
+    "runtime": "3600s", "numjobs": "16", "iodepth": "32", "group_reporting": "1",
+    "file_service_type": "roundrobin",
     "filename": "/dev/mapper/lun_a:/dev/mapper/lun_b",
 }  # fmt: skip
 AERODISK_REGION = {"size": "6%", "offset_increment": "6%"}  # a sixteenth of each LUN, rounded down
 AERODISK = {
     "aerodisk/oltp-4k-70r30w": Workload(
-        "oltp", {**AERODISK_COMMON, "rw": "randrw", "rwmixread": "70", "bs": "4k", "norandommap": "1"},
+        "oltp", {**AERODISK_COMMON, "rw": "randrw", "rwmixread": "70", "bs": "4k",
+            "norandommap": "1"},
         ("iops", "mixed", None), 1, layout=False,
     ),
     "aerodisk/seqwrite-128k": Workload(
@@ -124,15 +142,19 @@ AERODISK = {
 
 
 # Vitastor: T threads in total with queue depth Q, on an image, or on a file or device.
-def vitastor(rw: str, bs: str, t: str, q: str, metric: str, *, file: bool = False, fsync: bool = False) -> Workload:
+def vitastor(
+    rw: str, bs: str, t: str, q: str, metric: str, *, file: bool = False, fsync: bool = False
+) -> Workload:
     options = {
-        "thread": "1", "direct": "1", "rw": rw, "bs": bs, "numjobs": t, "iodepth": q, "runtime": "60s",
+        "thread": "1", "direct": "1", "rw": rw, "bs": bs, "numjobs": t, "iodepth": q,
+        "runtime": "60s",
         "group_reporting": "1", **({"fsync": "0"} if fsync else {}),
     }  # fmt: skip
     own = {"ioengine": "libfio_vitastor.so", "image": "testimg"}
     if file:
         own = {
-            "ioengine": "libaio", "filename": "/dev/vduse0", "size": "100%", "invalidate": "1", "time_based": "1",
+            "ioengine": "libaio", "filename": "/dev/vduse0", "size": "100%", "invalidate": "1",
+            "time_based": "1",
         }  # fmt: skip
     headline = (metric, rw.removeprefix("rand"), None)
     return Workload("test", {**options, **own}, headline, 1 if t == "1" else 3, layout=file)
@@ -140,11 +162,17 @@ def vitastor(rw: str, bs: str, t: str, q: str, metric: str, *, file: bool = Fals
 
 def raw(rw: str, bs: str, q: str, metric: str) -> Workload:
     options = {
-        "ioengine": "libaio", "direct": "1", "invalidate": "1", "time_based": "1", "runtime": "60s", "size": "100%",
-        "filename": "/dev/nvme0n1", "rw": rw, "bs": bs, "numjobs": "1", "iodepth": q, "group_reporting": "1",
+        "ioengine": "libaio", "direct": "1", "invalidate": "1", "time_based": "1", "runtime": "60s",
+        "size": "100%",
+        "filename": "/dev/nvme0n1", "rw": rw, "bs": bs, "numjobs": "1", "iodepth": q,
+        "group_reporting": "1",
         **({"fsync": "0"} if rw == "randwrite" else {}),
     }  # fmt: skip
-    series = points("threads iodepth", "1 1", "1 16", "1 32", "1 128", "4 128") if rw.startswith("rand") else ()
+    series = (
+        points("threads iodepth", "1 1", "1 16", "1 32", "1 128", "4 128")
+        if rw.startswith("rand")
+        else ()
+    )
     return Workload("test", options, (metric, rw.removeprefix("rand"), None), 1, series)
 
 
@@ -157,7 +185,10 @@ VITASTOR_ROWS = {
     "write-4k-t12q128": ("randwrite", "4k", "12", "128", "iops"),
 }
 VITASTOR = {
-    **{f"vitastor/{name}": vitastor(*row, fsync=name == "write-4k-t1q1") for name, row in VITASTOR_ROWS.items()},
+    **{
+        f"vitastor/{name}": vitastor(*row, fsync=name == "write-4k-t1q1")
+        for name, row in VITASTOR_ROWS.items()
+    },
     **{
         f"vitastor/{name}-file": vitastor(*row, file=True, fsync=name == "write-4k-t1q1")
         for name, row in VITASTOR_ROWS.items()
@@ -169,17 +200,23 @@ VITASTOR = {
 }
 
 
-# wekatester: three sets with one [global], and wekawithin with another. Its 1Mi is written 1m here: the same bytes.
+# wekatester: three sets with one [global], and wekawithin with another. Its 1Mi is written 1m here:
+# the same bytes.
 def tester(
-    job: str, rw: str, bs: str, iodepth: str, filesize: str, runtime: str, numjobs: str, metric: str,
+    job: str, rw: str, bs: str, iodepth: str, filesize: str, runtime: str, numjobs: str,
+    metric: str,
     directory: str = "/mnt/weka",
 ) -> Workload:  # fmt: skip
     mixed = rw in ("rw", "randrw")
     options = {
-        "filesize": filesize, "time_based": "1", "startdelay": "5", "exitall_on_error": "1", "create_serialize": "0",
-        "filename_format": "$filenum/$jobnum", "directory": f"{directory}/h1", "group_reporting": "1",
-        "clocksource": "gettimeofday", "runtime": runtime, "ioengine": "libaio", "disk_util": "0", "direct": "1",
-        "numjobs": numjobs, "bs": bs, "rw": rw, "iodepth": iodepth, **({"rwmixread": "70"} if mixed else {}),
+        "filesize": filesize, "time_based": "1", "startdelay": "5", "exitall_on_error": "1",
+        "create_serialize": "0",
+        "filename_format": "$filenum/$jobnum", "directory": f"{directory}/h1",
+        "group_reporting": "1",
+        "clocksource": "gettimeofday", "runtime": runtime, "ioengine": "libaio", "disk_util": "0",
+        "direct": "1",
+        "numjobs": numjobs, "bs": bs, "rw": rw, "iodepth": iodepth,
+        **({"rwmixread": "70"} if mixed else {}),
     }  # fmt: skip
     direction = "mixed" if mixed else rw.removeprefix("rand")
     return Workload(job, options, (metric, direction, None), latency="lat")
@@ -188,33 +225,59 @@ def tester(
 def within(job: str, rw: str, bs: str, numjobs: str, metric: str) -> Workload:
     mixed = rw == "randrw"
     options = {
-        "filesize": "4G", "time_based": "1", "startdelay": "5", "ramp_time": "3s", "fallocate": "none",
+        "filesize": "4G", "time_based": "1", "startdelay": "5", "ramp_time": "3s",
+        "fallocate": "none",
         "exitall_on_error": "1", "create_serialize": "0", "filename_format": "wekawithin/$jobnum",
-        "directory": "/mnt/weka/h1", "group_reporting": "1", "clocksource": "gettimeofday", "runtime": "180s",
-        "ioengine": "libaio", "disk_util": "0", "disable_slat": "1", "direct": "1", "invalidate": "1",
-        "numjobs": numjobs, "bs": bs, "rw": rw, "iodepth": "16", **({"rwmixread": "70"} if mixed else {}),
+        "directory": "/mnt/weka/h1", "group_reporting": "1", "clocksource": "gettimeofday",
+        "runtime": "180s",
+        "ioengine": "libaio", "disk_util": "0", "disable_slat": "1", "direct": "1",
+        "invalidate": "1",
+        "numjobs": numjobs, "bs": bs, "rw": rw, "iodepth": "16",
+        **({"rwmixread": "70"} if mixed else {}),
     }  # fmt: skip
     return Workload(job, options, (metric, "mixed" if mixed else rw.removeprefix("rand"), None))
 
 
 MIXED = "/mnt/wekatester"
 WEKATESTER = {
-    "wekatester/bandwidth-read": tester("fio-bandwidthSR-00", "read", "1m", "1", "10G", "30s", "32", "bandwidth"),
-    "wekatester/bandwidth-write": tester("fio-bandwidthSW-00", "write", "1m", "1", "10G", "30s", "32", "bandwidth"),
-    "wekatester/latency-read": tester("fio-latencyR-00", "randread", "4k", "1", "10G", "30s", "1", "latency"),
-    "wekatester/latency-write": tester("fio-latencyW-00", "randwrite", "4k", "1", "10G", "30s", "1", "latency"),
-    "wekatester/iops-read": tester("fio-iopsR-00", "randread", "4k", "8", "10G", "30s", "64", "iops"),
-    "wekatester/iops-write": tester("fio-iopsW-00", "randwrite", "4k", "8", "10G", "30s", "64", "iops"),
+    "wekatester/bandwidth-read": tester(
+        "fio-bandwidthSR-00", "read", "1m", "1", "10G", "30s", "32", "bandwidth"
+    ),
+    "wekatester/bandwidth-write": tester(
+        "fio-bandwidthSW-00", "write", "1m", "1", "10G", "30s", "32", "bandwidth"
+    ),
+    "wekatester/latency-read": tester(
+        "fio-latencyR-00", "randread", "4k", "1", "10G", "30s", "1", "latency"
+    ),
+    "wekatester/latency-write": tester(
+        "fio-latencyW-00", "randwrite", "4k", "1", "10G", "30s", "1", "latency"
+    ),
+    "wekatester/iops-read": tester(
+        "fio-iopsR-00", "randread", "4k", "8", "10G", "30s", "64", "iops"
+    ),
+    "wekatester/iops-write": tester(
+        "fio-iopsW-00", "randwrite", "4k", "8", "10G", "30s", "64", "iops"
+    ),
     "wekatester/2x400gb-bandwidth-read": tester(
         "fio-bandwidthSR-00", "read", "1m", "1", "10G", "150s", "80", "bandwidth"
     ),
-    "wekatester/mixed-bandwidth": tester("fio-bandwidthSR-00", "rw", "1m", "1", "2G", "30s", "32", "bandwidth", MIXED),
-    "wekatester/mixed-iops": tester("fio-iopsR-00", "randrw", "4k", "1", "2G", "30s", "64", "iops", MIXED),
-    "wekatester/mixed-latency": tester("fio-latencyR-00", "randrw", "4k", "1", "2G", "30s", "1", "latency", MIXED),
+    "wekatester/mixed-bandwidth": tester(
+        "fio-bandwidthSR-00", "rw", "1m", "1", "2G", "30s", "32", "bandwidth", MIXED
+    ),
+    "wekatester/mixed-iops": tester(
+        "fio-iopsR-00", "randrw", "4k", "1", "2G", "30s", "64", "iops", MIXED
+    ),
+    "wekatester/mixed-latency": tester(
+        "fio-latencyR-00", "randrw", "4k", "1", "2G", "30s", "1", "latency", MIXED
+    ),
     "wekatester/wekawithin-1m-read": within("fio_1M_reads", "read", "1m", "32", "bandwidth"),
     "wekatester/wekawithin-1m-write": within("fio_1M_writes", "write", "1m", "32", "bandwidth"),
-    "wekatester/wekawithin-128k-read": within("fio_128k_reads", "randread", "128k", "32", "bandwidth"),
-    "wekatester/wekawithin-128k-write": within("fio_128k_writes", "randwrite", "128k", "64", "bandwidth"),
+    "wekatester/wekawithin-128k-read": within(
+        "fio_128k_reads", "randread", "128k", "32", "bandwidth"
+    ),
+    "wekatester/wekawithin-128k-write": within(
+        "fio_128k_writes", "randwrite", "128k", "64", "bandwidth"
+    ),
     "wekatester/wekawithin-4k-read": within("fio_4k_reads", "randread", "4k", "200", "iops"),
     "wekatester/wekawithin-4k-write": within("fio_4k_writes", "randwrite", "4k", "200", "iops"),
     "wekatester/wekawithin-4k-mixed": within("fio_4k_mixed_70_30", "randrw", "4k", "200", "iops"),
@@ -225,7 +288,8 @@ WEKATESTER = {
 def metadata(job: str, engine: str, operation: str) -> Workload:
     options = {
         "ioengine": engine, "create_on_open": "1", "filesize": "4k", "bs": "4k", "nrfiles": "10000",
-        "file_service_type": "sequential", "filename_format": "bt.$jobnum/f.$filenum", "directory": "/mnt/test/h1",
+        "file_service_type": "sequential", "filename_format": "bt.$jobnum/f.$filenum",
+        "directory": "/mnt/test/h1",
         "group_reporting": "1", "numjobs": "16",
     }  # fmt: skip
     caches = "try" if job == "stat" else "no"
@@ -242,35 +306,53 @@ PUBLISHED = {**AERODISK, **CEPH, **MAPR, **VITASTOR, **WEKA, **WEKATESTER}
 WORKLOADS = {**PUBLISHED, **METADATA}
 
 # Suites: their profiles in order.
-SIX = ("bandwidth-read", "bandwidth-write", "latency-read", "latency-write", "iops-read", "iops-write")
+SIX = (
+    "bandwidth-read",
+    "bandwidth-write",
+    "latency-read",
+    "latency-write",
+    "iops-read",
+    "iops-write",
+)
 WITHIN = ("1m-read", "1m-write", "128k-read", "128k-write", "4k-read", "4k-write", "4k-mixed")
 SUITES = {
     "ai/checkpoint": ["ai/checkpoint-write", "ai/checkpoint-restore"],
-    "apps/database-beside-bulk": ["apps/database-log", "ai/training-large-samples", "apps/database-log"],
+    "apps/database-beside-bulk": ["apps/database-log", "ai/training-large-samples",
+        "apps/database-log"],
     "aerodisk/all": ["aerodisk/oltp-4k-70r30w", "aerodisk/seqwrite-128k", "aerodisk/seqread-128k"],
     "ceph/all": ["ceph/randread", "ceph/randwrite"],
-    "elbencho/files": [f"elbencho/files-{name}" for name in ("mkdirs", "write", "stat", "read", "rm", "rmdirs")],
+    "elbencho/files": [f"elbencho/files-{name}" for name in ("mkdirs", "write", "stat", "read",
+        "rm", "rmdirs")],
     "fio-metadata/all": ["fio-metadata/create", "fio-metadata/stat", "fio-metadata/delete"],
     "vitastor/all": [f"vitastor/{name}" for name in VITASTOR_ROWS],
     "weka/all": [
-        "weka/read-throughput", "weka/write-throughput", "weka/read-iops", "weka/write-iops", "weka/read-latency",
+        "weka/read-throughput", "weka/write-throughput", "weka/read-iops", "weka/write-iops",
+        "weka/read-latency",
         "weka/write-latency", "weka/mdtest",
     ],
     "weka/fio": [
-        "weka/read-throughput", "weka/write-throughput", "weka/read-iops", "weka/write-iops", "weka/read-latency",
+        "weka/read-throughput", "weka/write-throughput", "weka/read-iops", "weka/write-iops",
+        "weka/read-latency",
         "weka/write-latency",
     ],
     "wekatester/default": [f"wekatester/{name}" for name in SIX],
-    "wekatester/2x400gb": ["wekatester/2x400gb-bandwidth-read", *(f"wekatester/{name}" for name in SIX[1:])],
-    "wekatester/mixed": ["wekatester/mixed-bandwidth", "wekatester/mixed-iops", "wekatester/mixed-latency"],
+    "wekatester/2x400gb": ["wekatester/2x400gb-bandwidth-read",
+        *(f"wekatester/{name}" for name in SIX[1:])],
+    "wekatester/mixed": ["wekatester/mixed-bandwidth", "wekatester/mixed-iops",
+        "wekatester/mixed-latency"],
     "wekatester/wekawithin": [f"wekatester/wekawithin-{name}" for name in WITHIN],
 }  # fmt: skip
-SEARCHES = [f"capacity/{name}" for name in ("etcd-fsync", "nfs-8k", "oltp-4k-70r30w", "weka-read-latency")]
+SEARCHES = [
+    f"capacity/{name}" for name in ("etcd-fsync", "nfs-8k", "oltp-4k-70r30w", "weka-read-latency")
+]
 ELBENCHO = [f"elbencho/{name}" for name in ("large-write", "large-randread", "randread-latency")]
 IO500 = ["io500/standard", "io500/trial"]
 # Derived from what was published of applications: the profiles themselves say what is whose.
 DERIVED = [
-    *(f"ai/{name}" for name in ("checkpoint-restore", "checkpoint-write", "kv-cache", "training-large-samples")),
+    *(
+        f"ai/{name}"
+        for name in ("checkpoint-restore", "checkpoint-write", "kv-cache", "training-large-samples")
+    ),
     *("ai/training-small-samples", "ai/vector-search"),
     *("apps/database-log", "apps/video-ingest", "apps/vm-boot-storm"),
 ]

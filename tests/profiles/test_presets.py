@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.command import benchtui
-from tests.profiles.catalogue import ADDED, DERIVED, METADATA, OTHERS, PUBLISHED, SUITES, VITASTOR, WORKLOADS, Options
+from tests.profiles.catalogue import (
+    ADDED,
+    DERIVED,
+    METADATA,
+    OTHERS,
+    PUBLISHED,
+    SUITES,
+    VITASTOR,
+    WORKLOADS,
+    Options,
+)
 from tui.engine.inputs.profiles import Catalogue, LoadedProfile
 from tui.engine.plan.plan import Choices, build_plan
 from tui.model.address import HostAddress
@@ -37,7 +47,9 @@ def preset(tag: str) -> Profile:
 
 
 def rendered(tag: str, host: str = "h1", index: int = 1) -> tuple[str, Options]:
-    """The one job of the job file as fio reads it, [global] under its own options: its name, and what holds for it."""
+    """The one job of the job file as fio reads it, [global] under its own options: its name, and
+    what holds for it.
+    """
     profile = preset(tag)
     text = render(profile, resolve_params(profile, {}), host, index, 7)
     sections: dict[str, Options] = {}
@@ -101,7 +113,10 @@ def test_a_suite_is_its_profiles_in_order(tag: str) -> None:
 
 @pytest.mark.parametrize("tag", SUITES)
 def test_a_suite_changes_nothing_of_its_profiles_unasked(tag: str) -> None:
-    """What it sets by default is what they have by themselves; a directory of its own stands for theirs."""
+    """What it sets by default is what they have by themselves.
+
+    A directory of its own stands for theirs.
+    """
     suite = loaded(tag)
     own = {name: value_text(suite.profile.params[name].kind, value)
            for name, value in resolve_params(suite.profile, {}).items()}  # fmt: skip
@@ -114,15 +129,22 @@ def test_a_suite_changes_nothing_of_its_profiles_unasked(tag: str) -> None:
 def test_mapr_client_i_has_file_h_i() -> None:
     profile = preset("mapr/nfs-randwrite-256k-4c")
     values = resolve_params(profile, {})
-    files = [resolve_options(profile, values, f"client-{n}", n)[0]["filename"] for n in (1, 2, 3, 4)]
+    files = [
+        resolve_options(profile, values, f"client-{n}", n)[0]["filename"] for n in (1, 2, 3, 4)
+    ]
     assert files == [f"/mapr/my.cluster.com/hdd/h{n}" for n in (1, 2, 3, 4)]
 
 
-@pytest.mark.parametrize(("hosts", "threads"), [(1, ["12"]), (3, ["4", "4", "4"]), (5, ["3", "3", "2", "2", "2"])])
+@pytest.mark.parametrize(
+    ("hosts", "threads"), [(1, ["12"]), (3, ["4", "4", "4"]), (5, ["3", "3", "2", "2", "2"])]
+)
 def test_vitastor_threads_are_the_total_over_all_hosts(hosts: int, threads: list[str]) -> None:
     profile = preset("vitastor/read-4k-t12q128")
     values = resolve_params(profile, {})
-    jobs = [resolve_options(profile, values, f"h{n}", n, hosts)[1]["test"]["numjobs"] for n in range(1, hosts + 1)]
+    jobs = [
+        resolve_options(profile, values, f"h{n}", n, hosts)[1]["test"]["numjobs"]
+        for n in range(1, hosts + 1)
+    ]
     assert jobs == threads
 
 
@@ -158,7 +180,11 @@ def test_a_published_workload_names_its_source_and_what_differs(tag: str) -> Non
 
 
 def test_what_no_source_says_is_declared() -> None:
-    kinds = {(tag, each.what): each.kind for tag in (*PUBLISHED, "weka/all") for each in preset(tag).deviations}
+    kinds = {
+        (tag, each.what): each.kind
+        for tag in (*PUBLISHED, "weka/all")
+        for each in preset(tag).deviations
+    }
     expected = {
         ("ceph/randread", "ioengine"): "defaulted",
         ("ceph/randread", "iodepth"): "defaulted",
@@ -197,7 +223,9 @@ def test_fio_takes_the_job_file(tag: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tag", ON_IMAGES)
-def test_fio_takes_the_job_file_of_an_engine_that_is_not_here_but_for_that(tag: str, tmp_path: Path) -> None:
+def test_fio_takes_the_job_file_of_an_engine_that_is_not_here_but_for_that(
+    tag: str, tmp_path: Path
+) -> None:
     profile = preset(tag)
     text = render(profile, resolve_params(profile, {"engine": "null"}), "h1", 1, None)
     assert "image=testimg\n" in text
@@ -208,7 +236,13 @@ def test_fio_takes_a_mix_of_ones_own(tmp_path: Path) -> None:
     profile = load_profile(OWN.read_text(), str(OWN))
     (tmp_path / "h1").mkdir()
     text = render(profile, resolve_params(profile, {"directory": str(tmp_path)}), "h1", 1, 42)
-    assert {"rw=randrw", "rwmixread=70", "direct=0", "ioengine=psync", f"directory={tmp_path}/h1"} <= set(text.split())
+    assert {
+        "rw=randrw",
+        "rwmixread=70",
+        "direct=0",
+        "ioengine=psync",
+        f"directory={tmp_path}/h1",
+    } <= set(text.split())
     assert_fio_takes(text, tmp_path)
 
 
@@ -253,7 +287,11 @@ def test_profiles_show_prints_the_job_files(home: Path, tag: str) -> None:
     done = benchtui(home, "profiles", "show", tag, "--fio")
     assert (done.returncode, done.stderr) == (0, "")
     jobs = [WORKLOADS[each].job for each in SUITES.get(tag, [tag]) if each in WORKLOADS]
-    assert [line.strip("[]") for line in done.stdout.splitlines() if line in {f"[{job}]" for job in jobs}] == jobs
+    assert [
+        line.strip("[]")
+        for line in done.stdout.splitlines()
+        if line in {f"[{job}]" for job in jobs}
+    ] == jobs
 
 
 @pytest.mark.parametrize("tag", DERIVED)

@@ -1,7 +1,8 @@
-"""Every fio preset runs for real, scaled down, on two SSH hosts: with real fio, on files and on block devices.
+"""Every fio preset runs for real, scaled down, on two SSH hosts: with real fio, on files and on
+block devices.
 
-The presets go as suites, several side by side, each with hosts of its own: one second a measurement. One of each
-family and shape runs with every change, the others with `make soak`.
+The presets go as suites, several side by side, each with hosts of its own: one second a
+measurement. One of each family and shape runs with every change, the others with `make soak`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,17 @@ from tests.e2e.command import benchtui, only_run, start
 from tests.lab.disks import loop_device
 from tests.lab.sshd import SSHD, SshdLab
 from tests.patience import PATIENCE_S
-from tests.profiles.catalogue import AERODISK, CEPH, MAPR, METADATA, VITASTOR, WEKA, WEKATESTER, WORKLOADS, Options
+from tests.profiles.catalogue import (
+    AERODISK,
+    CEPH,
+    MAPR,
+    METADATA,
+    VITASTOR,
+    WEKA,
+    WEKATESTER,
+    WORKLOADS,
+    Options,
+)
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]  # the first test waits for the runs of all
 
@@ -29,9 +40,15 @@ ON_FILE = [tag for tag in VITASTOR if tag.endswith("-file")]
 PRESETS = [*(tag for tag in WORKLOADS if tag not in VITASTOR), *ON_FILE, *RAW, "demo/quick"]
 QUICK = [
     ["aerodisk/oltp-4k-70r30w", "ceph/randread", "mapr/nfs-randwrite-256k-4c", "weka/read-latency"],
-    [next(iter(METADATA)), "vitastor/read-4k-t12q128-file", "vitastor/raw-randwrite", "wekatester/mixed-bandwidth"],
+    [
+        next(iter(METADATA)),
+        "vitastor/read-4k-t12q128-file",
+        "vitastor/raw-randwrite",
+        "wekatester/mixed-bandwidth",
+    ],
 ]
-APART = {"start-skew", "never-together"}  # hosts that measure for a second may miss each other on a busy machine
+# hosts that measure for a second may miss each other on a busy machine
+APART = {"start-skew", "never-together"}
 REST = [tag for tag in PRESETS if tag not in QUICK[0] + QUICK[1]]
 OTHERS = [tag for tag in REST if tag not in METADATA]
 SLOW = [[*METADATA, *OTHERS[::3]], OTHERS[1::3], OTHERS[2::3]]  # files are there once created
@@ -79,11 +96,15 @@ def steps_of(
     return {step["profile"]: step for run in runs for step in record_of(run)["steps"]}
 
 
-def start_group(stack: contextlib.ExitStack, root: Path, tags: Sequence[str]) -> subprocess.Popen[str]:
+def start_group(
+    stack: contextlib.ExitStack, root: Path, tags: Sequence[str]
+) -> subprocess.Popen[str]:
     """Start presets as a suite on two hosts of their own."""
     lab = stack.enter_context(SshdLab(root / "lab", hosts=2))
     places, devices = targets(stack, root, tags)
-    (suite := root / "suite.yaml").write_text(suite_text({tag: {**SCALES[tag], **places[tag]} for tag in tags}))
+    (suite := root / "suite.yaml").write_text(
+        suite_text({tag: {**SCALES[tag], **places[tag]} for tag in tags})
+    )
     (home := root / "home").mkdir()
     agreed = [word for path in devices for word in ("--destroy", path)]
     hosts = ["--hosts", "h[1-2]", "--ssh-config", str(lab.ssh_config)]
@@ -95,17 +116,27 @@ def start_group(stack: contextlib.ExitStack, root: Path, tags: Sequence[str]) ->
 def targets(
     stack: contextlib.ExitStack, root: Path, tags: Sequence[str]
 ) -> tuple[Mapping[str, Options], Sequence[str]]:
-    """Where each preset goes: a directory of its own, or devices of this group; and these devices."""
+    """Where each preset goes: a directory of its own, or devices of this group.
+
+    And these devices.
+    """
     own = {tag: root / ("files" if tag in METADATA else tag.replace("/", "-")) for tag in tags}
     for directory in own.values():
         directory.mkdir(exist_ok=True)
     luns = [device(stack, root / name) for name in ("a.img", "b.img") if AERODISK.keys() & tags]
     drives = [device(stack, root / "drive.img") for _ in (1,) if set(RAW) & set(tags)]
-    places: dict[str, Options] = {tag: {"directory": str(directory)} for tag, directory in own.items()}
-    places |= {tag: dict(zip(("lun_a", "lun_b"), luns, strict=True)) for tag in tags if tag in AERODISK}
+    places: dict[str, Options] = {
+        tag: {"directory": str(directory)} for tag, directory in own.items()
+    }
+    places |= {
+        tag: dict(zip(("lun_a", "lun_b"), luns, strict=True)) for tag in tags if tag in AERODISK
+    }
     places |= {tag: {"target": str(own[tag] / "image")} for tag in tags if tag in ON_FILE}
     for tag in [tag for tag in tags if tag in RAW]:
-        places[tag] = {"target": drives[0], "size": "100%" if drives[0].startswith("/dev/loop") else "16M"}
+        places[tag] = {
+            "target": drives[0],
+            "size": "100%" if drives[0].startswith("/dev/loop") else "16M",
+        }
     return places, [*luns, *drives]
 
 
@@ -114,7 +145,10 @@ def device(stack: contextlib.ExitStack, image: Path) -> str:
     try:
         return stack.enter_context(loop_device(image))
     except pytest.skip.Exception:
-        path = Path("/dev/shm") / f"benchtui-test-{image.parent.parent.name}-{image.parent.name}-{image.name}"
+        path = (
+            Path("/dev/shm")
+            / f"benchtui-test-{image.parent.parent.name}-{image.parent.name}-{image.name}"
+        )
         path.write_bytes(bytes(32 << 20))
         stack.callback(path.unlink, missing_ok=True)
         return str(path)
@@ -123,7 +157,13 @@ def device(stack: contextlib.ExitStack, image: Path) -> str:
 def suite_text(members: Mapping[str, Options]) -> str:
     """A suite of presets with values of parameters."""
     rows = [f"  - {json.dumps({'profile': tag, 'set': values})}" for tag, values in members.items()]
-    head = ["profile: test/scaled-down", "title: Scaled down", "tool: suite", "allow_device: true", "suite:"]
+    head = [
+        "profile: test/scaled-down",
+        "title: Scaled down",
+        "tool: suite",
+        "allow_device: true",
+        "suite:",
+    ]
     return "\n".join([*head, *rows]) + "\n"
 
 
@@ -168,14 +208,22 @@ def test_three_threads_are_spread_as_two_and_one(step: dict[str, Any], tag: str)
 
 @pytest.mark.parametrize("tag", quick_or_slow([*METADATA]))
 def test_every_file_is_one_operation(step: dict[str, Any], tag: str) -> None:
-    assert [host["read"]["ios"] for host in step["results"]["per_host"].values()] == [2 * 500, 2 * 500]
+    assert [host["read"]["ios"] for host in step["results"]["per_host"].values()] == [
+        2 * 500,
+        2 * 500,
+    ]
 
 
 def test_clean_removes_the_files_that_a_create_has_left(home: Path, tmp_path: Path) -> None:
     (target := tmp_path / "target").mkdir()
     settings = [f"directory={target}", "nrfiles=300", "numjobs=2"]
     created = benchtui(
-        home, "run", "fio-metadata/create", "--hosts", "local", *(word for each in settings for word in ("--set", each))
+        home,
+        "run",
+        "fio-metadata/create",
+        "--hosts",
+        "local",
+        *(word for each in settings for word in ("--set", each)),
     )
     assert created.returncode == 0, created.stderr
     assert len([path for path in target.rglob("f.*") if path.is_file()]) == 600

@@ -25,7 +25,9 @@ latencies = st.lists(st.integers(1, 10**10), min_size=1, max_size=300)
 def series_of(tmp_path: Path, events: list[AnyEvent]) -> SeriesRecord:
     """Return the series that the record has of these events."""
     plan = load_plan(DATA / "ramp")
-    series = build_step(plan, plan.steps[0], read_journal(write(tmp_path / "journal.jsonl", events)).state).series
+    series = build_step(
+        plan, plan.steps[0], read_journal(write(tmp_path / "journal.jsonl", events)).state
+    ).series
     assert series is not None
     return series
 
@@ -41,7 +43,9 @@ def test_the_short_walk_finds_the_same_percentile_as_the_histogram(values: list[
 
 
 @given(edges=st.lists(st.floats(0, 100), min_size=2, max_size=40, unique=True).map(sorted))
-def test_intervals_that_follow_each_other_cover_the_middle_of_each_second_once(edges: list[float]) -> None:
+def test_intervals_that_follow_each_other_cover_the_middle_of_each_second_once(
+    edges: list[float],
+) -> None:
     pairs = list(pairwise(edges))
     covered = [second for t0, t1 in pairs for second in seconds_of(t0, t1)]
     assert covered == [second for second in range(101) if edges[0] < second + 0.5 <= edges[-1]]
@@ -50,7 +54,8 @@ def test_intervals_that_follow_each_other_cover_the_middle_of_each_second_once(e
 def test_an_interval_without_the_middle_of_a_second_does_not_count_beside_one_that_has_it() -> None:
     bins = PercentileBins(open_s=90)
     bins.add(0.4, 1.4, histogram([1000]))
-    bins.add(1.4, 1.45, histogram([9_000_000]))  # ends in second 1, whose middle the next one covers
+    # ends in second 1, whose middle the next one covers
+    bins.add(1.4, 1.45, histogram([9_000_000]))
     bins.add(1.45, 2.4, histogram([2000]))
     assert bins.values(0, 2) == [p99_of(histogram([1000])), p99_of(histogram([2000]))]
 
@@ -67,7 +72,10 @@ def test_a_second_merges_the_latencies_of_all_hosts() -> None:
     fast, slow = [1000] * 95, [9_000_000] * 5
     bins.add(0.0, 1.0, histogram(fast))
     bins.add(0.1, 1.1, histogram(slow))
-    assert bins.values(0, 2) == [Histogram.from_buckets(histogram(fast + slow)).percentile(99), None]
+    assert bins.values(0, 2) == [
+        Histogram.from_buckets(histogram(fast + slow)).percentile(99),
+        None,
+    ]
 
 
 def test_a_host_that_is_behind_is_merged_while_its_seconds_are_open() -> None:
@@ -99,12 +107,15 @@ def test_a_measurement_too_short_for_a_second_is_taken_as_it_is() -> None:
 def test_the_rate_in_a_window_takes_the_share_of_the_seconds_at_its_ends() -> None:
     series = SeriesSet()
     series.add(0.0, 10.0, DirectionSample(ios=1000, bytes=4000))
-    assert window_rates([(series, 10.0), (series, 10.0)], 2.25, 7.75) == pytest.approx((200.0, 800.0))
+    assert window_rates([(series, 10.0), (series, 10.0)], 2.25, 7.75) == pytest.approx(
+        (200.0, 800.0)
+    )
 
 
 def test_what_was_counted_after_the_end_of_the_load_belongs_before_it() -> None:
     series = SeriesSet()
-    series.add(0.0, 1.25, DirectionSample(ios=100, bytes=400))  # the load ended at 1.0, its last object came later
+    # the load ended at 1.0, its last object came later
+    series.add(0.0, 1.25, DirectionSample(ios=100, bytes=400))
     assert window_rates([(series, 1.0)], 0.0, 1.0)[0] == pytest.approx(80.0)
     ios, _ = window_rates([(series, 1.1)], 0.0, 1.1)
     assert ios == pytest.approx(100 / 1.1)
@@ -112,7 +123,11 @@ def test_what_was_counted_after_the_end_of_the_load_belongs_before_it() -> None:
 
 def test_a_slow_first_sample_does_not_shift_the_seconds_of_the_record(tmp_path: Path) -> None:
     late_first = sample(4.0, "h1", [1000] * 100, late_s=3.0)
-    events = [*started("h1"), late_first, *(sample(float(t), "h1", [1000] * 100) for t in range(5, 9))]
+    events = [
+        *started("h1"),
+        late_first,
+        *(sample(float(t), "h1", [1000] * 100) for t in range(5, 9)),
+    ]
     rates = column_of(series_of(tmp_path, events), "h1").iops
     assert rates == [100.0, None, None, None, 100.0, 100.0, 100.0, 100.0]
 
@@ -153,13 +168,17 @@ def test_a_lost_host_ends_and_the_others_go_on(tmp_path: Path) -> None:
 def test_p99_of_a_recorded_run_lies_between_those_of_its_hosts() -> None:
     series = build_record(DATA / "mix").steps[0].series
     assert series is not None
-    columns = {column.host: column.p99_ns for column in series.columns if column.direction == "read"}
+    columns = {
+        column.host: column.p99_ns for column in series.columns if column.direction == "read"
+    }
     for whole, one, other in zip(columns[None], columns["h1"], columns["h2"], strict=True):
         assert whole is not None and one is not None and other is not None
         assert min(one, other) <= whole <= max(one, other)
 
 
-def test_load_before_a_restart_is_not_in_the_series_even_if_nothing_marked_it_as_ramp(tmp_path: Path) -> None:
+def test_load_before_a_restart_is_not_in_the_series_even_if_nothing_marked_it_as_ramp(
+    tmp_path: Path,
+) -> None:
     events = [*started("h1"), *(sample(float(t), "h1", [1000] * 10) for t in (1, 2, 3))]
     events += [sample(float(t), "h1", [1000] * 100, restart=t == 4) for t in (4, 5)]
     series = series_of(tmp_path, events)

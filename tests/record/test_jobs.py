@@ -26,7 +26,9 @@ def part(latencies_ns: list[int], iops: float) -> DirectionResult:
         Histogram.from_buckets(buckets).percentiles(),
         buckets,
     )
-    return DirectionResult(len(latencies_ns), 4096 * len(latencies_ns), 30.0, iops, iops * 4096, clat=clat)
+    return DirectionResult(
+        len(latencies_ns), 4096 * len(latencies_ns), 30.0, iops, iops * 4096, clat=clat
+    )
 
 
 def with_jobs(event: AnyEvent) -> AnyEvent:
@@ -53,7 +55,11 @@ def test_each_job_has_its_own_histogram_over_all_hosts(tmp_path: Path) -> None:
 
 
 def test_the_summary_has_a_row_a_job_where_several_do_the_same(tmp_path: Path) -> None:
-    rows = [line.split() for line in summary_text(build_record(run(tmp_path))).splitlines() if line.startswith("job ")]
+    rows = [
+        line.split()
+        for line in summary_text(build_record(run(tmp_path))).splitlines()
+        if line.startswith("job ")
+    ]
     assert [(row[1], row[2]) for row in rows] == [("small", "20"), ("large", "2")]
 
 

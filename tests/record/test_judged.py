@@ -11,8 +11,12 @@ from tui.view.step_notes import submission_text
 
 def step(slat_ns: float | None, lat_ns: float, measured_s: float = 10.0) -> StepRecord:
     slat = None if slat_ns is None else LatencyRecord(n=10, mean_ns=slat_ns)
-    found = AggregateRecord(ios=10, bytes=10, hosts=["h1"], slat=slat, lat=LatencyRecord(n=10, mean_ns=lat_ns))
-    return StepRecord(index=0, name="a", measured_s=measured_s, results=ResultsRecord(aggregate={"write": found}))
+    found = AggregateRecord(
+        ios=10, bytes=10, hosts=["h1"], slat=slat, lat=LatencyRecord(n=10, mean_ns=lat_ns)
+    )
+    return StepRecord(
+        index=0, name="a", measured_s=measured_s, results=ResultsRecord(aggregate={"write": found})
+    )
 
 
 @pytest.mark.parametrize(
@@ -25,7 +29,9 @@ def step(slat_ns: float | None, lat_ns: float, measured_s: float = 10.0) -> Step
         (None, 30.0, ""),
     ],
 )
-def test_how_long_was_measured(measured_s: float | None, runtime_s: float | None, text: str) -> None:
+def test_how_long_was_measured(
+    measured_s: float | None, runtime_s: float | None, text: str
+) -> None:
     assert length_text(measured_s, runtime_s) == text
 
 

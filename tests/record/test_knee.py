@@ -28,11 +28,15 @@ def saturating(at: float, factor: float = 1.0) -> list[Point]:
     ("xs", "ys", "x"),
     [
         ([1, 2, 4, 8, 16], [146, 313, 673, 1056, 1113], 8),  # Ceph, random read of 1M over jobs
-        ([4, 8, 16, 32, 64, 128, 256, 512, 1024], [6, 11, 22, 41, 73, 134, 142, 147, 146], 128),  # over block size
-        ([1, 16, 32, 128], [14_700, 120_000, 195_000, 195_000], 32),  # Vitastor's raw drive over queue depth
+        # over block size
+        ([4, 8, 16, 32, 64, 128, 256, 512, 1024], [6, 11, 22, 41, 73, 134, 142, 147, 146], 128),
+        # Vitastor's raw drive over queue depth
+        ([1, 16, 32, 128], [14_700, 120_000, 195_000, 195_000], 32),
     ],
 )
-def test_the_knees_of_published_curves_are_where_people_see_them(xs: list[float], ys: list[float], x: float) -> None:
+def test_the_knees_of_published_curves_are_where_people_see_them(
+    xs: list[float], ys: list[float], x: float
+) -> None:
     found = place(list(zip(xs, ys, strict=True)))
     assert found is not None
     assert xs[found] == x
@@ -60,7 +64,9 @@ def test_few_points_have_no_knee(count: int) -> None:
 
 
 @given(at=st.floats(1.2, 64.0), factor=positive)
-def test_a_curve_that_saturates_has_its_knee_at_the_first_saturated_point(at: float, factor: float) -> None:
+def test_a_curve_that_saturates_has_its_knee_at_the_first_saturated_point(
+    at: float, factor: float
+) -> None:
     first = next(index for index, x in enumerate(DOUBLINGS) if x >= at)
     last_step = at / DOUBLINGS[first - 1] - 1
     assume(abs(last_step - LEAST_GAIN) > 1e-3)  # on the threshold itself rounding decides
@@ -70,7 +76,14 @@ def test_a_curve_that_saturates_has_its_knee_at_the_first_saturated_point(at: fl
 @given(at=st.floats(1.2, 64.0), wide=positive, high=positive)
 def test_units_do_not_move_the_knee(at: float, wide: float, high: float) -> None:
     plain = saturating(at)
-    assume(all(abs(doublings(a, b) - log2(1 + LEAST_GAIN)) > 1e-6 for a in plain for b in plain if b[0] > a[0]))
+    assume(
+        all(
+            abs(doublings(a, b) - log2(1 + LEAST_GAIN)) > 1e-6
+            for a in plain
+            for b in plain
+            if b[0] > a[0]
+        )
+    )
     assert place([(x * wide, y * high) for x, y in plain]) == place(plain)
 
 
@@ -97,6 +110,8 @@ def test_what_is_zero_or_less_cannot_be_doubled() -> None:
 
 
 def test_efficiency_is_one_where_it_starts_and_for_linear_scaling() -> None:
-    assert efficiency([(1, 100), (2, 200), (4, 300), (8, 400)]) == pytest.approx([1.0, 1.0, 0.75, 0.5])
+    assert efficiency([(1, 100), (2, 200), (4, 300), (8, 400)]) == pytest.approx(
+        [1.0, 1.0, 0.75, 0.5]
+    )
     assert efficiency([(2, 100), (4, 150)]) == pytest.approx([1.0, 0.75])
     assert efficiency([]) == []

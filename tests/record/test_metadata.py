@@ -15,13 +15,27 @@ from tui.model.event import MetadataIteration, MetadataPhase, MetadataResult, Op
 from tui.model.plan import Headline, HostTask, MpiLaunch, Plan, ProfileRef, Step
 from tui.model.record import ProfileRecord, RunRecord
 from tui.model.step_record import StepRecord
-from tui.record.headline import metadata_lines, metadata_record, metadata_remarks, metadata_tables, operation_value
+from tui.record.headline import (
+    metadata_lines,
+    metadata_record,
+    metadata_remarks,
+    metadata_tables,
+    operation_value,
+)
 from tui.record.timeline import JournalData
 from tui.workloads.mdtest.output import MdtestOutput
 
 MDTEST = Path(__file__).parents[1] / "data" / "mdtest"
 RUN = RunRecord(run_id="r", created_utc=None, profile=ProfileRecord(tag="x"), state="complete")
-STEP = Step(0, "x", "mdtest", {}, [HostTask(f"h{n}", 0, "", []) for n in (1, 2)], None, mpi=MpiLaunch("/d", 2, 100, 3))
+STEP = Step(
+    0,
+    "x",
+    "mdtest",
+    {},
+    [HostTask(f"h{n}", 0, "", []) for n in (1, 2)],
+    None,
+    mpi=MpiLaunch("/d", 2, 100, 3),
+)
 
 
 def phase(name: str, t: float, iteration: int = 1, **more: object) -> MetadataPhase:
@@ -36,15 +50,28 @@ def running() -> MetadataView:
 
 
 def result(**changed: object) -> MetadataResult:
-    operations = {"create": OperationResult(max=50.0, min=40.0, mean=45.0, stddev=5.0, iterations=[40.0, 50.0])}
-    known = {"tasks": 4, "nodes": 2, "items": 100, "iterations": 3, "version": "4.0.0", "operations": operations}
+    operations = {
+        "create": OperationResult(
+            max=50.0, min=40.0, mean=45.0, stddev=5.0, iterations=[40.0, 50.0]
+        )
+    }
+    known = {
+        "tasks": 4,
+        "nodes": 2,
+        "items": 100,
+        "iterations": 3,
+        "version": "4.0.0",
+        "operations": operations,
+    }
     return MetadataResult(t=0.0, step=0, tool="mdtest", **(known | changed))  # type: ignore[arg-type]
 
 
 def test_a_phase_that_ended_is_estimated_until_mdtest_tells() -> None:
     view = running()
     assert view.line(25.0) == "iteration 1 of 3: stat, 0:05; create ~40 ops/s"
-    view.end_iteration(MetadataIteration(t=30.0, step=0, operation="create", iteration=1, seconds=9.5, rate=42.1))
+    view.end_iteration(
+        MetadataIteration(t=30.0, step=0, operation="create", iteration=1, seconds=9.5, rate=42.1)
+    )
     assert view.rates(1) == ["create 42.1"]
 
 
@@ -59,7 +86,10 @@ def test_the_tools_own_summary_is_the_result() -> None:
     assert record is not None
     create = record.operations["create"]
     assert (create.max, create.min, create.mean, create.stddev) == (50.0, 40.0, 45.0, 5.0)
-    assert operation_value(create, "ops") == 45.0 and operation_value(record.operations.get("stat"), "ops") is None
+    assert (
+        operation_value(create, "ops") == 45.0
+        and operation_value(record.operations.get("stat"), "ops") is None
+    )
     assert operation_value(create, "bandwidth") is None, "it moves no bytes"
     assert record.shift_text == "2 ranks = 1 client on in each phase"
 
@@ -68,20 +98,32 @@ def test_without_a_summary_it_is_made_of_the_iterations_that_ended() -> None:
     view = running()
     for number, rate in enumerate((10.0, 20.0), start=1):
         view.end_iteration(
-            MetadataIteration(t=0.0, step=0, operation="create", iteration=number, seconds=1.0, rate=rate)
+            MetadataIteration(
+                t=0.0, step=0, operation="create", iteration=number, seconds=1.0, rate=rate
+            )
         )
     record = metadata_record(view, STEP)
     assert record is not None and record.operations["create"].from_iterations
     create = record.operations["create"]
-    assert (create.max, create.min, create.mean) == (20.0, 10.0, 15.0) and create.stddev == pytest.approx(7.071)
+    assert (create.max, create.min, create.mean) == (
+        20.0,
+        10.0,
+        15.0,
+    ) and create.stddev == pytest.approx(7.071)
     assert any("the tool gave no summary" in text for text in metadata_remarks(record))
 
 
 def test_partial_figures_of_mdtest_4_are_said_to_be_by_the_clock_of_rank_0() -> None:
     view = running()
-    view.result = result(operations={"create": OperationResult(iterations=[10.0, 20.0], seconds=[1.0, 1.0])})
+    view.result = result(
+        operations={"create": OperationResult(iterations=[10.0, 20.0], seconds=[1.0, 1.0])}
+    )
     record = metadata_record(view, STEP)
-    assert record is not None and "rank 0 alone" in record.meaning and "slowest rank" not in record.meaning
+    assert (
+        record is not None
+        and "rank 0 alone" in record.meaning
+        and "slowest rank" not in record.meaning
+    )
     assert any("rank 0 alone" in text for text in metadata_remarks(record))
     view.result = result()
     whole = metadata_record(view, STEP)
@@ -90,19 +132,32 @@ def test_partial_figures_of_mdtest_4_are_said_to_be_by_the_clock_of_rank_0() -> 
 
 def test_a_tree_alone_is_no_measurement() -> None:
     view = running()
-    view.end_iteration(MetadataIteration(t=0.0, step=0, operation="tree-create", iteration=1, seconds=1.0, rate=1.0))
+    view.end_iteration(
+        MetadataIteration(
+            t=0.0, step=0, operation="tree-create", iteration=1, seconds=1.0, rate=1.0
+        )
+    )
     assert metadata_record(view, STEP) is None
 
 
 def test_the_table_fits_80_columns() -> None:
-    big = OperationResult(max=2352911.0, min=2352911.0, mean=2352911.0, stddev=99999.5, iterations=[2352911.0] * 9)
+    big = OperationResult(
+        max=2352911.0, min=2352911.0, mean=2352911.0, stddev=99999.5, iterations=[2352911.0] * 9
+    )
     view = running()
     view.result = result(operations={"stat": big, "create": big})
     record = metadata_record(view, STEP)
     assert record is not None
     lines = metadata_lines(record)
     assert max(map(len, lines)) <= 80
-    assert [line.split()[0] for line in lines] == ["operations/s", "create", "stat", "rank", "create", "stat"]
+    assert [line.split()[0] for line in lines] == [
+        "operations/s",
+        "create",
+        "stat",
+        "rank",
+        "create",
+        "stat",
+    ]
     assert lines[3].endswith("it. 5    it. 6/9")
     assert max(map(len, metadata_lines(record, 76))) <= 76
     assert metadata_lines(record, 200)[3].endswith("it. 8      it. 9")
@@ -110,7 +165,9 @@ def test_the_table_fits_80_columns() -> None:
 
 def test_digits_are_grouped() -> None:
     view = running()
-    view.result = result(operations={"stat": OperationResult(max=1499629.4, min=99.5, mean=12345.0, stddev=1.0)})
+    view.result = result(
+        operations={"stat": OperationResult(max=1499629.4, min=99.5, mean=12345.0, stddev=1.0)}
+    )
     record = metadata_record(view, STEP)
     assert record is not None
     assert metadata_lines(record)[1].split() == ["stat", "1,499,629", "99.5", "12,345", "1"]
@@ -149,7 +206,9 @@ def test_a_single_iteration_is_not_shown_again() -> None:
     ("shift", "nodes", "phases"),
     [(0, 8, "stat read remove"), (2, 2, "read"), (2, 8, None), (1, 8, "stat")],
 )
-def test_a_shift_to_the_same_client_is_a_warning(shift: int, nodes: int, phases: str | None) -> None:
+def test_a_shift_to_the_same_client_is_a_warning(
+    shift: int, nodes: int, phases: str | None
+) -> None:
     view = MetadataView(0)
     view.result = result(shift=shift, nodes=nodes, ranks_per_node=2, tasks=2 * nodes)
     state = RunState(for_record=True)
@@ -165,22 +224,44 @@ def test_operations_that_move_bytes_are_told_as_bandwidth() -> None:
     view = running()
     view.end_iteration(
         MetadataIteration(
-            t=30.0, step=0, operation="write", iteration=1, seconds=2.0, rate=2048.0, bytes_per_op=1 << 20
+            t=30.0,
+            step=0,
+            operation="write",
+            iteration=1,
+            seconds=2.0,
+            rate=2048.0,
+            bytes_per_op=1 << 20,
         )
     )
     assert view.rates(1)[0] == "write 2.00 GiB/s"
     partial = metadata_record(view, STEP)
-    assert partial is not None and operation_value(partial.operations["write"], "bandwidth") == 2 << 30
-    moved = OperationResult(max=3072.0, min=1024.0, mean=2048.0, iterations=[1024.0, 3072.0], bytes_per_op=1 << 20)
+    assert (
+        partial is not None and operation_value(partial.operations["write"], "bandwidth") == 2 << 30
+    )
+    moved = OperationResult(
+        max=3072.0, min=1024.0, mean=2048.0, iterations=[1024.0, 3072.0], bytes_per_op=1 << 20
+    )
     view.result = result(operations={"write": moved})
     record = metadata_record(view, STEP)
     assert record is not None
-    assert metadata_lines(record)[1].split() == ["write", "3.00", "GiB/s", "1.00", "GiB/s", "2.00", "GiB/s", "–"]
+    assert metadata_lines(record)[1].split() == [
+        "write",
+        "3.00",
+        "GiB/s",
+        "1.00",
+        "GiB/s",
+        "2.00",
+        "GiB/s",
+        "–",
+    ]
     assert "100 I/Os of 1 MiB each, 400 MiB in all" in metadata_remarks(record)[0]
     step = StepRecord(index=0, name="x", state="done", metadata=record)
     attempt = PointRepetition(RUN, step)
     bandwidth = Headline("bandwidth", "write")
-    assert (attempt.value(bandwidth), attempt.iterations(bandwidth)) == (2 << 30, [1 << 30, 3 << 30])
+    assert (attempt.value(bandwidth), attempt.iterations(bandwidth)) == (
+        2 << 30,
+        [1 << 30, 3 << 30],
+    )
     assert attempt.value(Headline("iops", "write")) == 2048.0
 
 
@@ -199,7 +280,12 @@ def test_bytes_that_a_rate_and_its_time_do_not_make_are_an_error() -> None:
     def judged(seconds: float) -> list[str]:
         view = MetadataView(0)
         each = OperationResult(
-            max=200.0, min=100.0, mean=150.0, iterations=[100.0, 200.0], seconds=[4.0, seconds], bytes_per_op=1 << 20
+            max=200.0,
+            min=100.0,
+            mean=150.0,
+            iterations=[100.0, 200.0],
+            seconds=[4.0, seconds],
+            bytes_per_op=1 << 20,
         )
         view.result = result(operations={"write": each})
         state = RunState(for_record=True)
@@ -210,4 +296,6 @@ def test_bytes_that_a_rate_and_its_time_do_not_make_are_an_error() -> None:
         return [finding.message for finding in found if finding.severity == "error"]
 
     assert judged(2.0) == [] and judged(2.01) == [], "as far as two digits tell"
-    assert judged(2.1) == ["write: iteration 2 moved 420 MiB by its rate and its time, and 400 MiB were to be moved"]
+    assert judged(2.1) == [
+        "write: iteration 2 moved 420 MiB by its rate and its time, and 400 MiB were to be moved"
+    ]

@@ -36,22 +36,30 @@ def runs(tmp_path: Path) -> Path:
 
 
 def ask(command: str, directory: Path) -> str:
-    done = subprocess.run(["sh", "-c", command], cwd=directory, capture_output=True, text=True, timeout=PATIENCE_S)
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=directory, capture_output=True, text=True, timeout=PATIENCE_S
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @needs_jq
-@pytest.mark.parametrize("command", [question for question in QUESTIONS if "*/run.json" not in question])
+@pytest.mark.parametrize(
+    "command", [question for question in QUESTIONS if "*/run.json" not in question]
+)
 def test_every_question_has_an_answer(command: str, runs: Path) -> None:
     for case in ("mix", "lost"):
         assert ask(command, runs / case).strip()
 
 
 @needs_jq
-@pytest.mark.parametrize("command", [question for question in QUESTIONS if "*/run.json" not in question])
+@pytest.mark.parametrize(
+    "command", [question for question in QUESTIONS if "*/run.json" not in question]
+)
 @pytest.mark.parametrize("run", OLD_RUNS, ids=lambda path: path.name)
-def test_questions_hold_for_sweeps_suites_and_runs_without_figures(command: str, run: Path, tmp_path: Path) -> None:
+def test_questions_hold_for_sweeps_suites_and_runs_without_figures(
+    command: str, run: Path, tmp_path: Path
+) -> None:
     ask(command, run)
     document = json.loads((run / "run.json").read_text())
     document |= {"headline": None, "matrix": None, "steps": [], "findings": [], "verdict": None}
@@ -61,7 +69,9 @@ def test_questions_hold_for_sweeps_suites_and_runs_without_figures(command: str,
 
 @needs_jq
 def test_answers_are_the_figures_of_the_record(runs: Path) -> None:
-    answers = "".join(ask(question, runs / "lost") for question in QUESTIONS if "*/run.json" not in question)
+    answers = "".join(
+        ask(question, runs / "lost") for question in QUESTIONS if "*/run.json" not in question
+    )
     document = json.loads((runs / "lost" / "run.json").read_text())
     assert "read 318 MiB/s" in answers and ": h2 16890.473" in answers
     assert "partial h2 was lost" in answers and "h2: measure: no connection to the end" in answers
@@ -89,7 +99,10 @@ def test_raw_output_of_fio_is_split_into_objects_that_its_own_tools_take(tmp_pat
     assert len(objects) > 1 and json.loads(objects[-1].read_text()) == result
     if CLAT2CSV is not None:
         ask(f"{CLAT2CSV} h1.json h1.csv", tmp_path)
-        assert "read_clat_ns_percentile" in next(tmp_path.glob("h1_job0.csv")).read_text().splitlines()[0]
+        assert (
+            "read_clat_ns_percentile"
+            in next(tmp_path.glob("h1_job0.csv")).read_text().splitlines()[0]
+        )
 
 
 def test_every_field_of_the_record_is_named() -> None:

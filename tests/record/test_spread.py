@@ -26,7 +26,10 @@ AXIS = ("1", "2", "4", "8", "16")
 
 def repeated(*points: tuple[float, ...]) -> list[Cell]:
     """Return a sweep whose points were measured several times."""
-    return [cell({"numjobs": n}, *values, ci=relative_ci(values)) for n, values in zip(AXIS, points, strict=False)]
+    return [
+        cell({"numjobs": n}, *values, ci=relative_ci(values))
+        for n, values in zip(AXIS, points, strict=False)
+    ]
 
 
 def table(cells: list[Cell]) -> MatrixTable:
@@ -49,11 +52,17 @@ def test_the_best_names_those_that_are_equal_to_it() -> None:
     best, equal = best_of(cells)
     assert best is cells[3] and equal == [cells[2], cells[4]]
     (said,) = [text for text in remarks([table(cells)]) if "within noise" in text]
-    assert said == ("within noise of the best, numjobs=8: numjobs=4, numjobs=16 (by 5 %, as each was measured once)")
+    assert (
+        said == "within noise of the best, numjobs=8: numjobs=4, numjobs=16 (by 5 %, as each was"
+        " measured once)"
+    )
 
 
 def test_of_latencies_the_lowest_is_the_best() -> None:
-    cells = [cell({"numjobs": n}, value, unit="ns") for n, value in zip(AXIS, (9e5, 3e5, 6e5), strict=False)]
+    cells = [
+        cell({"numjobs": n}, value, unit="ns")
+        for n, value in zip(AXIS, (9e5, 3e5, 6e5), strict=False)
+    ]
     assert best_of(cells)[0] is cells[1]
 
 
@@ -65,14 +74,18 @@ def test_a_knee_that_is_no_higher_than_the_point_before_it_is_not_named() -> Non
 
 
 def test_after_a_knee_it_says_whether_the_next_point_is_equal() -> None:
-    (text,) = knee_texts(table(repeated((100, 101), (200, 201), (299, 303), (302, 306), (306, 307))))
+    (text,) = knee_texts(
+        table(repeated((100, 101), (200, 201), (299, 303), (302, 306), (306, 307)))
+    )
     assert text.endswith("8 is equal within the spread, +1.0 %")
     (once,) = [text for text in knee_texts(table(ceph())) if "over numjobs at bs=1M" in text]
     assert once.endswith("16 gives +5.4 %")
 
 
 @pytest.mark.parametrize("change", [{"short": "0.2 s"}, {"invalid": True}])
-def test_a_point_that_is_invalid_or_too_short_is_neither_knee_nor_best(change: dict[str, object]) -> None:
+def test_a_point_that_is_invalid_or_too_short_is_neither_knee_nor_best(
+    change: dict[str, object],
+) -> None:
     cells = line("numjobs", AXIS, [100, 200, 400, 410, 405])
     assert [found.cell for found in table(cells).knees] == [cells[2]]
     spoilt = [replace(each, **change) if each is cells[2] else each for each in cells]
@@ -84,7 +97,11 @@ def test_a_point_that_is_invalid_or_too_short_is_neither_knee_nor_best(change: d
 def test_a_figure_that_is_invalid_has_its_mark_in_tables() -> None:
     cells = line("numjobs", AXIS, [100, 200, 400, 410, 405])
     cells[3] = replace(cells[3], invalid=True)
-    (row,) = [text for text in text_of(table(cells)) if text.startswith("8") or text.lstrip().startswith("8")]
+    (row,) = [
+        text
+        for text in text_of(table(cells))
+        if text.startswith("8") or text.lstrip().startswith("8")
+    ]
     assert "✗410" in row and row.endswith("INVALID")
     grid = [replace(each, texts={"bs": bs, **each.texts}) for bs in ("4k", "8k") for each in cells]
     assert sum("✗410" in text for text in text_of(table(grid))) == 2
@@ -94,7 +111,10 @@ def test_a_half_width_is_printed_from_three_repetitions_on_and_below_the_mean() 
     assert not ci_tells([1.0, 2.0], relative_ci([1.0, 2.0]))
     assert ci_tells([1.00, 1.01, 1.02], relative_ci([1.00, 1.01, 1.02]))
     assert not ci_tells([1.0, 2.0, 9.0], relative_ci([1.0, 2.0, 9.0]))
-    two, three = table(repeated((100, 200), (300, 310))), table(repeated((100, 101, 102), (300, 301, 302)))
+    two, three = (
+        table(repeated((100, 200), (300, 310))),
+        table(repeated((100, 101, 102), (300, 301, 302))),
+    )
     assert not any("±" in text and "%" in text for text in text_of(two)[1:])
     assert any("±2.5 %" in text for text in text_of(three))
 
@@ -112,7 +132,9 @@ def test_a_sweep_whose_best_is_not_told_apart_has_a_remark(tmp_path: Path) -> No
 
 def test_a_sweep_with_a_clear_best_has_none(tmp_path: Path) -> None:
     record = swept(tmp_path, 100, 200, 400, 800, 1600)
-    assert "sweep" in (record.checks or ()) and not [each for each in record.findings if each.id == "sweep"]
+    assert "sweep" in (record.checks or ()) and not [
+        each for each in record.findings if each.id == "sweep"
+    ]
 
 
 def test_the_headline_is_that_of_a_point_that_counts(tmp_path: Path) -> None:
@@ -141,7 +163,9 @@ def test_a_headline_of_repetitions_says_how_well_it_is_known(tmp_path: Path) -> 
 
 
 def spoilt(record: RunRecord, **scope: object) -> RunRecord:
-    record.findings.append(Finding(id="tool-errors", severity="error", scope=scope, message="it failed"))
+    record.findings.append(
+        Finding(id="tool-errors", severity="error", scope=scope, message="it failed")
+    )
     record.verdict = "invalid"
     return record
 

@@ -17,7 +17,10 @@ from tui.view.run_summary import summary_text
 
 
 def frozen(host: str, frozen_s: float, start_t: float = 5.0, end_t: float = 40.0) -> list[AnyEvent]:
-    """A host that does nothing for a while after 10 s; the next snapshot covers that and one second of I/O."""
+    """A host that does nothing for a while after 10 s.
+
+    The next snapshot covers that and one second of I/O.
+    """
     wakes_t = start_t + 10.0 + frozen_s
     late = sample(wakes_t + 1.0, host, [100_000] * 100, interval_s=frozen_s + 1.0)
     parts = [*load(host, start_t, start_t + 10.0), late, *load(host, wakes_t + 1.0, end_t)]
@@ -31,7 +34,9 @@ def record_of(tmp_path: Path, *hosts: list[AnyEvent], runtime_s: float | None = 
 
 
 def test_a_host_that_was_frozen_is_a_finding_with_its_seconds(tmp_path: Path) -> None:
-    record = record_of(tmp_path, [compared("h1", 0.0), *host_run("h1", 5.0, 40.0)], frozen("h2", 18.5))
+    record = record_of(
+        tmp_path, [compared("h1", 0.0), *host_run("h1", 5.0, 40.0)], frozen("h2", 18.5)
+    )
     finding = only(record, "stall")
     assert (finding.severity, finding.scope) == ("warning", {"step": 0, "hosts": "h2"})
     assert finding.measured == pytest.approx(19, abs=1)
@@ -47,14 +52,22 @@ def test_when_all_hosts_stood_still_at_once_comes_before_which(tmp_path: Path) -
 
 def test_a_host_that_did_no_io_for_seconds_is_one_too(tmp_path: Path) -> None:
     silent = [sample(15.0 + second, "h2", [], interval_s=1.0) for second in range(1, 6)]
-    second = [compared("h2", 0.0), *load("h2", 5.0, 15.0), *silent, *load("h2", 20.0, 40.0), result("h2", 5.0, 40.0)]
+    second = [
+        compared("h2", 0.0),
+        *load("h2", 5.0, 15.0),
+        *silent,
+        *load("h2", 20.0, 40.0),
+        result("h2", 5.0, 40.0),
+    ]
     record = record_of(tmp_path, [compared("h1", 0.0), *host_run("h1", 5.0, 40.0)], second)
     assert only(record, "stall").measured == 5.0
 
 
 @pytest.mark.parametrize("frozen_s", [1.0, 2.0])
 def test_a_moment_is_none(tmp_path: Path, frozen_s: float) -> None:
-    record = record_of(tmp_path, [compared("h1", 0.0), *host_run("h1", 5.0, 40.0)], frozen("h2", frozen_s))
+    record = record_of(
+        tmp_path, [compared("h1", 0.0), *host_run("h1", 5.0, 40.0)], frozen("h2", frozen_s)
+    )
     assert doubts(record) == []
 
 
@@ -63,7 +76,12 @@ def test_jobs_that_end_one_after_the_other_stand_not_still(
     tmp_path: Path, runtime_s: float | None, found: list[str]
 ) -> None:
     def host(name: str) -> list[AnyEvent]:
-        return [compared(name, 0.0), *load(name, 5.0, 32.0), *load(name, 32.0, 40.0, 10.0), result(name, 5.0, 40.0)]
+        return [
+            compared(name, 0.0),
+            *load(name, 5.0, 32.0),
+            *load(name, 32.0, 40.0, 10.0),
+            result(name, 5.0, 40.0),
+        ]
 
     record = record_of(tmp_path, host("h1"), host("h2"), runtime_s=runtime_s)
     assert [finding.id for finding in record.findings if finding.id == "stall"] == found

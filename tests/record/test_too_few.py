@@ -1,4 +1,6 @@
-"""A percentile with fewer than 10 samples beyond it is printed as n<10, wherever percentiles are printed."""
+"""A percentile with fewer than 10 samples beyond it is printed as n<10, wherever percentiles are
+printed.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,10 @@ def test_a_maximum_needs_nothing_behind_it() -> None:
 
 @pytest.fixture
 def record(tmp_path: Path) -> RunRecord:
-    """A finished run whose profile is about p99.999 of the reads; fewer than 10 of the I/Os are beyond it."""
+    """A finished run whose profile is about p99.999 of the reads.
+
+    Fewer than 10 of the I/Os are beyond it.
+    """
     maker = RunMaker(tmp_path / RUN_ID, host_names(2), READS)
     plan = msgspec.json.decode((maker.run_dir / PLAN_FILE).read_bytes(), type=Plan)
     about = msgspec.structs.replace(plan, headline=Headline("latency", "read", 99.999))
@@ -73,7 +78,10 @@ def test_the_headline_keeps_its_value_and_its_text_is_n_less_than_10(record: Run
     assert (record.headline.text, record.headline.behind) == ("read p99.999 n<10", 2)
     assert json.loads(record.to_json())["headline"]["value"] == record.headline.value
     summary = json.loads(msgspec.json.encode(summary_of(record)))
-    assert (summary["headline"], summary["headline_value"]) == ("read p99.999 n<10", record.headline.value)
+    assert (summary["headline"], summary["headline_value"]) == (
+        "read p99.999 n<10",
+        record.headline.value,
+    )
 
 
 def test_the_summary_and_the_result_screen_print_it(record: RunRecord, tmp_path: Path) -> None:
@@ -81,13 +89,19 @@ def test_the_summary_and_the_result_screen_print_it(record: RunRecord, tmp_path:
     for part in (results.aggregate["read"], *(dirs["read"] for dirs in results.per_host.values())):
         assert part.clat is not None
         part.clat.n = 1500  # enough for p99, not for p99.5 and p99.9
-    rows = [line for line in summary_text(record).splitlines() if "n<10" in line and "headline" not in line]
+    rows = [
+        line
+        for line in summary_text(record).splitlines()
+        if "n<10" in line and "headline" not in line
+    ]
     assert [line.split()[-3:-1] for line in rows] == [["n<10", "n<10"]] * 3  # all hosts, and each
     lines = [line.plain for line in figures(Page(record, tmp_path), 120)]
     assert [line.count("n<10") for line in lines if "n<10" in line] == [2]
 
 
-def test_the_large_digits_of_the_result_screen_are_no_value(record: RunRecord, tmp_path: Path) -> None:
+def test_the_large_digits_of_the_result_screen_are_no_value(
+    record: RunRecord, tmp_path: Path
+) -> None:
     assert headline_parts(Page(record, tmp_path))[0] == "n<10"
     first = figure_tiles(Page(record, tmp_path))[0]
     assert (first.title, first.number, first.unit) == ("read p99.999", "n<10", "")
@@ -95,21 +109,34 @@ def test_the_large_digits_of_the_result_screen_are_no_value(record: RunRecord, t
 
 def test_live_percentiles_of_few_samples_are_marked() -> None:
     state = RunState()
-    for event in (*started("h1"), sample(2.0, "h1", [1000] * 100), sample(3.0, "h1", [1000] * 1900)):
+    for event in (
+        *started("h1"),
+        sample(2.0, "h1", [1000] * 100),
+        sample(3.0, "h1", [1000] * 1900),
+    ):
         state.apply(event)
     view = state.cluster["read"]
     texts = {name: units.latency(value) for name, value in view.interval_percentiles.items()}
-    assert [texts[name] for name in ("50", "99", "99.5", "99.9")] == ["1.00 µs", "1.00 µs", "n<10", "n<10"]
+    assert [texts[name] for name in ("50", "99", "99.5", "99.9")] == [
+        "1.00 µs",
+        "1.00 µs",
+        "n<10",
+        "n<10",
+    ]
     assert units.latency(view.so_far_percentiles["99.5"]) == "1.00 µs"
     assert "n<10" not in texts["max"]
 
 
 def test_a_cell_of_a_matrix_says_so(tmp_path: Path) -> None:
     maker = line_sweep(tmp_path)
-    maker.plan_matrix(maker.plan.steps, axes=["numjobs"], headline=Headline("latency", "read", 99.9999))
+    maker.plan_matrix(
+        maker.plan.steps, axes=["numjobs"], headline=Headline("latency", "read", 99.9999)
+    )
     made = build_record(maker.steps_done(dict.fromkeys(range(5), 1000.0)).finish().run_dir)
     assert made.matrix is not None
-    assert {cell.headline.text for cell in made.matrix.cells if cell.headline} == {"read p99.9999 n<10"}
+    assert {cell.headline.text for cell in made.matrix.cells if cell.headline} == {
+        "read p99.9999 n<10"
+    }
     assert sum("n<10" in line for line in matrix_blocks(made, 80)[0]) == 5
     about = cells_of_record(made, Headline("latency", "read", 50.0))
     assert not any(isinstance(cell.value, units.Few) for cell in about)
@@ -118,7 +145,9 @@ def test_a_cell_of_a_matrix_says_so(tmp_path: Path) -> None:
 def test_other_headlines_have_nothing_behind_them(tmp_path: Path) -> None:
     made = build_record(suite(tmp_path).steps_done({0: 1.0, 1: 1.0, 2: 1.0}).finish().run_dir)
     assert made.matrix is not None
-    assert [cell.headline.behind for cell in made.matrix.cells if cell.headline] == [None] * len(SUITE)
+    assert [cell.headline.behind for cell in made.matrix.cells if cell.headline] == [None] * len(
+        SUITE
+    )
 
 
 def test_ours_beside_a_published_percentile_is_marked_too() -> None:

@@ -27,7 +27,9 @@ SHELLS = {
 }
 PRESENT = [name for name, argv in SHELLS.items() if shutil.which(argv[0])]
 # as /bin/sh, which the agent asks for, bash is always in its POSIX mode
-UNDER_EACH = [pytest.param(name, marks=pytest.mark.slow) if name == "bash" else name for name in PRESENT]
+UNDER_EACH = [
+    pytest.param(name, marks=pytest.mark.slow) if name == "bash" else name for name in PRESENT
+]
 
 
 def new_run_id() -> str:
@@ -37,8 +39,14 @@ def new_run_id() -> str:
 def agent_under(shell: str, *, setsid: bool = True, name: str = "local") -> Agent:
     """An agent on this machine whose scripts and supervisors run under `shell`."""
     argv = SHELLS[shell]
-    environ = {**os.environ, "BENCHTUI_SH": " ".join(argv), "BENCHTUI_SETSID": "yes" if setsid else "no"}
-    return Agent(LocalTransport(HostAddress(name=name, transport="local"), argv, environ), new_run_id())
+    environ = {
+        **os.environ,
+        "BENCHTUI_SH": " ".join(argv),
+        "BENCHTUI_SETSID": "yes" if setsid else "no",
+    }
+    return Agent(
+        LocalTransport(HostAddress(name=name, transport="local"), argv, environ), new_run_id()
+    )
 
 
 async def put_away(agent: Agent) -> None:

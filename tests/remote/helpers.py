@@ -30,7 +30,9 @@ def sh(text: str) -> list[str]:
 
 
 def allocated(path: Path) -> int:
-    """Return the bytes that the file system has allocated for a file by the time it is written: each has its way."""
+    """Return the bytes that the file system has allocated for a file by the time it is written:
+    each has its way.
+    """
     with path.open("rb") as file:
         os.fsync(file.fileno())
     return path.stat().st_blocks * 512
@@ -45,7 +47,9 @@ async def collect(stream: AgentStream) -> tuple[bytes, bytes]:
     return bytes(found["out"]), bytes(found["err"])
 
 
-async def until(condition: Callable[[], Awaitable[bool]], what: str, timeout_s: float = PATIENCE_S) -> None:
+async def until(
+    condition: Callable[[], Awaitable[bool]], what: str, timeout_s: float = PATIENCE_S
+) -> None:
     """Wait for a condition; fail by name when it does not come."""
     await seen(condition, what, timeout_s)
 
@@ -79,12 +83,15 @@ def fio_job(directory: Path, *, jobs: int = 3, runtime_s: int = 60) -> str:
 FIO = ["fio", "--output-format=json+", "--status-interval=1", "--eta=never", "job.fio"]
 
 
-async def removed(agent: Agent, paths: Sequence[str], counts: dict[str, int] | None = None) -> list[str]:
+async def removed(
+    agent: Agent, paths: Sequence[str], counts: dict[str, int] | None = None
+) -> list[str]:
     """Remove files and directories as they are now; what is gone, in the order asked."""
     counts = counts or {}
     directories = {path for path in paths if Path(path).is_dir() and not Path(path).is_symlink()}
     items = [
-        made.Item(path, "directory" if path in directories else "file", count=counts.get(path, 0)) for path in paths
+        made.Item(path, "directory" if path in directories else "file", count=counts.get(path, 0))
+        for path in paths
     ]
     said = await made.unmake(agent, "remove", items, await made.identify(agent, paths, counts))
     return [path for path in paths if said[path] == made.REMOVED]

@@ -1,11 +1,15 @@
-"""Other machines, as trees of /proc and /sys below a directory: files by path, `-> place` for a link."""
+"""Other machines, as trees of /proc and /sys below a directory: files by path, `-> place` for a
+link.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 BLOCK = "/sys/devices/virtual/block"
-MOUNTS = "22 1 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw\n23 22 0:21 / /proc rw - proc proc rw\n"
+MOUNTS = (
+    "22 1 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw\n23 22 0:21 / /proc rw - proc proc rw\n"
+)
 
 
 def plant(root: Path, *parts: dict[str, str]) -> Path:
@@ -39,7 +43,10 @@ def nic(name: str, at: str = "", **values: str) -> dict[str, str]:
     driver, master = values.pop("driver", ""), values.pop("master", "")
     files = {f"{place}/{key.replace('__', '/')}": value for key, value in values.items()}
     if driver:
-        files |= {f"{place}/device/driver": f"-> /sys/bus/pci/drivers/{driver}", f"/sys/bus/pci/drivers/{driver}": "/"}
+        files |= {
+            f"{place}/device/driver": f"-> /sys/bus/pci/drivers/{driver}",
+            f"/sys/bus/pci/drivers/{driver}": "/",
+        }
     if master:
         files |= {f"{place}/master": f"-> /sys/class/net/{master}"}
     return {**files, f"/sys/class/net/{name}": f"-> {place}"}
@@ -65,11 +72,15 @@ BIG_BOX: dict[str, str] = {  # 8 sockets with 2 cores of 2 threads each, bare me
     },
     **{f"/sys/devices/system/node/node{n}/cpulist": f"{4 * n}-{4 * n + 3}" for n in range(8)},
     **{
-        f"/sys/devices/system/node/node{n}/meminfo": f"Node {n} MemTotal:  {131072 + n} kB\nNode {n} MemFree: 5 kB"
+        f"/sys/devices/system/node/node{n}/meminfo": (
+            f"Node {n} MemTotal:  {131072 + n} kB\nNode {n} MemFree: 5 kB"
+        )
         for n in range(8)
     },
     **{
-        f"/sys/devices/system/cpu/cpufreq/policy{n}/scaling_governor": "powersave" if n == 7 else "performance"
+        f"/sys/devices/system/cpu/cpufreq/policy{n}/scaling_governor": (
+            "powersave" if n == 7 else "performance"
+        )
         for n in range(32)
     },
     "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver": "intel_pstate",
@@ -90,12 +101,19 @@ BIG_BOX: dict[str, str] = {  # 8 sockets with 2 cores of 2 threads each, bare me
     "/sys/class/dmi/id/product_name": "PowerEdge R940xa",
     "/sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never",
     "/proc/cpuinfo": "processor\t: 0\nmodel name\t: Xeon\nflags\t\t: fpu vme de\n\nprocessor\t: 1",
-    "/proc/cmdline": "BOOT_IMAGE=/vmlinuz root=UUID=1 rd.iscsi.password=geheim mitigations=off intel_idle.max_cstate=1",
-    "/proc/meminfo": "MemTotal: 1048576 kB\nSwapTotal: 2048 kB\nSwapFree: 1024 kB\n"
-    "HugePages_Total: 4\nHugepagesize: 2048 kB",
+    "/proc/cmdline": (
+        "BOOT_IMAGE=/vmlinuz root=UUID=1 rd.iscsi.password=geheim mitigations=off"
+        " intel_idle.max_cstate=1"
+    ),
+    "/proc/meminfo": (
+        "MemTotal: 1048576 kB\nSwapTotal: 2048 kB\nSwapFree: 1024 kB\n"
+        "HugePages_Total: 4\nHugepagesize: 2048 kB"
+    ),
     "/proc/self/status": "Name:\tsh\nCpus_allowed_list:\t0-15,20-23\n",
-    "/proc/self/limits": "Limit  Soft  Hard  Units\nMax locked memory    unlimited       unlimited        bytes\n"
-    "Max open files            1024                 524288               files",
+    "/proc/self/limits": (
+        "Limit  Soft  Hard  Units\nMax locked memory    unlimited       unlimited        bytes\n"
+        "Max open files            1024                 524288               files"
+    ),
     "/proc/sys/vm/dirty_ratio": "20",
     "/proc/sys/net/ipv4/tcp_rmem": "4096\t131072\t6291456",
     "/proc/sys/sunrpc/tcp_slot_table_entries": "2",
@@ -147,7 +165,15 @@ BOND = {
         mtu="9000",
         duplex="full",
     ),
-    **nic("ens2", driver="mlx5_core", master="bond0", carrier="0", operstate="down", speed="-1", mtu="9000"),
+    **nic(
+        "ens2",
+        driver="mlx5_core",
+        master="bond0",
+        carrier="0",
+        operstate="down",
+        speed="-1",
+        mtu="9000",
+    ),
     **nic("ens9", driver="igb", carrier="0", operstate="down"),
     **nic("lo", at="/sys/devices/virtual/net/lo", carrier="1", mtu="65536"),
     **nic("veth1", at="/sys/devices/virtual/net/veth1", carrier="1", mtu="1500", speed="10000"),
@@ -184,18 +210,36 @@ def multipath() -> dict[str, str]:
         dm |= {f"{at}/dm/name": label, f"{at}/dm/uuid": uuid}
     for index, name in enumerate(("sdb", "sdc", "sdd", "sde")):
         at = f"/sys/devices/pci0/host7/rport-7:0-{index}/target7/block/{name}"
-        dm |= disk(name, at, number=f"8:{16 * (index + 1)}", model="FlashArray LUN", size="4194304", **QUEUE)
+        dm |= disk(
+            name,
+            at,
+            number=f"8:{16 * (index + 1)}",
+            model="FlashArray LUN",
+            size="4194304",
+            **QUEUE,
+        )
         dm |= {f"{BLOCK}/dm-0/slaves/{name}": f"-> {at}", f"{at}/device/wwid": "naa.600"}
-    dm |= {f"{BLOCK}/dm-1/slaves/dm-0": f"-> {BLOCK}/dm-0", "/dev/dm-1": "", "/dev/mapper/vg-data": "-> /dev/dm-1"}
+    dm |= {
+        f"{BLOCK}/dm-1/slaves/dm-0": f"-> {BLOCK}/dm-0",
+        "/dev/dm-1": "",
+        "/dev/mapper/vg-data": "-> /dev/dm-1",
+    }
     mount = "50 22 253:1 / /data rw,noatime - xfs /dev/mapper/vg-data rw,inode64\n"
     return {**dm, "/data": "/", "/proc/self/mountinfo": MOUNTS + mount}
 
 
 def loop_device(backing: str, *mounts: str) -> dict[str, str]:
     """/data on /dev/loop0, which is the file `backing`; `mounts`: lines of mountinfo beside it."""
-    loop = disk("loop0", f"{BLOCK}/loop0", number="7:0", **QUEUE) | {f"{BLOCK}/loop0/loop/backing_file": backing}
+    loop = disk("loop0", f"{BLOCK}/loop0", number="7:0", **QUEUE) | {
+        f"{BLOCK}/loop0/loop/backing_file": backing
+    }
     lines = ["51 22 7:0 / /data rw,noatime - ext4 /dev/loop0 rw", *mounts]
-    return {**loop, "/data": "/", "/dev/loop0": "", "/proc/self/mountinfo": MOUNTS + "\n".join(lines) + "\n"}
+    return {
+        **loop,
+        "/data": "/",
+        "/dev/loop0": "",
+        "/proc/self/mountinfo": MOUNTS + "\n".join(lines) + "\n",
+    }
 
 
 def nvme_raid() -> dict[str, str]:
@@ -211,10 +255,15 @@ def nvme_raid() -> dict[str, str]:
         md |= {f"{BLOCK}/md0/md/{name}": text}
     for number in range(3):
         at = f"/sys/devices/virtual/nvme-subsystem/nvme-subsys{number}/nvme{number}n1"
-        md |= disk(f"nvme{number}n1", at, number=f"259:{number}", **{**QUEUE, "write_cache": "write back"})
+        md |= disk(
+            f"nvme{number}n1", at, number=f"259:{number}", **{**QUEUE, "write_cache": "write back"}
+        )
         for path in range(2):
             controller = f"/sys/devices/virtual/nvme-subsystem/nvme-subsys{number}/nvme{path}"
-            md |= {f"{controller}/transport": "tcp", f"{controller}/address": f"traddr=10.2.0.{path + 1},trsvcid=4420"}
+            md |= {
+                f"{controller}/transport": "tcp",
+                f"{controller}/address": f"traddr=10.2.0.{path + 1},trsvcid=4420",
+            }
         md |= {
             f"{at}/device": f"-> /sys/devices/virtual/nvme-subsystem/nvme-subsys{number}",
             f"/sys/devices/virtual/nvme-subsystem/nvme-subsys{number}/model": "KIOXIA CM7",
@@ -224,15 +273,16 @@ def nvme_raid() -> dict[str, str]:
 
 
 def fake_ip(directory: Path) -> Path:
-    """A directory with an `ip` that answers about the routes of another machine, as iproute2 prints them."""
+    """A directory with an `ip` that answers about the routes of another machine, as iproute2 prints
+    them.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     program = directory / "ip"
     program.write_text(
-        "#!/bin/sh\n"
-        'case "$*" in\n'
-        "'-o route get 10.1.0.9') printf '10.1.0.9 dev bond0.7 src 10.1.0.5 uid 0 \\\\    cache \\n' ;;\n"
-        "'-o route get 10.2.0.1') echo '10.2.0.1 via 10.1.0.254 dev bond0.7 src 10.1.0.5 uid 0' ;;\n"
-        "*) echo 'RTNETLINK answers: Network is unreachable' >&2; exit 2 ;;\nesac\n"
+        "#!/bin/sh\ncase \"$*\" in\n'-o route get 10.1.0.9') printf '10.1.0.9 dev bond0.7 src"
+        " 10.1.0.5 uid 0 \\\\    cache \\n' ;;\n'-o route get 10.2.0.1') echo '10.2.0.1 via"
+        " 10.1.0.254 dev bond0.7 src 10.1.0.5 uid 0' ;;\n*) echo 'RTNETLINK answers: Network is"
+        " unreachable' >&2; exit 2 ;;\nesac\n"
     )
     program.chmod(0o755)
     return directory

@@ -10,7 +10,10 @@ from collections.abc import AsyncIterator
 
 
 class Proxy:
-    """Forwards to a port of this machine. `stalled`: bytes are held back. `refusing`: new connections are cut."""
+    """Forwards to a port of this machine. `stalled`: bytes are held back.
+
+    `refusing`: new connections are cut.
+    """
 
     def __init__(self, target_port: int) -> None:
         self.target_port = target_port
@@ -52,7 +55,9 @@ class Proxy:
         pair = {writer, far_writer}
         self._writers |= pair
         try:
-            await asyncio.gather(self._forward(reader, far_writer), self._forward(far_reader, writer))
+            await asyncio.gather(
+                self._forward(reader, far_writer), self._forward(far_reader, writer)
+            )
         finally:
             self._writers -= pair
 

@@ -1,4 +1,7 @@
-"""`python -m tests.remote.shellcheck`: the agent, joined as it is sent, under shellcheck; nothing without it."""
+"""`python -m tests.remote.shellcheck`: the agent, joined as it is sent, under shellcheck.
+
+Nothing without it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ RULES = Path(__file__).parents[2] / ".shellcheckrc"
 
 def parts() -> list[str]:
     """Every part of the agent, `base` first."""
-    names = {entry.name.removesuffix(".sh") for entry in resources.files("tui.remote").joinpath("sh").iterdir()}
+    names = {
+        entry.name.removesuffix(".sh")
+        for entry in resources.files("tui.remote").joinpath("sh").iterdir()
+    }
     return ["base", *sorted(names - {"base"})]
 
 

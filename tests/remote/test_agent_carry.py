@@ -1,4 +1,6 @@
-"""Programs on a host for the time of a run: whole or not there, before those of the host, gone with the run."""
+"""Programs on a host for the time of a run: whole or not there, before those of the host, gone with
+the run.
+"""
 
 from __future__ import annotations
 
@@ -61,12 +63,16 @@ async def test_a_program_with_another_sum_is_refused(carrying: Agent) -> None:
         await carrying.carry("tool", packed(TELLS), sum_of(b"something else"))
 
 
-async def test_a_run_that_brings_nothing_along_uses_what_the_host_has(agent: Agent, carrying: Agent) -> None:
+async def test_a_run_that_brings_nothing_along_uses_what_the_host_has(
+    agent: Agent, carrying: Agent
+) -> None:
     await carrying.carry("sort", packed(TELLS), sum_of(TELLS))
     assert "/with/" not in (await agent.probe((), {"sort": ()})).tools["sort"].path
 
 
-async def test_a_load_does_not_begin_with_the_hosts_own_program_when_the_copied_one_is_gone(carrying: Agent) -> None:
+async def test_a_load_does_not_begin_with_the_hosts_own_program_when_the_copied_one_is_gone(
+    carrying: Agent,
+) -> None:
     path = Path(await carrying.carry("sort", packed(TELLS), sum_of(TELLS)))
     path.unlink()
     path.parent.rmdir()

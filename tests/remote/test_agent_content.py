@@ -1,4 +1,6 @@
-"""A few blocks of files, under every POSIX shell that is here: zeros, copies, what gzip can pack."""
+"""A few blocks of files, under every POSIX shell that is here: zeros, copies, what gzip can
+pack.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,12 @@ BLOCK, COUNT = 4096, 8
         (bytes(COUNT * BLOCK), COUNT, 0, None),
         (os.urandom(BLOCK) * COUNT, 0, 1, False),
         (bytes(BLOCK) * 3 + os.urandom(5 * BLOCK), 3, 5, False),
-        (b"".join(os.urandom(BLOCK // 4) + bytes(BLOCK * 3 // 4) for _ in range(COUNT)), 0, COUNT, True),
+        (
+            b"".join(os.urandom(BLOCK // 4) + bytes(BLOCK * 3 // 4) for _ in range(COUNT)),
+            0,
+            COUNT,
+            True,
+        ),
     ],
     ids=["random", "zeros", "copies", "some zeros", "compressible"],
 )
@@ -38,20 +45,28 @@ async def test_blocks_are_told_by_what_they_hold(
     assert (None if found.packed is None else found.packed < 0.8) == packs
 
 
-async def test_what_is_not_there_or_ends_before_is_no_block(shell_agent: Agent, tmp_path: Path) -> None:
+async def test_what_is_not_there_or_ends_before_is_no_block(
+    shell_agent: Agent, tmp_path: Path
+) -> None:
     short = tmp_path / "short"
     short.write_bytes(os.urandom(BLOCK + 100))
-    found = await shell_agent.content([(str(short), 0), (str(short), 1), (str(short), 9), (str(tmp_path / "none"), 0)])
+    found = await shell_agent.content(
+        [(str(short), 0), (str(short), 1), (str(short), 9), (str(tmp_path / "none"), 0)]
+    )
     assert found.blocks == 1
 
 
 @given(st.lists(st.integers(0, 2**44), max_size=8), st.integers(0, 2**44))
 def test_blocks_are_few_and_lie_within_the_files(sizes: list[int], device: int) -> None:
-    files = [FileSpec(f"/mnt/{number}", size) for number, size in enumerate(sizes)] + [FileSpec("/dev/sdz", 0)]
+    files = [FileSpec(f"/mnt/{number}", size) for number, size in enumerate(sizes)] + [
+        FileSpec("/dev/sdz", 0)
+    ]
     room = {spec.path: spec.size_bytes for spec in files} | {"/dev/sdz": device}
     places = sampled_of(files, {"/dev/sdz": device})
     assert len(places) == len(set(places)) <= SAMPLED
-    assert len({path for path, _ in places}) == min(SAMPLED_FILES, sum(size >= BLOCK for size in room.values()))
+    assert len({path for path, _ in places}) == min(
+        SAMPLED_FILES, sum(size >= BLOCK for size in room.values())
+    )
     assert all((number + 1) * BLOCK <= room[path] for path, number in places)
 
 

@@ -1,4 +1,6 @@
-"""Directories that the runs of a user share: whoever leaves takes an empty one away while another arrives."""
+"""Directories that the runs of a user share: whoever leaves takes an empty one away while another
+arrives.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ import pytest
 from tests.remote.conftest import SHELLS, UNDER_EACH
 from tui.remote.scripts import functions
 
-# what was made is taken away again by "others" as often as there are tokens: at the worst moment, every time
+# what was made is taken away again by "others" as often as there are tokens: at the worst moment,
+# every time
 OTHERS = """
 mkdir() {
   command mkdir "$@" 2>/dev/null
@@ -37,7 +40,11 @@ def user() -> Iterator[str]:
 
 def said_by(shell: str, text: str) -> list[str]:
     """What the agent's functions print in one shell."""
-    argv = [*SHELLS[shell], "-c", f"{functions('base', 'start', 'locks')}\numask 077\nBT_TOKEN=x\n{text}"]
+    argv = [
+        *SHELLS[shell],
+        "-c",
+        f"{functions('base', 'start', 'locks')}\numask 077\nBT_TOKEN=x\n{text}",
+    ]
     return subprocess.run(argv, capture_output=True, text=True, check=False).stdout.splitlines()
 
 
@@ -50,10 +57,14 @@ def others(directory: Path, times: int, *shared: str) -> str:
 
 @pytest.mark.parametrize("shell", UNDER_EACH)
 @pytest.mark.parametrize("times", [1, 2, 5])
-def test_a_task_starts_while_other_runs_leave(shell: str, times: int, user: str, tmp_path: Path) -> None:
+def test_a_task_starts_while_other_runs_leave(
+    shell: str, times: int, user: str, tmp_path: Path
+) -> None:
     base = f"/tmp/.benchtui-{user}"
     text = others(tmp_path, times, f"{base}/run/host", f"{base}/run", base)
-    assert said_by(shell, f"{text}\nBT_UID={user}; bt_enter_new run/host t; bt_say $BT_NEW; pwd") == [
+    assert said_by(
+        shell, f"{text}\nBT_UID={user}; bt_enter_new run/host t; bt_say $BT_NEW; pwd"
+    ) == [
         "1",
         f"{base}/run/host/t",
     ]
@@ -63,7 +74,9 @@ def test_a_task_starts_while_other_runs_leave(shell: str, times: int, user: str,
 @pytest.mark.parametrize("shell", UNDER_EACH)
 def test_a_host_is_locked_while_other_runs_leave(shell: str, tmp_path: Path, user: str) -> None:
     text = others(tmp_path, 3, str(tmp_path / f"locks-{user}"))
-    call = f"BENCHTUI_LOCKS={tmp_path}/locks BT_UID={user}; bt_lock run host 60 0 anna; ls $BT_LOCKS"
+    call = (
+        f"BENCHTUI_LOCKS={tmp_path}/locks BT_UID={user}; bt_lock run host 60 0 anna; ls $BT_LOCKS"
+    )
     assert said_by(shell, f"{text}\n{call}") == ["lock.run.host"]
     assert list((tmp_path / "tokens").iterdir()) == []
 

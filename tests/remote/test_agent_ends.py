@@ -1,4 +1,6 @@
-"""Nothing of a task waits for ever: its directory goes, its shells are killed or stopped, at any point of its life."""
+"""Nothing of a task waits for ever: its directory goes, its shells are killed or stopped, at any
+point of its life.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ SHELLS = ("supervisor", "runner", "guard")
 
 
 class Processes:
-    """All processes with their marks and command lines; read again when what is known is older than a moment."""
+    """All processes with their marks and command lines.
+
+    Read again when what is known is older than a moment.
+    """
 
     def __init__(self) -> None:
         self.read_at = 0.0
@@ -40,24 +45,33 @@ class Processes:
         if time.monotonic() - self.read_at > FRESH_S:
             self.said = dict(self.read())
             self.read_at = time.monotonic()
-        return [pid for pid, said in self.said.items() if run_id.encode() in said and pid != os.getpid()]
+        return [
+            pid for pid, said in self.said.items() if run_id.encode() in said and pid != os.getpid()
+        ]
 
     def forget(self) -> None:
-        """Read anew at the next look: what is known may be older than a task that has just begun."""
+        """Read anew at the next look: what is known may be older than a task that has just
+        begun.
+        """
         self.read_at = 0.0
 
     def read(self) -> Iterator[tuple[int, bytes]]:
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 with suppress(OSError):
-                    yield int(entry.name), (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes()
+                    yield (
+                        int(entry.name),
+                        (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes(),
+                    )
 
 
 PROCESSES = Processes()
 
 
 def of_run(run_id: str) -> list[int]:
-    """Pids of all that a run has here: loads and shells by their marks, shells by their command line as well."""
+    """Pids of all that a run has here: loads and shells by their marks, shells by their command
+    line as well.
+    """
     return PROCESSES.of(run_id)
 
 
@@ -83,7 +97,9 @@ async def renewed(run_id: str) -> AsyncIterator[None]:
 
 
 async def armed(agent: Agent) -> Path:
-    return Path(await start(agent, sh("echo ran >ran; sleep 300"), armed=True, lease_s=LEASE_S, grace_s=1))
+    return Path(
+        await start(agent, sh("echo ran >ran; sleep 300"), armed=True, lease_s=LEASE_S, grace_s=1)
+    )
 
 
 async def measuring(agent: Agent) -> Path:
@@ -121,7 +137,9 @@ POINTS: tuple[Point, ...] = (armed, disarmed, measuring, stopping, over)
 
 
 def shells_of(directory: Path) -> list[int]:
-    """The pids of a task's supervisor, runner and guard, in this order: the supervisor starts the runner first."""
+    """The pids of a task's supervisor, runner and guard, in this order: the supervisor starts the
+    runner first.
+    """
     supervisor = int((directory / "pid").read_text().split()[0])
     pids = [pid for pid in of_run(directory.parent.parent.name) if parent_of(pid) == supervisor]
     return [supervisor, *(pid for pid in sorted(pids) if b"bt_supervise" in PROCESSES.said[pid])]
@@ -143,7 +161,10 @@ async def shell_of(directory: Path, which: str) -> int:
 
 
 async def ends(shell: str, point: Point, fault: Callable[[Path], Awaitable[str]]) -> str | None:
-    """Bring a task to a point of its life, put a fault into its way; return what it was when something stays."""
+    """Bring a task to a point of its life, put a fault into its way.
+
+    Return what it was when something stays.
+    """
     agent = agent_under(shell)
     async with renewed(agent.run_id):
         directory = await point(agent)
@@ -190,7 +211,9 @@ async def test_task_ends_when_one_of_its_shells_is(number: signal.Signals) -> No
     assert [left for left in await asyncio.gather(*cases) if left] == []
 
 
-async def test_load_that_outlives_supervisor_and_guard_is_found_by_a_sweep(shell_agent: Agent) -> None:
+async def test_load_that_outlives_supervisor_and_guard_is_found_by_a_sweep(
+    shell_agent: Agent,
+) -> None:
     async with renewed(shell_agent.run_id):
         directory = await measuring(shell_agent)
         shells = [await shell_of(directory, which) for which in ("guard", "supervisor")]
@@ -201,8 +224,12 @@ async def test_load_that_outlives_supervisor_and_guard_is_found_by_a_sweep(shell
     await until(lambda: gone(shell_agent.run_id), "the end of every process")
 
 
-async def test_shells_that_are_all_stopped_and_without_a_directory_are_told_and_ended(shell_agent: Agent) -> None:
-    """What a task waits for may be gone while nobody of it can notice: the sweeps know the shells by their mark."""
+async def test_shells_that_are_all_stopped_and_without_a_directory_are_told_and_ended(
+    shell_agent: Agent,
+) -> None:
+    """What a task waits for may be gone while nobody of it can notice: the sweeps know the shells
+    by their mark.
+    """
     async with renewed(shell_agent.run_id):
         directory = await armed(shell_agent)
         shells = [await shell_of(directory, which) for which in SHELLS]
@@ -210,7 +237,9 @@ async def test_shells_that_are_all_stopped_and_without_a_directory_are_told_and_
             os.kill(pid, signal.SIGSTOP)
     await remove(directory)
     other = Agent(LocalTransport(HostAddress(name="local", transport="local")), "test-other")
-    listed = [process for process in (await other.leftovers())[0] if process.run == shell_agent.run_id]
+    listed = [
+        process for process in (await other.leftovers())[0] if process.run == shell_agent.run_id
+    ]
     assert set(shells) <= {process.pid for process in listed}
     assert {(process.host, process.task) for process in listed} == {("local", "t")}
     assert set(shells) <= {process.pid for process in await shell_agent.sweep(kill=False)}
@@ -221,6 +250,8 @@ async def test_shells_that_are_all_stopped_and_without_a_directory_are_told_and_
 async def test_shells_of_a_task_that_is_well_are_no_leftovers(agent: Agent) -> None:
     async with renewed(agent.run_id):  # a look at a busy machine may take longer than the lease
         await armed(agent)
-        assert [process for process in (await agent.leftovers())[0] if process.run == agent.run_id] == []
+        assert [
+            process for process in (await agent.leftovers())[0] if process.run == agent.run_id
+        ] == []
         with pytest.raises(HostError, match="still runs"):
             await agent.clean()

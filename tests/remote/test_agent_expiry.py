@@ -1,4 +1,6 @@
-"""What other runs left on a host: a load that nobody watches is ended, a spool that nobody fetched goes in the end."""
+"""What other runs left on a host: a load that nobody watches is ended, a spool that nobody fetched
+goes in the end.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def last_changed(directory: Path, days: float) -> None:
 
 
 async def spooled(agent: Agent, days: float) -> Path:
-    """Leave the output of a load that was over this many days ago, as an engine that was killed does."""
+    """Leave the output of a load that was over this many days ago, as an engine that was killed
+    does.
+    """
     directory = Path(await start(agent, sh("echo measured"))).parent
     await ended(agent)
     await until(lambda: no_shell(agent), "the end of its shells")
@@ -59,7 +63,10 @@ async def expired_by(agent: Agent) -> tuple[list[str], list[str]]:
     Other tests' runs come to this machine as well, and may be first.
     """
     found = await Agent(agent.transport, new_run_id()).expire()
-    of = [[gone.run for gone in part if gone.run == agent.run_id] for part in (found.ended, found.removed)]
+    of = [
+        [gone.run for gone in part if gone.run == agent.run_id]
+        for part in (found.ended, found.removed)
+    ]
     return of[0], of[1]
 
 
@@ -108,11 +115,17 @@ async def test_link_is_not_followed(other: Agent, tmp_path: Path) -> None:
 def test_what_was_taken_away_is_told_with_its_run() -> None:
     lines = ["ended=3 run-1/h1/0.measure", "removed=12 run-2/h1", "removed=? run-3/h1"]
     expired = parse_expired(AgentAnswer(lines=lines))
-    assert (expired.ended, expired.removed) == ([Gone("run-1", "h1", 3)], [Gone("run-2", "h1", 12 * 1024)])
+    assert (expired.ended, expired.removed) == (
+        [Gone("run-1", "h1", 3)],
+        [Gone("run-2", "h1", 12 * 1024)],
+    )
 
 
 async def unwatched(agent: Agent) -> Path:
-    """Leave a load that never ends, all of whose shells were killed at one moment; return its directory."""
+    """Leave a load that never ends, all of whose shells were killed at one moment.
+
+    Return its directory.
+    """
     async with renewed(agent.run_id):
         directory = Path(await start(agent, STUBBORN, lease_s=LEASE_S, grace_s=1))
         await running(agent, 1)
@@ -132,7 +145,9 @@ async def test_load_that_lost_all_its_shells_is_ended_by_the_next_run(other: Age
     assert directory.exists(), "what it has measured may be fetched yet"
 
 
-async def test_load_that_lost_all_its_shells_is_left_to_its_engine_within_the_lease(other: Agent) -> None:
+async def test_load_that_lost_all_its_shells_is_left_to_its_engine_within_the_lease(
+    other: Agent,
+) -> None:
     await unwatched(other)
     assert await expired_by(other) == ([], [])
     assert marked(other.run_id)

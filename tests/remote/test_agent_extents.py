@@ -13,18 +13,24 @@ from tui.remote.agent import Agent
 from tui.remote.answers import AgentAnswer, parse_extents
 
 MIB = 1 << 20
-needs_filefrag = pytest.mark.skipif(shutil.which("filefrag") is None, reason="no filefrag (e2fsprogs) here")
+needs_filefrag = pytest.mark.skipif(
+    shutil.which("filefrag") is None, reason="no filefrag (e2fsprogs) here"
+)
 
 
 def tells_extents(folder: Path) -> bool:
     """Whether files below a folder lie on a file system that tells their extents."""
     probe = folder / "probe"
     probe.write_bytes(bytes(4096))
-    return subprocess.run(["filefrag", "-v", probe], capture_output=True, check=False).returncode == 0
+    return (
+        subprocess.run(["filefrag", "-v", probe], capture_output=True, check=False).returncode == 0
+    )
 
 
 @needs_filefrag
-async def test_holes_and_blocks_that_were_only_reserved_were_never_written(shell_agent: Agent, tmp_path: Path) -> None:
+async def test_holes_and_blocks_that_were_only_reserved_were_never_written(
+    shell_agent: Agent, tmp_path: Path
+) -> None:
     if not tells_extents(tmp_path):
         pytest.skip("this file system tells no extents")
     whole, reserved, holes = (tmp_path / name for name in ("whole", "a 1: 2 reserved", "holes"))
@@ -34,7 +40,9 @@ async def test_holes_and_blocks_that_were_only_reserved_were_never_written(shell
         file.write(os.urandom(MIB))
     with holes.open("wb") as file:
         file.truncate(4 * MIB)
-    found, why = await shell_agent.extents([str(path) for path in (whole, reserved, holes, tmp_path / "none")])
+    found, why = await shell_agent.extents(
+        [str(path) for path in (whole, reserved, holes, tmp_path / "none")]
+    )
     never = {path: extents.never_written // MIB for path, extents in found.items()}
     assert never == {str(whole): 0, str(reserved): 3, str(holes): 4}
     assert why == "the file system does not tell extents"  # of the one that is not there

@@ -1,4 +1,6 @@
-"""What the agent keeps and removes on a host: private directories, leftovers, page cache, sessions."""
+"""What the agent keeps and removes on a host: private directories, leftovers, page cache,
+sessions.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def beside(agent: Agent, name: str = "local", run_id: str | None = None) -> Agen
     return Agent(LocalTransport(HostAddress(name=name, transport="local")), run_id or agent.run_id)
 
 
-async def test_supervisor_outlives_its_channel_with_and_without_setsid(setsid_agent: Agent, tmp_path: Path) -> None:
+async def test_supervisor_outlives_its_channel_with_and_without_setsid(
+    setsid_agent: Agent, tmp_path: Path
+) -> None:
     directory = Path(await start(setsid_agent, FIO, files={"job.fio": fio_job(tmp_path)}))
     await running(setsid_agent, 4)
     supervisor = int((directory / "pid").read_text().split()[0])
@@ -33,7 +37,11 @@ async def test_supervisor_outlives_its_channel_with_and_without_setsid(setsid_ag
 
 
 async def test_load_that_ignores_int_is_asked_by_term(agent: Agent) -> None:
-    await start(agent, sh("trap '' INT; trap 'echo by TERM; exit 7' TERM; while :; do sleep 0.1; done"), grace_s=20)
+    await start(
+        agent,
+        sh("trap '' INT; trap 'echo by TERM; exit 7' TERM; while :; do sleep 0.1; done"),
+        grace_s=20,
+    )
     await running(agent, 1)
     await agent.stop("t")
     status = await ended(agent)
@@ -53,8 +61,12 @@ async def test_command_that_is_not_there_is_an_exit_code_and_a_word_on_stderr(ag
     assert "no-such-tool" in (directory / "err").read_text()
 
 
-async def test_load_keeps_the_users_umask_and_our_files_are_private(agent: Agent, tmp_path: Path) -> None:
-    directory = Path(await start(agent, sh(f"echo x >{tmp_path}/made"), files={"job.fio": "secret\n"}))
+async def test_load_keeps_the_users_umask_and_our_files_are_private(
+    agent: Agent, tmp_path: Path
+) -> None:
+    directory = Path(
+        await start(agent, sh(f"echo x >{tmp_path}/made"), files={"job.fio": "secret\n"})
+    )
     await ended(agent)
     umask = os.umask(0)
     os.umask(umask)
@@ -91,7 +103,12 @@ async def test_leftovers_name_run_host_task_and_command(agent: Agent) -> None:
     (mine,) = [process for process in processes if process.run == agent.run_id]
     assert (mine.host, mine.task, mine.command) == ("local", "t", "sleep 300")
     (directory,) = [directory for directory in directories if directory.run == agent.run_id]
-    assert (directory.host, directory.task, directory.alive, directory.done) == ("local", "t", True, False)
+    assert (directory.host, directory.task, directory.alive, directory.done) == (
+        "local",
+        "t",
+        True,
+        False,
+    )
     assert 0 <= directory.age_s < 60
 
 
@@ -132,11 +149,14 @@ async def test_base_directory_of_somebody_else_is_refused(tmp_path: Path) -> Non
     """Another user could lie in wait under the name that we use; a link is as bad."""
     (tmp_path / "bin").mkdir()
     fake_id = tmp_path / "bin" / "id"
-    number = os.getpid() + 500_000  # a user id that nobody has: its base directory is free for this test
+    # a user id that nobody has: its base directory is free for this test
+    number = os.getpid() + 500_000
     fake_id.write_text(f'#!/bin/sh\n[ "$1" = -u ] && echo {number} || exec /usr/bin/id "$@"\n')
     fake_id.chmod(0o755)
     environ = {**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
-    agent = Agent(LocalTransport(HostAddress(name="local", transport="local"), environ=environ), new_run_id())
+    agent = Agent(
+        LocalTransport(HostAddress(name="local", transport="local"), environ=environ), new_run_id()
+    )
     base = Path(f"/tmp/.benchtui-{number}")
     base.symlink_to(tmp_path)
     try:
@@ -160,12 +180,19 @@ async def test_dropping_the_page_cache_says_how(agent: Agent) -> None:
 
 
 async def test_block_device_is_recognized(agent: Agent) -> None:
-    listed = subprocess.run(["lsblk", "-dnpo", "NAME"], capture_output=True, text=True, check=False).stdout.split()
+    listed = subprocess.run(
+        ["lsblk", "-dnpo", "NAME"], capture_output=True, text=True, check=False
+    ).stdout.split()
     if not listed or not Path(listed[0]).is_block_device():
         pytest.skip("no block device to look at")
     facts = (await agent.probe([listed[0]])).dirs[listed[0]]
     size = int(Path(f"/sys/class/block/{Path(listed[0]).name}/size").read_text()) * 512
-    assert (facts.exists, facts.is_dir, facts.is_block, facts.total_bytes) == (True, False, True, size)
+    assert (facts.exists, facts.is_dir, facts.is_block, facts.total_bytes) == (
+        True,
+        False,
+        True,
+        size,
+    )
 
 
 async def test_directory_that_takes_no_files_is_not_writable(agent: Agent) -> None:
@@ -181,7 +208,8 @@ async def test_mount_is_the_one_that_holds_the_directory(agent: Agent) -> None:
 
 async def test_marks_of_a_load_that_we_are_part_of_are_not_passed_on() -> None:
     transport = LocalTransport(
-        HostAddress(name="local", transport="local"), environ={**os.environ, "BENCHTUI_RUN": "outer"}
+        HostAddress(name="local", transport="local"),
+        environ={**os.environ, "BENCHTUI_RUN": "outer"},
     )
     done = await transport.run(b"echo ${BENCHTUI_RUN-none}", 10)
     assert done.stdout == b"none\n"

@@ -24,10 +24,16 @@ ANOTHER_USER = 54321
 async def new_agent(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[NewAgent]:
     """Makes agents of runs that share one directory of locks."""
     made: list[Agent] = []
-    environ = {**os.environ, "BENCHTUI_LOCKS": str(tmp_path / "locks"), "BENCHTUI_SH": " ".join(SHELLS[request.param])}
+    environ = {
+        **os.environ,
+        "BENCHTUI_LOCKS": str(tmp_path / "locks"),
+        "BENCHTUI_SH": " ".join(SHELLS[request.param]),
+    }
 
     def make() -> Agent:
-        transport = LocalTransport(HostAddress(name="local", transport="local"), SHELLS[request.param], environ)
+        transport = LocalTransport(
+            HostAddress(name="local", transport="local"), SHELLS[request.param], environ
+        )
         made.append(Agent(transport, new_run_id()))
         return made[-1]
 
@@ -47,7 +53,9 @@ async def test_second_run_is_told_who_holds_the_host(new_agent: NewAgent) -> Non
     assert await second.lock(60, "bert on jump2") is None
 
 
-async def test_who_only_asks_is_told_who_holds_the_host_and_takes_nothing(new_agent: NewAgent, tmp_path: Path) -> None:
+async def test_who_only_asks_is_told_who_holds_the_host_and_takes_nothing(
+    new_agent: NewAgent, tmp_path: Path
+) -> None:
     first, second = new_agent(), new_agent()
     assert await second.locked() is None
     assert await first.lock(60, "anna on jump1") is None
@@ -55,7 +63,8 @@ async def test_who_only_asks_is_told_who_holds_the_host_and_takes_nothing(new_ag
     assert holder is not None and (holder.run, holder.owner) == (first.run_id, "anna on jump1")
     assert await first.locked() is None
     (lock,) = tmp_path.glob("locks*/lock.*")
-    lock.write_text(lock.read_text().replace(lock.read_text().split()[0], "1", 1))  # as if its time had passed
+    # as if its time had passed
+    lock.write_text(lock.read_text().replace(lock.read_text().split()[0], "1", 1))
     assert await second.locked() is None
     assert lock.exists()
 
@@ -74,7 +83,8 @@ async def test_leases_of_the_stream_keep_the_lock(new_agent: NewAgent, tmp_path:
     agent = new_agent()
     assert await agent.lock(30, "anna") is None
     (lock,) = tmp_path.glob("locks*/lock.*")
-    lock.write_text(lock.read_text().replace(lock.read_text().split()[0], "1", 1))  # as if 30 s had passed
+    # as if 30 s had passed
+    lock.write_text(lock.read_text().replace(lock.read_text().split()[0], "1", 1))
     await start(agent, sh("sleep 60"))
     stream = await agent.stream("t", 0, 0)
     await stream.renew()
@@ -87,14 +97,18 @@ async def test_leases_of_the_stream_keep_the_lock(new_agent: NewAgent, tmp_path:
     await stream.close()
 
 
-async def test_force_takes_the_host_beside_the_other_run(new_agent: NewAgent, tmp_path: Path) -> None:
+async def test_force_takes_the_host_beside_the_other_run(
+    new_agent: NewAgent, tmp_path: Path
+) -> None:
     first, second = new_agent(), new_agent()
     await first.lock(60, "anna")
     assert await second.lock(60, "bert", force=True) is not None
     assert len(list(tmp_path.glob("locks*/lock.*"))) == 2
 
 
-async def test_lock_never_follows_a_link_that_lies_in_wait(new_agent: NewAgent, tmp_path: Path) -> None:
+async def test_lock_never_follows_a_link_that_lies_in_wait(
+    new_agent: NewAgent, tmp_path: Path
+) -> None:
     agent = new_agent()
     precious, locks = tmp_path / "precious", tmp_path / f"locks-{os.getuid()}"
     precious.write_text("untouched")
@@ -112,7 +126,9 @@ async def test_locks_that_are_a_link_are_refused(new_agent: NewAgent, tmp_path: 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make what somebody else owns")
-async def test_locks_that_somebody_else_made_first_are_refused(new_agent: NewAgent, tmp_path: Path) -> None:
+async def test_locks_that_somebody_else_made_first_are_refused(
+    new_agent: NewAgent, tmp_path: Path
+) -> None:
     locks = tmp_path / f"locks-{os.getuid()}"
     locks.mkdir(mode=0o777)
     os.chown(locks, ANOTHER_USER, ANOTHER_USER)
@@ -129,8 +145,12 @@ def uptime_s() -> int:
     return int(float(Path("/proc/uptime").read_text().split()[0]))
 
 
-@pytest.mark.parametrize("place", [f"locks-{ANOTHER_USER}", "locks"], ids=["own-directory", "of-an-older-version"])
-async def test_host_that_another_user_has_locked_is_noticed(new_agent: NewAgent, tmp_path: Path, place: str) -> None:
+@pytest.mark.parametrize(
+    "place", [f"locks-{ANOTHER_USER}", "locks"], ids=["own-directory", "of-an-older-version"]
+)
+async def test_host_that_another_user_has_locked_is_noticed(
+    new_agent: NewAgent, tmp_path: Path, place: str
+) -> None:
     (tmp_path / place).mkdir()
     lock = tmp_path / place / "lock.0.20261121T101112Z-other.h1"
     lock.write_text(f"{uptime_s() + 100} {boot_id()} 60 other bert\x1b[2J on jump2\n")
@@ -142,16 +162,30 @@ async def test_host_that_another_user_has_locked_is_noticed(new_agent: NewAgent,
 
 
 def hostile(marker: Path) -> list[str]:
-    """What a number in a file could be instead: code for bash, octal, beyond every shell's arithmetic, nothing."""
-    return [f"a[$(echo>{marker})]", "x[`echo>a`]", "09", "-1", "99999999999999999999", "5;date", "''"]
+    """What a number in a file could be instead: code for bash, octal, beyond every shell's
+    arithmetic, nothing.
+    """
+    return [
+        f"a[$(echo>{marker})]",
+        "x[`echo>a`]",
+        "09",
+        "-1",
+        "99999999999999999999",
+        "5;date",
+        "''",
+    ]
 
 
-async def test_lock_of_somebody_else_is_data_and_no_code(new_agent: NewAgent, tmp_path: Path) -> None:
+async def test_lock_of_somebody_else_is_data_and_no_code(
+    new_agent: NewAgent, tmp_path: Path
+) -> None:
     marker, others = tmp_path / "executed", tmp_path / f"locks-{ANOTHER_USER}"
     others.mkdir()
     for number, word in enumerate(hostile(marker)):
         for field, seconds in ((word, "60"), (str(uptime_s() + 100), word)):
-            (others / f"lock.{number}.{field == word}").write_text(f"{field} {boot_id()} {seconds} other bert\n")
+            (others / f"lock.{number}.{field == word}").write_text(
+                f"{field} {boot_id()} {seconds} other bert\n"
+            )
     (others / "lock.endless").symlink_to("/dev/zero")
     (others / "lock.long").write_text("9" * 1_000_000)
     assert await new_agent().lock(60, "anna") is None
@@ -159,8 +193,12 @@ async def test_lock_of_somebody_else_is_data_and_no_code(new_agent: NewAgent, tm
 
 
 @pytest.mark.parametrize("place", [0, 2], ids=["until", "seconds"])
-async def test_renewed_lock_counts_with_nothing_but_digits(new_agent: NewAgent, tmp_path: Path, place: int) -> None:
-    """bash and mksh run a command that stands in an index inside $(( )): whoever can write a lock would run code."""
+async def test_renewed_lock_counts_with_nothing_but_digits(
+    new_agent: NewAgent, tmp_path: Path, place: int
+) -> None:
+    """bash and mksh run a command that stands in an index inside $(( )): whoever can write a lock
+    would run code.
+    """
     marker = tmp_path / "executed"
     agent = new_agent()
     await start(agent, sh("sleep 60"))

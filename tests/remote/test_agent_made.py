@@ -22,7 +22,10 @@ DATA = b"x" * 4096
 
 
 class Target:
-    """`h1/deep/f` below a directory, as a run has made it; beside it `precious`, the same to look at."""
+    """`h1/deep/f` below a directory, as a run has made it.
+
+    Beside it `precious`, the same to look at.
+    """
 
     def __init__(self, base: Path) -> None:
         self.base, self.middle, self.deep = base, base / "h1", base / "h1" / "deep"
@@ -42,7 +45,9 @@ class Target:
         items.append(made.Item(self.paths[2], "file", len(DATA)))
         looked = await made.unmake(agent, "look", items, known)
         said = await made.unmake(agent, "remove", items, known)
-        assert (looked[self.paths[2]] == "as-made") == (said[self.paths[2]] == "removed"), "the look tells the truth"
+        assert (looked[self.paths[2]] == "as-made") == (said[self.paths[2]] == "removed"), (
+            "the look tells the truth"
+        )
         return {Path(path).name: word.split(" ")[0] for path, word in said.items()}
 
 
@@ -54,7 +59,10 @@ def target(tmp_path: Path) -> Target:
 @contextmanager
 def mounted(*words: str, at: Path) -> Iterator[None]:
     """Something mounted over a directory. Skips where this user may not."""
-    if os.getuid() or subprocess.run(["mount", *words, str(at)], capture_output=True, check=False).returncode:
+    if (
+        os.getuid()
+        or subprocess.run(["mount", *words, str(at)], capture_output=True, check=False).returncode
+    ):
         pytest.skip("mounting is not allowed here")
     try:
         yield
@@ -66,9 +74,17 @@ async def test_everything_that_was_made_goes(shell_agent: Agent, target: Target)
     known = await target.known(shell_agent)
     target.file.write_bytes(DATA[::-1])  # later runs write to it
     target.file.chmod(0o600)
-    assert await target.unmade(shell_agent, known) == {"h1": "removed", "deep": "removed", "f": "removed"}
+    assert await target.unmade(shell_agent, known) == {
+        "h1": "removed",
+        "deep": "removed",
+        "f": "removed",
+    }
     assert list(target.base.iterdir()) == []
-    assert await target.unmade(shell_agent, known) == {"h1": "absent", "deep": "no-directory", "f": "no-directory"}
+    assert await target.unmade(shell_agent, known) == {
+        "h1": "absent",
+        "deep": "no-directory",
+        "f": "no-directory",
+    }
 
 
 def file_replaced(target: Target) -> None:
@@ -175,8 +191,13 @@ async def test_a_tree_with_a_mount_below_stays(agent: Agent, target: Target) -> 
     assert await made.unmake_tree(agent, "remove", path, known) == "removed"
 
 
-async def test_a_file_system_without_times_of_birth_goes_by_the_time_of_change(tmp_path: Path, target: Target) -> None:
-    """As busybox tells it. The inode alone would not do: ext4 gives that of a removed file to the next one."""
+async def test_a_file_system_without_times_of_birth_goes_by_the_time_of_change(
+    tmp_path: Path, target: Target
+) -> None:
+    """As busybox tells it.
+
+    The inode alone would not do: ext4 gives that of a removed file to the next one.
+    """
     if shutil.which("busybox") is None:
         pytest.skip("no busybox on this machine")
     (tmp_path / "bin").mkdir()
@@ -184,7 +205,9 @@ async def test_a_file_system_without_times_of_birth_goes_by_the_time_of_change(t
     stat.write_text('#!/bin/sh\nexec busybox stat "$@"\n')
     stat.chmod(0o755)
     environ = {**os.environ, "PATH": f"{stat.parent}:{os.environ['PATH']}"}
-    agent = Agent(LocalTransport(HostAddress(name="old", transport="local"), environ=environ), new_run_id())
+    agent = Agent(
+        LocalTransport(HostAddress(name="old", transport="local"), environ=environ), new_run_id()
+    )
     known = await target.known(agent)
     assert " c:" in known.files[str(target.file)]
     inode = target.file.stat().st_ino
@@ -196,13 +219,17 @@ async def test_a_file_system_without_times_of_birth_goes_by_the_time_of_change(t
     assert (await target.unmade(agent, again))["f"] == "removed"
 
 
-async def test_a_host_whose_stat_tells_nothing_identifies_nothing(tmp_path: Path, target: Target) -> None:
+async def test_a_host_whose_stat_tells_nothing_identifies_nothing(
+    tmp_path: Path, target: Target
+) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "stat").write_text("#!/bin/sh\nexit 1\n")
     (tmp_path / "bin" / "stat").chmod(0o755)
     known = await target.known(agent_under("dash"))
     environ = {**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
-    agent = Agent(LocalTransport(HostAddress(name="old", transport="local"), environ=environ), new_run_id())
+    agent = Agent(
+        LocalTransport(HostAddress(name="old", transport="local"), environ=environ), new_run_id()
+    )
     assert await target.known(agent) == Identities()
     assert set((await target.unmade(agent, known)).values()) == {"no-stat"}
     assert target.file.exists()

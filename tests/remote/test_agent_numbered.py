@@ -19,7 +19,9 @@ async def test_of_numbered_files_the_first_is_looked_at(shell_agent: Agent, tmp_
     assert await shell_agent.files([here, none]) == {here: FileInfo(0, 0, "file"), none: None}
 
 
-async def test_numbered_files_are_removed_and_nothing_else(shell_agent: Agent, tmp_path: Path) -> None:
+async def test_numbered_files_are_removed_and_nothing_else(
+    shell_agent: Agent, tmp_path: Path
+) -> None:
     directory = tmp_path / "a [1]* $b"
     directory.mkdir()
     numbered = [directory / f"f.{number}.x" for number in range(450)]
@@ -30,7 +32,9 @@ async def test_numbered_files_are_removed_and_nothing_else(shell_agent: Agent, t
     (directory / "f.9999.x").symlink_to(others[0])
     (directory / "f.7777.x").mkdir()
     numbered_path = str(directory / f"f.{FILE_NUMBER}.x")
-    assert await removed(shell_agent, [numbered_path, str(directory)], {numbered_path: 450}) == [numbered_path]
+    assert await removed(shell_agent, [numbered_path, str(directory)], {numbered_path: 450}) == [
+        numbered_path
+    ]
     left = {each.name for each in directory.iterdir()}
     assert left == {"f.9999.x", "f.7777.x", *(each.name for each in others)}
 
@@ -50,7 +54,9 @@ async def test_what_holds_something_is_told(shell_agent: Agent, tmp_path: Path) 
     assert (found.there, found.full) == (12, str(tmp_path / "f.10"))
 
 
-async def test_numbered_files_go_up_to_their_count_and_not_without_one(shell_agent: Agent, tmp_path: Path) -> None:
+async def test_numbered_files_go_up_to_their_count_and_not_without_one(
+    shell_agent: Agent, tmp_path: Path
+) -> None:
     for number in range(12):
         (tmp_path / f"f.{number}").touch()
     path = str(tmp_path / f"f.{FILE_NUMBER}")
@@ -87,7 +93,9 @@ async def test_numbered_files_stay_when_one_of_them_is_not_the_same(
     assert set((tmp_path / "d").iterdir()) == before
 
 
-async def test_numbered_files_of_a_size_may_hold_something_and_are_plain(shell_agent: Agent, tmp_path: Path) -> None:
+async def test_numbered_files_of_a_size_may_hold_something_and_are_plain(
+    shell_agent: Agent, tmp_path: Path
+) -> None:
     path = str(tmp_path / f"f{FILE_NUMBER}")
     for number in range(3):
         (tmp_path / f"f{number}").write_bytes(b"full")

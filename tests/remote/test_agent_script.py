@@ -1,4 +1,6 @@
-"""What is sent to a host: quoting, truncation, login shells that talk, hosts that answer something else."""
+"""What is sent to a host: quoting, truncation, login shells that talk, hosts that answer something
+else.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +43,13 @@ def local(shell: str) -> Agent:
 
 
 @pytest.mark.parametrize("shell", PRESENT)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(names=st.lists(NAMES, min_size=1, max_size=6, unique=True))
-def test_any_file_name_passes_through_unchanged(shell: str, names: list[str], tmp_path: Path) -> None:
+def test_any_file_name_passes_through_unchanged(
+    shell: str, names: list[str], tmp_path: Path
+) -> None:
     base = tmp_path / uuid.uuid4().hex
     base.mkdir()
     paths = [f"{base}/{name}" for name in names]
@@ -51,12 +57,17 @@ def test_any_file_name_passes_through_unchanged(shell: str, names: list[str], tm
     async def check() -> None:
         agent = local(shell)
         assert await make_directories(agent, paths) == paths
-        assert {os.fsencode(path) for path in base.iterdir()} == {os.fsencode(path) for path in paths}
+        assert {os.fsencode(path) for path in base.iterdir()} == {
+            os.fsencode(path) for path in paths
+        }
         for number, path in enumerate(paths):
             Path(path, "file").write_bytes(b"x" * (number + 1))
         files = [f"{path}/file" for path in paths]
         found = await agent.files([*files, f"{base}/absent/\n"])
-        assert [info.size if info else None for info in found.values()] == [*range(1, len(paths) + 1), None]
+        assert [info.size if info else None for info in found.values()] == [
+            *range(1, len(paths) + 1),
+            None,
+        ]
         assert set(await removed(agent, [*files, *paths])) == {*files, *paths}
         assert list(base.iterdir()) == []
 
@@ -65,11 +76,20 @@ def test_any_file_name_passes_through_unchanged(shell: str, names: list[str], tm
 
 @pytest.mark.parametrize("shell", PRESENT)
 @settings(max_examples=15, deadline=None)
-@given(words=st.lists(st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"])), max_size=8))
+@given(
+    words=st.lists(
+        st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"])), max_size=8
+    )
+)
 def test_any_argument_reaches_the_agent_unchanged(shell: str, words: list[str]) -> None:
-    """`bt_files` says of each argument that it is not there; here the arguments are compared themselves."""
+    """`bt_files` says of each argument that it is not there.
+
+    Here the arguments are compared themselves.
+    """
     call = script("t", ["say_args", *words]).decode()
-    text = call.replace("\n{ bt_begin", "\nbt_say_args() { for x; do printf '%s\\0' \"$x\"; done; }\n{ bt_begin")
+    text = call.replace(
+        "\n{ bt_begin", "\nbt_say_args() { for x; do printf '%s\\0' \"$x\"; done; }\n{ bt_begin"
+    )
     done = subprocess.run(SHELLS[shell], input=text.encode(), capture_output=True, check=True)
     body = done.stdout.split(b"BT-BEGIN t\n", 1)[1].rsplit(b"BT-END t 0\n", 1)[0]
     assert body == b"".join(word.encode() + b"\0" for word in words)
@@ -86,7 +106,8 @@ def test_script_that_was_cut_anywhere_does_nothing(shell: str, tmp_path: Path) -
     target = tmp_path / "made"
     whole = script("t", ["mkdirs", "0", str(target), str(tmp_path / "second")])
     call = whole.rindex(b"{ bt_begin")
-    cuts = [*range(0, call, 397), *range(call - 3, len(whole) - 2)]  # the last line byte by byte, up to its brace
+    # the last line byte by byte, up to its brace
+    cuts = [*range(0, call, 397), *range(call - 3, len(whole) - 2)]
     for cut in cuts:
         done = subprocess.run(SHELLS[shell], input=whole[:cut], capture_output=True, cwd=tmp_path)
         assert b"BT-BEGIN" not in done.stdout, cut
@@ -100,13 +121,17 @@ def test_thousands_of_files_are_looked_at_by_a_few_processes(tmp_path: Path) -> 
     programs, here, calls = tmp_path / "bin", tmp_path / "here", tmp_path / "calls"
     programs.mkdir()
     here.mkdir()
-    (programs / "stat").write_text(f'#!/bin/sh\necho x >>{calls}\nexec {shutil.which("stat")} "$@"\n')
+    (programs / "stat").write_text(
+        f'#!/bin/sh\necho x >>{calls}\nexec {shutil.which("stat")} "$@"\n'
+    )
     (programs / "stat").chmod(0o755)
     paths = [here / f"f{number}" for number in range(3000)]
     for path in paths[::2]:
         path.touch()
     environ = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
-    agent = Agent(LocalTransport(HostAddress(name="local", transport="local"), environ=environ), new_run_id())
+    agent = Agent(
+        LocalTransport(HostAddress(name="local", transport="local"), environ=environ), new_run_id()
+    )
 
     async def check() -> None:
         found = await agent.files([str(path) for path in paths])
@@ -129,7 +154,9 @@ def test_files_without_stat_format_or_without_stat(tmp_path: Path) -> None:
         file.truncate(1 << 20)
     on_disk = {path: allocated(path) for path in (whole, holes)}
     environ = {**os.environ, "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
-    agent = Agent(LocalTransport(HostAddress(name="old", transport="local"), environ=environ), new_run_id())
+    agent = Agent(
+        LocalTransport(HostAddress(name="old", transport="local"), environ=environ), new_run_id()
+    )
     found = asyncio.run(agent.files([str(whole), str(tmp_path / "none"), str(holes)]))
     assert [(info.size, info.allocated) if info else None for info in found.values()] == [
         (8192, on_disk[whole]),
@@ -166,17 +193,25 @@ async def test_login_shell_that_talks_does_not_disturb(tmp_path: Path) -> None:
         async with Connections(ssh_config=talking.ssh_config) as connections:
             transport = await connections.connect(talking.address("h1"))
             raw = await transport.run(b"echo here", 10)
-            assert raw.stdout.startswith(b"Welcome to the cluster\n") and b"module load failed" in raw.stderr
+            assert (
+                raw.stdout.startswith(b"Welcome to the cluster\n")
+                and b"module load failed" in raw.stderr
+            )
             await whole_round(Agent(transport, new_run_id()))
 
 
 @pytest.mark.parametrize("shell", ["tcsh", "csh", "fish", "zsh", "ksh93", "busybox"])
 async def test_login_shells_of_all_kinds(tmp_path: Path, shell: str) -> None:
-    """sshd gives our one command to the login shell as `-c`; here a forced command does it with another shell."""
+    """sshd gives our one command to the login shell as `-c`.
+
+    Here a forced command does it with another shell.
+    """
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell} on this machine")
     argv = f"{shutil.which(shell)} {'ash ' if shell == 'busybox' else ''}-c"
-    with SshdLab(tmp_path / "lab", hosts=1, extra_config=(f'ForceCommand {argv} "$SSH_ORIGINAL_COMMAND"',)) as other:
+    with SshdLab(
+        tmp_path / "lab", hosts=1, extra_config=(f'ForceCommand {argv} "$SSH_ORIGINAL_COMMAND"',)
+    ) as other:
         async with Connections(ssh_config=other.ssh_config) as connections:
             await whole_round(Agent(await connections.connect(other.address("h1")), new_run_id()))
 
@@ -195,7 +230,10 @@ async def whole_round(agent: Agent) -> None:
     [
         ("echo This account is for backups only", "it printed: This account is for backups only"),
         ("false", "did not run our script"),
-        ("echo Please log in on the console >&2; exit 1", "it printed: Please log in on the console"),
+        (
+            "echo Please log in on the console >&2; exit 1",
+            "it printed: Please log in on the console",
+        ),
     ],
 )
 async def test_forced_command_is_told(tmp_path: Path, command: str, said: str) -> None:
@@ -214,7 +252,9 @@ async def test_forced_command_is_told(tmp_path: Path, command: str, said: str) -
 async def test_forced_command_that_is_over_before_it_was_sent_anything_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start_by: str
 ) -> None:
-    with SshdLab(tmp_path / "lab", hosts=1, extra_config=("ForceCommand echo backups only",)) as forced:
+    with SshdLab(
+        tmp_path / "lab", hosts=1, extra_config=("ForceCommand echo backups only",)
+    ) as forced:
         async with Connections(ssh_config=forced.ssh_config) as connections:
             transport = await connections.connect(forced.address("h1"))
             assert isinstance(transport, SshTransport)

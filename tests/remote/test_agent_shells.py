@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.remote.helpers import FIO, allocated, collect, ended, fio_job, removed, running, sh, start
+from tests.remote.helpers import (
+    FIO,
+    allocated,
+    collect,
+    ended,
+    fio_job,
+    removed,
+    running,
+    sh,
+    start,
+)
 from tui.remote.agent import Agent, FileInfo
 from tui.remote.made import make_directories
 
@@ -17,7 +27,9 @@ async def test_probe_tells_what_the_host_is(shell_agent: Agent, tmp_path: Path) 
     assert isinstance(probe.values["mem_bytes"], int) and probe.values["mem_bytes"] > 1 << 20
     assert probe.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     assert probe.tools["fio"].version is not None and probe.tools["fio"].version >= (3, 18)
-    assert probe.tools["dd"].text.startswith("dd ") and "license" not in probe.tools["dd"].text.lower()
+    assert (
+        probe.tools["dd"].text.startswith("dd ") and "license" not in probe.tools["dd"].text.lower()
+    )
     here, absent = probe.dirs[str(tmp_path)], probe.dirs[str(tmp_path / "absent")]
     assert here.exists and here.is_dir and here.writable and here.fstype and here.source
     assert here.total_bytes is not None and here.free_bytes is not None
@@ -121,8 +133,13 @@ async def test_files_and_directories(shell_agent: Agent, tmp_path: Path) -> None
     assert found[str(holes)] == FileInfo(1 << 20, on_disk[holes], "file")
     assert found[str(tmp_path / "none")] is None
     assert (info := found[str(tmp_path)]) is not None and info.kind == "directory"
-    assert await make_directories(shell_agent, [str(inner), str(tmp_path)]) == [str(tmp_path / "a"), str(inner)]
+    assert await make_directories(shell_agent, [str(inner), str(tmp_path)]) == [
+        str(tmp_path / "a"),
+        str(inner),
+    ]
     (inner / "file").write_text("x")
-    gone = await removed(shell_agent, [str(tmp_path / "a"), str(inner), str(inner / "file"), str(tmp_path / "none")])
+    gone = await removed(
+        shell_agent, [str(tmp_path / "a"), str(inner), str(inner / "file"), str(tmp_path / "none")]
+    )
     assert gone == [str(tmp_path / "a"), str(inner), str(inner / "file")]
     assert whole.exists()

@@ -1,4 +1,6 @@
-"""Whoever of those that watch over a load is killed or stopped: another one ends it, and nothing marked stays."""
+"""Whoever of those that watch over a load is killed or stopped: another one ends it, and nothing
+marked stays.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +29,26 @@ async def watchers(directory: Path) -> dict[str, int]:
     """The pids of supervisor, guard and runner, and of the keeper that the runner has."""
 
     async def there() -> bool:
-        return (directory / "guard").exists() and (directory / "load").exists() and keeper() is not None
+        return (
+            (directory / "guard").exists()
+            and (directory / "load").exists()
+            and keeper() is not None
+        )
 
     def keeper() -> int | None:
         run, load = directory.parent.parent.name, first(directory / "load")
         runner = parent_of(load)
-        return next((pid for pid in shells(run) if parent_of(pid) == runner != first(directory / "pid")), None)
+        return next(
+            (pid for pid in shells(run) if parent_of(pid) == runner != first(directory / "pid")),
+            None,
+        )
 
     await until(there, "all who watch over a load")
-    found = {"supervisor": first(directory / "pid"), "guard": first(directory / "guard"), "keeper": keeper()}
+    found = {
+        "supervisor": first(directory / "pid"),
+        "guard": first(directory / "guard"),
+        "keeper": keeper(),
+    }
     return {**found, "runner": parent_of(first(directory / "load"))}  # type: ignore[dict-item]
 
 
@@ -67,15 +80,25 @@ async def test_load_ends_without_supervisor_and_guard(number: signal.Signals) ->
 
 
 async def test_load_ends_without_any_two_of_those_who_watch_it() -> None:
-    pairs = [("supervisor", "keeper"), ("guard", "keeper"), ("supervisor", "runner"), ("guard", "runner")]
-    cases = (left_after("dash", pair, signal.SIGKILL) for pair in (*pairs, ("supervisor", "guard", "runner")))
+    pairs = [
+        ("supervisor", "keeper"),
+        ("guard", "keeper"),
+        ("supervisor", "runner"),
+        ("guard", "runner"),
+    ]
+    cases = (
+        left_after("dash", pair, signal.SIGKILL)
+        for pair in (*pairs, ("supervisor", "guard", "runner"))
+    )
     assert [left for found in await asyncio.gather(*cases) for left in found] == []
 
 
 async def test_telemetry_ends_itself_when_all_who_watch_it_are_killed(agent: Agent) -> None:
     command, files = telemetry_command(["t"], [], []), telemetry_files({})
     async with renewed(agent.run_id):
-        directory = Path(await agent.start("t", command, files, lease_s=LEASE_S, grace_s=1, armed=False))
+        directory = Path(
+            await agent.start("t", command, files, lease_s=LEASE_S, grace_s=1, armed=False)
+        )
         await until(lambda: printed(directory), "a line of telemetry")
         pids = await watchers(directory)
     for pid in pids.values():
@@ -92,6 +115,8 @@ async def test_keeper_goes_with_a_load_that_ends_well(agent: Agent) -> None:
     await start(agent, sh("sleep 0.5"))
 
     async def over() -> bool:
-        return (await agent.status("t")).done and not shells(agent.run_id) and not marked(agent.run_id)
+        return (
+            (await agent.status("t")).done and not shells(agent.run_id) and not marked(agent.run_id)
+        )
 
     await until(over, "the end of all shells")

@@ -1,4 +1,5 @@
-"""SSH configurations mean to benchtui what they mean to ssh: 111 files, compared with `ssh -G -F FILE HOST`.
+"""SSH configurations mean to benchtui what they mean to ssh: 111 files, compared with `ssh -G -F
+FILE HOST`.
 
 BENCHTUI_SSH names another ssh than that of PATH.
 """
@@ -30,9 +31,27 @@ FILES = sorted(path.name for path in CORPUS.iterdir() if path.is_file())
 HOSTS = ("node-1", "node-2", "node-10", "x.tele.example.com")
 LISTS = ("identityfile", "certificatefile")
 PATHS = ("userknownhostsfile", "globalknownhostsfile")
-WORDS = tuple(name for name, option in OPTIONS.items() if option.fate == HONOURED and name not in (*LISTS, *PATHS))
-NOT_PRINTED = ("refuseconnection", "revokedhostkeys", "casignaturealgorithms", "hostname", "port", "user", "proxyjump")
-EXPANDED_BY_SSH = ("ciphers", "macs", "kexalgorithms", "hostkeyalgorithms", "pubkeyacceptedalgorithms")
+WORDS = tuple(
+    name
+    for name, option in OPTIONS.items()
+    if option.fate == HONOURED and name not in (*LISTS, *PATHS)
+)
+NOT_PRINTED = (
+    "refuseconnection",
+    "revokedhostkeys",
+    "casignaturealgorithms",
+    "hostname",
+    "port",
+    "user",
+    "proxyjump",
+)
+EXPANDED_BY_SSH = (
+    "ciphers",
+    "macs",
+    "kexalgorithms",
+    "hostkeyalgorithms",
+    "pubkeyacceptedalgorithms",
+)
 TRUE = {"true": "yes", "false": "no"}
 
 pytestmark = pytest.mark.skipif(SSH is None, reason="no ssh")
@@ -40,7 +59,9 @@ pytestmark = pytest.mark.skipif(SSH is None, reason="no ssh")
 
 def as_ssh(path: Path, host: str) -> dict[str, list[str]]:
     """What ssh makes of a file for a host."""
-    done = subprocess.run([str(SSH), "-G", "-F", path, host], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(SSH), "-G", "-F", path, host], capture_output=True, text=True, check=False
+    )
     if "configuration option: tag" in done.stderr:  # OpenSSH before 9.4
         return {}
     assert done.returncode == 0, done.stderr
@@ -87,7 +108,9 @@ def jumps(ours: SshSettings, theirs: list[str]) -> Iterator[str]:
 
 
 def printed(ours: SshSettings, name: str, found: tuple[str, ...]) -> list[str]:
-    """Values as ssh prints them: keys as they stand, known_hosts files with their tokens replaced."""
+    """Values as ssh prints them: keys as they stand, known_hosts files with their tokens
+    replaced.
+    """
     return list(found) if name in LISTS else [ours.path(name, each) for each in found or ("none",)]
 
 
@@ -117,14 +140,23 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_hundred_configurations_mean_what_they_mean_to_ssh(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", pwd.getpwuid(os.getuid()).pw_dir)  # what ssh goes by, whatever HOME says
+def test_a_hundred_configurations_mean_what_they_mean_to_ssh(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # what ssh goes by, whatever HOME says
+    monkeypatch.setenv("HOME", pwd.getpwuid(os.getuid()).pw_dir)
     pairs = [
-        (name, host) for name in FILES for host in HOSTS[: 4 if "tele" in name else 3 if "wildcard" in name else 2]
+        (name, host)
+        for name in FILES
+        for host in HOSTS[: 4 if "tele" in name else 3 if "wildcard" in name else 2]
     ]
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(lambda pair: [*differences(corpus / pair[0], pair[1])], pairs))
-    wrong = [f"{name} {host} {what}" for (name, host), each in zip(pairs, found, strict=True) for what in each]
+    wrong = [
+        f"{name} {host} {what}"
+        for (name, host), each in zip(pairs, found, strict=True)
+        for what in each
+    ]
     assert len(FILES) >= 100 and wrong == []
 
 
@@ -137,5 +169,7 @@ def test_every_option_that_ssh_prints_is_in_the_table(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not MANUAL.is_file(), reason="no manual page of ssh_config")
 def test_every_option_of_the_manual_is_in_the_table() -> None:
-    named = re.findall(r"^\.It Cm ([A-Z]\w+)$", gzip.decompress(MANUAL.read_bytes()).decode(), re.MULTILINE)
+    named = re.findall(
+        r"^\.It Cm ([A-Z]\w+)$", gzip.decompress(MANUAL.read_bytes()).decode(), re.MULTILINE
+    )
     assert len(named) > 90 and [name for name in named if name.lower() not in OPTIONS] == []

@@ -1,4 +1,6 @@
-"""How much a host may print: a load generator that works stays far below it, a flood is cut off by name."""
+"""How much a host may print: a load generator that works stays far below it, a flood is cut off by
+name.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,11 @@ def test_what_a_host_kept_for_another_engine_is_no_flood() -> None:
 
 def test_the_agent_has_the_same_bounds() -> None:
     text = (Path(tui.remote.__file__).parent / "sh" / "supervise.sh").read_text()
-    found = {name: int(value) * 1000 for name, value in re.findall(r"BT_(\w+)=(\d+)", text) if "_" in name}
+    found = {
+        name: int(value) * 1000
+        for name, value in re.findall(r"BT_(\w+)=(\d+)", text)
+        if "_" in name
+    }
     assert (found["OUT_RATE"], found["ERR_RATE"]) == (RATE["out"], RATE["err"])
     assert (found["OUT_BURST"], found["ERR_BURST"]) == (BURST["out"], BURST["err"])
 

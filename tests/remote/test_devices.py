@@ -1,4 +1,6 @@
-"""What the agent says of block devices: real loop devices, and the answers of disks that this machine has not."""
+"""What the agent says of block devices: real loop devices, and the answers of disks that this
+machine has not.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,15 @@ from tui.engine.preflight.destroy import device_line
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.answers import AgentAnswer
-from tui.remote.devices import SECTOR, DeviceFacts, DeviceSignature, DeviceUse, parse_devices, signatures, windows
+from tui.remote.devices import (
+    SECTOR,
+    DeviceFacts,
+    DeviceSignature,
+    DeviceUse,
+    parse_devices,
+    signatures,
+    windows,
+)
 from tui.remote.local import LocalTransport
 
 
@@ -31,7 +41,9 @@ def disk(tmp_path: Path) -> Iterator[str]:
 async def facts_of(path: str, shell: str = "", **environ: str) -> DeviceFacts:
     """What the agent says of one path, under a shell, with an environment."""
     argv = SHELLS[shell] if shell else ("/bin/sh",)
-    transport = LocalTransport(HostAddress(name="local", transport="local"), argv, {"PATH": "/usr/bin:/bin", **environ})
+    transport = LocalTransport(
+        HostAddress(name="local", transport="local"), argv, {"PATH": "/usr/bin:/bin", **environ}
+    )
     return (await Agent(transport, "test-devices").devices([path]))[path]
 
 
@@ -48,7 +60,9 @@ async def test_an_empty_disk_is_told_from_one_with_a_file_system(shell: str, dis
 
 @pytest.mark.parametrize("make", [("mkfs.ext4", "-q"), ("mkswap",)])
 async def test_signatures_are_read_without_util_linux(make: tuple[str, ...], disk: str) -> None:
-    """The nearest thing to a host without wipefs and blkid: its sectors are read, and judged here."""
+    """The nearest thing to a host without wipefs and blkid: its sectors are read, and judged
+    here.
+    """
     assert (await facts_of(disk, BENCHTUI_NO_UTIL_LINUX="1")).signatures == ()
     quietly(*make, disk)
     found = await facts_of(disk, BENCHTUI_NO_UTIL_LINUX="1")
@@ -60,7 +74,9 @@ async def test_signatures_are_read_without_util_linux(make: tuple[str, ...], dis
 async def test_a_mounted_disk_says_where(shell: str, disk: str, tmp_path: Path) -> None:
     quietly("mkfs.ext4", "-q", disk)
     with mounted(disk, tmp_path / "a place"):
-        assert (await facts_of(disk, shell)).uses == (DeviceUse(Path(disk).name, "mount", str(tmp_path / "a place")),)
+        assert (await facts_of(disk, shell)).uses == (
+            DeviceUse(Path(disk).name, "mount", str(tmp_path / "a place")),
+        )
 
 
 async def test_a_disk_mounted_in_a_container_is_in_use(disk: str, tmp_path: Path) -> None:
@@ -77,7 +93,9 @@ async def test_a_disk_mounted_in_a_container_is_in_use(disk: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("shell", PRESENT)
-async def test_a_disk_that_a_process_holds_open_is_in_use(shell: str, disk: str, tmp_path: Path) -> None:
+async def test_a_disk_that_a_process_holds_open_is_in_use(
+    shell: str, disk: str, tmp_path: Path
+) -> None:
     node = tmp_path / "other name"
     os.mknod(node, 0o600 | stat.S_IFBLK, Path(disk).stat().st_rdev)
     with node.open("rb"):
@@ -107,26 +125,35 @@ def broken(directory: Path, *names: str) -> str:
     return f"{directory}:/usr/bin:/bin"
 
 
-HELD = "import os, sys; os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL); print('ready', flush=True); sys.stdin.read()"
+HELD = (
+    "import os, sys; os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL); print('ready', flush=True);"
+    " sys.stdin.read()"
+)
 
 
 @pytest.fixture
 def claimed(disk: str) -> Iterator[str]:
     """A disk that a process has opened exclusively."""
-    with subprocess.Popen([sys.executable, "-c", HELD, disk], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+    with subprocess.Popen(
+        [sys.executable, "-c", HELD, disk], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
         assert holder.stdout is not None and holder.stdout.readline() == b"ready\n"
         yield disk
         holder.communicate(timeout=PATIENCE_S)
 
 
 @pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="needs the python3 of the system")
-async def test_a_perl_that_cannot_run_leaves_the_check_to_python(claimed: str, tmp_path: Path) -> None:
+async def test_a_perl_that_cannot_run_leaves_the_check_to_python(
+    claimed: str, tmp_path: Path
+) -> None:
     """No `find`, so that only the exclusive open can tell."""
     (use,) = (await facts_of(claimed, PATH=broken(tmp_path / "bin", "perl", "find"))).uses
     assert use.kind == "claimed"
 
 
-@pytest.mark.skipif(Path("/usr/libexec/platform-python").exists(), reason="this machine has a third way")
+@pytest.mark.skipif(
+    Path("/usr/libexec/platform-python").exists(), reason="this machine has a third way"
+)
 async def test_a_check_that_nothing_can_make_is_said(disk: str, tmp_path: Path) -> None:
     assert (await facts_of(disk)).unsure == ()
     found = await facts_of(disk, PATH=broken(tmp_path / "bin", "perl", "python3", "find"))
@@ -194,7 +221,10 @@ def test_partitions_of_a_disk_count_as_the_disk() -> None:
         "sda is held open by process 812 (ceph-osd)",
         "sda is the backing store of loop3",
     ]
-    assert found.signatures == (DeviceSignature("sda", "gpt", "0x200"), DeviceSignature("sda2", "LVM2_member", "0x218"))
+    assert found.signatures == (
+        DeviceSignature("sda", "gpt", "0x200"),
+        DeviceSignature("sda2", "LVM2_member", "0x218"),
+    )
     assert (found.partitions, found.size_bytes) == (("sda1", "sda2"), 1875385008 * 512)
 
 
@@ -215,7 +245,10 @@ PLACED = {
 
 
 def read(image: bytes) -> dict[int, bytes]:
-    return {first: image[first * SECTOR : (first + count) * SECTOR] for first, count in windows(len(image) // SECTOR)}
+    return {
+        first: image[first * SECTOR : (first + count) * SECTOR]
+        for first, count in windows(len(image) // SECTOR)
+    }
 
 
 @pytest.mark.parametrize(("kind", "parts"), PLACED.items())

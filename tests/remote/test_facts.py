@@ -1,4 +1,6 @@
-"""Facts of hosts: of this machine under every shell and over SSH, and of other machines from their /proc and /sys."""
+"""Facts of hosts: of this machine under every shell and over SSH, and of other machines from their
+/proc and /sys.
+"""
 
 from __future__ import annotations
 
@@ -72,24 +74,39 @@ async def facts_of(root: Path, shell: str, *targets: str, path: str = "") -> dic
 
 
 async def test_every_shell_tells_the_same_of_this_machine(tmp_path: Path, shell: str) -> None:
-    changing = ("load1", "mem_available_bytes", "swap_free_bytes", "running", "target_free_bytes", "target_full")
+    changing = (
+        "load1",
+        "mem_available_bytes",
+        "swap_free_bytes",
+        "running",
+        "target_free_bytes",
+        "target_full",
+    )
     found = []
     for each in (shell, PRESENT[0]):
-        agent = Agent(LocalTransport(HostAddress(name="l", transport="local"), SHELLS[each]), new_run_id())
+        agent = Agent(
+            LocalTransport(HostAddress(name="l", transport="local"), SHELLS[each]), new_run_id()
+        )
         probe = await agent.probe([str(tmp_path)], {"fio": ["--version"]})
         facts = await agent.facts(probe, [str(tmp_path)], ["fio"])
         assert rows(facts, Mount)[0].free_bytes
-        facts["mounts"] = [msgspec.structs.replace(row, free_bytes=None) for row in rows(facts, Mount)]
+        facts["mounts"] = [
+            msgspec.structs.replace(row, free_bytes=None) for row in rows(facts, Mount)
+        ]
         found.append({name: value for name, value in facts.items() if name not in changing})
     assert found[0] == found[1]
 
 
-async def test_facts_over_ssh_are_typed_and_every_unknown_one_says_why(ssh_agent: Agent, tmp_path: Path) -> None:
+async def test_facts_over_ssh_are_typed_and_every_unknown_one_says_why(
+    ssh_agent: Agent, tmp_path: Path
+) -> None:
     probe = await ssh_agent.probe([str(tmp_path)], {"fio": ["--version"]})
     facts = await ssh_agent.facts(probe, [str(tmp_path)], ["fio"])
     check_shapes(facts)
     assert facts["cpus_usable"] == len(os.sched_getaffinity(0)) or facts["cgroup_cpus"]
-    assert facts["sysctls"]["vm.dirty_ratio"] == Path("/proc/sys/vm/dirty_ratio").read_text().strip()  # type: ignore[index, call-overload]
+    assert (
+        facts["sysctls"]["vm.dirty_ratio"] == Path("/proc/sys/vm/dirty_ratio").read_text().strip()  # type: ignore[index, call-overload]
+    )
     (mount,) = rows(facts, Mount)
     assert (mount.path, mount.fstype) == (str(tmp_path), facts["target_fstype"])
     missing = [
@@ -101,7 +118,9 @@ async def test_facts_over_ssh_are_typed_and_every_unknown_one_says_why(ssh_agent
 
 
 async def test_the_checksum_is_that_of_the_program_that_runs(ssh_agent: Agent) -> None:
-    path = subprocess.run(["sh", "-c", "command -v fio"], capture_output=True, text=True, check=True).stdout.strip()
+    path = subprocess.run(
+        ["sh", "-c", "command -v fio"], capture_output=True, text=True, check=True
+    ).stdout.strip()
     listed = subprocess.run(["sha256sum", path], capture_output=True, text=True, check=True).stdout
     facts = await ssh_agent.facts(NOTHING, (), ["fio"])
     assert facts["fio_sha256"] == listed.split()[0]
@@ -115,7 +134,10 @@ def test_reading_the_facts_costs_few_processes_and_few_bytes(tmp_path: Path, she
     text.write_bytes(script("tok", ["facts", "1", "fio", str(tmp_path), "/dev"]))
     count = f"{' '.join(SHELLS[shell])} {text} >{tmp_path}/out; cat /proc/sys/kernel/ns_last_pid"
     done = subprocess.run(
-        ["unshare", "-pfr", "--mount-proc", "sh", "-c", count], capture_output=True, text=True, timeout=PATIENCE_S
+        ["unshare", "-pfr", "--mount-proc", "sh", "-c", count],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
     )
     assert int(done.stdout) < MOST_PROCESSES
     assert (tmp_path / "out").stat().st_size < MOST_BYTES
@@ -132,7 +154,9 @@ async def test_facts_that_cannot_be_read_are_unknown_and_keep_nobody_from_runnin
     monkeypatch.setattr(agent, "call", hangs)
     facts = await agent.facts(probe, ["/"])
     assert facts["kernel"] == probe.values["kernel"]
-    assert {why_unknown(facts, name) for name in ("governor", "nics", "cgroup_cpus")} == {"no answer in 30s"}
+    assert {why_unknown(facts, name) for name in ("governor", "nics", "cgroup_cpus")} == {
+        "no answer in 30s"
+    }
 
 
 async def test_each_target_has_its_mount_with_the_room_there(agent: Agent, tmp_path: Path) -> None:
@@ -194,7 +218,12 @@ async def test_disk_below_a_partition(tmp_path: Path, shell: str) -> None:
         512 << 20,
     )
     assert (partition.number, disk.number) == ("", "8:0")
-    assert (disk.model, disk.transport, disk.scheduler, disk.nr_requests) == ("OS DISK", "sata", "none", 1023)
+    assert (disk.model, disk.transport, disk.scheduler, disk.nr_requests) == (
+        "OS DISK",
+        "sata",
+        "none",
+        1023,
+    )
     assert (disk.rotational, disk.write_cache) == (False, "write through")
     assert disk.read_ahead_bytes == 128 << 10
 
@@ -203,7 +232,9 @@ IN_MEMORY = "52 22 0:30 / /dev/shm rw - tmpfs tmpfs rw"
 
 
 async def test_a_loop_device_is_followed_to_what_its_file_is_on(tmp_path: Path, shell: str) -> None:
-    root = machines.plant(tmp_path, machines.loop_device("/dev/shm/disk.img", IN_MEMORY) | {"/dev/shm": "/"})
+    root = machines.plant(
+        tmp_path, machines.loop_device("/dev/shm/disk.img", IN_MEMORY) | {"/dev/shm": "/"}
+    )
     facts = await facts_of(root, shell, "/data/fio")
     assert [(mount.path, mount.fstype) for mount in rows(facts, Mount)] == [
         ("/data/fio", "ext4"),
@@ -213,7 +244,10 @@ async def test_a_loop_device_is_followed_to_what_its_file_is_on(tmp_path: Path, 
 
 
 async def test_an_overlay_is_followed_to_its_upper_directory(tmp_path: Path, shell: str) -> None:
-    overlay = "53 22 0:40 / /merged rw - overlay overlay rw,lowerdir=/low,upperdir=/data/up,workdir=/data/work"
+    overlay = (
+        "53 22 0:40 / /merged rw - overlay overlay"
+        " rw,lowerdir=/low,upperdir=/data/up,workdir=/data/work"
+    )
     machine = machines.loop_device("/dev/shm/disk.img", IN_MEMORY, overlay)
     root = machines.plant(tmp_path, machine | {"/dev/shm": "/", "/merged": "/", "/data/up": "/"})
     facts = await facts_of(root, shell, "/merged")
@@ -226,8 +260,12 @@ async def test_a_chain_that_leads_nowhere_ends(tmp_path: Path, shell: str, backi
     assert rows(facts, Mount)[0].fstype == "ext4" and len(rows(facts, Mount)) <= 2
 
 
-async def test_limits_of_control_groups_are_the_smallest_on_the_way_up(tmp_path: Path, shell: str) -> None:
-    v2 = await facts_of(machines.plant(tmp_path / "v2", machines.CGROUP_V2, machines.BIG_BOX), shell)
+async def test_limits_of_control_groups_are_the_smallest_on_the_way_up(
+    tmp_path: Path, shell: str
+) -> None:
+    v2 = await facts_of(
+        machines.plant(tmp_path / "v2", machines.CGROUP_V2, machines.BIG_BOX), shell
+    )
     assert (v2["cgroup_version"], v2["cgroup_cpus"], v2["cgroup_mem_bytes"]) == ("v2", 2.5, 4 << 30)
     assert v2["cpus_usable"] == 2.5
     assert v2["cgroup_io"] == ["8:0 rbps=1048576 wbps=max riops=max wiops=max"]
@@ -236,9 +274,13 @@ async def test_limits_of_control_groups_are_the_smallest_on_the_way_up(tmp_path:
     assert v1["cgroup_io"] == ["read_bps 8:0 2097152"]
 
 
-async def test_nfs_with_its_server_version_and_the_link_that_leads_there(tmp_path: Path, shell: str) -> None:
+async def test_nfs_with_its_server_version_and_the_link_that_leads_there(
+    tmp_path: Path, shell: str
+) -> None:
     root = machines.plant(tmp_path / "root", machines.NFS, machines.BOND)
-    facts = await facts_of(root, shell, "/mnt/my data/a", path=str(machines.fake_ip(tmp_path / "bin")))
+    facts = await facts_of(
+        root, shell, "/mnt/my data/a", path=str(machines.fake_ip(tmp_path / "bin"))
+    )
     (mount,) = rows(facts, Mount)
     assert (mount.at, mount.source, mount.fstype) == ("/mnt/my data", "nas.lab:/my export", "nfs4")
     assert (mount.server, mount.nfs_version) == ("10.1.0.9", "4.2")
@@ -248,11 +290,25 @@ async def test_nfs_with_its_server_version_and_the_link_that_leads_there(tmp_pat
 
 
 async def test_a_bond_its_links_and_what_stands_on_it(tmp_path: Path, shell: str) -> None:
-    links = {each.name: each for each in rows(await facts_of(machines.plant(tmp_path, machines.BOND), shell), Nic)}
+    links = {
+        each.name: each
+        for each in rows(await facts_of(machines.plant(tmp_path, machines.BOND), shell), Nic)
+    }
     assert set(links) == {"bond0", "bond0.7", "ens1", "ens2"}
     bond, up, down = links["bond0"], links["ens1"], links["ens2"]
-    assert (bond.kind, bond.bond_mode, bond.bond_hash, bond.slaves) == ("bond", "802.3ad", "layer3+4", ["ens1", "ens2"])
-    assert (up.kind, up.speed_mbit, up.mtu, up.driver, up.master) == ("physical", 25000, 9000, "mlx5_core", "bond0")
+    assert (bond.kind, bond.bond_mode, bond.bond_hash, bond.slaves) == (
+        "bond",
+        "802.3ad",
+        "layer3+4",
+        ["ens1", "ens2"],
+    )
+    assert (up.kind, up.speed_mbit, up.mtu, up.driver, up.master) == (
+        "physical",
+        25000,
+        9000,
+        "mlx5_core",
+        "bond0",
+    )
     assert (down.state, down.speed_mbit) == ("down", None)
     facts = await facts_of(tmp_path, shell)
     assert why_unknown(facts, "nics.speed_mbit") == "the driver of bond0.7 does not tell its speed"
@@ -261,13 +317,19 @@ async def test_a_bond_its_links_and_what_stands_on_it(tmp_path: Path, shell: str
 
 async def test_rdma_links_and_fibre_channel_ports(tmp_path: Path, shell: str) -> None:
     facts = await facts_of(machines.plant(tmp_path, machines.FABRICS), shell)
-    assert rows(facts, RdmaLink) == [RdmaLink("mlx5_0", 1, "ACTIVE", 200.0, "200 Gb/sec (4X HDR)", "Ethernet", "ens1")]
+    assert rows(facts, RdmaLink) == [
+        RdmaLink("mlx5_0", 1, "ACTIVE", 200.0, "200 Gb/sec (4X HDR)", "Ethernet", "ens1")
+    ]
     assert rows(facts, FcHost) == [FcHost("host7", "16 Gbit", "Online")]
 
 
 @pytest.mark.parametrize("target", ["/data", "/dev/mapper/vg-data"])
-async def test_a_volume_on_multipath_down_to_its_paths(tmp_path: Path, shell: str, target: str) -> None:
-    layers = rows(await facts_of(machines.plant(tmp_path, machines.multipath()), shell, target), BlockLayer)
+async def test_a_volume_on_multipath_down_to_its_paths(
+    tmp_path: Path, shell: str, target: str
+) -> None:
+    layers = rows(
+        await facts_of(machines.plant(tmp_path, machines.multipath()), shell, target), BlockLayer
+    )
     assert [(each.name, each.kind, each.label) for each in layers[:2]] == [
         ("dm-1", "lvm", "vg-data"),
         ("dm-0", "multipath", "mpatha"),
@@ -282,7 +344,12 @@ async def test_a_raid_that_is_rebuilt_on_nvme_over_tcp(tmp_path: Path, shell: st
     root = machines.plant(tmp_path / "root", machines.nvme_raid())
     facts = await facts_of(root, shell, "/dev/md0", path=str(machines.fake_ip(tmp_path / "bin")))
     raid, *disks = rows(facts, BlockLayer)
-    assert (raid.md_level, raid.md_state, raid.md_action, raid.md_degraded) == ("raid5", "clean", "recover", 1)
+    assert (raid.md_level, raid.md_state, raid.md_action, raid.md_degraded) == (
+        "raid5",
+        "clean",
+        "recover",
+        1,
+    )
     assert raid.md_done == "1024 / 2097152"
     assert [(each.name, each.model, each.transport, each.paths) for each in disks] == [
         (f"nvme{n}n1", "KIOXIA CM7", "tcp", 2) for n in range(3)
@@ -304,27 +371,37 @@ async def test_a_raid_that_is_rebuilt_on_nvme_over_tcp(tmp_path: Path, shell: st
         ("fuse.glusterfs gl1:/vol rw", "gl1"),
     ],
 )
-async def test_the_server_of_each_network_file_system(tmp_path: Path, line: str, server: str) -> None:
+async def test_the_server_of_each_network_file_system(
+    tmp_path: Path, line: str, server: str
+) -> None:
     fstype, source, options = line.split(" ", 2)
     mounts = machines.MOUNTS + f"41 22 0:45 / /t rw - {fstype} {source} {options}\n"
-    facts = await facts_of(machines.plant(tmp_path, {"/t": "/", "/proc/self/mountinfo": mounts}), PRESENT[0], "/t")
+    facts = await facts_of(
+        machines.plant(tmp_path, {"/t": "/", "/proc/self/mountinfo": mounts}), PRESENT[0], "/t"
+    )
     assert [each.server for each in rows(facts, Mount)] == [server]
 
 
 async def test_of_mounts_at_one_place_the_last_one_counts(tmp_path: Path, shell: str) -> None:
     mounts = (
         machines.MOUNTS
-        + "41 22 0:45 / /t rw - tmpfs a rw\n42 22 0:46 / /t ro - xfs b rw\n43 22 0:47 / /tt rw - ext4 c rw\n"
+        + "41 22 0:45 / /t rw - tmpfs a rw\n42 22 0:46 / /t ro - xfs b rw\n43 22 0:47 / /tt rw -"
+        " ext4 c rw\n"
     )
-    facts = await facts_of(machines.plant(tmp_path, {"/t/x": "/", "/proc/self/mountinfo": mounts}), shell, "/t/x")
+    facts = await facts_of(
+        machines.plant(tmp_path, {"/t/x": "/", "/proc/self/mountinfo": mounts}), shell, "/t/x"
+    )
     assert [(each.fstype, each.at) for each in rows(facts, Mount)] == [("xfs", "/t")]
 
 
-async def test_a_machine_that_tells_nothing_has_a_reason_for_everything(tmp_path: Path, shell: str) -> None:
+async def test_a_machine_that_tells_nothing_has_a_reason_for_everything(
+    tmp_path: Path, shell: str
+) -> None:
     facts = await facts_of(tmp_path, shell, "/data")
     assert set(facts) == {"unknown"}
-    assert why_unknown(facts, "clocksource") == (
-        "/sys/devices/system/clocksource/clocksource0/current_clocksource is not there"
+    assert (
+        why_unknown(facts, "clocksource")
+        == "/sys/devices/system/clocksource/clocksource0/current_clocksource is not there"
     )
     assert why_unknown(facts, "governor") == "/sys/devices/system/cpu/cpufreq is not there"
 
@@ -333,7 +410,9 @@ async def test_hundreds_of_alike_disks_do_not_make_a_long_answer(tmp_path: Path)
     raid = machines.nvme_raid()
     for number in range(200):
         at = f"/sys/devices/pci0/end_device-1:{number}/block/sd{number}"
-        raid |= machines.disk(f"sd{number}", at, number=f"65:{number}", model="SEAGATE ST18000NM", **machines.QUEUE)
+        raid |= machines.disk(
+            f"sd{number}", at, number=f"65:{number}", model="SEAGATE ST18000NM", **machines.QUEUE
+        )
         raid |= {f"{machines.BLOCK}/md0/slaves/sd{number}": f"-> {at}"}
     agent = machine_agent(machines.plant(tmp_path, raid))
     answer = await agent.call("facts", "0", "/dev/md0")
@@ -346,7 +425,9 @@ async def test_hundreds_of_alike_disks_do_not_make_a_long_answer(tmp_path: Path)
 
 
 def check_shapes(facts: dict[str, Fact]) -> None:
-    """Every fact is of the kind that the registry says, and of none that is unknown a value is there."""
+    """Every fact is of the kind that the registry says, and of none that is unknown a value is
+    there.
+    """
     kinds: dict[str, type | tuple[type, ...]] = {
         "text": str,
         "count": int,
@@ -368,7 +449,19 @@ def check_shapes(facts: dict[str, Fact]) -> None:
 
 KEYS = st.sampled_from(
     [
-        *("nics", "rdma", "devices", "mounts", "routes", "cstates", "running", "unknown", "node", "sysctl", "governor"),
+        *(
+            "nics",
+            "rdma",
+            "devices",
+            "mounts",
+            "routes",
+            "cstates",
+            "running",
+            "unknown",
+            "node",
+            "sysctl",
+            "governor",
+        ),
         *(
             "cgroup_cpu",
             "cgroup_memory",
@@ -378,7 +471,16 @@ KEYS = st.sampled_from(
             "limit_memlock",
             "cpus_allowed",
         ),
-        *("sockets", "cores", "swap_kib", "dmi_vendor", "cpu_hypervisor", "container", "boot_line", "vulnerability"),
+        *(
+            "sockets",
+            "cores",
+            "swap_kib",
+            "dmi_vendor",
+            "cpu_hypervisor",
+            "container",
+            "boot_line",
+            "vulnerability",
+        ),
         *("no_turbo", "boost", "transparent_hugepages", "checksum.0", "hugepages", "clocksource"),
     ]
 )
@@ -397,12 +499,29 @@ WORDS = st.sampled_from(
             "rotational=",
             "\t",
         ),
-        *("1", "0-3", "node0 Node 0 MemTotal: ", "[", "]", "\\040", "\\777", "²", "9" * 40, "\udcff", "{}", "100000 0"),
+        *(
+            "1",
+            "0-3",
+            "node0 Node 0 MemTotal: ",
+            "[",
+            "]",
+            "\\040",
+            "\\777",
+            "²",
+            "9" * 40,
+            "\udcff",
+            "{}",
+            "100000 0",
+        ),
     ]
 )
 
 
-@given(st.lists(st.tuples(KEYS, st.lists(WORDS | st.text(max_size=8), max_size=8).map("".join)), max_size=30))
+@given(
+    st.lists(
+        st.tuples(KEYS, st.lists(WORDS | st.text(max_size=8), max_size=8).map("".join)), max_size=30
+    )
+)
 def test_whatever_a_host_says_the_facts_are_of_their_kinds(pairs: list[tuple[str, str]]) -> None:
     lines = "\n".join(f"{key}={value}" for key, value in pairs).split("\n")
     check_shapes(parse_facts(AgentAnswer(lines=lines), ["fio"]))
@@ -448,7 +567,10 @@ async def test_a_program_is_compared_with_what_its_rpm_package_installed(
 ) -> None:
     program = _program(tmp_path)  # as rpm 4.18 prints its query format
     rpm = program.with_name("rpm")
-    rpm.write_text(f"#!/bin/sh\necho 'fio {program}.1 '\necho 'fio {program} {digest(PROGRAM.encode()).hexdigest()}'\n")
+    rpm.write_text(
+        f"#!/bin/sh\necho 'fio {program}.1 '\necho 'fio"
+        f" {program} {digest(PROGRAM.encode()).hexdigest()}'\n"
+    )
     rpm.chmod(0o755)
     (tmp_path / "root").mkdir()
     assert await _packaged(tmp_path, shell) == ("fio", "as packaged")
@@ -467,5 +589,7 @@ def _program(folder: Path) -> Path:
 
 
 async def _packaged(folder: Path, shell: str) -> tuple[Fact, Fact]:
-    facts = await machine_agent(folder / "root", shell, str(folder / "bin")).facts(NOTHING, [], ["fio"])
+    facts = await machine_agent(folder / "root", shell, str(folder / "bin")).facts(
+        NOTHING, [], ["fio"]
+    )
     return facts.get("fio_package"), facts.get("fio_packaged")

@@ -109,7 +109,10 @@ async def test_visitors_are_turned_away_less_than_once_each() -> None:
 
 
 async def dropped_by(busy: SshdLab) -> tuple[Gate, int]:
-    """Log in to a server many times at once; return the gate, and how many connections the server has dropped."""
+    """Log in to a server many times at once.
+
+    Return the gate, and how many connections the server has dropped.
+    """
     before = busy.hosts[0].log.count("drop connection")
     async with Connections(ssh_config=busy.ssh_config) as connections:
         await asyncio.gather(*(connections.connect(busy.address("h1")) for _ in range(MANY)))
@@ -120,7 +123,9 @@ async def dropped_by(busy: SshdLab) -> tuple[Gate, int]:
 async def test_all_get_into_a_busy_server_and_few_are_turned_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fewer than without learning, on the same machine at the same time: how many it is hangs on how busy that is."""
+    """Fewer than without learning, on the same machine at the same time: how many it is hangs on
+    how busy that is.
+    """
     with SshdLab(tmp_path / "busy", hosts=1, extra_config=(NARROW,)) as busy:
         learning, dropped = await dropped_by(busy)
         with monkeypatch.context() as patch:
@@ -142,7 +147,10 @@ async def test_a_bastion_behind_a_proxy_command_is_one_server(lab: SshdLab, tmp_
         jump = f"{ssh} -F {bastion.ssh_config} -W %h:%p jump1"
         names = [f"box{n}" for n in range(12)]
         path.write_text(
-            "\n".join(f"Host {name}\n  ProxyCommand {jump}\n{target(lab, n % 4 + 1)}" for n, name in enumerate(names))
+            "\n".join(
+                f"Host {name}\n  ProxyCommand {jump}\n{target(lab, n % 4 + 1)}"
+                for n, name in enumerate(names)
+            )
         )
         async with Connections(ssh_config=path) as connections:
             await asyncio.gather(*(connections.connect(HostAddress(name=name)) for name in names))
@@ -154,7 +162,9 @@ async def test_a_bastion_behind_a_proxy_command_is_one_server(lab: SshdLab, tmp_
 async def test_a_proxy_command_that_hangs_up_before_we_greet_is_tried_again(
     lab: SshdLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Our first line then breaks the pipe: seen on a busy machine, where the command is quicker than we are."""
+    """Our first line then breaks the pipe: seen on a busy machine, where the command is quicker
+    than we are.
+    """
     ssh = shutil.which("ssh")
     if ssh is None:
         pytest.skip("no ssh on this machine")

@@ -1,4 +1,6 @@
-"""Host certificates, revoked keys, user certificates, keys that only an agent has, odd user names, IPv6 addresses."""
+"""Host certificates, revoked keys, user certificates, keys that only an agent has, odd user names,
+IPv6 addresses.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def public(key: asyncssh.SSHKey) -> str:
 
 @dataclass
 class Certified:
-    """A lab host whose sshd has a host certificate, and takes users with a certificate of the same authority."""
+    """A lab host whose sshd has a host certificate, and takes users with a certificate of the same
+    authority.
+    """
 
     lab: SshdLab
     root: Path
@@ -39,7 +43,9 @@ class Certified:
     def address(self, known: Sequence[str], *lines: str) -> HostAddress:
         """The host by a known_hosts file and lines of a configuration."""
         (self.root / "known").write_text("".join(f"{line}\n" for line in known))
-        text = f"UserKnownHostsFile {self.root / 'known'}\n" + "".join(f"{line}\n" for line in lines)
+        text = f"UserKnownHostsFile {self.root / 'known'}\n" + "".join(
+            f"{line}\n" for line in lines
+        )
         (self.root / "config").write_text(text + self.lab.ssh_config.read_text())
         return HostAddress(name="h1", ssh_config=str(self.root / "config"))
 
@@ -83,32 +89,48 @@ async def refusal(address: HostAddress) -> HostError:
 
 
 async def test_certificate_of_an_authority_is_taken(certified: Certified) -> None:
-    assert await connects(certified.address([f"@cert-authority {certified.place} {public(AUTHORITY)}"]))
+    assert await connects(
+        certified.address([f"@cert-authority {certified.place} {public(AUTHORITY)}"])
+    )
     assert await connects(certified.address([f"@cert-authority [127.0.0.*]:* {public(AUTHORITY)}"]))
 
 
 async def test_certificate_of_another_authority_is_an_unknown_key(certified: Certified) -> None:
     error = await refusal(certified.address([f"@cert-authority {certified.place} {public(OTHER)}"]))
-    assert error.code == "host-key-unknown" and "authority" in error.message.lower().replace("ca key", "authority")
+    assert error.code == "host-key-unknown" and "authority" in error.message.lower().replace(
+        "ca key", "authority"
+    )
 
 
-async def test_key_on_file_is_enough_where_an_authority_is_on_file_too(certified: Certified) -> None:
+async def test_key_on_file_is_enough_where_an_authority_is_on_file_too(
+    certified: Certified,
+) -> None:
     """ssh takes the plain key of a host whose certificate is of another authority."""
-    lines = [f"@cert-authority {certified.place} {public(OTHER)}", certified.lab.hosts[0].known_hosts_line.strip()]
+    lines = [
+        f"@cert-authority {certified.place} {public(OTHER)}",
+        certified.lab.hosts[0].known_hosts_line.strip(),
+    ]
     assert await connects(certified.address(lines))
 
 
 async def test_revoked_authority_is_refused(certified: Certified) -> None:
-    lines = [f"@cert-authority {certified.place} {public(AUTHORITY)}", f"@revoked * {public(AUTHORITY)}"]
+    lines = [
+        f"@cert-authority {certified.place} {public(AUTHORITY)}",
+        f"@revoked * {public(AUTHORITY)}",
+    ]
     assert (await refusal(certified.address(lines))).code == "host-key-revoked"
 
 
-async def test_certificate_for_another_name_is_refused_with_the_reason(certified: Certified) -> None:
+async def test_certificate_for_another_name_is_refused_with_the_reason(
+    certified: Certified,
+) -> None:
     host = certified.lab.hosts[0]
     made = AUTHORITY.generate_host_certificate(host.key, "h1", principals=["elsewhere.example.com"])
     (host.root / "host_key-cert.pub").write_bytes(made.export_certificate())
     restart(certified.lab, f"HostCertificate {host.root / 'host_key-cert.pub'}")
-    error = await refusal(certified.address([f"@cert-authority {certified.place} {public(AUTHORITY)}"]))
+    error = await refusal(
+        certified.address([f"@cert-authority {certified.place} {public(AUTHORITY)}"])
+    )
     assert error.code == "host-key-unknown" and "principal" in error.message
 
 
@@ -132,7 +154,11 @@ async def test_user_certificate_is_offered(certified: Certified) -> None:
     made = AUTHORITY.generate_user_certificate(key, "me", principals=[certified.lab.user])
     (certified.root / "elsewhere-cert.pub").write_bytes(made.export_certificate())
     known = [certified.lab.hosts[0].known_hosts_line.strip()]
-    lines = ("IdentitiesOnly yes", "IdentityFile none", f"CertificateFile {certified.root}/elsewhere-cert.pub")
+    lines = (
+        "IdentitiesOnly yes",
+        "IdentityFile none",
+        f"CertificateFile {certified.root}/elsewhere-cert.pub",
+    )
     address = certified.address(known, *lines)
     with_key = HostAddress(name="h1", ssh_config=address.ssh_config, identity=str(path))
     assert await connects(with_key)
@@ -150,7 +176,9 @@ async def test_only_keys_that_the_configuration_accepts_are_offered(certified: C
     known = [certified.lab.hosts[0].known_hosts_line.strip()]
 
     async def tried(algorithms: str) -> str:
-        address = certified.address(known, f"PubkeyAcceptedAlgorithms {algorithms}", "IdentitiesOnly yes")
+        address = certified.address(
+            known, f"PubkeyAcceptedAlgorithms {algorithms}", "IdentitiesOnly yes"
+        )
         named = HostAddress(name="h1", ssh_config=address.ssh_config, identity=str(path))
         try:
             await connects(named)
@@ -162,17 +190,21 @@ async def test_only_keys_that_the_configuration_accepts_are_offered(certified: C
     before = certified.lab.hosts[0].log.count("Failed publickey")
     assert "PubkeyAcceptedAlgorithms" in await tried("ecdsa-*")
     assert certified.lab.hosts[0].log.count("Failed publickey") == before  # nothing was offered
-    assert "PubkeyAcceptedAlgorithms" in await tried("ssh-ed25519")  # the plain key, which is not authorized
+    # the plain key, which is not authorized
+    assert "PubkeyAcceptedAlgorithms" in await tried("ssh-ed25519")
     assert certified.lab.hosts[0].log.count("Failed publickey") == before + 1
 
 
-async def test_signatures_of_authorities_that_the_configuration_does_not_name_are_refused(certified: Certified) -> None:
+async def test_signatures_of_authorities_that_the_configuration_does_not_name_are_refused(
+    certified: Certified,
+) -> None:
     known = [f"@cert-authority {certified.place} {public(AUTHORITY)}"]
     assert await connects(certified.address(known, "CASignatureAlgorithms ssh-ed25519"))
     error = await refusal(certified.address(known, "CASignatureAlgorithms ecdsa-sha2-nistp256"))
     assert error.code == "host-key-unknown"
     plain = [certified.lab.hosts[0].known_hosts_line.strip()]
-    assert await connects(certified.address(plain, "CASignatureAlgorithms ecdsa-sha2-nistp256"))  # keys of users go on
+    # keys of users go on
+    assert await connects(certified.address(plain, "CASignatureAlgorithms ecdsa-sha2-nistp256"))
 
 
 async def test_key_that_only_an_agent_has_is_offered_by_its_public_half(
@@ -186,8 +218,14 @@ async def test_key_that_only_an_agent_has_is_offered_by_its_public_half(
         others.append(path)
     (certified.root / "mine.pub").write_bytes((certified.lab.root / "client_key.pub").read_bytes())
     known = [certified.lab.hosts[0].known_hosts_line.strip()]
-    address = certified.address(known, "IdentitiesOnly yes", f"IdentityFile {certified.root / 'mine'}")
-    text = Path(str(address.ssh_config)).read_text().replace(f"  IdentityFile {certified.lab.client_key}\n", "")
+    address = certified.address(
+        known, "IdentitiesOnly yes", f"IdentityFile {certified.root / 'mine'}"
+    )
+    text = (
+        Path(str(address.ssh_config))
+        .read_text()
+        .replace(f"  IdentityFile {certified.lab.client_key}\n", "")
+    )
     Path(str(address.ssh_config)).write_text(text)
     with ssh_agent(certified.root / "agent.sock", [*others, certified.lab.client_key]) as sock:
         monkeypatch.setenv("SSH_AUTH_SOCK", str(sock))
@@ -224,7 +262,9 @@ def written(user: str) -> str:
 async def test_ipv6_addresses_are_those_of_ssh(tmp_path: Path) -> None:
     if not socket.has_ipv6:
         pytest.skip("no IPv6")
-    with SshdLab(tmp_path / "six", hosts=1, extra_config=("ListenAddress ::1", "ListenAddress 127.0.0.1")) as lab:
+    with SshdLab(
+        tmp_path / "six", hosts=1, extra_config=("ListenAddress ::1", "ListenAddress 127.0.0.1")
+    ) as lab:
         known, config = tmp_path / "known", tmp_path / "config"
         known.write_text(f"[::1]:{lab.hosts[0].port} {lab.hosts[0].public_key}\n")
         text = lab.ssh_config.read_text().replace(str(lab.known_hosts), str(known))
@@ -249,7 +289,9 @@ async def test_certificate_of_a_key_that_an_agent_has_is_offered(
     made = AUTHORITY.generate_user_certificate(key, "me", principals=[certified.lab.user])
     (certified.root / "held.pub").write_bytes(key.export_public_key())
     known = [certified.lab.hosts[0].known_hosts_line.strip()]
-    address = HostAddress(name="h1", ssh_config=certified.address(known).ssh_config, identity=str(path))
+    address = HostAddress(
+        name="h1", ssh_config=certified.address(known).ssh_config, identity=str(path)
+    )
     with ssh_agent(certified.root / "agent.sock", [path]) as sock:
         path.unlink()
         monkeypatch.setenv("SSH_AUTH_SOCK", str(sock))

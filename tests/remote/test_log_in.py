@@ -1,4 +1,7 @@
-"""Logging in with what only a person knows: passphrases, passwords, codes. Asked once, tried on one host first."""
+"""Logging in with what only a person knows: passphrases, passwords, codes.
+
+Asked once, tried on one host first.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ from tui.remote.connections import Connections
 from tui.remote.transport import HostError
 from tui.remote.vault import Question
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*bcrypt.kdf.. called with only 1 round")  # quick, and keys of nobody
+# quick, and keys of nobody
+pytestmark = pytest.mark.filterwarnings("ignore:.*bcrypt.kdf.. called with only 1 round")
 PASSWORD = "correct horse"
 Challenge = tuple[str, str, str, Sequence[tuple[str, bool]]]
 
@@ -47,7 +51,9 @@ async def all_in(connections: Connections, addresses: Sequence[HostAddress]) -> 
 
 
 async def failures(connections: Connections, addresses: Sequence[HostAddress]) -> list[HostError]:
-    found = await asyncio.gather(*(connections.connect(address) for address in addresses), return_exceptions=True)
+    found = await asyncio.gather(
+        *(connections.connect(address) for address in addresses), return_exceptions=True
+    )
     assert all(isinstance(error, HostError) for error in found), found
     return [error for error in found if isinstance(error, HostError)]
 
@@ -57,7 +63,9 @@ async def failures(connections: Connections, addresses: Sequence[HostAddress]) -
 
 def locked(lab: SshdLab, passphrase: str, form: str = "openssh") -> bytes:
     """The lab's client key behind a passphrase."""
-    return asyncssh.read_private_key(lab.client_key).export_private_key(form, passphrase=passphrase, rounds=1)
+    return asyncssh.read_private_key(lab.client_key).export_private_key(
+        form, passphrase=passphrase, rounds=1
+    )
 
 
 @pytest.fixture
@@ -71,7 +79,9 @@ def locked_key(lab: SshdLab, tmp_path: Path, alone: Path) -> Path:
 
 def with_key(lab: SshdLab, key: Path, names: Sequence[str] | None = None) -> list[HostAddress]:
     chosen = names or lab.names
-    return [HostAddress(name=name, ssh_config=str(lab.ssh_config), identity=str(key)) for name in chosen]
+    return [
+        HostAddress(name=name, ssh_config=str(lab.ssh_config), identity=str(key)) for name in chosen
+    ]
 
 
 async def test_passphrase_is_asked_once_for_all_hosts(lab: SshdLab, locked_key: Path) -> None:
@@ -81,7 +91,9 @@ async def test_passphrase_is_asked_once_for_all_hosts(lab: SshdLab, locked_key: 
     assert [question.subject for question in person.asked] == [f"passphrase of {locked_key}"]
 
 
-async def test_wrong_passphrase_is_asked_again_and_no_server_hears_of_it(lab: SshdLab, locked_key: Path) -> None:
+async def test_wrong_passphrase_is_asked_again_and_no_server_hears_of_it(
+    lab: SshdLab, locked_key: Path
+) -> None:
     failed = lab.host("h1").log.count("Failed")
     person = Person("open barley", "open sesame")
     async with Connections(asker=person) as connections:
@@ -99,16 +111,22 @@ async def test_three_wrong_passphrases_end_it_for_all_hosts(lab: SshdLab, locked
     assert len(person.asked) == 3
 
 
-async def test_no_passphrase_is_asked_for_a_key_that_the_host_does_not_take(lab: SshdLab, alone: Path) -> None:
+async def test_no_passphrase_is_asked_for_a_key_that_the_host_does_not_take(
+    lab: SshdLab, alone: Path
+) -> None:
     useless = alone / "useless"
-    useless.write_bytes(asyncssh.generate_private_key("ssh-ed25519").export_private_key(passphrase="x", rounds=1))
+    useless.write_bytes(
+        asyncssh.generate_private_key("ssh-ed25519").export_private_key(passphrase="x", rounds=1)
+    )
     person = Person()
     async with Connections(asker=person) as connections:
         (error,) = await failures(connections, with_key(lab, useless, ["h1"]))
     assert error.code == "key-encrypted" and person.asked == []
 
 
-async def test_passphrase_of_an_old_pem_key_is_asked_for(lab: SshdLab, tmp_path: Path, alone: Path) -> None:
+async def test_passphrase_of_an_old_pem_key_is_asked_for(
+    lab: SshdLab, tmp_path: Path, alone: Path
+) -> None:
     """Its public half cannot be read, so no server can be asked about it."""
     path = tmp_path / "pem"
     path.write_bytes(locked(lab, "sesame", "pkcs8-pem"))
@@ -134,7 +152,11 @@ def walled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshdLab]:
     """Three hosts that take a password and nothing else."""
     root = tmp_path_factory.mktemp("walled")
     with SshdLab(
-        root / "lab", hosts=3, prefix="p", extra_config=BY_PASSWORD, wrapper=with_password(root, PASSWORD)
+        root / "lab",
+        hosts=3,
+        prefix="p",
+        extra_config=BY_PASSWORD,
+        wrapper=with_password(root, PASSWORD),
     ) as lab:
         yield lab
 
@@ -144,7 +166,9 @@ def refusals(lab: SshdLab) -> list[int]:
 
 
 async def refused_since(lab: SshdLab, before: list[int], count: int) -> list[int]:
-    """How often each host has refused a password since then, once all logs together tell of `count`: sshd is late."""
+    """How often each host has refused a password since then, once all logs together tell of
+    `count`: sshd is late.
+    """
 
     async def told() -> bool:
         return sum(refusals(lab)) >= sum(before) + count
@@ -187,7 +211,9 @@ async def test_nothing_typed_gives_up(walled: SshdLab) -> None:
     assert refusals(walled) == before and len(person.asked) == 1
 
 
-async def test_without_anybody_to_ask_each_host_says_what_it_wants(walled: SshdLab, alone: Path) -> None:
+async def test_without_anybody_to_ask_each_host_says_what_it_wants(
+    walled: SshdLab, alone: Path
+) -> None:
     async with Connections() as connections:
         errors = await failures(connections, walled.addresses())
     assert {error.code for error in errors} == {"password-needed"}
@@ -201,10 +227,14 @@ async def test_password_is_used_again_for_reconnecting(walled: SshdLab) -> None:
         assert (await uname(connections, walled.address("p1"))).startswith("Linux ")
 
 
-async def test_host_with_a_password_of_its_own_is_asked_about_alone(walled: SshdLab, tmp_path: Path) -> None:
+async def test_host_with_a_password_of_its_own_is_asked_about_alone(
+    walled: SshdLab, tmp_path: Path
+) -> None:
     wrapper = with_password(tmp_path / "etc", "another")
     person = Person(PASSWORD, "another")
-    with SshdLab(tmp_path / "lab", hosts=1, prefix="q", extra_config=BY_PASSWORD, wrapper=wrapper) as other:
+    with SshdLab(
+        tmp_path / "lab", hosts=1, prefix="q", extra_config=BY_PASSWORD, wrapper=wrapper
+    ) as other:
         async with Connections(asker=person) as connections:
             assert (await uname(connections, walled.address("p1"))).startswith("Linux ")
             assert (await uname(connections, other.address("q1"))).startswith("Linux ")
@@ -212,7 +242,9 @@ async def test_host_with_a_password_of_its_own_is_asked_about_alone(walled: Sshd
     assert "refused the one that others take" in person.asked[1].note
 
 
-async def test_bastion_and_hosts_have_passwords_of_their_own(walled: SshdLab, tmp_path: Path) -> None:
+async def test_bastion_and_hosts_have_passwords_of_their_own(
+    walled: SshdLab, tmp_path: Path
+) -> None:
     """What was typed for one server is not sent to another kind of server."""
     path = tmp_path / "config"
     inner = walled.ssh_config.read_text().replace("Host p2\n", "Host p2\n  ProxyJump p1\n")
@@ -254,7 +286,9 @@ async def test_key_and_password_one_after_the_other(tmp_path: Path, alone: Path)
 class Doorkeeper(asyncssh.SSHServer):
     """Asks for a password and a code, as one challenge or as two; a code holds once."""
 
-    challenges: tuple[tuple[tuple[str, bool], ...], ...] = ((("Password: ", False), ("Verification code: ", True)),)
+    challenges: tuple[tuple[tuple[str, bool], ...], ...] = (
+        (("Password: ", False), ("Verification code: ", True)),
+    )
     codes: ClassVar[set[str]] = set()
     log: ClassVar[list[list[str]]] = []
 
@@ -297,7 +331,9 @@ async def answer(process: asyncssh.SSHServerProcess[bytes]) -> None:
 async def guarded(
     request: pytest.FixtureRequest, tmp_path: Path, alone: Path
 ) -> AsyncIterator[tuple[Callable[[str], HostAddress], type[Doorkeeper], Path]]:
-    """(address of a name for it, the doorkeeper, its known_hosts) of a server that wants password and code."""
+    """(address of a name for it, the doorkeeper, its known_hosts) of a server that wants password
+    and code.
+    """
 
     class Keeper(Doorkeeper):
         codes: ClassVar[set[str]] = {"111111", "222222", "333333"}
@@ -307,7 +343,13 @@ async def guarded(
         Keeper.challenges = tuple((prompt,) for prompt in Doorkeeper.challenges[0])
     key = asyncssh.generate_private_key("ssh-ed25519")
     server = await asyncssh.create_server(
-        Keeper, "127.0.0.1", 0, server_host_keys=[key], process_factory=answer, encoding=None, gss_host=None
+        Keeper,
+        "127.0.0.1",
+        0,
+        server_host_keys=[key],
+        process_factory=answer,
+        encoding=None,
+        gss_host=None,
     )
     known = tmp_path / "known"
     known.write_text(f"[127.0.0.1]:{server.get_port()} {key.export_public_key().decode()}")
@@ -388,8 +430,13 @@ async def test_slow_typist_is_waited_for(guarded: Guarded) -> None:
 # ---- certificates
 
 
-async def test_user_certificate_beside_the_key_is_used(lab: SshdLab, tmp_path: Path, alone: Path) -> None:
-    authority, key = asyncssh.generate_private_key("ssh-ed25519"), asyncssh.generate_private_key("ssh-ed25519")
+async def test_user_certificate_beside_the_key_is_used(
+    lab: SshdLab, tmp_path: Path, alone: Path
+) -> None:
+    authority, key = (
+        asyncssh.generate_private_key("ssh-ed25519"),
+        asyncssh.generate_private_key("ssh-ed25519"),
+    )
     ca, path = tmp_path / "ca.pub", tmp_path / "id"
     ca.write_bytes(authority.export_public_key())
     path.write_bytes(key.export_private_key(passphrase="locked", rounds=1))
@@ -401,7 +448,10 @@ async def test_user_certificate_beside_the_key_is_used(lab: SshdLab, tmp_path: P
         path.chmod(0o600)
         async with Connections(asker=person) as connections:
             assert (await uname(connections, with_key(certified, path)[0])).startswith("Linux ")
-        assert "Accepted publickey" in certified.hosts[0].log and "ED25519-CERT" in certified.hosts[0].log
+        assert (
+            "Accepted publickey" in certified.hosts[0].log
+            and "ED25519-CERT" in certified.hosts[0].log
+        )
     assert len(person.asked) == 1
 
 

@@ -1,4 +1,6 @@
-"""Login shells that are no POSIX shell, and start-up files that talk: what is sent and read is ours alone."""
+"""Login shells that are no POSIX shell, and start-up files that talk: what is sent and read is ours
+alone.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,12 @@ START_UP_FILES = {
 
 
 @contextmanager
-def login_shell(root: Path, shell: str, noisy: Sequence[str] = (), options: Sequence[str] = ()) -> Iterator[SshdLab]:
-    """One host where this user has another login shell and another home, with start-up files that print."""
+def login_shell(
+    root: Path, shell: str, noisy: Sequence[str] = (), options: Sequence[str] = ()
+) -> Iterator[SshdLab]:
+    """One host where this user has another login shell and another home, with start-up files that
+    print.
+    """
     home = root / "home"
     for name in noisy:
         (home / name).parent.mkdir(parents=True, exist_ok=True)
@@ -39,7 +45,11 @@ def login_shell(root: Path, shell: str, noisy: Sequence[str] = (), options: Sequ
     passwd, user = root / "passwd", f"{getpass.getuser()}:"
     lines = Path("/etc/passwd").read_text().splitlines()
     own = next(line for line in lines if line.startswith(user)).split(":")
-    passwd.write_text("\n".join(":".join([*own[:5], str(home), shell]) if x.startswith(user) else x for x in lines))
+    passwd.write_text(
+        "\n".join(
+            ":".join([*own[:5], str(home), shell]) if x.startswith(user) else x for x in lines
+        )
+    )
     wrapper = other_files({"/etc/passwd": passwd})
     with SshdLab(root / "lab", hosts=1, wrapper=wrapper, extra_config=options) as lab:
         yield lab
@@ -56,7 +66,8 @@ async def test_other_login_shell_whose_start_up_files_talk(name: str, tmp_path: 
         async with Connections(ssh_config=lab.ssh_config) as connections:
             transport = await connections.connect(lab.address("h1"))
             said = await transport.run(b"", 20)
-            assert b"mail for you" in said.stdout or name in ("bash", "mksh")  # bash: as the distribution built it
+            # bash: as the distribution built it
+            assert b"mail for you" in said.stdout or name in ("bash", "mksh")
             agent = Agent(transport, new_run_id())
             assert str((await agent.probe()).values["kernel"]).startswith("Linux ")
             await start(agent, sh("echo measured; echo warned >&2; exit 3"))

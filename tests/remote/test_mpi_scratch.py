@@ -1,4 +1,6 @@
-"""Shared memory of MPI programs: a directory of the run, one in it for each host, gone with the run."""
+"""Shared memory of MPI programs: a directory of the run, one in it for each host, gone with the
+run.
+"""
 
 from __future__ import annotations
 

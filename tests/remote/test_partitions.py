@@ -1,4 +1,6 @@
-"""Partitions, links to them, and members of RAID and LVM, on a loop device: what of them may be written to."""
+"""Partitions, links to them, and members of RAID and LVM, on a loop device: what of them may be
+written to.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +25,24 @@ START, SECTORS = 2048, 16384  # of the first of two partitions of 8 MiB
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[str]:
-    """A disk with two partitions, added by hand: not every kernel looks for them on loop devices."""
+    """A disk with two partitions, added by hand: not every kernel looks for them on loop
+    devices.
+    """
     if shutil.which("addpart") is None:
         pytest.skip("no addpart on this machine")
     with loop_device(tmp_path / "disk.img") as device:
-        entries = [struct.pack("<B3xB3xII", 0, 0x83, START + index * SECTORS, SECTORS) for index in (0, 1)]
+        entries = [
+            struct.pack("<B3xB3xII", 0, 0x83, START + index * SECTORS, SECTORS) for index in (0, 1)
+        ]
         with Path(device).open("r+b") as file:
             file.seek(446)
             file.write(b"".join(entries).ljust(64, b"\0") + b"\x55\xaa")
         try:
             for number, start in ((1, START), (2, START + SECTORS)):
                 words = ["addpart", device, str(number), str(start), str(SECTORS)]
-                if subprocess.run(words, capture_output=True, timeout=PATIENCE_S, check=False).returncode:
+                if subprocess.run(
+                    words, capture_output=True, timeout=PATIENCE_S, check=False
+                ).returncode:
                     pytest.skip("this kernel adds no partitions")
             wait_until(Path(f"{device}p2").exists, "the nodes of the partitions")
             yield device
@@ -46,18 +54,27 @@ def _left(device: str) -> list[Path]:
     """Remove the partitions, and return those that something has open just now."""
     name = Path(device).name
     for added in ("1", "2"):
-        subprocess.run(["delpart", device, added], capture_output=True, timeout=PATIENCE_S, check=False)
+        subprocess.run(
+            ["delpart", device, added], capture_output=True, timeout=PATIENCE_S, check=False
+        )
     return list(Path("/sys/block", name).glob(f"{name}p*"))
 
 
 async def refused(*paths: str, **environ: str) -> dict[str, str]:
     """Why each path is refused; empty: it may be written to once it is named."""
-    transport = LocalTransport(HostAddress(name="h", transport="local"), environ={"PATH": "/usr/bin:/bin", **environ})
+    transport = LocalTransport(
+        HostAddress(name="h", transport="local"), environ={"PATH": "/usr/bin:/bin", **environ}
+    )
     found = await Agent(transport, "test-partitions").devices(paths)
-    return {Path(path).name: next((code for code, _ in refusals(facts)), "") for path, facts in found.items()}
+    return {
+        Path(path).name: next((code for code, _ in refusals(facts)), "")
+        for path, facts in found.items()
+    }
 
 
-async def test_a_partition_counts_alone_and_its_disk_counts_whole(disk: str, tmp_path: Path) -> None:
+async def test_a_partition_counts_alone_and_its_disk_counts_whole(
+    disk: str, tmp_path: Path
+) -> None:
     first, second = f"{disk}p1", f"{disk}p2"
     (tmp_path / "by-id").symlink_to(second)
     names = (disk, first, second, str(tmp_path / "by-id"))
@@ -72,7 +89,9 @@ async def test_a_partition_counts_alone_and_its_disk_counts_whole(disk: str, tmp
 
 
 def raid_member() -> dict[int, bytes]:
-    """Metadata 1.2 of md, 4 KiB from the beginning: Documentation/driver-api/md, mdp_superblock_1."""
+    """Metadata 1.2 of md, 4 KiB from the beginning: Documentation/driver-api/md,
+    mdp_superblock_1.
+    """
     block = bytearray(256 + 2)
     struct.pack_into("<III", block, 0, 0xA92B4EFC, 1, 0)
     block[16:32] = bytes(range(16))
@@ -93,13 +112,17 @@ def lvm_member() -> dict[int, bytes]:
     struct.pack_into("<I", label, 20, 32)
     label[24:32] = b"LVM2 001"
     label[32:64] = b"abcdefghijklmnopqrstuvwxyz012345"
-    struct.pack_into("<I", label, 16, zlib.crc32(bytes(label[20:]), 0xF597A6CF ^ 0xFFFFFFFF) ^ 0xFFFFFFFF)
+    struct.pack_into(
+        "<I", label, 16, zlib.crc32(bytes(label[20:]), 0xF597A6CF ^ 0xFFFFFFFF) ^ 0xFFFFFFFF
+    )
     return {512: bytes(label)}
 
 
 @pytest.mark.parametrize("member", [raid_member, lvm_member])
 @pytest.mark.parametrize("without_util_linux", [False, True])
-async def test_a_member_of_something_larger_is_refused(disk: str, member: object, without_util_linux: bool) -> None:
+async def test_a_member_of_something_larger_is_refused(
+    disk: str, member: object, without_util_linux: bool
+) -> None:
     assert callable(member)
     with Path(f"{disk}p1").open("r+b") as file:
         for offset, data in member().items():

@@ -1,4 +1,6 @@
-"""ProxyCommand: run as ssh runs it, over a real `sshd -i` without any network, and gone afterwards."""
+"""ProxyCommand: run as ssh runs it, over a real `sshd -i` without any network, and gone
+afterwards.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,8 @@ def host(lab: SshdLab, tmp_path: Path, command: str, *lines: str) -> HostAddress
     known.write_text(f"box {lab.host('h1').public_key}\n")
     more = "".join(f"  {line}\n" for line in lines)
     path.write_text(
-        f"Host box\n  HostName 192.0.2.1\n  HostKeyAlias box\n  User {lab.user}\n  IdentityFile {lab.client_key}\n"
-        f"  UserKnownHostsFile {known}\n  ProxyCommand {command}\n{more}"
+        f"Host box\n  HostName 192.0.2.1\n  HostKeyAlias box\n  User {lab.user}\n  IdentityFile"
+        f" {lab.client_key}\n  UserKnownHostsFile {known}\n  ProxyCommand {command}\n{more}"
     )
     return HostAddress(name="box", ssh_config=str(path))
 
@@ -85,7 +87,9 @@ async def test_command_of_the_shell_carries_the_connection(
     text = command.format(sshd=inetd, tmp=tmp_path).removeprefix("TERM")
     text = f"env TERM{text}" if text.startswith("='") else text
     assert (await kernel(host(lab, tmp_path, text))).startswith("Linux ")
-    await seen(lambda: children(lab.host("h1").root / "sshd_config") == listening(lab), "its end", 20)
+    await seen(
+        lambda: children(lab.host("h1").root / "sshd_config") == listening(lab), "its end", 20
+    )
 
 
 def listening(lab: SshdLab) -> list[int]:
@@ -94,7 +98,9 @@ def listening(lab: SshdLab) -> list[int]:
     return [process.pid] if process else []
 
 
-async def test_relative_command_runs_where_the_run_was_launched(lab: SshdLab, tmp_path: Path, inetd: str) -> None:
+async def test_relative_command_runs_where_the_run_was_launched(
+    lab: SshdLab, tmp_path: Path, inetd: str
+) -> None:
     script = tmp_path / "jump"
     script.write_text(f"#!/bin/sh\nexec {inetd}\n")
     script.chmod(0o700)
@@ -103,7 +109,9 @@ async def test_relative_command_runs_where_the_run_was_launched(lab: SshdLab, tm
     assert "jump" in (await refusal(address, directory=tmp_path / "gone")).message
 
 
-async def test_host_keys_are_collected_and_compared_over_it(lab: SshdLab, tmp_path: Path, inetd: str) -> None:
+async def test_host_keys_are_collected_and_compared_over_it(
+    lab: SshdLab, tmp_path: Path, inetd: str
+) -> None:
     address = host(lab, tmp_path, inetd)
     async with Connections() as connections:
         assert (await connections.presented(address)).known
@@ -132,7 +140,11 @@ async def test_command_is_run_by_the_shell_of_the_user(
 async def test_command_that_does_not_exist_is_told_at_once(lab: SshdLab, tmp_path: Path) -> None:
     error = await refusal(host(lab, tmp_path, "no-such-proxy %h %p"))
     assert error.code == "unreachable"
-    assert "no-such-proxy 192.0.2.1 22" in error.message and "127" in error.message and "not found" in error.message
+    assert (
+        "no-such-proxy 192.0.2.1 22" in error.message
+        and "127" in error.message
+        and "not found" in error.message
+    )
 
 
 async def test_last_line_of_a_command_that_fails_is_told(
@@ -140,9 +152,17 @@ async def test_last_line_of_a_command_that_fails_is_told(
 ) -> None:
     monkeypatch.setattr("tui.remote.connections.FIRST_PAUSE_S", 0.01)
     error = await refusal(
-        host(lab, tmp_path, r"sh -c 'echo first >&2; printf \"\\033]0;x\\007no route\n\" >&2; exit 3'")
+        host(
+            lab,
+            tmp_path,
+            r"sh -c 'echo first >&2; printf \"\\033]0;x\\007no route\n\" >&2; exit 3'",
+        )
     )
-    assert "no route" in error.message and "status 3" in error.message and "first" not in error.message.split("3: ")[1]
+    assert (
+        "no route" in error.message
+        and "status 3" in error.message
+        and "first" not in error.message.split("3: ")[1]
+    )
 
 
 async def test_command_that_never_answers_is_named(lab: SshdLab, tmp_path: Path) -> None:
@@ -164,7 +184,9 @@ async def test_command_that_closes_its_stdout_is_ended(
     await seen(lambda: children(mark) == [], "its end", 20)
 
 
-async def test_command_that_ignores_its_end_is_killed(lab: SshdLab, tmp_path: Path, inetd: str) -> None:
+async def test_command_that_ignores_its_end_is_killed(
+    lab: SshdLab, tmp_path: Path, inetd: str
+) -> None:
     stubborn = tmp_path / "stubborn"
     stubborn.write_text(f"trap '' HUP TERM PIPE\n{inetd}\nwhile :; do sleep 1; done\n")
     assert (await kernel(host(lab, tmp_path, f"sh {stubborn}"))).startswith("Linux ")

@@ -1,4 +1,6 @@
-"""The agent under shellcheck, and its rules: what is switched off stands in .shellcheckrc with its reason."""
+"""The agent under shellcheck, and its rules: what is switched off stands in .shellcheckrc with its
+reason.
+"""
 
 from __future__ import annotations
 
@@ -34,5 +36,9 @@ def test_every_function_is_there_once() -> None:
 @pytest.mark.parametrize("part", parts())
 def test_local_names_have_a_value_from_the_start(part: str) -> None:
     """`local x` alone keeps the caller's value under dash and busybox, and has none under bash."""
-    declared = [shlex.split(line, comments=True)[1:] for line in functions(part).splitlines() if " local " in line[:8]]
+    declared = [
+        shlex.split(line, comments=True)[1:]
+        for line in functions(part).splitlines()
+        if " local " in line[:8]
+    ]
     assert [words for words in declared if not all("=" in word for word in words)] == []

@@ -48,7 +48,9 @@ async def test_many_calls_cost_two_log_ins(tmp_path: Path) -> None:
             for number in range(8):
                 path = tmp_path / f"file{number}"
                 path.write_bytes(b"x" * number)
-                assert (info := (await agent.files([str(path)]))[str(path)]) is not None and info.size == number
+                assert (
+                    info := (await agent.files([str(path)]))[str(path)]
+                ) is not None and info.size == number
     logged_in = tmp_path / "log-ins"
     if not logged_in.exists():
         pytest.skip("the login shell does not read ~/.bashrc")
@@ -61,7 +63,9 @@ async def test_calls_stay_in_one_shell_and_leave_nothing_in_it(transport: SshTra
     assert await answered(transport, 'echo "$PWD ${BT_X-none}"') != b"/usr left\n"
 
 
-async def test_calls_at_the_same_time_do_not_wait_for_each_other(transport: SshTransport, tmp_path: Path) -> None:
+async def test_calls_at_the_same_time_do_not_wait_for_each_other(
+    transport: SshTransport, tmp_path: Path
+) -> None:
     os.mkfifo(tmp_path / "fifo")
     waiting = asyncio.create_task(answered(transport, f"read -r word <{tmp_path}/fifo; echo $word"))
     assert await answered(transport, f"echo said >{tmp_path}/fifo; echo second") == b"second\n"
@@ -75,7 +79,9 @@ async def test_call_that_takes_too_long_costs_its_shell_alone(transport: SshTran
     assert await answered(transport, "echo still here") == b"still here\n"
 
 
-async def test_call_that_is_cancelled_costs_its_shell_alone(transport: SshTransport, tmp_path: Path) -> None:
+async def test_call_that_is_cancelled_costs_its_shell_alone(
+    transport: SshTransport, tmp_path: Path
+) -> None:
     call = asyncio.create_task(answered(transport, f"touch {tmp_path}/begun; sleep 30"))
 
     async def begun() -> bool:
@@ -88,7 +94,9 @@ async def test_call_that_is_cancelled_costs_its_shell_alone(transport: SshTransp
     assert await answered(transport, "echo still here") == b"still here\n"
 
 
-async def test_shell_that_was_killed_while_nobody_called_is_replaced(transport: SshTransport) -> None:
+async def test_shell_that_was_killed_while_nobody_called_is_replaced(
+    transport: SshTransport,
+) -> None:
     pid = int(await answered(transport, "echo $$"))
     os.kill(pid, signal.SIGKILL)
     assert int(await answered(transport, "echo $$")) != pid
@@ -110,7 +118,9 @@ async def test_server_of_few_sessions_gets_the_shell_back_for_a_stream(tmp_path:
 
 
 @pytest.mark.parametrize("place", ["local", "ssh", "ssh-again"])
-async def test_answer_without_an_end_is_refused(place: str, lab: SshdLab, connections: Connections) -> None:
+async def test_answer_without_an_end_is_refused(
+    place: str, lab: SshdLab, connections: Connections
+) -> None:
     here = LocalTransport(HostAddress(name="local", transport="local"))
     transport = here if place == "local" else await connections.connect(lab.address("h1"))
     if place == "ssh-again":
@@ -121,7 +131,9 @@ async def test_answer_without_an_end_is_refused(place: str, lab: SshdLab, connec
 
 
 @pytest.mark.parametrize("place", ["local", "ssh", "ssh-again"])
-async def test_stderr_without_an_end_is_refused(place: str, lab: SshdLab, connections: Connections) -> None:
+async def test_stderr_without_an_end_is_refused(
+    place: str, lab: SshdLab, connections: Connections
+) -> None:
     here = LocalTransport(HostAddress(name="local", transport="local"))
     transport = here if place == "local" else await connections.connect(lab.address("h1"))
     if place == "ssh-again":
@@ -131,7 +143,9 @@ async def test_stderr_without_an_end_is_refused(place: str, lab: SshdLab, connec
     assert refused.value.code == "flooded"
 
 
-async def test_clock_is_asked_in_the_shell_that_answers_the_other_calls(transport: SshTransport) -> None:
+async def test_clock_is_asked_in_the_shell_that_answers_the_other_calls(
+    transport: SshTransport,
+) -> None:
     agent = Agent(transport, new_run_id())
     pid = await answered(transport, "echo $$")
     clock = await agent.clock()
@@ -139,7 +153,9 @@ async def test_clock_is_asked_in_the_shell_that_answers_the_other_calls(transpor
     assert await answered(transport, "echo $$") == pid
 
 
-async def test_clock_is_asked_when_the_shell_was_killed_while_nobody_called(transport: SshTransport) -> None:
+async def test_clock_is_asked_when_the_shell_was_killed_while_nobody_called(
+    transport: SshTransport,
+) -> None:
     os.kill(int(await answered(transport, "echo $$")), signal.SIGKILL)
     assert await Agent(transport, new_run_id()).clock() is not None
 

@@ -34,7 +34,9 @@ def waiting(tmp_path: Path) -> Iterator[tuple[SshdLab, Path]]:
     lock.unlink(missing_ok=True)
 
 
-async def test_login_shell_that_waits_is_named(waiting: tuple[SshdLab, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_login_shell_that_waits_is_named(
+    waiting: tuple[SshdLab, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     lab, lock = waiting
     lock.touch()
     monkeypatch.setattr(tui.remote.ssh, "SHELL_S", 1.0)

@@ -1,6 +1,8 @@
-"""sshd 9.8 and newer penalises machines that connect without logging in, or fail to (PerSourcePenalties).
+"""sshd 9.8 and newer penalises machines that connect without logging in, or fail to
+(PerSourcePenalties).
 
-Set BENCHTUI_SSHD to the path of such an sshd where that of the system is older; else some of these are skipped.
+Set BENCHTUI_SSHD to the path of such an sshd where that of the system is older; else some of these
+are skipped.
 """
 
 from __future__ import annotations
@@ -35,13 +37,17 @@ def version() -> tuple[int, ...]:
     return tuple(map(int, found.groups())) if found else (0,)
 
 
-newer = pytest.mark.skipif(version() < NEWER, reason="sshd is older than 9.8; BENCHTUI_SSHD names another one")
+newer = pytest.mark.skipif(
+    version() < NEWER, reason="sshd is older than 9.8; BENCHTUI_SSHD names another one"
+)
 STRICT = "PerSourcePenalties min:3s max:6s noauth:1s authfail:2s"
 
 
 @pytest.fixture
 def strict(tmp_path: Path) -> Iterator[SshdLab]:
-    """One host that refuses a machine from the second failed log-in within seconds on, or the fourth without one."""
+    """One host that refuses a machine from the second failed log-in within seconds on, or the
+    fourth without one.
+    """
     with SshdLab(tmp_path / "strict", hosts=1, extra_config=(STRICT,), program=PROGRAM) as lab:
         yield lab
 
@@ -74,11 +80,17 @@ async def knock_until_refused(lab: SshdLab) -> None:
     raise AssertionError(lab.hosts[0].log)
 
 
-async def test_forty_names_of_one_server_are_asked_for_its_key_once(usual: SshdLab, tmp_path: Path) -> None:
+async def test_forty_names_of_one_server_are_asked_for_its_key_once(
+    usual: SshdLab, tmp_path: Path
+) -> None:
     path = tmp_path / "config"
-    path.write_text(f"Host name-*\n  HostKeyAlias %n\n{usual.ssh_config.read_text().split('h1', 1)[1]}")
+    path.write_text(
+        f"Host name-*\n  HostKeyAlias %n\n{usual.ssh_config.read_text().split('h1', 1)[1]}"
+    )
     async with Connections(ssh_config=path) as connections:
-        found = await asyncio.gather(*(connections.presented(HostAddress(name=f"name-{n}")) for n in range(40)))
+        found = await asyncio.gather(
+            *(connections.presented(HostAddress(name=f"name-{n}")) for n in range(40))
+        )
     assert {key.fingerprint for key in found} == {f"ssh-ed25519 {usual.hosts[0].fingerprint}"}
     assert usual.hosts[0].log.count("Connection from") == 2  # the first is that of the lab
 
@@ -93,7 +105,9 @@ async def test_trust_then_check_stays_below_the_threshold(usual: SshdLab) -> Non
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["refused-key", "unknown-host-key"])
-async def test_one_failing_attempt_then_the_user_is_told(usual: SshdLab, tmp_path: Path, known: bool) -> None:
+async def test_one_failing_attempt_then_the_user_is_told(
+    usual: SshdLab, tmp_path: Path, known: bool
+) -> None:
     address = stranger(usual, tmp_path) if known else usual.address("h1", known=False)
     async with Connections() as connections:
         with pytest.raises(HostError) as caught:
@@ -102,7 +116,9 @@ async def test_one_failing_attempt_then_the_user_is_told(usual: SshdLab, tmp_pat
     assert usual.hosts[0].log.count("Connection from") == 2
 
 
-async def test_reconnecting_never_repeats_a_log_in_that_was_turned_down(usual: SshdLab, tmp_path: Path) -> None:
+async def test_reconnecting_never_repeats_a_log_in_that_was_turned_down(
+    usual: SshdLab, tmp_path: Path
+) -> None:
     async with Connections() as connections:
         session = HostSession(stranger(usual, tmp_path), connections, "run", lambda *_: None)  # type: ignore[arg-type]
         assert not await session.reconnect(20)
@@ -132,7 +148,9 @@ async def test_penalty_that_lasts_is_told_with_its_length(
         async with Connections(ssh_config=path) as connections:
             with pytest.raises(HostError) as caught:
                 await connections.connect(HostAddress(name=name))
-            assert caught.value.message.startswith(f"{where}127.0.0.1 port {usual.hosts[0].port} refuses this machine")
+            assert caught.value.message.startswith(
+                f"{where}127.0.0.1 port {usual.hosts[0].port} refuses this machine"
+            )
             assert "PerSourcePenalties" in caught.value.message
             with pytest.raises(HostError, match="PerSourcePenalties"):
                 await connections.presented(HostAddress(name=name))

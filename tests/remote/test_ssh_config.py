@@ -1,4 +1,6 @@
-"""SSH configurations: what a value may be, which options are refused, limits of files that include each other."""
+"""SSH configurations: what a value may be, which options are refused, limits of files that include
+each other.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def refusal(path: Path, *lines: str) -> str:
     return caught.value.message
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.lists(LINES, max_size=8))
 @example(["= hHost *"])
 @example(["[]"])
@@ -66,7 +70,9 @@ def refusal(path: Path, *lines: str) -> str:
 @example(["HostName " + "*" * 400, "Match host " + "*a" * 200])
 def test_no_text_is_more_than_one_printable_line_of_error(tmp_path: Path, lines: list[str]) -> None:
     path = tmp_path / "config"
-    path.write_text("\n".join(line for line in lines if "exec" not in line.lower()), encoding="utf-8")
+    path.write_text(
+        "\n".join(line for line in lines if "exec" not in line.lower()), encoding="utf-8"
+    )
     try:
         found = resolve(HostAddress(name="h1"), path, ())
     except HostError as error:
@@ -77,15 +83,29 @@ def test_no_text_is_more_than_one_printable_line_of_error(tmp_path: Path, lines:
 
 def test_every_refused_option_names_file_and_line(tmp_path: Path) -> None:
     path = tmp_path / "config"
-    assert set(REFUSED_LINES) == {name for name, option in OPTIONS.items() if option.fate == REFUSED}
+    assert set(REFUSED_LINES) == {
+        name for name, option in OPTIONS.items() if option.fate == REFUSED
+    }
     for name, value in REFUSED_LINES.items():
         message = refusal(path, "Host h1", f"  {OPTIONS[name].name} {value}")
-        assert f"{path} line 2" in message and OPTIONS[name].name in message and OPTIONS[name].why in message
+        assert (
+            f"{path} line 2" in message
+            and OPTIONS[name].name in message
+            and OPTIONS[name].why in message
+        )
 
 
 def test_refused_option_of_another_host_does_no_harm(tmp_path: Path) -> None:
-    assert read(tmp_path / "c", "Host other", "  ProxyUseFdpass yes", "Host h1", "  Port 2022").port == 2022
-    assert read(tmp_path / "c", "ProxyUseFdpass no", "BindInterface none", "CanonicalizeHostname no").port == 22
+    assert (
+        read(tmp_path / "c", "Host other", "  ProxyUseFdpass yes", "Host h1", "  Port 2022").port
+        == 2022
+    )
+    assert (
+        read(
+            tmp_path / "c", "ProxyUseFdpass no", "BindInterface none", "CanonicalizeHostname no"
+        ).port
+        == 22
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,7 +146,9 @@ def test_every_alias_is_of_an_option() -> None:
     assert [name for name in ALIASES if name in OPTIONS] == []
 
 
-def test_tokens_of_keys_certificates_and_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokens_of_keys_certificates_and_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WHERE", "/keys")
     lines = (
         "HostName %h.example.com",
@@ -138,13 +160,20 @@ def test_tokens_of_keys_certificates_and_users(tmp_path: Path, monkeypatch: pyte
     found = read(tmp_path / "config", *lines)
     assert found.user == "u-h1"
     assert found.identities == ("/keys/u-h1@h1.example.com:2022-h1",)
-    assert found.certificates == (f"{Path.home()}/{os.environ.get('USER', 'root') if os.getuid() else 'root'}",)
+    assert found.certificates == (
+        f"{Path.home()}/{os.environ.get('USER', 'root') if os.getuid() else 'root'}",
+    )
 
 
 def test_what_is_given_comes_before_the_configuration(tmp_path: Path) -> None:
     lines = ("HostName 10.0.0.%h", "User a", "Port 1", "Match user b", "HostKeyAlias for-b")
     found = read(tmp_path / "config", *lines, address="10.0.0.9", user="b", port=7)
-    assert (found.host, found.user, found.port, found.host_key_alias) == ("10.0.0.9", "b", 7, "for-b")
+    assert (found.host, found.user, found.port, found.host_key_alias) == (
+        "10.0.0.9",
+        "b",
+        7,
+        "for-b",
+    )
 
 
 @pytest.mark.parametrize(
@@ -162,7 +191,11 @@ def test_ways_to_log_in(tmp_path: Path, lines: tuple[str, ...], methods: str) ->
 
 
 def test_algorithms_that_asyncssh_does_not_have_are_left_out(tmp_path: Path) -> None:
-    lines = ("Ciphers 3des-cbc-none,aes*-ctr", "MACs -hmac-md5*", "KexAlgorithms sntrup0@x,curve25519-sha256")
+    lines = (
+        "Ciphers 3des-cbc-none,aes*-ctr",
+        "MACs -hmac-md5*",
+        "KexAlgorithms sntrup0@x,curve25519-sha256",
+    )
     found = dict(read(tmp_path / "config", *lines).algorithms)
     assert found["encryption_algs"] == "aes*-ctr" and found["kex_algs"] == "curve25519-sha256"
 
@@ -200,13 +233,26 @@ def test_relative_files_are_where_the_run_was_launched(tmp_path: Path) -> None:
         "RevokedHostKeys r",
         "ProxyCommand ./jump %h",
     )
-    lines += ("UserKnownHostsFile known", "GlobalKnownHostsFile ours", "Match exec 'test -e known'", "Port 2022")
+    lines += (
+        "UserKnownHostsFile known",
+        "GlobalKnownHostsFile ours",
+        "Match exec 'test -e known'",
+        "Port 2022",
+    )
     (tmp_path / "config").write_text("".join(f"{line}\n" for line in lines))
     found = resolve(HostAddress(name="h1"), tmp_path / "config", (), directory=tmp_path)
-    named = (*found.identities, *found.certificates, found.agent, *found.revoked, *found.known_hosts)
+    named = (
+        *found.identities,
+        *found.certificates,
+        found.agent,
+        *found.revoked,
+        *found.known_hosts,
+    )
     assert named == tuple(str(tmp_path / name) for name in ("k", "c", "a", "r", "known", "ours"))
     assert (found.port, found.directory) == (2022, tmp_path)
-    by_inventory = resolve(HostAddress(name="h1", identity="k"), tmp_path / "config", (), directory=tmp_path)
+    by_inventory = resolve(
+        HostAddress(name="h1", identity="k"), tmp_path / "config", (), directory=tmp_path
+    )
     assert by_inventory.identities == (str(tmp_path / "k"),)
 
 
@@ -214,11 +260,15 @@ def test_command_of_match_runs_once_for_all_hosts(tmp_path: Path) -> None:
     path, log = tmp_path / "config", tmp_path / "log"
     path.write_text(f'Match exec "echo ran >>{log}"\n  Port 2022\n')
     files = ConfigFiles()
-    assert [resolve(HostAddress(name=f"h{number}"), path, (), files).port for number in range(5)] == [2022] * 5
+    assert [
+        resolve(HostAddress(name=f"h{number}"), path, (), files).port for number in range(5)
+    ] == [2022] * 5
     assert log.read_text() == "ran\n"
 
 
-def test_command_of_match_that_hangs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_of_match_that_hangs_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tui.remote.ssh_settings.EXEC_TIMEOUT_S", 0.05)
     assert "sleep 7" in refusal(tmp_path / "config", 'Match exec "exec sleep 7"')
 
@@ -237,7 +287,10 @@ def test_without_a_named_file_the_users_and_the_systems_are_read(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr("tui.remote.sshconfig.SYSTEM_FOLDER", tmp_path / "etc")
     monkeypatch.setattr("tui.remote.ssh_settings.SYSTEM_FOLDER", tmp_path / "etc")
-    for folder, text in ((".ssh", "Host h1\n  Port 2022\nInclude more"), ("etc", "Port 2023\nInclude more")):
+    for folder, text in (
+        (".ssh", "Host h1\n  Port 2022\nInclude more"),
+        ("etc", "Port 2023\nInclude more"),
+    ):
         (tmp_path / folder).mkdir(mode=0o700)
         (tmp_path / folder / ("config" if folder == ".ssh" else "ssh_config")).write_text(text)
         (tmp_path / folder / "more").write_text(f"IdentityFile {folder}\n")
@@ -250,10 +303,16 @@ def test_without_a_named_file_the_users_and_the_systems_are_read(
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [("Include /**/*\n", "too many files"), ("Include /dev/zero\n", ""), ("#" * (5 << 20), "larger than")],
+    [
+        ("Include /**/*\n", "too many files"),
+        ("Include /dev/zero\n", ""),
+        ("#" * (5 << 20), "larger than"),
+    ],
     ids=["whole-file-system", "device", "long-file"],
 )
-def test_configuration_that_would_fill_the_memory_is_refused(tmp_path: Path, text: str, why: str) -> None:
+def test_configuration_that_would_fill_the_memory_is_refused(
+    tmp_path: Path, text: str, why: str
+) -> None:
     path = tmp_path / "config"
     path.write_text(text)
     files = ConfigFiles()
@@ -275,7 +334,9 @@ def test_each_file_is_read_once_for_all_hosts(tmp_path: Path) -> None:
     assert first.port == 1001
 
 
-@pytest.mark.parametrize("text", ["Include {path}", "Include {folder}/*"], ids=["by-name", "by-pattern"])
+@pytest.mark.parametrize(
+    "text", ["Include {path}", "Include {folder}/*"], ids=["by-name", "by-pattern"]
+)
 def test_file_that_includes_itself_is_told(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config"
     path.write_text(text.format(path=path, folder=tmp_path))
@@ -318,7 +379,9 @@ def test_a_home_directory_of_nobody_is_no_file(tmp_path: Path) -> None:
     path.write_text("".join(f"{option} ~no-such-user/{name}\n" for option, name in files.items()))
     found = resolve(HostAddress(name="h1"), path, ())
     keys, whys = Keyring().client_keys(found)
-    assert keys == [] and [str(why) for why in whys] == [f"{Path.cwd()}/~no-such-user/key: No such file or directory"]
+    assert keys == [] and [str(why) for why in whys] == [
+        f"{Path.cwd()}/~no-such-user/key: No such file or directory"
+    ]
     named = HostAddress(name="h1", identity="~no-such-user/key")
     assert resolve(named, path, ()).identities == found.identities
     path.write_text("Include ~no-such-user/config\nHost h1\n")
@@ -328,7 +391,10 @@ def test_a_home_directory_of_nobody_is_no_file(tmp_path: Path) -> None:
 
 
 def test_private_parts_of_asyncssh_that_we_use_are_there() -> None:
-    """asyncssh is pinned to one minor version for these; a new one is tried with this test first."""
+    """asyncssh is pinned to one minor version for these.
+
+    A new one is tried with this test first.
+    """
     pair = "algorithm sig_algorithm sig_algorithms host_key_algorithms public_data comment cert"
     assert words_of(asyncssh.SSHKeyPair.__init__).startswith(pair)
     agent: Any = None
@@ -372,7 +438,9 @@ def test_names_of_a_configuration_are_limited_together(tmp_path: Path) -> None:
         list(words_in(path))
 
 
-def test_an_include_looks_at_so_many_names_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_include_looks_at_so_many_names_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from tui.remote import ssh_include
 
     monkeypatch.setattr(ssh_include, "MOST_LOOKED_AT", 10)

@@ -33,7 +33,9 @@ async def refusal(
 
 
 def config(path: Path, host: LabHost, lab: SshdLab, *lines: str, name: str = "") -> Path:
-    """A configuration of one lab host, `lines` before the usual ones (the first value of an option holds)."""
+    """A configuration of one lab host, `lines` before the usual ones (the first value of an option
+    holds).
+    """
     usual = (
         f"HostName 127.0.0.1\nPort {host.port}\nUser {lab.user}\nIdentityFile {lab.client_key}\n"
         f"UserKnownHostsFile {lab.known_hosts}\nGlobalKnownHostsFile /dev/null\n"
@@ -47,12 +49,16 @@ async def uname(connections: Connections, address: HostAddress) -> str:
     return str((await Agent(transport, "check").probe()).values["kernel"])
 
 
-async def test_hosts_of_the_configuration_are_reached(lab: SshdLab, connections: Connections) -> None:
+async def test_hosts_of_the_configuration_are_reached(
+    lab: SshdLab, connections: Connections
+) -> None:
     kernels = await asyncio.gather(*(uname(connections, address) for address in lab.addresses()))
     assert len(kernels) == 4 and all(kernel.startswith("Linux ") for kernel in kernels)
 
 
-async def test_explicit_address_port_user_and_key_win_over_the_configuration(lab: SshdLab, tmp_path: Path) -> None:
+async def test_explicit_address_port_user_and_key_win_over_the_configuration(
+    lab: SshdLab, tmp_path: Path
+) -> None:
     wrong = tmp_path / "config"
     wrong.write_text(
         "Host box\n  HostName 127.0.0.99\n  Port 1\n  User nobody\n  IdentityFile /none\n"
@@ -70,7 +76,9 @@ async def test_explicit_address_port_user_and_key_win_over_the_configuration(lab
         assert (await uname(connections, address)).startswith("Linux ")
 
 
-async def test_unknown_host_key_is_refused_with_its_fingerprint_and_what_to_do(lab: SshdLab) -> None:
+async def test_unknown_host_key_is_refused_with_its_fingerprint_and_what_to_do(
+    lab: SshdLab,
+) -> None:
     error = await refusal(lab.address("h1", known=False))
     assert error.code == "host-key-unknown"
     assert lab.host("h1").fingerprint in error.message
@@ -93,7 +101,9 @@ async def test_pinned_key_is_trusted(lab: SshdLab, tmp_path: Path) -> None:
     async with Connections(known_hosts=[pins]) as connections:
         assert (await connections.presented(lab.address("h1", known=False))).known
         assert (await uname(connections, lab.address("h1", known=False))).startswith("Linux ")
-    assert (await refusal(lab.address("h2", known=False), Connections(known_hosts=[pins]))).code == "host-key-unknown"
+    assert (
+        await refusal(lab.address("h2", known=False), Connections(known_hosts=[pins]))
+    ).code == "host-key-unknown"
 
 
 async def test_hashed_entry_is_found(lab: SshdLab, tmp_path: Path) -> None:
@@ -124,14 +134,21 @@ async def test_changed_host_key_is_refused_with_both_fingerprints(
 async def test_revoked_host_key_is_refused(lab: SshdLab, tmp_path: Path) -> None:
     pins = tmp_path / "pins"
     pins.write_text(f"@revoked {lab.host('h1').known_hosts_line}{lab.host('h1').known_hosts_line}")
-    assert (await refusal(lab.address("h1", known=False), Connections(known_hosts=[pins]))).code == "host-key-revoked"
+    assert (
+        await refusal(lab.address("h1", known=False), Connections(known_hosts=[pins]))
+    ).code == "host-key-revoked"
 
 
 async def test_host_key_alias_is_what_the_key_is_filed_under(lab: SshdLab, tmp_path: Path) -> None:
     known = tmp_path / "known"
     known.write_text(f"the-box {lab.host('h1').public_key}\n")
     path = config(
-        tmp_path / "config", lab.host("h1"), lab, "HostKeyAlias the-box", f"UserKnownHostsFile {known}", name="box"
+        tmp_path / "config",
+        lab.host("h1"),
+        lab,
+        "HostKeyAlias the-box",
+        f"UserKnownHostsFile {known}",
+        name="box",
     )
     async with Connections(ssh_config=path) as connections:
         assert (await uname(connections, HostAddress(name="box"))).startswith("Linux ")
@@ -160,12 +177,16 @@ async def test_key_that_cannot_be_read_is_named(lab: SshdLab, tmp_path: Path, al
 def encrypted(tmp_path: Path, lab: SshdLab) -> Path:
     """The lab's client key behind a passphrase."""
     path = tmp_path / "encrypted"
-    path.write_bytes(asyncssh.read_private_key(lab.client_key).export_private_key(passphrase="secret", rounds=50))
+    path.write_bytes(
+        asyncssh.read_private_key(lab.client_key).export_private_key(passphrase="secret", rounds=50)
+    )
     path.chmod(0o600)
     return path
 
 
-async def test_encrypted_key_without_agent_is_named(lab: SshdLab, encrypted: Path, alone: Path) -> None:
+async def test_encrypted_key_without_agent_is_named(
+    lab: SshdLab, encrypted: Path, alone: Path
+) -> None:
     address = HostAddress(name="h1", ssh_config=str(lab.ssh_config), identity=str(encrypted))
     error = await refusal(address)
     assert error.code == "key-encrypted"
@@ -173,7 +194,9 @@ async def test_encrypted_key_without_agent_is_named(lab: SshdLab, encrypted: Pat
 
 
 @pytest.fixture
-def ssh_agent_socket(tmp_path: Path, lab: SshdLab, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def ssh_agent_socket(
+    tmp_path: Path, lab: SshdLab, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
     """A real ssh-agent that holds the lab's key among others."""
     other = tmp_path / "other"
     other.write_bytes(asyncssh.generate_private_key("ssh-ed25519").export_private_key())
@@ -184,11 +207,19 @@ def ssh_agent_socket(tmp_path: Path, lab: SshdLab, monkeypatch: pytest.MonkeyPat
 
 
 async def test_agent_stands_in_for_an_encrypted_key(
-    lab: SshdLab, encrypted: Path, alone: Path, ssh_agent_socket: Path, monkeypatch: pytest.MonkeyPatch
+    lab: SshdLab,
+    encrypted: Path,
+    alone: Path,
+    ssh_agent_socket: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SSH_AUTH_SOCK", str(ssh_agent_socket))
-    addresses = [HostAddress(name=name, ssh_config=str(lab.ssh_config), identity=str(encrypted)) for name in lab.names]
-    encrypted.with_suffix(".pub").write_bytes((lab.root / "client_key.pub").read_bytes())  # IdentitiesOnly needs it
+    addresses = [
+        HostAddress(name=name, ssh_config=str(lab.ssh_config), identity=str(encrypted))
+        for name in lab.names
+    ]
+    # IdentitiesOnly needs it
+    encrypted.with_suffix(".pub").write_bytes((lab.root / "client_key.pub").read_bytes())
     async with Connections() as connections:
         kernels = await asyncio.gather(*(uname(connections, address) for address in addresses))
     assert len(kernels) == 4
@@ -197,7 +228,10 @@ async def test_agent_stands_in_for_an_encrypted_key(
 async def test_refused_connection_is_told(lab: SshdLab) -> None:
     with refusing_port() as port:
         error = await refusal(HostAddress(name="gone", address="127.0.0.1", port=port))
-    assert (error.code, error.message) == ("refused", f"connection refused by 127.0.0.1 port {port}")
+    assert (error.code, error.message) == (
+        "refused",
+        f"connection refused by 127.0.0.1 port {port}",
+    )
 
 
 async def test_unknown_name_is_told() -> None:
@@ -209,7 +243,8 @@ async def test_unknown_name_is_told() -> None:
 async def test_server_that_says_nothing_times_out() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         error = await refusal(
-            HostAddress(name="mute", address="127.0.0.1", port=silent.getsockname()[1]), connect_timeout_s=0.5
+            HostAddress(name="mute", address="127.0.0.1", port=silent.getsockname()[1]),
+            connect_timeout_s=0.5,
         )
     assert error.code == "timeout"
 
@@ -240,12 +275,17 @@ async def test_broken_configuration_is_told_with_file_and_line(tmp_path: Path) -
 
 
 async def test_hosts_behind_one_bastion_share_its_connection(lab: SshdLab, tmp_path: Path) -> None:
-    lines = [lab.ssh_config.read_text(), *(f"Host in{n}\n  ProxyJump h1\n{target(lab, n)}" for n in (2, 3, 4))]
+    lines = [
+        lab.ssh_config.read_text(),
+        *(f"Host in{n}\n  ProxyJump h1\n{target(lab, n)}" for n in (2, 3, 4)),
+    ]
     path = tmp_path / "config"
     path.write_text("\n".join(lines))
     before = lab.host("h1").log.count("Accepted publickey")
     async with Connections(ssh_config=path) as connections:
-        kernels = await asyncio.gather(*(uname(connections, HostAddress(name=f"in{n}")) for n in (2, 3, 4)))
+        kernels = await asyncio.gather(
+            *(uname(connections, HostAddress(name=f"in{n}")) for n in (2, 3, 4))
+        )
     assert len(kernels) == 3
     assert lab.host("h1").log.count("Accepted publickey") == before + 1
 
@@ -254,7 +294,8 @@ async def test_chain_of_bastions_is_followed(lab: SshdLab, tmp_path: Path) -> No
     path = tmp_path / "config"
     text = lab.ssh_config.read_text().replace("Host h2\n", "Host h2\n  ProxyJump h1\n")
     path.write_text(
-        f"{text}\nHost deep\n  ProxyJump h2\n{target(lab, 3)}\nHost listed\n  ProxyJump h1,h4\n{target(lab, 3)}"
+        f"{text}\nHost deep\n  ProxyJump h2\n{target(lab, 3)}\nHost listed\n  ProxyJump"
+        f" h1,h4\n{target(lab, 3)}"
     )
     before = lab.host("h1").log.count("Accepted publickey")
     async with Connections(ssh_config=path) as connections:
@@ -266,7 +307,10 @@ async def test_chain_of_bastions_is_followed(lab: SshdLab, tmp_path: Path) -> No
 async def test_bastion_that_cannot_be_reached_is_named(lab: SshdLab, tmp_path: Path) -> None:
     path = tmp_path / "config"
     with refusing_port() as port:
-        path.write_text(f"Host jump\n  HostName 127.0.0.1\n  Port {port}\nHost box\n  ProxyJump jump\n{target(lab, 1)}")
+        path.write_text(
+            f"Host jump\n  HostName 127.0.0.1\n  Port {port}\nHost box\n  ProxyJump"
+            f" jump\n{target(lab, 1)}"
+        )
         error = await refusal(HostAddress(name="box", ssh_config=str(path)))
     assert (error.code, error.host) == ("refused", "box")
     assert error.message.startswith("bastion jump: connection refused")
@@ -302,7 +346,9 @@ async def test_busy_bastion_is_tried_again(tmp_path: Path) -> None:
     """MaxStartups 2:100:2 drops every third handshake that is under way at the same time."""
     with SshdLab(tmp_path / "busy", hosts=1, extra_config=("MaxStartups 2:100:2",)) as busy:
         async with Connections(ssh_config=busy.ssh_config, handshakes=8) as connections:
-            transports = await asyncio.gather(*(connections.connect(busy.address("h1")) for _ in range(12)))
+            transports = await asyncio.gather(
+                *(connections.connect(busy.address("h1")) for _ in range(12))
+            )
             assert len(transports) == 12
         assert "drop connection" in busy.hosts[0].log
 
@@ -314,12 +360,15 @@ def target(lab: SshdLab, number: int) -> str:
     return block.split("\n", 1)[1]
 
 
-async def test_connections_that_are_left_while_a_bastion_greets_are_closed_in_order(tmp_path: Path) -> None:
+async def test_connections_that_are_left_while_a_bastion_greets_are_closed_in_order(
+    tmp_path: Path,
+) -> None:
     """As when a run is stopped while it connects."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         config = tmp_path / "config"
         config.write_text(
-            f"Host bastion\n  HostName 127.0.0.1\n  Port {silent.getsockname()[1]}\nHost box\n  ProxyJump bastion\n"
+            f"Host bastion\n  HostName 127.0.0.1\n  Port {silent.getsockname()[1]}\nHost box\n "
+            " ProxyJump bastion\n"
         )
         async with Connections(ssh_config=config) as connections:
             connecting = asyncio.create_task(connections.connect(HostAddress(name="box")))

@@ -43,14 +43,18 @@ async def proxied(lab: SshdLab, proxy: Proxy, tmp_path: Path) -> AsyncIterator[C
     known = tmp_path / "known"
     known.write_text(f"h1 {lab.host('h1').public_key}\n")
     config = tmp_path / "config"
-    text = lab.ssh_config.read_text().replace(f"Port {lab.host('h1').port}", f"Port {proxy.port}\n  HostKeyAlias h1")
+    text = lab.ssh_config.read_text().replace(
+        f"Port {lab.host('h1').port}", f"Port {proxy.port}\n  HostKeyAlias h1"
+    )
     config.write_text(text.replace(str(lab.known_hosts), str(known)))
     async with Connections(ssh_config=config, keepalive=(0.5, 3)) as connections:
         yield connections
 
 
 @pytest_asyncio.fixture
-async def load(lab: SshdLab, connections: Connections, tmp_path: Path) -> AsyncIterator[tuple[Agent, bytes]]:
+async def load(
+    lab: SshdLab, connections: Connections, tmp_path: Path
+) -> AsyncIterator[tuple[Agent, bytes]]:
     """A run on h1 (over a connection that stays up) that prints a known blob, and that blob."""
     agent = Agent(await connections.connect(lab.address("h1")), new_run_id())
     blob = random.Random(7).randbytes(40 * 65536)
@@ -151,7 +155,9 @@ async def test_stream_of_a_task_that_is_not_there_is_refused(ssh_agent: Agent) -
         await ssh_agent.stream("none", 0, 0)
 
 
-async def test_lost_connection_is_noticed_while_a_call_waits(proxied: Connections, proxy: Proxy) -> None:
+async def test_lost_connection_is_noticed_while_a_call_waits(
+    proxied: Connections, proxy: Proxy
+) -> None:
     agent = await through(proxied, new_run_id())
     proxy.stalled = True
     with pytest.raises(HostError) as caught:
@@ -171,7 +177,9 @@ async def test_go_reaches_armed_loads_after_it_was_said(ssh_agent: Agent) -> Non
     assert all(delay > 0 for delay in delays)
 
 
-async def test_fio_over_ssh_streams_whole_objects_and_stops_with_results(ssh_agent: Agent, tmp_path: Path) -> None:
+async def test_fio_over_ssh_streams_whole_objects_and_stops_with_results(
+    ssh_agent: Agent, tmp_path: Path
+) -> None:
     await start(ssh_agent, FIO, files={"job.fio": fio_job(tmp_path)}, armed=True)
     stream = await ssh_agent.stream("t", 0, 0)
     await stream.go()
@@ -185,7 +193,9 @@ async def test_fio_over_ssh_streams_whole_objects_and_stops_with_results(ssh_age
     assert await ssh_agent.sweep(kill=False) == []
 
 
-async def test_renewed_lease_keeps_the_load_and_a_dead_controller_ends_it(lab: SshdLab, tmp_path: Path) -> None:
+async def test_renewed_lease_keeps_the_load_and_a_dead_controller_ends_it(
+    lab: SshdLab, tmp_path: Path
+) -> None:
     run_id = new_run_id()
     async with Connections(ssh_config=lab.ssh_config) as connections:
         agent = Agent(await connections.connect(lab.address("h1")), run_id)
@@ -207,7 +217,9 @@ async def test_renewed_lease_keeps_the_load_and_a_dead_controller_ends_it(lab: S
         await put_away(agent)
 
 
-async def test_load_whose_supervisor_was_killed_ends_with_its_results(ssh_agent: Agent, tmp_path: Path) -> None:
+async def test_load_whose_supervisor_was_killed_ends_with_its_results(
+    ssh_agent: Agent, tmp_path: Path
+) -> None:
     directory = Path(await start(ssh_agent, FIO, files={"job.fio": fio_job(tmp_path)}))
     await running(ssh_agent, 4)
     kill(int((directory / "pid").read_text().split()[0]))

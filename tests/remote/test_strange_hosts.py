@@ -37,13 +37,17 @@ def test_facts_that_are_no_text_are_kept(tmp_path: Path) -> None:
 def test_a_problem_is_journalled_whatever_its_words_are(tmp_path: Path) -> None:
     error = HostError("lost", "h1", STRANGE)
     journal = Journal(tmp_path)
-    journal.append(HostProblem(t=0.0, host="h1", phase="measure", code=error.code, message=error.message))
+    journal.append(
+        HostProblem(t=0.0, host="h1", phase="measure", code=error.code, message=error.message)
+    )
     journal.close()
     assert b'"message":"caf   [31m ' in (tmp_path / "journal.jsonl").read_bytes()
 
 
 async def test_a_host_that_never_ends_is_given_up() -> None:
-    endless = Agent(LocalTransport(HostAddress(name="local", transport="local"), ("yes", "no" * 2000)), "run")
+    endless = Agent(
+        LocalTransport(HostAddress(name="local", transport="local"), ("yes", "no" * 2000)), "run"
+    )
     for call in (endless.clock(), endless.stream("t", 0, 0), endless.tasks()):
         with pytest.raises(HostError) as refused:
             await call

@@ -23,7 +23,9 @@ USERS = ("first.last", "corp\\user", "user@corp.example", "two words", "üser")
 
 @contextmanager
 def with_tmp(root: Path, options: str, then: str = "true") -> Iterator[SshdLab]:
-    """One host that has a /tmp of its own, mounted with these options, in which only `root` is this machine's."""
+    """One host that has a /tmp of its own, mounted with these options, in which only `root` is this
+    machine's.
+    """
     tmp = root / "own-tmp"
     kept = f"{tmp}/{root.relative_to('/tmp')}"
     steps = (

@@ -57,7 +57,9 @@ def histogram(latencies_ns: Sequence[int]) -> Buckets:
     return Buckets(idx=sorted(counts), n=[counts[index] for index in sorted(counts)])
 
 
-def direction(latencies_ns: Sequence[int], block: int = 4096, max_ns: int | None = None) -> DirectionSample:
+def direction(
+    latencies_ns: Sequence[int], block: int = 4096, max_ns: int | None = None
+) -> DirectionSample:
     """Return one direction in which every I/O took one of these latencies."""
     count = len(latencies_ns)
     top = max_ns if max_ns is not None else max(latencies_ns, default=0)
@@ -83,7 +85,9 @@ def sample(
     ramp: bool = False,
     restart: bool = False,
 ) -> Sample:
-    """Return a sample that arrives at `t`, stamped `late_s` earlier by a clock that is `clock_s` ahead."""
+    """Return a sample that arrives at `t`, stamped `late_s` earlier by a clock that is `clock_s`
+    ahead.
+    """
     return Sample(
         t=t,
         host=host,
@@ -101,7 +105,12 @@ def started(*hosts: str) -> list[AnyEvent]:
     """Return the events that lead to a measurement which begins at t=0."""
     return [
         RunStarted(
-            t=0.0, run_id="r", utc="2026-11-20T10:00:00Z", benchtui_version="0", profile="test/p", hosts=list(hosts)
+            t=0.0,
+            run_id="r",
+            utc="2026-11-20T10:00:00Z",
+            benchtui_version="0",
+            profile="test/p",
+            hosts=list(hosts),
         ),
         PhaseStarted(t=0.0, phase="measure", step=0, expected_s=60.0),
         *(HostState(t=0.0, host=host, state="running") for host in hosts),
@@ -117,7 +126,12 @@ def write(path: Path, events: Sequence[AnyEvent]) -> Path:
 def compared(host: str, clock_s: float, uncertainty_s: float = 0.002, t: float = 0.0) -> HostClock:
     """Return the comparison of a clock that is `clock_s` ahead, as the samples above have it."""
     return HostClock(
-        t=t, host=host, offset_s=clock_s, uncertainty_s=uncertainty_s, rtt_s=2 * uncertainty_s, run_zero_ms=0.0
+        t=t,
+        host=host,
+        offset_s=clock_s,
+        uncertainty_s=uncertainty_s,
+        rtt_s=2 * uncertainty_s,
+        run_zero_ms=0.0,
     )
 
 
@@ -133,7 +147,10 @@ def result(
     final: bool = True,
     errors: Sequence[int] = (),
 ) -> HostResult:
-    """Return the result of a host that read from `start_t` to `end_t`; without `says_start` as fio < 3.36 prints it."""
+    """Return the result of a host that read from `start_t` to `end_t`.
+
+    Without `says_start` as fio < 3.36 prints it.
+    """
     runtime_s = end_t - start_t
     ios = round(iops * runtime_s)
     read = DirectionResult(ios, ios * 4096, round(runtime_s, 3), iops, iops * 4096)
@@ -150,7 +167,13 @@ def result(
 
 
 def load(
-    host: str, start_t: float, end_t: float, iops: float = 100.0, *, clock_s: float = 0.0, delay_s: float = 0.01
+    host: str,
+    start_t: float,
+    end_t: float,
+    iops: float = 100.0,
+    *,
+    clock_s: float = 0.0,
+    delay_s: float = 0.01,
 ) -> list[AnyEvent]:
     """Return the samples of a host under steady load, one a second and one at the end."""
     events: list[AnyEvent] = []
@@ -158,13 +181,17 @@ def load(
     while t0 < end_t - 1e-6:
         t1 = min(t0 + 1.0, end_t)
         latencies = [100_000] * round(iops * (t1 - t0))
-        one = sample(t1 + delay_s, host, latencies, clock_s=clock_s, late_s=delay_s, interval_s=t1 - t0)
+        one = sample(
+            t1 + delay_s, host, latencies, clock_s=clock_s, late_s=delay_s, interval_s=t1 - t0
+        )
         events.append(one)
         t0 = t1
     return events
 
 
-def ended(host: str, t: float, reason: str = "exit", exit_code: int | None = 0, *, collected: bool = True) -> TaskEnded:
+def ended(
+    host: str, t: float, reason: str = "exit", exit_code: int | None = 0, *, collected: bool = True
+) -> TaskEnded:
     """Return the end of a host's measurement."""
     return TaskEnded(
         t=t,
@@ -179,16 +206,27 @@ def ended(host: str, t: float, reason: str = "exit", exit_code: int | None = 0, 
     )
 
 
-def run_of(directory: Path, hosts: Sequence[str], events: Sequence[AnyEvent], runtime_s: float | None = None) -> Path:
-    """Write a run directory: a plan of one step that reads on these hosts, and these events in the order of time."""
+def run_of(
+    directory: Path,
+    hosts: Sequence[str],
+    events: Sequence[AnyEvent],
+    runtime_s: float | None = None,
+) -> Path:
+    """Write a run directory: a plan of one step that reads on these hosts, and these events in the
+    order of time.
+    """
     tasks = [HostTask(host=host, randseed=1, job_file="", argv=["fio"]) for host in hosts]
     step = Step(index=0, name="read", tool="fio", params={}, tasks=tasks, runtime_s=runtime_s)
     profile = ProfileRef(tag="test/p", version=1, title="", text="", sha256="")
     addresses = [HostAddress(name=host) for host in hosts]
-    plan = Plan(profile=profile, params={}, hosts=addresses, steps=[step], headline=Headline("iops", "read"))
+    plan = Plan(
+        profile=profile, params={}, hosts=addresses, steps=[step], headline=Headline("iops", "read")
+    )
     directory.mkdir(exist_ok=True)
     (directory / "plan.json").write_bytes(msgspec.json.encode(plan))
-    write(directory / "journal.jsonl", sorted([*started(*hosts), *events], key=lambda event: event.t))
+    write(
+        directory / "journal.jsonl", sorted([*started(*hosts), *events], key=lambda event: event.t)
+    )
     return directory
 
 

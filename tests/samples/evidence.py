@@ -13,7 +13,13 @@ from tui.judge.check import RunEvidence
 from tui.model.address import HostAddress
 from tui.model.plan import HostTask, JobLoad, Plan, ProfileRef, Step
 from tui.model.record import Finding, HostRecord
-from tui.model.step_record import AggregateRecord, LatencyRecord, SeriesColumns, SeriesRecord, StepRecord
+from tui.model.step_record import (
+    AggregateRecord,
+    LatencyRecord,
+    SeriesColumns,
+    SeriesRecord,
+    StepRecord,
+)
 from tui.record.timeline import JournalData
 
 WRITER = JobLoad("w", ("write",), workers=4, held=4, direct=True, bound_s=60.0)
@@ -25,7 +31,9 @@ def latency(mean_ns: float, n: int = 1_000_000) -> LatencyRecord:
 
 def direction(iops: float, mean_ns: float, n: int = 1_000_000, **more: Any) -> AggregateRecord:
     whole = latency(mean_ns, n)
-    return AggregateRecord(hosts=["h1"], ios=n, bytes=n * 4096, iops=iops, lat=whole, runtime_s=60.0, **more)
+    return AggregateRecord(
+        hosts=["h1"], ios=n, bytes=n * 4096, iops=iops, lat=whole, runtime_s=60.0, **more
+    )
 
 
 def evidence(
@@ -50,7 +58,13 @@ def evidence(
         [step],
         **(plan or {}),  # type: ignore[arg-type]
     )
-    fields: dict[str, Any] = {"index": 0, "name": "s", "state": "done", "runtime_s": 60.0, "measured_s": 60.0}
+    fields: dict[str, Any] = {
+        "index": 0,
+        "name": "s",
+        "state": "done",
+        "runtime_s": 60.0,
+        "measured_s": 60.0,
+    }
     seen = StepRecord(**(fields | record))
     seen.results.per_host = {name: dict(dirs) for name, dirs in hosts.items()}
     seen.results.aggregate = dict(next(iter(hosts.values())))
@@ -59,16 +73,26 @@ def evidence(
 
 
 def beside(one: RunEvidence, other: RunEvidence) -> RunEvidence:
-    """Return two runs of one step and one host as one run whose steps ran at the same time; the other's host is w1."""
+    """Return two runs of one step and one host as one run whose steps ran at the same time.
+
+    The other's host is w1.
+    """
     (task,) = other.plan.steps[0].tasks
     steps = [
         replace(one.plan.steps[0], together=1, role="readers"),
-        replace(other.plan.steps[0], index=1, together=1, role="writers", tasks=[replace(task, host="w1")]),
+        replace(
+            other.plan.steps[0],
+            index=1,
+            together=1,
+            role="writers",
+            tasks=[replace(task, host="w1")],
+        ),
     ]
     record = other.steps[0].model_copy(deep=True, update={"index": 1})
     record.results.per_host = {"w1": record.results.per_host[task.host]}
     record.telemetry = [
-        each.model_copy(update={"host": "w1"}) if each.host == task.host else each for each in record.telemetry
+        each.model_copy(update={"host": "w1"}) if each.host == task.host else each
+        for each in record.telemetry
     ]
     hosts = [*one.hosts, *(host.model_copy(update={"name": "w1"}) for host in other.hosts)]
     plan = replace(one.plan, steps=steps, hosts=[*one.plan.hosts, HostAddress("w1")])
@@ -84,4 +108,6 @@ def said(name: str, at: RunEvidence) -> list[tuple[str, object]]:
 
 
 def series(iops: Sequence[float | None], host: str | None = None) -> SeriesRecord:
-    return SeriesRecord(start_s=0.0, columns=[SeriesColumns(host=host, direction="write", iops=list(iops))])
+    return SeriesRecord(
+        start_s=0.0, columns=[SeriesColumns(host=host, direction="write", iops=list(iops))]
+    )

@@ -1,7 +1,9 @@
-"""Makes tests/data/journals from recorded output of real fio commands, through the reader of the engine.
+"""Makes tests/data/journals from recorded output of real fio commands, through the reader of the
+engine.
 
-python -m tests.samples.make_journals STREAMS LAYOUT: STREAMS holds NAME.stdout of `fio --status-interval=1`, LAYOUT
-l1.out and l2.out of a job that writes files. Only the events around the output are written by hand.
+python -m tests.samples.make_journals STREAMS LAYOUT: STREAMS holds NAME.stdout of `fio
+--status-interval=1`, LAYOUT l1.out and l2.out of a job that writes files. Only the events around
+the output are written by hand.
 """
 
 from __future__ import annotations
@@ -105,15 +107,25 @@ def plan_of(case: Case) -> Plan:
     )
 
 
-def host_events(case: Case, host: str, start_t: float, phase: PhaseName, step: Step, path: Path) -> Iterator[Event]:
+def host_events(
+    case: Case, host: str, start_t: float, phase: PhaseName, step: Step, path: Path
+) -> Iterator[Event]:
     """Yield what one command on one host puts into the journal."""
     data = path.read_bytes()
     limit = (case.cut or {}).get(host) if phase == "measure" else None
     reader = FioReader(host, step, phase)
     yield TaskStarted(
-        t=start_t, host=host, step=0, phase=phase, argv=ARGV, job_file=case.job, remote_dir=f"/tmp/benchtui/0.{phase}"
+        t=start_t,
+        host=host,
+        step=0,
+        phase=phase,
+        argv=ARGV,
+        job_file=case.job,
+        remote_dir=f"/tmp/benchtui/0.{phase}",
     )
-    yield HostState(t=start_t + 0.01, host=host, state="running" if phase == "measure" else "layout")
+    yield HostState(
+        t=start_t + 0.01, host=host, state="running" if phase == "measure" else "layout"
+    )
     first_ms, t = None, start_t + 1.0
     for count, piece in enumerate(pieces(data[:limit])):
         for item in reader.feed(piece):
@@ -126,14 +138,27 @@ def host_events(case: Case, host: str, start_t: float, phase: PhaseName, step: S
                 yield Message(t=t, severity=item[0], text=item[1], host=host)
     if limit is not None:
         yield HostState(t=t + 5.0, host=host, state="lost", detail="no connection for 5s")
-        yield HostProblem(t=t + 5.0, host=host, phase="measure", code="host-lost", message="no connection to the end")
+        yield HostProblem(
+            t=t + 5.0,
+            host=host,
+            phase="measure",
+            code="host-lost",
+            message="no connection to the end",
+        )
         return
     for item in reader.flush():
         if isinstance(item, Sample):
             item.t = t = round(t_of(item, start_t, first_ms or item.host_time_ms, 0), 4)
             yield item
     yield TaskEnded(
-        t=t + 0.05, host=host, step=0, phase=phase, exit_code=0, reason="exit", stdout_bytes=len(data), stderr_bytes=0
+        t=t + 0.05,
+        host=host,
+        step=0,
+        phase=phase,
+        exit_code=0,
+        reason="exit",
+        stdout_bytes=len(data),
+        stderr_bytes=0,
     )
     if phase == "measure":
         result = reader.result(0)
@@ -156,12 +181,22 @@ def pieces(data: bytes) -> Iterator[bytes]:
 
 
 def phase_events(
-    case: Case, phase: PhaseName, start_t: float, plan: Plan, streams: dict[str, Path], total_bytes: int | None
+    case: Case,
+    phase: PhaseName,
+    start_t: float,
+    plan: Plan,
+    streams: dict[str, Path],
+    total_bytes: int | None,
 ) -> list[Event]:
     step = plan.steps[0]
     expected = step.expected_s if phase == "measure" else None
-    begin = PhaseStarted(t=start_t, phase=phase, step=0, expected_s=expected, total_bytes=total_bytes)
-    parts = [list(host_events(case, host, start_t + 0.02, phase, step, path)) for host, path in streams.items()]
+    begin = PhaseStarted(
+        t=start_t, phase=phase, step=0, expected_s=expected, total_bytes=total_bytes
+    )
+    parts = [
+        list(host_events(case, host, start_t + 0.02, phase, step, path))
+        for host, path in streams.items()
+    ]
     merged = list(heapq.merge(*parts, key=lambda event: event.t))
     return [begin, *merged, PhaseEnded(t=merged[-1].t + 0.02, phase=phase, step=0)]
 
@@ -184,14 +219,20 @@ def journal_of(case: Case, plan: Plan) -> list[Event]:
         events.append(HostState(t=0.3, host=host, state="connected"))
     events += [PhaseEnded(t=0.31, phase="connect"), PhaseStarted(t=0.32, phase="preflight")]
     for host in HOSTS:
-        events.append(HostFactsCollected(t=0.4, host=host, facts={"kernel": "6.1.0", "cpus": 2, "fio_version": "3.33"}))
+        events.append(
+            HostFactsCollected(
+                t=0.4, host=host, facts={"kernel": "6.1.0", "cpus": 2, "fio_version": "3.33"}
+            )
+        )
         events.append(FileCreated(t=0.42, host=host, paths=["/mnt/test"], bytes=0))
         events.append(HostState(t=0.43, host=host, state="ready"))
     events.append(PhaseEnded(t=0.5, phase="preflight"))
     t = 0.6
     if case.layout is not None:
         for host in HOSTS:
-            events.append(FileCreated(t=t, host=host, paths=[f"/mnt/test/{host}.0"], bytes=48 << 20))
+            events.append(
+                FileCreated(t=t, host=host, paths=[f"/mnt/test/{host}.0"], bytes=48 << 20)
+            )
         events += phase_events(case, "layout", t, plan, case.layout, 2 * (48 << 20))
         t = events[-1].t + 0.1
     events.append(PhaseStarted(t=t, phase="barrier", step=0))
@@ -202,9 +243,17 @@ def journal_of(case: Case, plan: Plan) -> list[Event]:
     for host, path in case.streams.items():
         data = path.read_bytes()
         digest = hashlib.sha256(data).hexdigest()
-        events.append(Artefact(t=t, path=f"raw/0.measure.{host}.out.gz", bytes=len(data), sha256=digest, host=host))
+        events.append(
+            Artefact(
+                t=t, path=f"raw/0.measure.{host}.out.gz", bytes=len(data), sha256=digest, host=host
+            )
+        )
     code = 0 if case.state == "complete" else 4
-    events.append(RunEnded(t=t + 0.1, state=case.state, exit_code=code, reason="" if not code else "h2 was lost"))
+    events.append(
+        RunEnded(
+            t=t + 0.1, state=case.state, exit_code=code, reason="" if not code else "h2 was lost"
+        )
+    )
     return events
 
 

@@ -1,4 +1,6 @@
-"""Matrices for tests: cells with figures that can be checked by hand, and the Ceph sweep as it was published."""
+"""Matrices for tests: cells with figures that can be checked by hand, and the Ceph sweep as it was
+published.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,12 @@ SIZES = {"k": 2**10, "M": MIB, "G": 2**30}
 
 # (jobs, block size, MB/s of the fast group) in the order of the published table
 CEPH = (
-    (1, "4k", 6), (1, "8k", 11), (1, "16k", 22), (1, "32k", 41), (1, "64k", 73), (1, "128k", 134), (1, "256k", 142),
-    (1, "512k", 147), (1, "1M", 146), (1, "2M", 147), (1, "4M", 150), (1, "32M", 144), (2, "512k", 317), (2, "1M", 313),
-    (4, "1M", 673), (8, "1M", 1056), (16, "1M", 1113), (16, "4k", 53), (16, "8k", 111), (16, "16k", 218),
+    (1, "4k", 6), (1, "8k", 11), (1, "16k", 22), (1, "32k", 41), (1, "64k", 73), (1, "128k", 134),
+    (1, "256k", 142),
+    (1, "512k", 147), (1, "1M", 146), (1, "2M", 147), (1, "4M", 150), (1, "32M", 144),
+    (2, "512k", 317), (2, "1M", 313),
+    (4, "1M", 673), (8, "1M", 1056), (16, "1M", 1113), (16, "4k", 53), (16, "8k", 111),
+    (16, "16k", 218),
     (16, "32k", 432), (16, "64k", 914), (16, "128k", 1114),
 )  # fmt: skip
 
@@ -42,7 +47,9 @@ def cell(
         key=" ".join([profile, *(f"{name}={text}" for name, text in point.items())]),
         profile=profile,
         texts=dict(point),
-        numbers={name: found for name, text in point.items() if (found := number(text)) is not None},
+        numbers={
+            name: found for name, text in point.items() if (found := number(text)) is not None
+        },
         state=state,
         unit=unit,
         what=what,
@@ -65,6 +72,11 @@ def line(axis: str, values: Sequence[str], figures: Sequence[float]) -> list[Cel
 def ceph() -> list[Cell]:
     """Return the published sweep."""
     return [
-        cell({"numjobs": str(jobs), "bs": bs}, figure * MIB, unit="bytes_per_s", what="read bandwidth")
+        cell(
+            {"numjobs": str(jobs), "bs": bs},
+            figure * MIB,
+            unit="bytes_per_s",
+            what="read bandwidth",
+        )
         for jobs, bs, figure in CEPH
     ]

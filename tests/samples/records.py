@@ -9,10 +9,24 @@ from pathlib import Path
 import numpy as np
 
 from tests.samples.events import histogram
-from tui.analysis.measured import Configuration, Floor, NoiseFloors, configuration, name_of, points_of
+from tui.analysis.measured import (
+    Configuration,
+    Floor,
+    NoiseFloors,
+    configuration,
+    name_of,
+    points_of,
+)
 from tui.metrics.histogram import Histogram
 from tui.model.hostfacts import Fact
-from tui.model.record import CellRecord, HeadlineRecord, HostRecord, MatrixRecord, ProfileRecord, RunRecord
+from tui.model.record import (
+    CellRecord,
+    HeadlineRecord,
+    HostRecord,
+    MatrixRecord,
+    ProfileRecord,
+    RunRecord,
+)
 from tui.model.step_record import (
     AggregateRecord,
     HistogramRecord,
@@ -77,13 +91,19 @@ def step(
     repetition: int = 1,
     latency: LatencyRecord | None = None,
 ) -> StepRecord:
-    """Return a step that read at `iops`, each second within `noise` of it; without seconds when `count` is 0."""
+    """Return a step that read at `iops`, each second within `noise` of it.
+
+    Without seconds when `count` is 0.
+    """
     latency = latency or spread(scale, seed)
-    read = AggregateRecord(ios=1, bytes=4096, iops=iops, bw_bytes_per_s=iops * 4096, clat=latency, hosts=["h1"])
+    read = AggregateRecord(
+        ios=1, bytes=4096, iops=iops, bw_bytes_per_s=iops * 4096, clat=latency, hosts=["h1"]
+    )
     rates: list[float | None] = [*seconds(iops, count, noise, seed)]
     means: list[float | None] = [*seconds(latency.mean_ns or 0.0, count, noise, seed + 1000)]
     columns = SeriesColumns(
-        host=None, direction="read", iops=rates, bw_bytes_per_s=[(each or 0) * 4096 for each in rates],
+        host=None, direction="read", iops=rates,
+        bw_bytes_per_s=[(each or 0) * 4096 for each in rates],
         lat_mean_ns=means, p99_ns=[round((each or 0) * 2) for each in means],
     )  # fmt: skip
     cell = " ".join(["test/p", *(f"{name}={value}" for name, value in (point or {}).items())])
@@ -102,14 +122,23 @@ def step(
     )
 
 
-def run(*steps: StepRecord, run_id: str = "20260101T000000Z-a", facts: Mapping[str, Fact] | None = None) -> RunRecord:
+def run(
+    *steps: StepRecord, run_id: str = "20260101T000000Z-a", facts: Mapping[str, Fact] | None = None
+) -> RunRecord:
     """Return a complete, valid run of these steps on one host."""
     steps = steps or (step(),)
-    headline = HeadlineRecord(metric="iops", direction="read", value=steps[0].headline, unit="iops", step=0)
+    headline = HeadlineRecord(
+        metric="iops", direction="read", value=steps[0].headline, unit="iops", step=0
+    )
     cells = list(dict.fromkeys(each.cell or "" for each in steps))
     matrix = MatrixRecord(
         cells=[
-            CellRecord(key=key, steps=[s.index for s in steps if s.cell == key], state="done", headline=headline)
+            CellRecord(
+                key=key,
+                steps=[s.index for s in steps if s.cell == key],
+                state="done",
+                headline=headline,
+            )
             for key in cells
         ]
     )
@@ -121,7 +150,9 @@ def run(*steps: StepRecord, run_id: str = "20260101T000000Z-a", facts: Mapping[s
         verdict="valid",
         headline=headline,
         profile=ProfileRecord(tag="test/p", version=1, params=dict(steps[0].params)),
-        hosts=[HostRecord(name="h1", facts=dict(facts or {"kernel": "6.1", "fio_version": "fio-3.33"}))],
+        hosts=[
+            HostRecord(name="h1", facts=dict(facts or {"kernel": "6.1", "fio_version": "fio-3.33"}))
+        ],
         steps=list(steps),
         matrix=matrix if len(steps) > 1 else None,
     )
@@ -129,11 +160,17 @@ def run(*steps: StepRecord, run_id: str = "20260101T000000Z-a", facts: Mapping[s
 
 def repeated(values: Sequence[float], run_id: str = "20260101T000000Z-a") -> RunRecord:
     """Return a run of one point with these figures."""
-    return run(*(step(each, index=at, repetition=at + 1, seed=at) for at, each in enumerate(values)), run_id=run_id)
+    return run(
+        *(step(each, index=at, repetition=at + 1, seed=at) for at, each in enumerate(values)),
+        run_id=run_id,
+    )
 
 
 def quiet(*records: RunRecord, cov: float = 0.002, n: int = 30) -> NoiseFloors:
-    """Return the noise floors of a target on which runs of the same come out alike; without a run that of `run()`."""
+    """Return the noise floors of a target on which runs of the same come out alike.
+
+    Without a run that of `run()`.
+    """
     found = [calm(record, cov, n) for record in records or (run(),)]
     return NoiseFloors(Path("noise.json"), {each.key: each for each in found})
 
@@ -141,20 +178,30 @@ def quiet(*records: RunRecord, cov: float = 0.002, n: int = 30) -> NoiseFloors:
 def calm(record: RunRecord, cov: float = 0.002, n: int = 30) -> Configuration:
     """Return a run's configuration with the same noise floor for every figure."""
     found, points = configuration(record), points_of([record]).values()
-    found.figures = {name_of(point, figure): Floor(n, cov) for point in points for figure in point.figures}
+    found.figures = {
+        name_of(point, figure): Floor(n, cov) for point in points for figure in point.figures
+    }
     return found
 
 
-def metadata_run(rates: Mapping[str, Sequence[float]], run_id: str = "20260101T000000Z-m") -> RunRecord:
+def metadata_run(
+    rates: Mapping[str, Sequence[float]], run_id: str = "20260101T000000Z-m"
+) -> RunRecord:
     """Return a run of a metadata benchmark with these iterations."""
     operations = {
-        name: OperationRecord(mean=float(np.mean(each)), iterations=list(each)) for name, each in rates.items()
+        name: OperationRecord(mean=float(np.mean(each)), iterations=list(each))
+        for name, each in rates.items()
     }
     metadata = MetadataRecord(
-        tool="mdtest", version="3.3.0", tasks=2, ranks_per_host=2, items_per_rank=10, files=20, iterations=3,
+        tool="mdtest", version="3.3.0", tasks=2, ranks_per_host=2, items_per_rank=10, files=20,
+        iterations=3,
         operations=operations,
     )  # fmt: skip
-    only = StepRecord(index=0, name="m", tool="mdtest", params={"items": 10}, state="done", metadata=metadata)
+    only = StepRecord(
+        index=0, name="m", tool="mdtest", params={"items": 10}, state="done", metadata=metadata
+    )
     record = run(only, run_id=run_id)
-    record.headline = HeadlineRecord(metric="ops", direction="create", value=1.0, unit="ops_per_s", step=0)
+    record.headline = HeadlineRecord(
+        metric="ops", direction="create", value=1.0, unit="ops_per_s", step=0
+    )
     return record

@@ -1,4 +1,6 @@
-"""Inventories as Ansible's documentation shows them, by the built-in reader and by ansible-inventory."""
+"""Inventories as Ansible's documentation shows them, by the built-in reader and by
+ansible-inventory.
+"""
 
 from __future__ import annotations
 
@@ -169,7 +171,9 @@ def refusal(context: SourceContext, text: str) -> str:
 
 
 @pytest.mark.parametrize("file", ["first.ini", "first.yaml"])
-def test_hosts_are_those_of_the_file_or_of_one_group_or_host(context: SourceContext, file: str) -> None:
+def test_hosts_are_those_of_the_file_or_of_one_group_or_host(
+    context: SourceContext, file: str
+) -> None:
     assert len(found(context, file)) == 6
     assert list(found(context, f"{file}:dbservers")) == [
         "one.example.com",
@@ -277,7 +281,10 @@ def test_a_program_prints_an_inventory(context: SourceContext) -> None:
         ("[web]\nh1 a='b\n", ":2: no closing quotation: close the quote, or quote the whole value"),
         (
             "[web:child]\nh1\n",
-            ":1: section [web:child] (did you mean 'children'?); allowed are :children, :hosts, :vars",
+            (
+                ":1: section [web:child] (did you mean 'children'?); allowed are :children, :hosts,"
+                " :vars"
+            ),
         ),
         ("[web]\n[db:children]\nwbe\n", ":3: unknown group 'wbe' (did you mean 'web'?)"),
         ("[web]\nh1\n[wbe:vars]\na=b\n", ":3: unknown group 'wbe' (did you mean 'web'?)"),
@@ -303,7 +310,9 @@ def test_a_mistake_in_yaml_is_pointed_at(context: SourceContext) -> None:
 
 
 def test_an_unknown_group_has_the_nearest_name(context: SourceContext) -> None:
-    assert "no group or host 'webserver' (did you mean 'webservers'?)" in refusal(context, "first.ini:webserver")
+    assert "no group or host 'webserver' (did you mean 'webservers'?)" in refusal(
+        context, "first.ini:webserver"
+    )
 
 
 def test_options_of_ssh_that_are_not_applied_are_told(context: SourceContext) -> None:
@@ -312,9 +321,13 @@ def test_options_of_ssh_that_are_not_applied_are_told(context: SourceContext) ->
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which(TOOL) is None, reason="needs ansible-inventory (pip install ansible-core)")
+@pytest.mark.skipif(
+    shutil.which(TOOL) is None, reason="needs ansible-inventory (pip install ansible-core)"
+)
 @pytest.mark.parametrize("file", [*INVENTORIES, "with_files", "dynamic", "folder"])
-def test_the_built_in_reader_agrees_with_ansible_inventory(context: SourceContext, file: str) -> None:
+def test_the_built_in_reader_agrees_with_ansible_inventory(
+    context: SourceContext, file: str
+) -> None:
     script = context.directory / "dynamic"
     script.write_text(DYNAMIC)
     script.chmod(0o755)
@@ -330,4 +343,6 @@ def test_the_built_in_reader_agrees_with_ansible_inventory(context: SourceContex
     assert tool is not None
     here = read_here(context.directory / file, context)
     there = through_tool(tool, context.directory / file, context._replace(environ=dict(os.environ)))
-    assert {name: host_of(name, here) for name in here.hosts} == {name: host_of(name, there) for name in there.hosts}
+    assert {name: host_of(name, here) for name in here.hosts} == {
+        name: host_of(name, there) for name in there.hosts
+    }

@@ -103,7 +103,9 @@ def test_groups_have_their_hosts_from_sources_when_they_are_named(fleet: Fleet) 
     assert "contains itself" in refusal(fleet, "@loop")
 
 
-def test_what_sources_resolved_to_is_kept_with_the_time_and_asked_for_once(fleet: Fleet, tmp_path: Path) -> None:
+def test_what_sources_resolved_to_is_kept_with_the_time_and_asked_for_once(
+    fleet: Fleet, tmp_path: Path
+) -> None:
     spec = "command:echo once >>asked; echo h1"
     fleet.resolve([spec])
     fleet.resolve(["h2", spec])
@@ -141,14 +143,17 @@ def test_what_sources_resolved_to_is_kept_with_the_time_and_asked_for_once(fleet
         ("local:22", "local is this machine"),
     ],
 )
-def test_a_mistyped_source_is_one_line_with_what_is_allowed(fleet: Fleet, spec: str, told: str) -> None:
+def test_a_mistyped_source_is_one_line_with_what_is_allowed(
+    fleet: Fleet, spec: str, told: str
+) -> None:
     text = refusal(fleet, spec)
     assert told in text
     assert text.isprintable()
 
 
 WELL_FORMED = (
-    "h[1-3]", "h[1-6/2]", "h{1..4}", "bench@h2:22", "@all6,!@odd", "@printed", "file:names", "ansible:hosts.ini:web",
+    "h[1-3]", "h[1-6/2]", "h{1..4}", "bench@h2:22", "@all6,!@odd", "@printed", "file:names",
+    "ansible:hosts.ini:web",
     "slurm:4711", "slurm:@p,nodes=2,time=5m", "k8s:storage/app=bench",
 )  # fmt: skip
 # no shell command is mistyped: it would run
@@ -167,7 +172,9 @@ def mistyped(draw: st.DrawFn, text: str) -> str:
 
 @given(spec=st.sampled_from(WELL_FORMED).flatmap(mistyped))
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_is_mistyped_hosts_are_named_or_it_is_told_in_a_line(fleet: Fleet, spec: str) -> None:
+def test_whatever_is_mistyped_hosts_are_named_or_it_is_told_in_a_line(
+    fleet: Fleet, spec: str
+) -> None:
     try:
         found = fleet.resolve([spec])
     except UsageError as error:
@@ -180,7 +187,9 @@ def test_whatever_is_mistyped_hosts_are_named_or_it_is_told_in_a_line(fleet: Fle
 @pytest.mark.parametrize("name", ["file", "ansible", "slurm", "command"])
 @given(data=st.data())
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_source_whose_name_is_mistyped_is_named(fleet: Fleet, name: str, data: st.DataObject) -> None:
+def test_a_source_whose_name_is_mistyped_is_named(
+    fleet: Fleet, name: str, data: st.DataObject
+) -> None:
     letters = st.sampled_from("abcdefghijklmnopqrstuvwxyz")
     at, letter = data.draw(st.integers(1, len(name) - 1)), data.draw(letters)
     wrong = data.draw(st.sampled_from([name[:at] + letter + name[at:], name[:at] + name[at + 1 :]]))
@@ -192,7 +201,9 @@ def test_what_a_source_prints_is_printable_in_errors(fleet: Fleet) -> None:
     assert refusal(fleet, "command:printf '\\033[31mno\\n' >&2; exit 1").isprintable()
 
 
-def test_a_command_is_bounded_in_time_and_ended_with_what_it_has_started(fleet: Fleet, tmp_path: Path) -> None:
+def test_a_command_is_bounded_in_time_and_ended_with_what_it_has_started(
+    fleet: Fleet, tmp_path: Path
+) -> None:
     fleet.context = fleet.context._replace(time_limit_s=0.5)
     began = time.monotonic()
     text = refusal(fleet, "command:sleep 300 & echo $! >child; wait")
@@ -213,7 +224,9 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-def test_a_command_that_prints_without_end_is_cut_off(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_prints_without_end_is_cut_off(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(run_command, "MOST_OUTPUT", 1 << 20)
     assert "printed more than 1 MiB" in refusal(fleet, "command:yes")
 

@@ -66,7 +66,9 @@ def test_each_mistake_of_a_source_is_a_line() -> None:
     assert "expected UsageError" in lines[3]
 
 
-def test_a_source_of_another_package_is_found_by_its_entry_point(tmp_path: Path, home: Path) -> None:
+def test_a_source_of_another_package_is_found_by_its_entry_point(
+    tmp_path: Path, home: Path
+) -> None:
     (tmp_path / "benchtui_rack.py").write_text(PACKAGE)
     info = tmp_path / "benchtui_rack-1.0.dist-info"
     info.mkdir()
@@ -85,4 +87,7 @@ def test_a_source_of_another_package_is_found_by_its_entry_point(tmp_path: Path,
     assert [line.split()[0] for line in listed("rack:r1,!h2").stdout.splitlines()] == ["h1"]
     refused = listed("rack:r3")
     assert refused.returncode == 2
-    assert refused.stderr == "benchtui: rack:r3: no rack 'r3' (did you mean 'r1' or 'r2'?); allowed are r1, r2\n"
+    assert (
+        refused.stderr
+        == "benchtui: rack:r3: no rack 'r3' (did you mean 'r1' or 'r2'?); allowed are r1, r2\n"
+    )

@@ -80,7 +80,9 @@ def context(tmp_path: Path) -> Iterator[SourceContext]:
     config = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}],
+        "clusters": [
+            {"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}
+        ],
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
         "users": [{"name": "u", "user": {}}],
         "current-context": "c",
@@ -109,11 +111,15 @@ def test_running_pods_are_hosts_and_ended_ones_are_not(context: SourceContext) -
 
 
 def test_a_pod_that_is_not_running_yet_is_named(context: SourceContext) -> None:
-    assert "1 of 2 pods of storage/app=late are not running: late-1 (Pending)" in refusal(context, "storage/app=late")
+    assert "1 of 2 pods of storage/app=late are not running: late-1 (Pending)" in refusal(
+        context, "storage/app=late"
+    )
 
 
 def test_a_selector_without_pods_says_so(context: SourceContext) -> None:
-    assert "no pod in namespace 'storage' has the labels app=non" in refusal(context, "storage/app=non")
+    assert "no pod in namespace 'storage' has the labels app=non" in refusal(
+        context, "storage/app=non"
+    )
 
 
 def test_an_api_server_that_does_not_answer_is_told_in_a_line(context: SourceContext) -> None:

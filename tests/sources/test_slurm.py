@@ -86,7 +86,9 @@ def test_the_nodes_of_a_job_are_hosts(slurm: SlurmLab, fleet: Fleet) -> None:
         assert use.left_s is not None and 0 < use.left_s <= 420
         assert f"your running jobs: {job}" in refusal(fleet, "slurm:99999")
         inside = {"SLURM_JOB_ID": job, "SLURM_JOB_NODELIST": "h[1-2]"}
-        there = Fleet(None, None, fleet.context._replace(environ={**fleet.context.environ, **inside}))
+        there = Fleet(
+            None, None, fleet.context._replace(environ={**fleet.context.environ, **inside})
+        )
         assert [host.name for host in there.resolve(["slurm:"])] == ["h1", "h2"]
     finally:
         slurm.run("scancel", job)
@@ -102,7 +104,9 @@ def test_only_a_run_may_allocate(fleet: Fleet) -> None:
 def test_what_slurm_cannot_give_is_told_and_leaves_no_job(slurm: SlurmLab, fleet: Fleet) -> None:
     fleet.context = fleet.context._replace(may_allocate=True)
     assert "no partition 'pp' (did you mean 'p'?); partitions: p" in refusal(fleet, "slurm:@pp")
-    assert "slurm:@p,nodes=9: Slurm cannot give this: PartitionConfig" in refusal(fleet, "slurm:@p,nodes=9")
+    assert "slurm:@p,nodes=9: Slurm cannot give this: PartitionConfig" in refusal(
+        fleet, "slurm:@p,nodes=9"
+    )
     assert slurm.jobs() == []
 
 
@@ -121,14 +125,18 @@ def test_the_wait_for_nodes_is_told_and_has_an_end(slurm: SlurmLab, fleet: Fleet
 
 @needs_slurm
 def test_a_check_gives_the_nodes_back(slurm: SlurmLab, lab: SshdLab, home: Path) -> None:
-    done = run(slurm, home, "hosts", "check", "slurm:@p,nodes=2", "--ssh-config", str(lab.ssh_config))
+    done = run(
+        slurm, home, "hosts", "check", "slurm:@p,nodes=2", "--ssh-config", str(lab.ssh_config)
+    )
     assert done.returncode == 0, done.stderr
     assert [line.split()[0] for line in done.stdout.splitlines()[:3]] == ["host", "h1", "h2"]
     wait_for_no_jobs(slurm)
 
 
 @needs_slurm
-def test_a_run_that_is_longer_than_its_job_is_refused(slurm: SlurmLab, lab: SshdLab, home: Path) -> None:
+def test_a_run_that_is_longer_than_its_job_is_refused(
+    slurm: SlurmLab, lab: SshdLab, home: Path
+) -> None:
     options = ("--set", "runtime=10m", "--ssh-config", str(lab.ssh_config), "--yes")
     done = run(slurm, home, "run", "demo/quick", "--hosts", "slurm:@p,nodes=1,time=2m", *options)
     assert done.returncode == 2

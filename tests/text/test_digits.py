@@ -20,7 +20,9 @@ TILES = [
 def test_no_two_characters_look_the_same(glyphs: dict[str, tuple[str, str, str]]) -> None:
     alike = {each: rows for each, rows in glyphs.items() if each != "–"}  # a dash is a minus
     assert len(set(alike.values())) == len(alike)
-    assert all(len({len(row) for row in rows}) == 1 and len(rows) == ROWS for rows in glyphs.values())
+    assert all(
+        len({len(row) for row in rows}) == 1 and len(rows) == ROWS for rows in glyphs.values()
+    )
 
 
 @given(st.text("0123456789.-–<n", max_size=12))
@@ -31,7 +33,9 @@ def test_ascii_digits_are_ascii_and_rows_are_of_one_width(text: str) -> None:
 
 @pytest.mark.parametrize("symbols", ["braille", "block", "ascii"])
 @given(width=st.integers(1, 240))
-def test_tiles_never_exceed_the_width_and_what_gives_way_goes_whole(symbols: Symbols, width: int) -> None:
+def test_tiles_never_exceed_the_width_and_what_gives_way_goes_whole(
+    symbols: Symbols, width: int
+) -> None:
     lines = tile_lines(TILES, width, symbols)
     assert len(lines) == ROWS + 1 and all(line.width <= width for line in lines)
     if width >= 20:

@@ -18,7 +18,12 @@ from tui.text.facts import (
 )
 from tui.text.line import Run
 
-ALIKE: dict[str, Fact] = {"governor": "performance", "clocksource": "tsc", "kernel": "Linux 6.1", "nofile": 1024}
+ALIKE: dict[str, Fact] = {
+    "governor": "performance",
+    "clocksource": "tsc",
+    "kernel": "Linux 6.1",
+    "nofile": 1024,
+}
 
 
 def told(lines: list[tuple[str, list[Run]]]) -> list[str]:
@@ -26,7 +31,9 @@ def told(lines: list[tuple[str, list[Run]]]) -> list[str]:
 
 
 def test_of_a_directory_that_is_missing_no_mount_options_are_told() -> None:
-    mounts: Fact = [{"path": "/mnt/gone", "at": "/", "fstype": "ext4", "options": ["discard", "rw"]}]
+    mounts: Fact = [
+        {"path": "/mnt/gone", "at": "/", "fstype": "ext4", "options": ["discard", "rw"]}
+    ]
     assert told(list(common_lines(compare({"a": {"target": "/mnt/gone", "mounts": mounts}})))) == []
     there = compare({"a": {"target": "/mnt/x", "target_fstype": "ext4", "mounts": mounts}})
     assert told(list(common_lines(there))) == ["target: ext4, discard, rw"]
@@ -43,13 +50,19 @@ def test_what_one_host_differs_in_is_one_line() -> None:
 
 
 def test_three_values_are_told_with_their_hosts() -> None:
-    found = compare({f"h{n}": {"clocksource": name} for n, name in enumerate(("tsc", "tsc", "hpet", "acpi_pm"))})
-    assert told(list(differing_lines(found))) == ["differs: clock source: tsc on h0, h1; hpet on h2; acpi_pm on h3"]
+    found = compare(
+        {f"h{n}": {"clocksource": name} for n, name in enumerate(("tsc", "tsc", "hpet", "acpi_pm"))}
+    )
+    assert told(list(differing_lines(found))) == [
+        "differs: clock source: tsc on h0, h1; hpet on h2; acpi_pm on h3"
+    ]
 
 
 def test_what_is_known_of_some_hosts_alone_is_no_difference() -> None:
     found = compare({"a": ALIKE, "b": {"kernel": "Linux 6.1"}})
-    assert told(list(differing_lines(found))) == ["unknown: on b alone: clock source, governor, open files"]
+    assert told(list(differing_lines(found))) == [
+        "unknown: on b alone: clock source, governor, open files"
+    ]
 
 
 def test_one_of_a_thing_is_not_many() -> None:
@@ -59,7 +72,9 @@ def test_one_of_a_thing_is_not_many() -> None:
 
 def test_the_host_that_is_looked_at_comes_first() -> None:
     found = compare({"a": ALIKE, "b": ALIKE, "c": ALIKE | {"governor": "powersave"}})
-    assert told(list(odd_lines(found, "c"))) == ["differs: from a, b: governor powersave, not performance"]
+    assert told(list(odd_lines(found, "c"))) == [
+        "differs: from a, b: governor powersave, not performance"
+    ]
     assert told(list(odd_lines(found, "a"))) == []
 
 
@@ -68,7 +83,12 @@ ONE_BOOT: dict[str, Fact] = {"boot_id": "b1", "hostname": "box"}
 
 def test_names_of_one_machine_are_told_together() -> None:
     hosts: dict[str, dict[str, Fact]]
-    hosts = {"lo1": ONE_BOOT, "far": {"boot_id": "b2", "hostname": "box"}, "lo2": ONE_BOOT, "lo3": ONE_BOOT}
+    hosts = {
+        "lo1": ONE_BOOT,
+        "far": {"boot_id": "b2", "hostname": "box"},
+        "lo2": ONE_BOOT,
+        "lo3": ONE_BOOT,
+    }
     shared = "what they share, as CPUs and links, is there once, not 3 times"
     assert told(list(machine_lines(hosts))) == [f"machine: lo1, lo2, lo3 are one machine: {shared}"]
     assert machines_text(hosts) == "4 names, 2 machines"
@@ -80,25 +100,39 @@ def test_names_of_one_machine_are_told_together() -> None:
 def test_containers_share_a_kernel_and_are_not_called_one_machine() -> None:
     hosts = {"c1": ONE_BOOT, "c2": ONE_BOOT | {"hostname": "pod-2"}}
     (line,) = told(list(machine_lines(hosts)))
-    assert line.startswith("machine: c1, c2 run on one kernel: ") and machines_text(hosts) == "2 names, 1 kernel"
+    assert (
+        line.startswith("machine: c1, c2 run on one kernel: ")
+        and machines_text(hosts) == "2 names, 1 kernel"
+    )
     assert told(list(same_machine(hosts, "c1"))) == ["machine: the same kernel as c2"]
 
 
 @pytest.mark.parametrize("boots", [("b1", "b2"), ("unknown", "unknown"), (None, None)])
-def test_hosts_whose_boots_differ_or_are_not_known_are_not_told_as_one(boots: tuple[Fact, Fact]) -> None:
+def test_hosts_whose_boots_differ_or_are_not_known_are_not_told_as_one(
+    boots: tuple[Fact, Fact],
+) -> None:
     hosts: dict[str, dict[str, Fact]]
-    hosts = {name: {"boot_id": boot, "hostname": "box"} for name, boot in zip("ab", boots, strict=True)}
+    hosts = {
+        name: {"boot_id": boot, "hostname": "box"} for name, boot in zip("ab", boots, strict=True)
+    }
     assert told(list(machine_lines(hosts))) == [] and machines_text(hosts) == ""
 
 
 def test_what_each_host_has_of_its_own_is_told_by_host() -> None:
-    facts: dict[str, Fact] = {"hostname": "n1", "mem_available_bytes": 1 << 30, "running": [{"name": "fio", "pid": 7}]}
+    facts: dict[str, Fact] = {
+        "hostname": "n1",
+        "mem_available_bytes": 1 << 30,
+        "running": [{"name": "fio", "pid": 7}],
+    }
     assert list(own_lines({"h1": facts})) == ["h1: host name n1; available memory 1 GiB; runs fio"]
 
 
 def test_a_reason_that_all_hosts_have_is_told_once() -> None:
     both: Fact = [{"name": "governor", "reason": "no file"}]
-    one: Fact = [{"name": "governor", "reason": "no file"}, {"name": "routes", "reason": "no command ip"}]
+    one: Fact = [
+        {"name": "governor", "reason": "no file"},
+        {"name": "routes", "reason": "no command ip"},
+    ]
     assert list(unknown_lines({"a": {"unknown": both}, "b": {"unknown": one}})) == [
         "governor: no file",
         "routes: no command ip (b)",

@@ -21,11 +21,15 @@ from tui.text.heat import OCTAVE, scale
         (1, 6, {0: "32.8 µs", 2: "44.0 µs", 4: "55.3 µs"}),  # no two round ones keep apart
     ],
 )
-def test_labels_are_round_where_there_is_room(octaves: int, rows: int, labels: dict[int, str]) -> None:
+def test_labels_are_round_where_there_is_room(
+    octaves: int, rows: int, labels: dict[int, str]
+) -> None:
     assert dict(scale(value_to_index(32768), octaves * OCTAVE, rows)) == labels
 
 
 @given(st.integers(0, 25), st.integers(1, 20), st.integers(3, 40))
 def test_every_map_has_labels_on_rows_of_its_own(first: int, octaves: int, rows: int) -> None:
     found = scale(first * OCTAVE, octaves * OCTAVE, rows)
-    assert found and all(0 <= row < rows for row in found) and len(set(found.values())) == len(found)
+    assert (
+        found and all(0 <= row < rows for row in found) and len(set(found.values())) == len(found)
+    )

@@ -19,7 +19,9 @@ CASES = [
 
 @pytest.fixture
 def suite() -> Any:
-    text = junit_xml([Suite("weka <read>", CASES, "2026-11-22T10:00:00.123Z", 4.0, {"run_id": "r&d"})])
+    text = junit_xml(
+        [Suite("weka <read>", CASES, "2026-11-22T10:00:00.123Z", 4.0, {"run_id": "r&d"})]
+    )
     (found,) = JUnitXml.fromstring(text.encode())
     return found
 
@@ -29,7 +31,11 @@ def test_outcomes_are_counted(suite: Any) -> None:
 
 
 def test_a_suite_says_what_it_is_of_and_when(suite: Any) -> None:
-    assert (suite.name, suite.timestamp, suite.time) == ("weka <read>", "2026-11-22T10:00:00.123", 4.0)
+    assert (suite.name, suite.timestamp, suite.time) == (
+        "weka <read>",
+        "2026-11-22T10:00:00.123",
+        4.0,
+    )
     assert [(each.name, each.value) for each in suite.properties()] == [("run_id", "r&d")]
 
 

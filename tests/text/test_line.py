@@ -6,7 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tui.text.line import Line, Run, clip, fit, indented, labelled, padded, plain_lines, rule, spread, width_of, wrap
+from tui.text.line import (
+    Line,
+    Run,
+    clip,
+    fit,
+    indented,
+    labelled,
+    padded,
+    plain_lines,
+    rule,
+    spread,
+    width_of,
+    wrap,
+)
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), max_size=30)
 RUNS = st.lists(st.tuples(TEXTS, st.sampled_from(["text", "value", "read"])), max_size=5)
@@ -28,20 +41,35 @@ def test_spread_runs_never_exceed_the_width(left: list[Run], right: list[Run], w
     assert Line(tuple(clip(left, width))).width <= width
 
 
-WORDS = st.lists(st.tuples(st.text("ab ⺀", max_size=30), st.sampled_from(["text", "value"])), max_size=5)
+WORDS = st.lists(
+    st.tuples(st.text("ab ⺀", max_size=30), st.sampled_from(["text", "value"])), max_size=5
+)
 
 
 @given(WORDS, st.integers(2, 40))
 def test_wrapped_runs_fit_and_lose_nothing_but_blanks(runs: list[Run], width: int) -> None:
     lines = wrap(runs, width)
     assert all(Line(line).width <= width for line in lines)
-    seen = [(character, role) for line in lines for text, role in line for character in text if character != " "]
-    assert seen == [(character, role) for text, role in runs for character in text if character != " "]
+    seen = [
+        (character, role)
+        for line in lines
+        for text, role in line
+        for character in text
+        if character != " "
+    ]
+    assert seen == [
+        (character, role) for text, role in runs for character in text if character != " "
+    ]
 
 
 def test_text_breaks_between_words_and_at_line_ends() -> None:
     lines = wrap([("files are ", "text"), ("written", "value"), (" whole\nonce", "text")], 12)
-    assert ["".join(text for text, _ in line) for line in lines] == ["files are", "written", "whole", "once"]
+    assert ["".join(text for text, _ in line) for line in lines] == [
+        "files are",
+        "written",
+        "whole",
+        "once",
+    ]
     assert lines[1] == (("written", "value"),)
 
 
@@ -65,4 +93,6 @@ def test_a_rule_is_as_wide_as_asked_and_ends_with_its_tail() -> None:
 
 
 def test_padding_goes_to_the_left_of_what_is_flush_right() -> None:
-    assert Line(tuple(padded([("4", "value"), (" GiB", "label")], 8, right=True))).plain == "   4 GiB"
+    assert (
+        Line(tuple(padded([("4", "value"), (" GiB", "label")], 8, right=True))).plain == "   4 GiB"
+    )

@@ -15,7 +15,9 @@ IOPS, BANDWIDTH = METRICS["iops"], METRICS["bandwidth"]
 
 
 @given(st.floats(10, 1e12), st.integers(2, 40), st.sampled_from([IOPS, BANDWIDTH]), st.booleans())
-def test_each_tick_has_a_row_of_its_own_and_an_exact_text(most: float, rows: int, metric: Metric, both: bool) -> None:
+def test_each_tick_has_a_row_of_its_own_and_an_exact_text(
+    most: float, rows: int, metric: Metric, both: bool
+) -> None:
     top = nice_ceiling(most, metric.base)
     below = rows // 2 if both else 0
     values: dict[str, float] = {}
@@ -25,7 +27,9 @@ def test_each_tick_has_a_row_of_its_own_and_an_exact_text(most: float, rows: int
         return metric.rounded(value)
 
     ticks = ticks_of(top, rows - below, text, "braille", base=metric.base, below=below)
-    assert len({tick.row for tick in ticks}) == len(ticks) and all(0 <= tick.row < rows for tick in ticks)
+    assert len({tick.row for tick in ticks}) == len(ticks) and all(
+        0 <= tick.row < rows for tick in ticks
+    )
     assert metric.rounded(top) in {tick.text for tick in ticks}
     for shown, value in values.items():
         number = float(shown.rstrip("kMGT").partition(" ")[0])
@@ -35,7 +39,13 @@ def test_each_tick_has_a_row_of_its_own_and_an_exact_text(most: float, rows: int
 
 @pytest.mark.parametrize(
     ("top", "rows", "base", "steps"),
-    [(60_000, 12, 1000, 3), (120_000, 12, 1000, 4), (200_000, 3, 1000, 2), (2**31, 10, 1024, 4), (3, 1, 1000, 1)],
+    [
+        (60_000, 12, 1000, 3),
+        (120_000, 12, 1000, 4),
+        (200_000, 3, 1000, 2),
+        (2**31, 10, 1024, 4),
+        (3, 1, 1000, 1),
+    ],
 )
 def test_steps_are_round(top: float, rows: int, base: int, steps: int) -> None:
     assert steps_of(top, rows, base) == steps
@@ -51,7 +61,17 @@ def test_a_chart_stands_behind_its_labels() -> None:
 
 @pytest.mark.parametrize("columns", [30, 57, 200])
 def test_a_mark_stands_in_the_column_of_its_second_and_cuts_no_time(columns: int) -> None:
-    axis = TimeAxis(5, 120, marks=(TimeMark(50, "!", "warn", "stall"), TimeMark(900, "x", "bad", "of another load")))
-    plain, marked = ("".join(text for text, _ in each.foot(columns, "─")) for each in (TimeAxis(5, 120), axis))
-    assert len(marked) == columns and marked.index("!") == axis.column_of(50, columns) and "x" not in marked
+    axis = TimeAxis(
+        5,
+        120,
+        marks=(TimeMark(50, "!", "warn", "stall"), TimeMark(900, "x", "bad", "of another load")),
+    )
+    plain, marked = (
+        "".join(text for text, _ in each.foot(columns, "─")) for each in (TimeAxis(5, 120), axis)
+    )
+    assert (
+        len(marked) == columns
+        and marked.index("!") == axis.column_of(50, columns)
+        and "x" not in marked
+    )
     assert set(marked.replace("!", "─").split("─")) <= set(plain.split("─"))

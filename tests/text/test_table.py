@@ -20,7 +20,9 @@ COLUMNS: tuple[Column[Disk], ...] = (
 def test_a_row_shows_each_cell_in_its_column() -> None:
     rooms = widths(COLUMNS, 40)
     assert rooms == [3, 11, 12, 8]
-    assert plain_lines([head_line(COLUMNS, rooms), table_line(COLUMNS, rooms, ("nvme0n1", 400))]) == [
+    assert plain_lines(
+        [head_line(COLUMNS, rooms), table_line(COLUMNS, rooms, ("nvme0n1", 400))]
+    ) == [
         "     name         extra             size",
         "[ ]  nvme0n1      more           400 GiB",
     ]
@@ -50,7 +52,10 @@ def test_a_column_goes_before_another_is_cut_to_less_than_it_wants() -> None:
 
 
 def test_room_that_a_column_does_not_need_goes_to_the_others() -> None:
-    narrow, wide = fitted(WITH_NOTE, [("sda", 400)]), fitted(WITH_NOTE, [("a-disk-with-a-long-name", 400)])
+    narrow, wide = (
+        fitted(WITH_NOTE, [("sda", 400)]),
+        fitted(WITH_NOTE, [("a-disk-with-a-long-name", 400)]),
+    )
     assert widths(narrow, 39) == [5, 11, 8]  # the name's title with the mark of the order
     assert widths(wide, 50) == [23, 11, 8]
     assert widths(wide, 39) == [23, 0, 8]
@@ -59,7 +64,11 @@ def test_room_that_a_column_does_not_need_goes_to_the_others() -> None:
 @given(st.integers(25, 200), st.text(max_size=40))
 def test_every_row_is_as_wide_as_the_table(width: int, name: str) -> None:
     rooms = widths(COLUMNS, width)
-    assert table_line(COLUMNS, rooms, (name.replace("\n", ""), 1)).width == head_line(COLUMNS, rooms).width == width
+    assert (
+        table_line(COLUMNS, rooms, (name.replace("\n", ""), 1)).width
+        == head_line(COLUMNS, rooms).width
+        == width
+    )
 
 
 def test_a_gap_belongs_to_the_column_behind_it() -> None:
@@ -68,8 +77,13 @@ def test_a_gap_belongs_to_the_column_behind_it() -> None:
 
 
 def test_a_table_of_text_is_as_wide_as_its_cells() -> None:
-    columns = [Column[Disk]("disk", lambda disk: disk[0]), Column[Disk]("GiB", lambda disk: str(disk[1]), right=True)]
-    assert plain_lines(text_table(columns, [("nvme0n1", 400), ("a-disk-with-a-long-name", 8000)])) == [
+    columns = [
+        Column[Disk]("disk", lambda disk: disk[0]),
+        Column[Disk]("GiB", lambda disk: str(disk[1]), right=True),
+    ]
+    assert plain_lines(
+        text_table(columns, [("nvme0n1", 400), ("a-disk-with-a-long-name", 8000)])
+    ) == [
         "disk                      GiB",
         "nvme0n1                   400",
         "a-disk-with-a-long-name  8000",

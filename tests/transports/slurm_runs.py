@@ -1,4 +1,6 @@
-"""Runs on nodes of a real Slurm: what has been measured, and which processes of Slurm carry them."""
+"""Runs on nodes of a real Slurm: what has been measured, and which processes of Slurm carry
+them.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +17,27 @@ from tests.lab.sshd import parent_of
 def measured(journal: Path) -> dict[str, list[int]]:
     """I/Os of every second of the measurement, by host."""
     lines = journal.read_text().splitlines() if journal.exists() else []
-    samples = [json.loads(line) for line in lines if '"type":"sample"' in line and '"phase":"measure"' in line]
+    samples = [
+        json.loads(line)
+        for line in lines
+        if '"type":"sample"' in line and '"phase":"measure"' in line
+    ]
     found: dict[str, list[int]] = {}
     for sample in samples:
-        found.setdefault(sample["host"], []).append(sum(each["ios"] for each in sample["dirs"].values()))
+        found.setdefault(sample["host"], []).append(
+            sum(each["ios"] for each in sample["dirs"].values())
+        )
     return found
 
 
 def steps_to(node: str, conf: str) -> list[int]:
     """Pids of the srun processes that hold a shell on a node."""
     mine, its = f"SLURM_CONF={conf}".encode(), f"--nodelist={node}".encode()
-    return [pid for pid in pids() if comm(pid) == "srun" and its in words_of(pid) and mine in environ_of(pid)]
+    return [
+        pid
+        for pid in pids()
+        if comm(pid) == "srun" and its in words_of(pid) and mine in environ_of(pid)
+    ]
 
 
 def step_daemons(node: str, conf: str) -> list[int]:

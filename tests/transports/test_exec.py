@@ -1,4 +1,6 @@
-"""Hosts that a command gives a shell on: containers of namespaces, with nsenter as `podman exec -i`."""
+"""Hosts that a command gives a shell on: containers of namespaces, with nsenter as `podman exec
+-i`.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def containers(tmp_path: Path) -> Iterator[list[Container]]:
 @pytest.fixture
 def inventory(containers: list[Container], home: Path) -> Path:
     file = home / "inventory.yaml"
-    hosts = "".join(f"  {each.name}: {{exec: '{each.shell}', groups: [pods]}}\n" for each in containers)
+    hosts = "".join(
+        f"  {each.name}: {{exec: '{each.shell}', groups: [pods]}}\n" for each in containers
+    )
     file.write_text(f"hosts:\n{hosts}")
     return file
 
@@ -92,7 +96,9 @@ async def test_a_container_that_is_gone_is_told_with_what_the_command_said(
 async def test_a_command_that_cannot_be_is_told(through: str, told: str) -> None:
     async with Connections() as connections:
         with pytest.raises(HostError, match=told):
-            transport = await connections.connect(HostAddress("c", transport="exec", through=through))
+            transport = await connections.connect(
+                HostAddress("c", transport="exec", through=through)
+            )
             await Agent(transport, "run1").tasks()
 
 
@@ -149,7 +155,9 @@ def test_a_load_ends_with_its_lease_when_the_engine_is_killed_and_can_be_recover
     journal = run_dir / "journal.jsonl"
     wait_for(lambda: journal.exists() and '"sample"' in journal.read_text(), "no sample")
     os.kill(int((run_dir / "engine.pid").read_text().split()[0]), signal.SIGKILL)
-    wait_for(lambda: all(container.processes() == [] for container in containers), "the load goes on")
+    wait_for(
+        lambda: all(container.processes() == [] for container in containers), "the load goes on"
+    )
     recovered = benchtui(home, "runs", "recover", run_id)
     assert recovered.returncode in (0, 4), recovered.stderr
     for container in containers:

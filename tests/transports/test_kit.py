@@ -23,14 +23,18 @@ async def test_this_machine_keeps_the_contract() -> None:
 async def test_a_command_that_gives_a_shell_keeps_the_contract(tmp_path: Path) -> None:
     with Container(tmp_path, "c1") as container:
         there = HostAddress("c1", transport="exec", through=container.shell)
-        await check_transport(ByCommand(), there, HostAddress("c2", transport="exec", through="false"))
+        await check_transport(
+            ByCommand(), there, HostAddress("c2", transport="exec", through="false")
+        )
 
 
 class Careless(HostTransport):
     """Gives a shell on this machine whatever the host, and says nonsense of its time."""
 
     async def open(self, address: HostAddress, ssh: SshOpener) -> Transport:
-        return await ByCommand().open(HostAddress(address.name, transport="exec", through="/bin/sh"), ssh)
+        return await ByCommand().open(
+            HostAddress(address.name, transport="exec", through="/bin/sh"), ssh
+        )
 
     async def limits(self, address: HostAddress) -> HostLimits:
         return HostLimits(left_s=-1.0)

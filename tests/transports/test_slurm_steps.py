@@ -1,4 +1,6 @@
-"""Runs on the nodes of a real Slurm, reached by steps of their job: allocate, measure, merge, release."""
+"""Runs on the nodes of a real Slurm, reached by steps of their job: allocate, measure, merge,
+release.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def home(home: Path, slurm: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def detached(home: Path, *more: str) -> Path:
-    """The directory of a run on two nodes that were allocated for it, once both have measured for some seconds."""
+    """The directory of a run on two nodes that were allocated for it, once both have measured for
+    some seconds.
+    """
     for host in NODES:
         (home / "data" / host).mkdir(parents=True)
     load = ("--set", f"directory={home / 'data'}", "--yes", "--detach", *more)
@@ -50,7 +54,10 @@ def detached(home: Path, *more: str) -> Path:
     assert started.returncode == 0, told
     run_dir = home / "runs" / run_id.strip()
     journal = run_dir / "journal.jsonl"
-    wait_until(lambda: [len(ios) > 2 for ios in measured(journal).values()] == [True, True], "nothing is measured")
+    wait_until(
+        lambda: [len(ios) > 2 for ios in measured(journal).values()] == [True, True],
+        "nothing is measured",
+    )
     return run_dir
 
 
@@ -72,7 +79,9 @@ async def test_steps_of_a_job_keep_the_contract_of_transports(slurm: SlurmLab) -
     (job,) = slurm.jobs()
     there = HostAddress("h1", transport="slurm", through=job)
     try:
-        await check_transport(AsSlurmStep(), there, HostAddress("h1", transport="slurm", through="99999"))
+        await check_transport(
+            AsSlurmStep(), there, HostAddress("h1", transport="slurm", through="99999")
+        )
     finally:
         slurm.run("scancel", job)
     wait_until(lambda: slurm.jobs() == [], "the job is still there")
@@ -119,7 +128,10 @@ def test_no_second_is_lost_with_slurmstepd(slurm: SlurmLab, home: Path) -> None:
 def ends_with_every_second(run_dir: Path) -> None:
     record = record_of(run_dir)
     assert record["state"] == "complete"
-    told = {host: each["read"]["ios"] for host, each in record["steps"][0]["results"]["per_host"].items()}
+    told = {
+        host: each["read"]["ios"]
+        for host, each in record["steps"][0]["results"]["per_host"].items()
+    }
     assert {host: sum(ios) for host, ios in measured(run_dir / "journal.jsonl").items()} == told
     assert not marked_processes(run_dir.name)
     assert not spool_of(run_dir).exists()

@@ -1,4 +1,6 @@
-"""What may stand in the place of a file: what blocks, what never ends, what is no file, what is no document."""
+"""What may stand in the place of a file: what blocks, what never ends, what is no file, what is no
+document.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""One change of a key, a name or a reference in plain data: names of nothing, numbers of nothing, codes nobody has."""
+"""One change of a key, a name or a reference in plain data: names of nothing, numbers of nothing,
+codes nobody has.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,15 @@ WORDS = (
     "cpu.",
 )
 NUMBERS = (-1, 0, 3, 99, 10**6, 1855, 1856, -(1 << 40), 1 << 61)
-Place = tuple[Any, Any, str]  # what holds a value, under which key or index, and what such places are called
+# what holds a value, under which key or index, and what such places are called
+Place = tuple[Any, Any, str]
 
 
 def places(value: Any, called: str = "") -> Iterator[Place]:
-    """Yield every value of plain data; elements of lists, and of dicts whose keys are data, are called alike."""
+    """Yield every value of plain data.
+
+    Elements of lists, and of dicts whose keys are data, are called alike.
+    """
     if isinstance(value, dict):
         for key, each in value.items():
             name = f"{called}.{key}" if key.isidentifier() else f"{called}.*"
@@ -41,7 +47,10 @@ def places(value: Any, called: str = "") -> Iterator[Place]:
 
 
 def mutated(document: Any, chance: random.Random) -> str:
-    """Change one thing in plain data, each kind of place as likely as another; return what was changed."""
+    """Change one thing in plain data, each kind of place as likely as another.
+
+    Return what was changed.
+    """
     by_name: dict[str, list[Place]] = {}
     for each in places(document):
         by_name.setdefault(each[2], []).append(each)

@@ -1,7 +1,8 @@
-"""Fill every text field of a record, its marks, its plan and its journal with what would control a terminal.
+"""Fill every text field of a record, its marks, its plan and its journal with what would control a
+terminal.
 
-The schema says where text is, so a field that is added is poisoned too. Numbers and enumerations stay as a real run had
-them; what a real run left empty is made up.
+The schema says where text is, so a field that is added is poisoned too. Numbers and enumerations
+stay as a real run had them; what a real run left empty is made up.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from tui.model.plain_data import MultiLine
 
 FORGED = "FORGED"  # begins the second line of what must be one line
 NOT_TEXT = (int, float, bool, types.NoneType, None)
-# Keys and values that decide what is read, by the end of their place: an unknown one is another case, tested elsewhere.
+# Keys and values that decide what is read, by the end of their place: an unknown one is another
+# case, tested elsewhere.
 KEPT = re.compile(
     r"(\.dirs|\.aggregate|\.per_host\.[^.]*|\.percentiles_ns(\.[^.]*)?|\.percentiles_behind|\.intended(_ns)?|"
     r"\.operations|\.direction|\.directions|\.run_id|schema|\.tool|\.columns\.name|\.columns|\.latency_kind|\.sha256|\.utc|_utc|"
@@ -23,13 +25,21 @@ KEPT = re.compile(
     r"\.phase|criteria|\.printed_ns)$"
 )
 
-MADE = ("limiter", "proof", "problems", "errors", "notes", "messages", "files_left", "files_removed", "left_out",
-        "cache_drops", "attested", "members", "differing", "groups", "findings", "steady")  # fmt: skip
-"""Records that are made up where a run has none; others would contradict its figures: other runs have them."""
+MADE = ("limiter", "proof", "problems", "errors", "notes", "messages", "files_left",
+    "files_removed", "left_out",
+        "cache_drops", "attested", "members", "differing", "groups", "findings",
+        "steady")  # fmt: skip
+"""Records that are made up where a run has none.
+
+Others would contradict its figures: other runs have them.
+"""
 
 
 class Poison:
-    """Makes texts, each with a number of its own; equal texts stay equal, so that names still refer to each other."""
+    """Makes texts, each with a number of its own.
+
+    Equal texts stay equal, so that names still refer to each other.
+    """
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -55,7 +65,10 @@ class Poison:
         if origin is Literal:
             return value if value in args else args[0]
         if origin is tuple and Ellipsis not in args:
-            return [self.value(each, own, place) for each, own in zip(value or [None] * len(args), args, strict=True)]
+            return [
+                self.value(each, own, place)
+                for each, own in zip(value or [None] * len(args), args, strict=True)
+            ]
         if origin in (list, tuple):
             return [self.value(each, args[0], place) for each in value or [None]]
         if origin is dict:
@@ -66,17 +79,25 @@ class Poison:
             return self._free(value, place)
         return self._record(value or {}, kind, place)
 
-    def _mapping(self, value: Mapping[str, Any], args: tuple[Any, ...], place: str) -> dict[Any, Any]:
+    def _mapping(
+        self, value: Mapping[str, Any], args: tuple[Any, ...], place: str
+    ) -> dict[Any, Any]:
         if not value and KEPT.search(place):
             return {}
         given = value or {"made": None}
-        return {self.text(key, place): self.value(each, args[1], f"{place}.{key}") for key, each in given.items()}
+        return {
+            self.text(key, place): self.value(each, args[1], f"{place}.{key}")
+            for key, each in given.items()
+        }
 
     def _free(self, value: Any, place: str) -> Any:
         if isinstance(value, str):
             return self.text(value, place)
         if isinstance(value, dict):
-            return {self.text(key, place): self._free(each, f"{place}.{key}") for key, each in value.items()}
+            return {
+                self.text(key, place): self._free(each, f"{place}.{key}")
+                for key, each in value.items()
+            }
         return [self._free(each, place) for each in value] if isinstance(value, list) else value
 
     def _record(self, value: Mapping[str, Any], kind: Any, place: str) -> dict[str, Any]:
@@ -106,7 +127,9 @@ def _fields(kind: Any) -> Iterator[tuple[str, str, Any]]:
 
 
 def _is_left_out(value: Any, hint: Any, name: str) -> bool:
-    """Tell whether something stays away: a record that is made up would say what contradicts the others."""
+    """Tell whether something stays away: a record that is made up would say what contradicts the
+    others.
+    """
     if value not in (None, [], {}):
         return False
     kind = _without_notes(hint)
@@ -140,7 +163,14 @@ def _member(value: Any, members: tuple[Any, ...]) -> Any:
     """Return the member of a union that a value is of; of nothing, the one with text."""
     if value is None:
         return next((each for each in members if _holds_text(each)), members[0])
-    by_value = {str: (str,), bool: (bool,), int: (int, float), float: (float,), list: (list, tuple), dict: (dict,)}
+    by_value = {
+        str: (str,),
+        bool: (bool,),
+        int: (int, float),
+        float: (float,),
+        list: (list, tuple),
+        dict: (dict,),
+    }
     for each in members:
         bare = _without_notes(each)
         if (get_origin(bare) or bare) in by_value[type(value)]:

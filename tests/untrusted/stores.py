@@ -1,4 +1,6 @@
-"""Runs whose every text is poisoned: our own, one without a record, a shared one, one that was unpacked."""
+"""Runs whose every text is poisoned: our own, one without a record, a shared one, one that was
+unpacked.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,11 @@ from tui.model.plan import Plan
 from tui.model.record import RunRecord
 
 DATA = Path(__file__).parents[1] / "data"
-OWN, JUDGED, CUT = "20261119T080000Z-mix-0001", "20261119T090000Z-recovered-0002", "20261120T080000Z-lost-0003"
+OWN, JUDGED, CUT = (
+    "20261119T080000Z-mix-0001",
+    "20261119T090000Z-recovered-0002",
+    "20261120T080000Z-lost-0003",
+)
 TWIN, SEARCHED = "20261119T100000Z-mix-0006", "20261116T080000Z-oltp-0007"
 SHARED, UNPACKED = "20261118T080000Z-sweep-0004", "20261117T080000Z-mdtest-0005"
 
@@ -32,8 +38,13 @@ def poisoned_run(case: Path, run_dir: Path, *, record: bool = True) -> Poison:
     poison = Poison()
     run_dir.mkdir(parents=True)
     _write(run_dir / "plan.json", poison.value(json.loads((case / "plan.json").read_bytes()), Plan))
-    lines = [poison.value(json.loads(line), AnyEvent, "journal") for line in (case / "journal.jsonl").open("rb")]
-    (run_dir / "journal.jsonl").write_bytes(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+    lines = [
+        poison.value(json.loads(line), AnyEvent, "journal")
+        for line in (case / "journal.jsonl").open("rb")
+    ]
+    (run_dir / "journal.jsonl").write_bytes(
+        b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    )
     _write(run_dir / "marks.json", poison.value({"starred": True}, Marks))
     _write(run_dir / "looks.json", poison.value({}, LooksFile))
     if record:
@@ -46,13 +57,17 @@ def poisoned_run(case: Path, run_dir: Path, *, record: bool = True) -> Poison:
 
 def searched(home: Path) -> Path:
     """Make a run that searched for a capacity, the newest of all; return its directory."""
-    maker = SearchMaker(home / SEARCHED, host_names(4), tag="lab/oltp", utc="2026-11-23T08:00:00.000000Z")
+    maker = SearchMaker(
+        home / SEARCHED, host_names(4), tag="lab/oltp", utc="2026-11-23T08:00:00.000000Z"
+    )
     maker.plan_search().measure_points().finish()
     return maker.run_dir
 
 
 def _write(path: Path, value: Any) -> None:
-    """Write JSON in which nothing is escaped that need not be: C1 and what turns text around stand as they are."""
+    """Write JSON in which nothing is escaped that need not be: C1 and what turns text around stand
+    as they are.
+    """
     path.write_bytes(msgspec.json.encode(value))
 
 

@@ -1,4 +1,6 @@
-"""Every verb that reads saved runs, with each file of a run damaged in each way: a line, an exit code, nothing lost."""
+"""Every verb that reads saved runs, with each file of a run damaged in each way: a line, an exit
+code, nothing lost.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,24 @@ from tui.cli.shared import progress
 DATA = Path(__file__).parents[1] / "data" / "runs"
 OWN, TWIN = "20261122T023003Z-demo-quick-1616", "20261122T033003Z-demo-quick-1617"
 OF_DATA = b"20261122T013304Z-demo-quick-27a6"
-FILES = ("run.json", "plan.json", "journal.jsonl", "summary.json", "marks.json", "looks.json", "engine.pid", "raw/x.gz")
+FILES = (
+    "run.json",
+    "plan.json",
+    "journal.jsonl",
+    "summary.json",
+    "marks.json",
+    "looks.json",
+    "engine.pid",
+    "raw/x.gz",
+)
 DOCUMENTS = ("run.json", "plan.json", "journal.jsonl")
-OF_STORE = (".index.msgpack", "../noise.json", "../shared-runs", "../config.yaml", "../inventory.yaml")
+OF_STORE = (
+    ".index.msgpack",
+    "../noise.json",
+    "../shared-runs",
+    "../config.yaml",
+    "../inventory.yaml",
+)
 READING: dict[str, list[str]] = {
     "list": ["runs", "list"],
     "show": ["runs", "show", OWN],
@@ -55,7 +72,8 @@ ASKS_HOSTS: dict[str, list[str]] = {
 
 CACHES = ("summary.json", ".index.msgpack")
 CHANGED_BY = {"note": {"run.json", "journal.jsonl"}, "star": {"marks.json"}, "tag": {"marks.json"},
-              "rename": {"marks.json"}, "noise": {"noise.json"}, "recover": {"run.json"}}  # fmt: skip
+              "rename": {"marks.json"}, "noise": {"noise.json"},
+              "recover": {"run.json"}}  # fmt: skip
 NEED_RECORD = ("show", "show as JSON", "report", "export", "compare", "baselines")
 
 
@@ -79,7 +97,9 @@ def made_store(home: Path) -> Path:
     for name in (OWN, TWIN):
         (home / "runs" / name / "raw").mkdir(parents=True)
         for path in (DATA / "plain").iterdir():
-            (home / "runs" / name / path.name).write_bytes(path.read_bytes().replace(OF_DATA, name.encode()))
+            (home / "runs" / name / path.name).write_bytes(
+                path.read_bytes().replace(OF_DATA, name.encode())
+            )
     return home / "runs" / OWN
 
 
@@ -88,7 +108,9 @@ def contents(home: Path) -> dict[str, object]:
     found: dict[str, object] = {}
     for path in home.rglob("*"):
         mode = path.lstat().st_mode
-        found[str(path.relative_to(home))] = path.read_bytes() if stat.S_ISREG(mode) else stat.S_IFMT(mode)
+        found[str(path.relative_to(home))] = (
+            path.read_bytes() if stat.S_ISREG(mode) else stat.S_IFMT(mode)
+        )
     return found
 
 
@@ -105,8 +127,12 @@ def ended(words: Sequence[str], capfd: pytest.CaptureFixture[str]) -> tuple[int,
     return code, captured.out, captured.err + last
 
 
-def tried(home: Path, tmp_path: Path, verb: str, words: Sequence[str], capfd: pytest.CaptureFixture[str]) -> list[str]:
-    """Return what is wrong with how a verb ends: unless it says why in a line, or when it changed what it may not."""
+def tried(
+    home: Path, tmp_path: Path, verb: str, words: Sequence[str], capfd: pytest.CaptureFixture[str]
+) -> list[str]:
+    """Return what is wrong with how a verb ends: unless it says why in a line, or when it changed
+    what it may not.
+    """
     before = contents(home)
     (tmp_path / "out").mkdir()
     code, out, err = ended([word.replace("{tmp}", str(tmp_path)) for word in words], capfd)
@@ -114,11 +140,21 @@ def tried(home: Path, tmp_path: Path, verb: str, words: Sequence[str], capfd: py
     for made in tmp_path.iterdir():
         if made != home:
             shutil.rmtree(made) if made.is_dir() else made.unlink()
-    changed = {Path(name).name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    changed = {
+        Path(name).name
+        for name in before.keys() | after.keys()
+        if before.get(name) != after.get(name)
+    }
     wrong = [f"{verb}: ends with {code}"] if code not in (0, 1, 2, 3, 4) else []
     wrong += [f"{verb}: {code} without a word"] if code and not (out + err).strip() else []
-    wrong += [f"{verb}: not printable"] if not (out + err).replace("\n", "").replace("\t", "").isprintable() else []
-    return wrong + [f"{verb}: changed {name}" for name in changed - {*CACHES, *CHANGED_BY.get(verb, ())}]
+    wrong += (
+        [f"{verb}: not printable"]
+        if not (out + err).replace("\n", "").replace("\t", "").isprintable()
+        else []
+    )
+    return wrong + [
+        f"{verb}: changed {name}" for name in changed - {*CACHES, *CHANGED_BY.get(verb, ())}
+    ]
 
 
 def verbs_for(file: str, kind: str) -> dict[str, list[str]]:
@@ -212,10 +248,15 @@ def test_a_damaged_file_beside_the_runs_costs_a_line_at_most(
 
 
 def cases() -> Iterator[object]:
-    """Yield every file with every damage; those that tell most are tried every time, the others by `make soak`."""
+    """Yield every file with every damage.
+
+    Those that tell most are tried every time, the others by `make soak`.
+    """
     for file in FILES:
         for kind in KINDS:
-            often = kind in ("FIFO", "NULs") or (file in DOCUMENTS and kind in ("directory", "loop", "deep", "cut"))
+            often = kind in ("FIFO", "NULs") or (
+                file in DOCUMENTS and kind in ("directory", "loop", "deep", "cut")
+            )
             yield pytest.param(file, kind, marks=() if often else pytest.mark.slow)
 
 

@@ -22,7 +22,9 @@ from tui.remote.vault import Question
 from tui.sources.registry import installed_sources
 
 CONTROLS = "\x1b\x07\x9b\x9d\x85\x7f\r\n\b\u202e\u2066\u200f\u061c\u2028\udc9b"
-typed = st.text(alphabet=st.one_of(st.sampled_from(CONTROLS + "[]-,@:!=~^/ h1"), st.characters()), max_size=30)
+typed = st.text(
+    alphabet=st.one_of(st.sampled_from(CONTROLS + "[]-,@:!=~^/ h1"), st.characters()), max_size=30
+)
 """Anything; an argument cannot hold a zero byte, which nothing here depends on."""
 
 
@@ -35,7 +37,9 @@ def said(words: list[str]) -> str:
 
 
 def assert_printable(text: str) -> None:
-    assert [line for line in text.splitlines(keepends=True) if not line.removesuffix("\n").isprintable()] == []
+    assert [
+        line for line in text.splitlines(keepends=True) if not line.removesuffix("\n").isprintable()
+    ] == []
 
 
 NASTY = "\x1b]0;N\x07\x9b1m\u202e\nX"
@@ -85,13 +89,17 @@ ECHOED = [
 ]
 
 
-@pytest.mark.parametrize("words", ECHOED, ids=lambda words: "_".join(words).encode("unicode_escape").decode())
+@pytest.mark.parametrize(
+    "words", ECHOED, ids=lambda words: "_".join(words).encode("unicode_escape").decode()
+)
 @pytest.mark.usefixtures("home")
 def test_an_error_repeats_what_was_typed_as_printable_text(words: list[str]) -> None:
     assert_printable(said(words))
 
 
-@pytest.mark.parametrize("verb", [["config"], ["config", "get", "theme"], ["config", "--json"], ["doctor"]])
+@pytest.mark.parametrize(
+    "verb", [["config"], ["config", "get", "theme"], ["config", "--json"], ["doctor"]]
+)
 def test_variables_of_the_environment_are_repeated_printably(
     verb: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,6 @@
-"""Any keys in any order, on each screen, over text of others and in terminals that change their size: no crash."""
+"""Any keys in any order, on each screen, over text of others and in terminals that change their
+size: no crash.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,19 @@ from tests.untrusted.test_screens import can_be_made_again, poisoned_home
 from tui.app.terminal.actions import ACTIONS
 
 ENDS = {"q", "ctrl+c", "ctrl+z", "escape"}  # they leave the app, or begin what other keys end
-CODES = {"enter": "\r", "tab": "\t", "shift+tab": "\x1b[Z", "space": " ", "up": "\x1b[A", "down": "\x1b[B",
-         "right": "\x1b[C", "left": "\x1b[D", "home": "\x1b[H", "end": "\x1b[F", "pageup": "\x1b[5~",
-         "pagedown": "\x1b[6~", "f1": "\x1bOP", "f2": "\x1bOQ", "f3": "\x1bOR", "f4": "\x1bOS", "f5": "\x1b[15~",
-         "slash": "/", "question_mark": "?", "plus": "+", "equals_sign": "=", "minus": "-", "asterisk": "*",
+CODES = {"enter": "\r", "tab": "\t", "shift+tab": "\x1b[Z", "space": " ", "up": "\x1b[A",
+    "down": "\x1b[B",
+         "right": "\x1b[C", "left": "\x1b[D", "home": "\x1b[H", "end": "\x1b[F",
+             "pageup": "\x1b[5~",
+         "pagedown": "\x1b[6~", "f1": "\x1bOP", "f2": "\x1bOQ", "f3": "\x1bOR", "f4": "\x1bOS",
+             "f5": "\x1b[15~",
+         "slash": "/", "question_mark": "?", "plus": "+", "equals_sign": "=", "minus": "-",
+         "asterisk": "*",
          "left_square_bracket": "[", "right_square_bracket": "]"}  # fmt: skip
 SMALLEST, LARGEST = (20, 5), (300, 90)
 SCREENS: Mapping[str, str] = {
-    "hosts": "1", "profiles": "2", "job": "2n", "editor": "2e", "review": "6gjjr", "replay": "6gp", "result": "6g\r",
+    "hosts": "1", "profiles": "2", "job": "2n", "editor": "2e", "review": "6gjjr", "replay": "6gp",
+    "result": "6g\r",
     "compare": "6g  c", "runs": "6",
 }  # fmt: skip
 AT_REST_S = 0.05
@@ -36,9 +43,14 @@ def code_of(key: str) -> str:
 
 
 def walk(screen: PtyScreen, way: str, keys: int) -> None:
-    """Press keys at random, a few at a time; come back to the screen and change the size in between."""
+    """Press keys at random, a few at a time.
+
+    Come back to the screen and change the size in between.
+    """
     chance = random.Random(way)
-    known = sorted({code_of(key) for action in ACTIONS for key in action.keys if key not in ENDS} | set("yn0a"))
+    known = sorted(
+        {code_of(key) for action in ACTIONS for key in action.keys if key not in ENDS} | set("yn0a")
+    )
     for _ in range(keys // TOGETHER):
         screen.resize(*(chance.randint(*both) for both in zip(SMALLEST, LARGEST, strict=True)))
         screen.press("\x1b")

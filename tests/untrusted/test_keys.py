@@ -1,4 +1,6 @@
-"""A record or a journal whose keys and references were changed is shown or refused in one line, by every verb."""
+"""A record or a journal whose keys and references were changed is shown or refused in one line, by
+every verb.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,28 @@ from tui.model.plain_data import is_percentile, percentile_name
 
 DATA = Path(__file__).parents[1] / "data" / "runs"
 RUN, TWIN = "20261122T023003Z-demo-quick-1616", "20261122T023003Z-demo-quick-1617"
-BAD_PERCENTILES = ("abc", "p99", "nan", "1e999", "", "-1", "101", "099", "99.90", "99\n", "\u0669\u0669")
+BAD_PERCENTILES = (
+    "abc",
+    "p99",
+    "nan",
+    "1e999",
+    "",
+    "-1",
+    "101",
+    "099",
+    "99.90",
+    "99\n",
+    "\u0669\u0669",
+)
 
 
 def verbs_of(home: str | Path, run: str, twin: str) -> Iterator[list[str]]:
     """Yield every verb that reads a record or a journal, on this machine alone."""
     yield ["runs", "list", "--json"]
-    yield from (["runs", "show", run, *more] for more in ([], ["--json"], ["--plot"], ["--defend"], ["--steps"]))
+    yield from (
+        ["runs", "show", run, *more]
+        for more in ([], ["--json"], ["--plot"], ["--defend"], ["--steps"])
+    )
     yield from (["attach", run, how] for how in ("--plain", "--json"))
     yield from (["export", run, form, "-o", f"{home}/{form}"] for form in sorted(installed()))
     yield from (["report", run, "-o", f"{home}/r.{kind}"] for kind in ("html", "md"))
@@ -66,7 +83,10 @@ def changed_record(home: Path, source: str, chance: random.Random) -> str:
 
 
 def changed_journal(home: Path, source: str, chance: random.Random) -> str:
-    """Change something in one event of a run that has no record; each sort of event is as likely as another."""
+    """Change something in one event of a run that has no record.
+
+    Each sort of event is as likely as another.
+    """
     run_dir = run_at(home, RUN, source)
     (run_dir / "run.json").unlink()
     events = [json.loads(line) for line in (run_dir / "journal.jsonl").read_bytes().splitlines()]
@@ -82,10 +102,17 @@ VERBS = [" ".join(words) for words in verbs_of("{home}", RUN, TWIN)]
 
 
 @pytest.mark.parametrize("change", [changed_record, changed_journal])
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=40,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(source=st.sampled_from(SOURCES), verb=st.sampled_from(VERBS), number=st.integers(0, 1 << 32))
 def test_a_changed_key_or_reference_ends_no_verb(
-    home: Path, change: Callable[[Path, str, random.Random], str], source: str, verb: str, number: int
+    home: Path,
+    change: Callable[[Path, str, random.Random], str],
+    source: str,
+    verb: str,
+    number: int,
 ) -> None:
     run_at(home, TWIN, source)
     note(change(home, source, random.Random(number)))
@@ -112,14 +139,37 @@ def test_a_record_with_a_percentile_that_is_none_is_refused_with_its_place(
 @pytest.mark.parametrize("name", BAD_PERCENTILES)
 def test_an_event_with_a_percentile_that_is_none_is_damaged(name: str) -> None:
     part = {"ios": 1, "bytes": 1, "printed_ns": {name: 1}}
-    sample = {"type": "sample", "t": 1.0, "host": "h", "step": 0, "phase": "measure", "host_time_ms": 1}
+    sample = {
+        "type": "sample",
+        "t": 1.0,
+        "host": "h",
+        "step": 0,
+        "phase": "measure",
+        "host_time_ms": 1,
+    }
     with pytest.raises(Damaged):
         parse_line(json.dumps({**sample, "interval_s": 1.0, "dirs": {"read": part}}).encode())
-    latency = {"n": 1, "min_ns": 1, "max_ns": 1, "mean_ns": 1.0, "stddev_ns": 0.0, "percentiles_ns": {name: 1}}
-    read = {"ios": 1, "bytes": 1, "runtime_s": 1.0, "iops": 1.0, "bw_bytes_per_s": 1.0, "clat": latency}
+    latency = {
+        "n": 1,
+        "min_ns": 1,
+        "max_ns": 1,
+        "mean_ns": 1.0,
+        "stddev_ns": 0.0,
+        "percentiles_ns": {name: 1},
+    }
+    read = {
+        "ios": 1,
+        "bytes": 1,
+        "runtime_s": 1.0,
+        "iops": 1.0,
+        "bw_bytes_per_s": 1.0,
+        "clat": latency,
+    }
     with pytest.raises(Damaged):
         parse_line(
-            json.dumps({"type": "host_result", "t": 1.0, "host": "h", "step": 0, "dirs": {"read": read}}).encode()
+            json.dumps(
+                {"type": "host_result", "t": 1.0, "host": "h", "step": 0, "dirs": {"read": read}}
+            ).encode()
         )
 
 
@@ -130,7 +180,8 @@ def test_what_we_call_a_percentile_is_the_name_of_one(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("printed", "name"),
-    [("99.900000", "99.9"), ("100.000000", "100"), ("5", "5"), ("05.50", "5.5"), ("0", "0"), ("100.5", None),
+    [("99.900000", "99.9"), ("100.000000", "100"), ("5", "5"), ("05.50", "5.5"), ("0", "0"),
+        ("100.5", None),
      ("1e1", None), ("nan", None), ("", None), (".5", None), ("5.", None), ("1.0.0", None)],
 )  # fmt: skip
 def test_a_printed_percentile_has_one_name(printed: str, name: str | None) -> None:
@@ -140,7 +191,9 @@ def test_a_printed_percentile_has_one_name(printed: str, name: str | None) -> No
 # -- facts and criteria
 
 
-def test_a_fact_that_nobody_differs_in_is_no_difference(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fact_that_nobody_differs_in_is_no_difference(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = run_at(home, RUN, "plain") / "run.json"
     document = json.loads(path.read_bytes())
     group = {"value": "x", "hosts": ["h1"]}
@@ -168,11 +221,20 @@ def test_a_criterion_that_cannot_be_read_is_an_outcome_of_its_own(
     run_at(home, TWIN, "plain")
     path = run_at(home, RUN, "plain") / "run.json"
     document = json.loads(path.read_bytes())
-    path.write_text(json.dumps({**document, "run_id": RUN, "criteria": [WRONG_CRITERION, "read.iops < 1"]}))
+    path.write_text(
+        json.dumps({**document, "run_id": RUN, "criteria": [WRONG_CRITERION, "read.iops < 1"]})
+    )
     assert main(["runs", "show", RUN]) == 0
     shown = capsys.readouterr().out
-    assert "cannot be judged" in shown and WRONG_CRITERION in shown and "read.iops < 1: kept" in shown
-    for verb, name in (("report", "r.html"), ("report", "r.md"), ("export", "j.xml"), ("runs pack", "p.tar.gz")):
+    assert (
+        "cannot be judged" in shown and WRONG_CRITERION in shown and "read.iops < 1: kept" in shown
+    )
+    for verb, name in (
+        ("report", "r.html"),
+        ("report", "r.md"),
+        ("export", "j.xml"),
+        ("runs pack", "p.tar.gz"),
+    ):
         form = ["junit"] if verb == "export" else []
         assert main([*verb.split(), RUN, *form, "-o", f"{home}/{name}"]) == 0
     for name in ("r.html", "r.md", "j.xml"):
@@ -191,13 +253,22 @@ HUGE = int("1" * 3000)
 def test_a_count_that_no_load_reaches_is_damage_in_a_journal(field: str) -> None:
     latency: dict[str, Any] = {"n": 1, "min_ns": 1, "max_ns": 1, "mean_ns": 1.0, "stddev_ns": 0.0}
     latency |= {"percentiles_ns": {"99": HUGE}} if field == "p99" else {field: HUGE}
-    read = {"ios": 1, "bytes": 1, "runtime_s": 1.0, "iops": 1.0, "bw_bytes_per_s": 1.0, "clat": latency}
+    read = {
+        "ios": 1,
+        "bytes": 1,
+        "runtime_s": 1.0,
+        "iops": 1.0,
+        "bw_bytes_per_s": 1.0,
+        "clat": latency,
+    }
     result = {"type": "host_result", "t": 1.0, "host": "h", "step": 0, "dirs": {"read": read}}
     with pytest.raises(Damaged):
         parse_line(json.dumps(result).encode())
 
 
-def test_a_number_of_thousands_of_digits_in_a_record_is_shown(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_number_of_thousands_of_digits_in_a_record_is_shown(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = run_at(home, RUN, "plain") / "run.json"
     document = json.loads(path.read_bytes())
     next(iter(document["steps"][0]["results"]["aggregate"].values()))["clat"]["max_ns"] = HUGE

@@ -1,4 +1,6 @@
-"""Every screen, in a terminal that reads each byte, over text of others: it is shown, and steers nothing."""
+"""Every screen, in a terminal that reads each byte, over text of others: it is shown, and steers
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,15 @@ CONTROLS = "\x1b]0;P{}\x07\x1b[31m[/b]\x9b1m\x7f\x85\u2028\u202e\u2066\u200f\u06
 PASTED = "\x1b[200~]0;P7001\x07\x9b1m\u202e\u2066\u061c!\x1b[201~"  # terminals take ESC out of it
 ESC, CTRL_C, CTRL_P, TAB = "\x1b", "\x03", "\x10", "\t"
 TABS = 10  # of a result, at most
-NEWEST_FIRST = ("lab/oltp", "my/sweep", "weka/mdtest", "demo/quick", "test/mix", "test/mix", "test/lost")
+NEWEST_FIRST = (
+    "lab/oltp",
+    "my/sweep",
+    "weka/mdtest",
+    "demo/quick",
+    "test/mix",
+    "test/mix",
+    "test/lost",
+)
 PROFILE = """\
 profile: lab/{name}
 title: {title}
@@ -41,12 +51,21 @@ def poisoned_files(home: Path) -> None:
     lab = home / "profiles" / "lab"
     lab.mkdir(parents=True)
     (lab / "raw.yaml").write_text(PROFILE.format(name="raw", title=f"T{CONTROLS.format(7002)}"))
-    (lab / "written.yaml").write_text(PROFILE.format(name="written", title=f'"T{escaped(CONTROLS.format(7003))}"'))
+    (lab / "written.yaml").write_text(
+        PROFILE.format(name="written", title=f'"T{escaped(CONTROLS.format(7003))}"')
+    )
     (home / "inventory.yaml").write_text("hosts:\n  h1: {address: 127.0.0.1}\n")
     ssh = home.parent / ".ssh"
     ssh.mkdir()
-    named = [f"Host {name}\n  User u{CONTROLS.format(number)}" for number, name in enumerate(("h2", "h3[/b]"), 7004)]
-    more = [f"  HostName x{CONTROLS.format(7006)}", "  ProxyJump j\x1b]0;P7007\x07\u202e", "Host \x1b]0;N\x07"]
+    named = [
+        f"Host {name}\n  User u{CONTROLS.format(number)}"
+        for number, name in enumerate(("h2", "h3[/b]"), 7004)
+    ]
+    more = [
+        f"  HostName x{CONTROLS.format(7006)}",
+        "  ProxyJump j\x1b]0;P7007\x07\u202e",
+        "Host \x1b]0;N\x07",
+    ]
     (ssh / "config").write_text("\n".join([*named, *more]))
 
 
@@ -58,7 +77,9 @@ def poisoned_home(home: Path, tmp_path: Path) -> dict[str, str]:
 
 
 def can_be_made_again(run_dir: Path) -> None:
-    """Let a run's profile and one of its hosts be known here, so that Review can be filled with it."""
+    """Let a run's profile and one of its hosts be known here, so that Review can be filled with
+    it.
+    """
     plan = json.loads((run_dir / "plan.json").read_bytes())
     plan["profile"]["tag"], plan["hosts"][0]["name"] = "demo/quick", "local"
     (run_dir / "plan.json").write_text(json.dumps(plan))
@@ -68,7 +89,9 @@ def changed(screen: PtyScreen, keys: str, sees: str = MARK) -> None:
     """Press keys, and wait until something else is on the screen with a pattern in it."""
     before = screen.text
     screen.keys(keys)
-    screen.wait_until(lambda: screen.text != before and re.search(sees, screen.text), f"{keys!r}: {sees}")
+    screen.wait_until(
+        lambda: screen.text != before and re.search(sees, screen.text), f"{keys!r}: {sees}"
+    )
 
 
 def dialog(screen: PtyScreen, keys: str, sees: str) -> None:
@@ -76,7 +99,9 @@ def dialog(screen: PtyScreen, keys: str, sees: str) -> None:
     before = screen.text.splitlines()[0]
     changed(screen, keys, sees)
     screen.keys(ESC)
-    screen.wait_until(lambda: not re.search(sees, screen.text) and before in screen.text, f"{keys!r} is closed")
+    screen.wait_until(
+        lambda: not re.search(sees, screen.text) and before in screen.text, f"{keys!r} is closed"
+    )
 
 
 def hosts(screen: PtyScreen) -> None:
@@ -102,7 +127,13 @@ def runs(screen: PtyScreen) -> None:
     changed(screen, "n", "Note on")
     changed(screen, PASTED, rf"{MARK}.*!")
     changed(screen, ESC)
-    for key, title in (("t", "Tags of"), ("T", "Title of"), ("e", "Export "), ("w", "Report of"), ("D", "Delete")):
+    for key, title in (
+        ("t", "Tags of"),
+        ("T", "Title of"),
+        ("e", "Export "),
+        ("w", "Report of"),
+        ("D", "Delete"),
+    ):
         dialog(screen, key, title)
     for _ in range(4):
         changed(screen, "k")
@@ -137,7 +168,10 @@ def comparison(screen: PtyScreen) -> None:
     changed(screen, "y", "Copy of")
     screen.keys("\r")
     screen.wait_until(lambda: screen.copied, "what is copied")
-    assert re.search(MARK, screen.copied[0]) and screen.copied[0].replace("\n", "").replace("\t", "").isprintable()
+    assert (
+        re.search(MARK, screen.copied[0])
+        and screen.copied[0].replace("\n", "").replace("\t", "").isprintable()
+    )
     changed(screen, "6", "╭─ Runs")
 
 
@@ -158,10 +192,21 @@ def search(screen: PtyScreen) -> None:
         changed(screen, key)
 
 
-WALK: tuple[Callable[[PtyScreen], None], ...] = (hosts, profiles, runs, results, replay, comparison, review, search)
+WALK: tuple[Callable[[PtyScreen], None], ...] = (
+    hosts,
+    profiles,
+    runs,
+    results,
+    replay,
+    comparison,
+    review,
+    search,
+)
 
 
-@pytest.mark.parametrize("size", [(80, 24), pytest.param((120, 36), marks=pytest.mark.slow)], ids=["80x24", "120x36"])
+@pytest.mark.parametrize(
+    "size", [(80, 24), pytest.param((120, 36), marks=pytest.mark.slow)], ids=["80x24", "120x36"]
+)
 def test_no_screen_sends_a_terminal_what_others_wrote_as_more_than_text(
     size: tuple[int, int], home: Path, tmp_path: Path
 ) -> None:

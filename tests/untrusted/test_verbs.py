@@ -1,4 +1,6 @@
-"""Every verb that reads runs prints and writes text that controls neither a terminal nor a file format."""
+"""Every verb that reads runs prints and writes text that controls neither a terminal nor a file
+format.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,16 @@ from pathlib import Path
 import pytest
 
 from tests.untrusted.poison import FORGED, Poison
-from tests.untrusted.stores import CUT, JUDGED, OWN, SEARCHED, SHARED, TWIN, UNPACKED, poisoned_stores
+from tests.untrusted.stores import (
+    CUT,
+    JUDGED,
+    OWN,
+    SEARCHED,
+    SHARED,
+    TWIN,
+    UNPACKED,
+    poisoned_stores,
+)
 from tui.cli import runs as runs_verb
 from tui.cli.main import main
 from tui.cli.shared.arguments import VERBS
@@ -21,12 +32,26 @@ from tui.model.plain import printable
 TAG = printable(Poison().text("test/mix", "profile.tag"))
 RUNS = (OWN, JUDGED, CUT, UNPACKED, SHARED, SEARCHED)
 OF_RUNS: dict[str, list[list[str]]] = {
-    "list": [["list"], ["list", "--json"], ["list", "tag:lab", "--sort", "profile"], ["list", f"{FORGED}:x"]],
-    "show": [["show", run, *more] for run in RUNS for more in ([], ["--json"], ["--plot"], ["--defend"], ["--steps"])],
+    "list": [
+        ["list"],
+        ["list", "--json"],
+        ["list", "tag:lab", "--sort", "profile"],
+        ["list", f"{FORGED}:x"],
+    ],
+    "show": [
+        ["show", run, *more]
+        for run in RUNS
+        for more in ([], ["--json"], ["--plot"], ["--defend"], ["--steps"])
+    ],
     "verify": [["verify", *RUNS], ["verify", "--json", *RUNS], ["verify", "{tmp}/packed.benchtui"]],
     "note": [["note", OWN, "\x1b]0;N\x07\u202e"]],
     "star": [["star", OWN], ["star", OWN, "--off"]],
-    "tag": [["tag", OWN], ["tag", OWN, "new=1"], ["tag", OWN, "a\x1b"], ["tag", OWN, "--remove", "a\x1b"]],
+    "tag": [
+        ["tag", OWN],
+        ["tag", OWN, "new=1"],
+        ["tag", OWN, "a\x1b"],
+        ["tag", OWN, "--remove", "a\x1b"],
+    ],
     "rename": [["rename", OWN, "\x9b1m"], ["rename", OWN, "fine"]],
     "pack": [["pack", OWN, "-o", "{tmp}/again.tar.gz"], ["pack", OWN, "-o", "{tmp}/again.tar.gz"]],
     "unpack": [["unpack", "{tmp}/packed.benchtui"]],
@@ -37,25 +62,61 @@ OF_RUNS: dict[str, list[list[str]]] = {
     "delete": [["delete", OWN], ["delete", SHARED, "--yes"], ["delete", OWN, "--yes"]],
 }
 READS: dict[str, list[list[str]]] = {
-    "runs": [["runs", "--shared", "{shared}", *words] for each in OF_RUNS.values() for words in each],
-    "attach": [["attach", run, how] for run in (OWN, JUDGED, SHARED, SEARCHED) for how in ("--plain", "--json")],
+    "runs": [
+        ["runs", "--shared", "{shared}", *words] for each in OF_RUNS.values() for words in each
+    ],
+    "attach": [
+        ["attach", run, how]
+        for run in (OWN, JUDGED, SHARED, SEARCHED)
+        for how in ("--plain", "--json")
+    ],
     "stop": [["stop", OWN]],
     "compare": [
         ["compare", "--allow-undecided", *words]
-        for words in ([TWIN, OWN], [TWIN, OWN, "--json"], [TWIN, OWN, "--plot"], [JUDGED, OWN], [SEARCHED, OWN])
+        for words in (
+            [TWIN, OWN],
+            [TWIN, OWN, "--json"],
+            [TWIN, OWN, "--plot"],
+            [JUDGED, OWN],
+            [SEARCHED, OWN],
+        )
     ],
-    "noise": [["noise", OWN, TWIN], ["compare", "--allow-undecided", TWIN, OWN], ["noise", OWN, OWN]],
-    "trend": [["trend", TAG, "--like", OWN, *more] for more in ([], ["--json"])] + [["trend", "t\x1b"]],
+    "noise": [
+        ["noise", OWN, TWIN],
+        ["compare", "--allow-undecided", TWIN, OWN],
+        ["noise", OWN, OWN],
+    ],
+    "trend": [["trend", TAG, "--like", OWN, *more] for more in ([], ["--json"])]
+    + [["trend", "t\x1b"]],
     "export": [
         ["export", run, form, "-o", f"{{tmp}}/out/{run}/{form}/"]
         for run in (OWN, CUT, UNPACKED, SHARED, SEARCHED)
         for form in installed()
     ],
-    "report": [["report", run, "-o", f"{{tmp}}/out/{run}.{kind}"] for run in RUNS for kind in ("html", "md")]
-    + [["report", TWIN, OWN, "-o", "{tmp}/out/two.html"], ["report", OWN], ["report", OWN, "--redact"]],
+    "report": [
+        ["report", run, "-o", f"{{tmp}}/out/{run}.{kind}"]
+        for run in RUNS
+        for kind in ("html", "md")
+    ]
+    + [
+        ["report", TWIN, OWN, "-o", "{tmp}/out/two.html"],
+        ["report", OWN],
+        ["report", OWN, "--redact"],
+    ],
     "baselines": [["baselines", "compare", OWN]],
 }
-NO_RUNS = {"run", "capacity", "ab", "clean", "profiles", "hosts", "import", "findings", "schema", "config"}
+NO_RUNS = {
+    "run",
+    "capacity",
+    "ab",
+    "clean",
+    "profiles",
+    "hosts",
+    "import",
+    "findings",
+    "schema",
+    "config",
+}
 NO_RUNS |= {"completion", "man", "doctor", "app"}
 """Verbs that read no saved run, or do something to hosts with one."""
 
@@ -63,7 +124,9 @@ NO_RUNS |= {"completion", "man", "doctor", "app"}
 def actions() -> set[str]:
     parser = argparse.ArgumentParser()
     runs_verb.configure(parser)
-    choices = next(each.choices for each in parser._actions if isinstance(each, argparse._SubParsersAction))
+    choices = next(
+        each.choices for each in parser._actions if isinstance(each, argparse._SubParsersAction)
+    )
     return set(choices)
 
 
@@ -74,7 +137,11 @@ def test_every_verb_is_tried_or_known_to_read_no_run() -> None:
 
 def controls(text: str) -> list[str]:
     """Return the lines with a character that is not printable, and those that a field forged."""
-    return [line for line in text.split("\n") if not line.replace("\t", " ").isprintable() or line.startswith(FORGED)]
+    return [
+        line
+        for line in text.split("\n")
+        if not line.replace("\t", " ").isprintable() or line.startswith(FORGED)
+    ]
 
 
 def texts_of(path: Path) -> Iterator[str]:
@@ -85,14 +152,20 @@ def texts_of(path: Path) -> Iterator[str]:
     elif path.suffix == ".parquet":
         import pyarrow.parquet as pq
 
-        yield "\n".join(str(value) for row in pq.read_table(path).to_pylist() for value in row.values())
+        yield "\n".join(
+            str(value) for row in pq.read_table(path).to_pylist() for value in row.values()
+        )
     elif path.suffix not in (".gz", ".benchtui"):
         yield path.read_bytes().decode().replace("\r\n", "\n")
 
 
 @pytest.mark.parametrize("verb", READS)
 def test_what_a_verb_says_of_poisoned_runs_is_printable(
-    verb: str, home: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+    verb: str,
+    home: Path,
+    tmp_path: Path,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shared = poisoned_stores(home, tmp_path)
     monkeypatch.setenv("BENCHTUI_SHARED_RUNS", str(shared))
@@ -100,12 +173,18 @@ def test_what_a_verb_says_of_poisoned_runs_is_printable(
     bad: list[object] = []
     codes = []
     for words in READS[verb]:
-        filled = [word.replace("{tmp}", str(tmp_path)).replace("{shared}", str(shared)) for word in words]
+        filled = [
+            word.replace("{tmp}", str(tmp_path)).replace("{shared}", str(shared)) for word in words
+        ]
         if filled[-1:] and verb == "export":
             Path(filled[-1]).mkdir(parents=True)
         codes.append(ended(filled))
         captured = capfdbinary.readouterr()
-        bad += [(words, line) for part in (captured.out, captured.err) for line in controls(part.decode())]
+        bad += [
+            (words, line)
+            for part in (captured.out, captured.err)
+            for line in controls(part.decode())
+        ]
     for path in (tmp_path / "out").rglob("*"):
         if path.is_file():
             bad += [(path.name, line[:200]) for text in texts_of(path) for line in controls(text)]

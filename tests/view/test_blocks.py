@@ -1,4 +1,6 @@
-"""Points of different block sizes are held against those of their own: the smallest do the most IOPS by nature."""
+"""Points of different block sizes are held against those of their own: the smallest do the most
+IOPS by nature.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ FIGURES = {"4k": (900.0, 1800.0, 1790.0), "64k": (600.0, 1100.0, 800.0), "1M": (
 DEPTHS = ("1", "4", "8")
 
 
-def sized(point: dict[str, str], figure: float, io_bytes: float, step: int = 0, unit: str = "iops") -> Cell:
+def sized(
+    point: dict[str, str], figure: float, io_bytes: float, step: int = 0, unit: str = "iops"
+) -> Cell:
     made = cell(point, figure, unit=unit)
     return replace(made, io_bytes=io_bytes, bytes_per_s=figure * io_bytes, steps=(step,))
 
@@ -40,7 +44,10 @@ def test_the_best_is_told_for_each_block_size_and_the_most_bandwidth() -> None:
 
 
 def test_points_of_one_size_are_ranked_as_ever() -> None:
-    cells = [sized({"depth": depth}, figure, 4096) for depth, figure in zip(DEPTHS, FIGURES["4k"], strict=True)]
+    cells = [
+        sized({"depth": depth}, figure, 4096)
+        for depth, figure in zip(DEPTHS, FIGURES["4k"], strict=True)
+    ]
     assert block_texts(cells) == []
     assert remarks(tables_of(cells)) == [
         "within noise of the best, depth=4: depth=8 (by 5 %, as each was measured once)"
@@ -73,7 +80,8 @@ def test_a_point_is_the_best_of_those_of_its_size(step: int, told: str) -> None:
 
 def test_a_mixture_that_comes_out_a_little_otherwise_is_one_size() -> None:
     mixed = [
-        sized({"depth": depth}, 1000.0, size) for depth, size in zip(DEPTHS, (9000.0, 9100.0, 8950.0), strict=True)
+        sized({"depth": depth}, 1000.0, size)
+        for depth, size in zip(DEPTHS, (9000.0, 9100.0, 8950.0), strict=True)
     ]
     assert len(by_block(mixed)) == 1
     assert of_which(mixed, 0, "iops") == "best of 3"

@@ -13,11 +13,20 @@ from tui.model.record import RunRecord
 from tui.model.step_record import SeriesColumns, SeriesRecord
 from tui.text.line import plain_lines
 from tui.text.plot import MARKS, ROLES, Axis, Curve, Ticks, coloured, plot
-from tui.view.charts import ChartMetric, known_parts, round_step, time_ticks, value_axis, value_ticks
+from tui.view.charts import (
+    ChartMetric,
+    known_parts,
+    round_step,
+    time_ticks,
+    value_axis,
+    value_ticks,
+)
 from tui.view.charts import chart as chart_of
 
 
-def chart(record: RunRecord, metric: ChartMetric = "iops", width: int = 80, height: int = 20) -> str:
+def chart(
+    record: RunRecord, metric: ChartMetric = "iops", width: int = 80, height: int = 20
+) -> str:
     """Return a chart as plain text."""
     return "\n".join(plain_lines(chart_of(record, metric, width, height)))
 
@@ -32,7 +41,9 @@ def record_with(*columns: SeriesColumns) -> RunRecord:
 
 
 def column(values: list[float | None], direction: str = "read") -> SeriesColumns:
-    return SeriesColumns(direction=direction, iops=values, bw_bytes_per_s=values, lat_mean_ns=values)
+    return SeriesColumns(
+        direction=direction, iops=values, bw_bytes_per_s=values, lat_mean_ns=values
+    )
 
 
 def drawn(text: str) -> str:
@@ -42,7 +53,9 @@ def drawn(text: str) -> str:
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("metric", METRICS)
-def test_every_recorded_run_has_a_chart_of_the_size_asked_for(case: str, metric: ChartMetric) -> None:
+def test_every_recorded_run_has_a_chart_of_the_size_asked_for(
+    case: str, metric: ChartMetric
+) -> None:
     lines = chart(build_record(DATA / case), metric, 70, 16).splitlines()
     assert len(lines) == 16
     assert max(len(line) for line in lines) <= 70
@@ -61,8 +74,17 @@ def test_without_colour_there_is_no_escape_sequence() -> None:
 
 
 def test_curves_have_the_roles_of_their_directions() -> None:
-    lines = chart_of(record_with(column([100.0] * 50), column([50.0] * 50, "write"), column([20.0] * 50, "trim")))
-    assert {role for line in lines for _, role in line.runs} == {"title", "text", "label", "read", "write", "other"}
+    lines = chart_of(
+        record_with(column([100.0] * 50), column([50.0] * 50, "write"), column([20.0] * 50, "trim"))
+    )
+    assert {role for line in lines for _, role in line.runs} == {
+        "title",
+        "text",
+        "label",
+        "read",
+        "write",
+        "other",
+    }
 
 
 def test_a_single_value_is_drawn() -> None:
@@ -86,19 +108,25 @@ def two_directions(height: int, *, coloured: bool) -> list[str]:
 def test_two_directions_are_told_apart_without_colour_by_marks_of_one_size() -> None:
     head, *lines = two_directions(20, coloured=False)
     assert head.endswith("  • read  + write")
-    assert set("".join(line.partition("│")[2] or line.partition("┤")[2] for line in lines[:-2])) <= {*" ", *MARKS[:2]}
+    assert set(
+        "".join(line.partition("│")[2] or line.partition("┤")[2] for line in lines[:-2])
+    ) <= {*" ", *MARKS[:2]}
 
 
 def crossing(*roles: str, coloured: bool) -> list[str]:
     """Draw curves that all meet in one point."""
     curves = [Curve([([0, 1], [at, 10 - at])], role, f"c{at}") for at, role in enumerate(roles)]
     axis = Axis(0, 10, Ticks([], []))
-    return plain_lines(plot("crossing", curves, Axis(0, 1, Ticks([], [])), axis, 100, 20, coloured=coloured))
+    return plain_lines(
+        plot("crossing", curves, Axis(0, 1, Ticks([], [])), axis, 100, 20, coloured=coloured)
+    )
 
 
 def test_the_legend_tells_the_mark_of_places_where_curves_meet() -> None:
     assert crossing("read", "write", coloured=False)[0].endswith("  • c0  + c1  # both")
-    assert crossing("read", "write", "other", coloured=False)[0].endswith("  • c0  + c1  % c2  # several")
+    assert crossing("read", "write", "other", coloured=False)[0].endswith(
+        "  • c0  + c1  % c2  # several"
+    )
 
 
 def test_more_curves_than_colours_have_a_mark_each() -> None:
@@ -109,10 +137,14 @@ def test_more_curves_than_colours_have_a_mark_each() -> None:
 
 
 @pytest.mark.parametrize("height", range(8, 40))
-def test_every_value_is_on_the_row_that_is_labelled_with_it_and_marks_are_rows_apart(height: int) -> None:
+def test_every_value_is_on_the_row_that_is_labelled_with_it_and_marks_are_rows_apart(
+    height: int,
+) -> None:
     axis = value_axis("iops", 12_300.0, height - 3)
     curves = [Curve([([0.0, 1.0], [value, value])], "read") for value in axis.ticks.positions]
-    lines = plain_lines(plot("", curves, Axis(0, 1, Ticks([], [])), axis, 40, height, coloured=True))[1:-2]
+    lines = plain_lines(
+        plot("", curves, Axis(0, 1, Ticks([], [])), axis, 40, height, coloured=True)
+    )[1:-2]
     drawn = [at for at, line in enumerate(lines) if any("⠀" < mark <= "⣿" for mark in line)]
     labelled = [at for at, line in enumerate(lines) if "┤" in line]
     assert drawn == labelled and len({b - a for a, b in pairwise(labelled)}) == 1
@@ -130,10 +162,24 @@ def test_curves_that_cross_keep_the_dots_of_both() -> None:
     flat, steep = Curve([([0, 1], [5, 5])], "read"), Curve([([0, 1], [0, 10])], "write")
 
     def dots(*curves: Curve) -> list[int]:
-        lines = plain_lines(plot("", curves, Axis(0, 1, Ticks([], [])), Axis(0, 10, Ticks([], [])), 40, 12))[1:-2]
-        return [ord(mark) - 0x2800 if "⠀" < mark <= "⣿" else 0 for line in lines for mark in line.ljust(40)]
+        lines = plain_lines(
+            plot("", curves, Axis(0, 1, Ticks([], [])), Axis(0, 10, Ticks([], [])), 40, 12)
+        )[1:-2]
+        return [
+            ord(mark) - 0x2800 if "⠀" < mark <= "⣿" else 0
+            for line in lines
+            for mark in line.ljust(40)
+        ]
 
-    both = plot("", [flat, steep], Axis(0, 1, Ticks([], [])), Axis(0, 10, Ticks([], [])), 40, 12, coloured=True)
+    both = plot(
+        "",
+        [flat, steep],
+        Axis(0, 1, Ticks([], [])),
+        Axis(0, 10, Ticks([], [])),
+        40,
+        12,
+        coloured=True,
+    )
     found = [ord(mark) - 0x2800 if "⠀" < mark <= "⣿" else 0
              for line in plain_lines(both)[1:-2] for mark in line.ljust(40, " ")]  # fmt: skip
     assert found == [a | b for a, b in zip(dots(flat), dots(steep), strict=True)]
@@ -155,7 +201,10 @@ def test_a_run_that_stood_still_has_a_chart() -> None:
     assert "┤" in chart(record_with(column([0.0] * 10)))
 
 
-@given(values=st.lists(st.none() | st.floats(0, 1e12), min_size=1, max_size=200), metric=st.sampled_from(METRICS))
+@given(
+    values=st.lists(st.none() | st.floats(0, 1e12), min_size=1, max_size=200),
+    metric=st.sampled_from(METRICS),
+)
 @settings(max_examples=40, deadline=None)
 def test_any_values_give_a_chart(values: list[float | None], metric: ChartMetric) -> None:
     text = chart(record_with(column(values)), metric, 60, 12)
@@ -164,7 +213,9 @@ def test_any_values_give_a_chart(values: list[float | None], metric: ChartMetric
 
 
 @given(highest=st.floats(1e-3, 1e15), count=st.integers(2, 12), metric=st.sampled_from(METRICS))
-def test_value_marks_begin_at_0_and_hold_the_highest_value(highest: float, count: int, metric: ChartMetric) -> None:
+def test_value_marks_begin_at_0_and_hold_the_highest_value(
+    highest: float, count: int, metric: ChartMetric
+) -> None:
     ticks = value_ticks(metric, highest, count)
     assert ticks.positions[0] == 0
     assert ticks.positions[-1] >= highest * (1 - 1e-6)

@@ -25,5 +25,7 @@ def test_findings_of_one_check_are_told_with_its_rule_once() -> None:
 
 def test_reasons_of_checks_that_were_not_made_stand_in_one_column() -> None:
     lines = plain_lines(record_lines([], NOT_MADE, 80))
-    places = {line.index(reason) for reason in NOT_MADE.values() for line in lines if reason in line}
+    places = {
+        line.index(reason) for reason in NOT_MADE.values() for line in lines if reason in line
+    }
     assert places == {2 + len("precondition") + 2}

@@ -12,8 +12,13 @@ from tui.view.step_notes import disks_in_use, load_lines, load_table
 def host(name: str, role: str = "client", **columns: tuple[float, float]) -> HostTelemetryRecord:
     """A host with (mean, largest) by column, dots written as two underscores."""
     named = {key.replace("__", "."): value for key, value in columns.items()}
-    made = [TelemetryColumn(name=k, unit=metric_of(k).unit, mean=mean, max=most) for k, (mean, most) in named.items()]
-    return HostTelemetryRecord.model_validate({"host": name, "role": role, "start_s": 1, "end_s": 9, "columns": made})
+    made = [
+        TelemetryColumn(name=k, unit=metric_of(k).unit, mean=mean, max=most)
+        for k, (mean, most) in named.items()
+    ]
+    return HostTelemetryRecord.model_validate(
+        {"host": name, "role": role, "start_s": 1, "end_s": 9, "columns": made}
+    )
 
 
 def lines(*hosts: HostTelemetryRecord) -> list[str]:
@@ -37,17 +42,39 @@ def test_a_line_a_host_with_the_busiest_nic_and_disk() -> None:
     )
     header, line, *_ = lines(seen)
     assert header.startswith("load on hosts") and header.endswith("busiest NIC, disk")
-    assert line.split() == ["h1", "42/55", "91/99", "182/200", "–", "eth1", "1.00", "GiB/s,", "sda", "97", "%"]
+    assert line.split() == [
+        "h1",
+        "42/55",
+        "91/99",
+        "182/200",
+        "–",
+        "eth1",
+        "1.00",
+        "GiB/s,",
+        "sda",
+        "97",
+        "%",
+    ]
 
 
 def test_cpu_of_a_group_is_given_per_disk_with_traffic() -> None:
     disks = {f"dev__nvme{number}n1__rd": (1e9, 1e9) for number in range(2)}
     osds = [
-        host(name, "server", group__OSD__cpu=(300, 320), group__OSD__procs=(8, 8), dev__sda__rd=(10.0, 20.0), **disks)
+        host(
+            name,
+            "server",
+            group__OSD__cpu=(300, 320),
+            group__OSD__procs=(8, 8),
+            dev__sda__rd=(10.0, 20.0),
+            **disks,
+        )
         for name in ("s1", "s2")
     ]
     assert disks_in_use(osds[0]) == ["nvme0n1", "nvme1n1"]
-    assert lines(*osds)[-1] == "CPU of OSD: 600 % of a core, 16 processes on 2 hosts; 150.0 % per disk (4 with traffic)"
+    assert (
+        lines(*osds)[-1]
+        == "CPU of OSD: 600 % of a core, 16 processes on 2 hosts; 150.0 % per disk (4 with traffic)"
+    )
 
 
 def test_cpu_of_the_load_is_given_per_client_process() -> None:
@@ -56,17 +83,23 @@ def test_cpu_of_the_load_is_given_per_client_process() -> None:
 
 
 def test_one_process_with_threads_is_one_client() -> None:
-    assert lines(host("h1", gen__cpu=(85, 99), gen__procs=(1, 1)))[-1].endswith("85.0 % per client process (1)")
+    assert lines(host("h1", gen__cpu=(85, 99), gen__procs=(1, 1)))[-1].endswith(
+        "85.0 % per client process (1)"
+    )
 
 
 def test_cpu_of_the_load_that_nobody_saw_is_not_called_none() -> None:
     unseen = host("h2", cpu__busy=(42, 55), gen__procs=(5, 5))
-    assert lines(host("h1", gen__cpu=(85, 99), gen__procs=(1, 1)), unseen)[-1].endswith("85.0 % per client process (1)")
+    assert lines(host("h1", gen__cpu=(85, 99), gen__procs=(1, 1)), unseen)[-1].endswith(
+        "85.0 % per client process (1)"
+    )
     assert not any("CPU of the load" in line for line in lines(unseen))
 
 
 def test_what_is_full_is_marked_by_the_thresholds_that_the_profile_changed() -> None:
-    step = StepRecord(index=0, name="s", telemetry=[host("h1", cpu__busy=(70, 80), core__busy=(97, 99))])
+    step = StepRecord(
+        index=0, name="s", telemetry=[host("h1", cpu__busy=(70, 80), core__busy=(97, 99))]
+    )
 
     def marked(thresholds: dict[str, float]) -> list[str]:
         lines = load_table(step, thresholds=thresholds)
@@ -77,9 +110,13 @@ def test_what_is_full_is_marked_by_the_thresholds_that_the_profile_changed() -> 
 
 
 def test_rows_of_servers_are_marked_by_the_same_thresholds() -> None:
-    step = StepRecord(index=0, name="s", telemetry=[host("s1", "server", cpu__busy=(70, 80), core__busy=(97, 99))])
+    step = StepRecord(
+        index=0, name="s", telemetry=[host("s1", "server", cpu__busy=(70, 80), core__busy=(97, 99))]
+    )
     changed = {"client-cpu.host": 60.0, "client-cpu.core": 98.0}
     runs = [run for line in load_table(step, thresholds=changed) for run in line.runs]
     assert [text.strip() for text, role in runs if role == WARN] == ["70/80"]
     (table,) = load_tables(step, changed)
-    assert [cell[0] for cell in table.rows[0] if isinstance(cell, tuple) and cell[1] == WARN] == ["70/80"]
+    assert [cell[0] for cell in table.rows[0] if isinstance(cell, tuple) and cell[1] == WARN] == [
+        "70/80"
+    ]

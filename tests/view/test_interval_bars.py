@@ -17,12 +17,15 @@ RATIOS = st.lists(st.floats(0.01, 20.0), min_size=3, max_size=3).map(sorted)
 
 def changed(low: float, ratio: float, high: float) -> Change:
     effect = Effect(ratio, low, high, 0.01, "repetitions")
-    return Change(Headline("iops", "read"), "read.iops", "read IOPS", "IOPS", 1.0, ratio, (1.0,), (ratio,), "better",
+    return Change(Headline("iops", "read"), "read.iops", "read IOPS", "IOPS", 1.0, ratio, (1.0,),
+        (ratio,), "better",
                   effect=effect)  # fmt: skip
 
 
 @given(st.lists(RATIOS, min_size=1, max_size=5))
-def test_what_is_drawn_lies_on_the_side_of_no_change_where_the_interval_does(found: list[list[float]]) -> None:
+def test_what_is_drawn_lies_on_the_side_of_no_change_where_the_interval_does(
+    found: list[list[float]],
+) -> None:
     rows = [changed(*each) for each in found]
     (column,) = interval_bars(rows, ROLES, drop=1)
     for (low, _, high), row in zip(found, rows, strict=True):

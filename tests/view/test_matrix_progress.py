@@ -103,7 +103,10 @@ def test_repetitions_that_may_be_saved_make_it_at_most(maker: MatrixMaker) -> No
 
 def test_steps_are_told_with_their_reasons(tmp_path: Path) -> None:
     assert steps_text(sweep(tmp_path / "a").plan) == "20 points over bs, numjobs"
-    assert steps_text(sweep(tmp_path / "b", ["4k"], times=2).plan) == "10: 5 points over bs, numjobs, each twice"
+    assert (
+        steps_text(sweep(tmp_path / "b", ["4k"], times=2).plan)
+        == "10: 5 points over bs, numjobs, each twice"
+    )
 
 
 def test_the_values_of_each_axis_are_told_as_they_were_written(maker: MatrixMaker) -> None:

@@ -42,9 +42,19 @@ def test_of_two_axes_the_first_goes_down_and_the_last_across() -> None:
 
 
 def test_of_more_axes_all_but_the_last_go_down() -> None:
-    points = [{"rw": rw, "bs": bs, "numjobs": n} for rw in ("read", "write") for bs in ("4k", "1M") for n in "12"]
+    points = [
+        {"rw": rw, "bs": bs, "numjobs": n}
+        for rw in ("read", "write")
+        for bs in ("4k", "1M")
+        for n in "12"
+    ]
     (table,) = tables_of([cell(point, 1.0) for point in points])
-    assert [row.labels for row in table.rows] == [("read", "4k"), ("read", "1M"), ("write", "4k"), ("write", "1M")]
+    assert [row.labels for row in table.rows] == [
+        ("read", "4k"),
+        ("read", "1M"),
+        ("write", "4k"),
+        ("write", "1M"),
+    ]
 
 
 def test_points_that_fill_no_grid_are_rows_as_they_were_given() -> None:
@@ -64,7 +74,10 @@ def test_members_of_a_suite_share_a_table_unless_they_are_swept() -> None:
     swept = line("bs", ["4k", "8k"], [1, 2])
     cells = [cell({}, 1.0, profile="a/x"), *swept, cell({}, 2.0, profile="a/y")]
     tables = tables_of(cells)
-    assert [[found.profile for found in table.cells] for table in tables] == [["a/x", "a/y"], ["test/p", "test/p"]]
+    assert [[found.profile for found in table.cells] for table in tables] == [
+        ["a/x", "a/y"],
+        ["test/p", "test/p"],
+    ]
 
 
 def test_a_repetition_alone_is_a_table_of_one_row() -> None:
@@ -97,7 +110,9 @@ def test_latencies_have_no_knee() -> None:
 
 def test_a_point_without_a_figure_is_no_part_of_the_curve() -> None:
     cells = line("n", ["1", "2", "4"], [1, 2, 2])
-    assert [found.cell.name for found in tables_of([*cells, *line("n", ["8"], [2])])[0].knees] == ["n=2"]
+    assert [found.cell.name for found in tables_of([*cells, *line("n", ["8"], [2])])[0].knees] == [
+        "n=2"
+    ]
     assert tables_of([*cells, cell({"n": "8"}, state="failed")])[0].knees == ()
 
 
@@ -129,7 +144,9 @@ def test_a_grid_has_both_axes_in_its_heading() -> None:
 
 
 def test_repetitions_show_their_interval_and_their_lowest_and_highest() -> None:
-    cells = [cell({"bs": bs, "n": n}, 100.0, 90.0, 110.0, ci=0.021) for bs in ("4k", "8k") for n in "12"]
+    cells = [
+        cell({"bs": bs, "n": n}, 100.0, 90.0, 110.0, ci=0.021) for bs in ("4k", "8k") for n in "12"
+    ]
     lines = text_of(tables_of(cells)[0])
     assert lines[2].split() == ["4k", "100", "±2.1", "%", "100", "±2.1", "%"]
     assert lines[3].split() == ["90–110", "90–110"]
@@ -212,8 +229,13 @@ def test_every_figure_is_in_the_text_and_no_line_is_too_wide(
 
 
 def test_values_are_written_as_the_plan_wrote_them() -> None:
-    assert value_texts("ceph/randread bs=4k numjobs=2", {"bs": 4096, "numjobs": 2}) == {"bs": "4k", "numjobs": "2"}
-    assert value_texts("p/x rw=read mode=a b hosts=2", {"rw": "read", "mode": "a b", "hosts": 2}) == {
+    assert value_texts("ceph/randread bs=4k numjobs=2", {"bs": 4096, "numjobs": 2}) == {
+        "bs": "4k",
+        "numjobs": "2",
+    }
+    assert value_texts(
+        "p/x rw=read mode=a b hosts=2", {"rw": "read", "mode": "a b", "hosts": 2}
+    ) == {
         "rw": "read",
         "mode": "a b",
         "hosts": "2",

@@ -32,7 +32,9 @@ def swept(tmp_path: Path) -> RunRecord:
 
 def test_the_matrix_comes_before_the_steps_which_are_asked_for(swept: RunRecord) -> None:
     text = summary_text(swept)
-    assert text.index("read IOPS") < text.index(f"all 20 steps: benchtui runs show --steps {swept.run_id}")
+    assert text.index("read IOPS") < text.index(
+        f"all 20 steps: benchtui runs show --steps {swept.run_id}"
+    )
     assert "bs=4k numjobs=16              read" not in text
     every = summary_text(swept, steps=True).splitlines()
     assert len([each for each in every if each.startswith("bs=4k numjobs=")]) == 5
@@ -42,7 +44,9 @@ def test_a_grid_is_printed_with_its_knees(swept: RunRecord) -> None:
     lines = summary_text(swept).splitlines()
     assert "bs          1        2        4        8       16" in lines
     assert "64k     18.0k    34.0k    52.0k ◆  55.0k    54.0k" in lines
-    assert any(each.startswith("◆ knee over numjobs at bs=64k: 4 with 52.0k IOPS, p99 ") for each in lines)
+    assert any(
+        each.startswith("◆ knee over numjobs at bs=64k: 4 with 52.0k IOPS, p99 ") for each in lines
+    )
 
 
 def test_lines_of_a_matrix_fit_80_columns(swept: RunRecord) -> None:
@@ -51,9 +55,13 @@ def test_lines_of_a_matrix_fit_80_columns(swept: RunRecord) -> None:
 
 def test_repetitions_are_medians_and_it_says_so(tmp_path: Path) -> None:
     figures = [value * factor for value in figures_of(["4k"]) for factor in (0.9, 1.0, 1.1)]
-    record = record_of(sweep(tmp_path, ["4k"], times=3).steps_done(dict(enumerate(figures))).finish())
+    record = record_of(
+        sweep(tmp_path, ["4k"], times=3).steps_done(dict(enumerate(figures))).finish()
+    )
     (first, *_) = cells_of_record(record)
-    assert (first.value, min(first.values), max(first.values)) == pytest.approx((31_000, 27_900, 34_100))
+    assert (first.value, min(first.values), max(first.values)) == pytest.approx(
+        (31_000, 27_900, 34_100)
+    )
     assert (first.made, first.planned) == (3, 3)
     assert "27.9k–34.1k" in summary_text(record)
     assert "figures are medians of repetitions" in summary_text(record)
@@ -61,13 +69,21 @@ def test_repetitions_are_medians_and_it_says_so(tmp_path: Path) -> None:
 
 def test_a_run_that_was_cut_off_does_not_run_any_more(tmp_path: Path) -> None:
     record = record_of(sweep(tmp_path, ["4k"]).steps_done({0: 1000.0}).start_step(1))
-    assert [found.state for found in cells_of_record(record)] == ["done", "cut", "missing", "missing", "missing"]
+    assert [found.state for found in cells_of_record(record)] == [
+        "done",
+        "cut",
+        "missing",
+        "missing",
+        "missing",
+    ]
     assert [found.state for found in cells_of_record(record, running=True)][1] == "running"
     assert "stopped" in summary_text(record) and "not measured" in summary_text(record)
 
 
 def test_a_suite_has_a_row_a_profile(tmp_path: Path) -> None:
-    record = record_of(suite(tmp_path).steps_done({0: 2_000_000.0, 1: 400_000.0, 2: 9_000.0}).finish())
+    record = record_of(
+        suite(tmp_path).steps_done({0: 2_000_000.0, 1: 400_000.0, 2: 9_000.0}).finish()
+    )
     lines = [" ".join(each.split()[:5]) for each in summary_text(record).splitlines()]
     assert "weka/read-throughput read bandwidth 7.63 GiB/s" in lines
     assert "weka/read-iops read IOPS 400k IOPS" in lines
@@ -93,7 +109,9 @@ def test_a_sweep_is_drawn_over_its_axis_one_curve_a_value_of_the_other(swept: Ru
 
 
 def test_a_suite_without_sweeps_has_no_chart(tmp_path: Path) -> None:
-    (table,) = tables_of(cells_of_record(record_of(suite(tmp_path).steps_done({0: 1.0, 1: 1.0}).finish())))
+    (table,) = tables_of(
+        cells_of_record(record_of(suite(tmp_path).steps_done({0: 1.0, 1: 1.0}).finish()))
+    )
     assert table_chart(table, 80, 20) == []
 
 
@@ -105,7 +123,9 @@ def test_curves_bear_their_roles_and_the_knee_stands_out(swept: RunRecord) -> No
     assert any(run == ("◆", "good") for line in lines for run in line.runs)
 
 
-def test_a_point_that_is_invalid_is_marked_in_the_chart_and_the_mark_is_told(swept: RunRecord) -> None:
+def test_a_point_that_is_invalid_is_marked_in_the_chart_and_the_mark_is_told(
+    swept: RunRecord,
+) -> None:
     cells = cells_of_record(swept)
     (table,) = tables_of([replace(cell, invalid=place == 2) for place, cell in enumerate(cells)])
     lines = table_chart(table, 90, 18, coloured=True)
@@ -128,8 +148,12 @@ def test_marks_that_would_touch_are_left_out() -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.floats(0, 1e12), min_size=2, max_size=30), st.integers(30, 150), st.integers(8, 20))
-def test_any_sweep_has_a_chart_of_the_size_asked_for(figures: list[float], width: int, height: int) -> None:
+@given(
+    st.lists(st.floats(0, 1e12), min_size=2, max_size=30), st.integers(30, 150), st.integers(8, 20)
+)
+def test_any_sweep_has_a_chart_of_the_size_asked_for(
+    figures: list[float], width: int, height: int
+) -> None:
     (table,) = tables_of(line("n", [str(n + 1) for n in range(len(figures))], figures))
     lines = plain_lines(table_chart(table, width, height))
     assert len(lines) == height

@@ -1,4 +1,6 @@
-"""No percentile is averaged, over seconds or hosts, and a mean latency is weighted by the I/Os that it is of."""
+"""No percentile is averaged, over seconds or hosts, and a mean latency is weighted by the I/Os that
+it is of.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,22 @@ from tui.view.report.step_charts import points_of
 
 AVERAGES = {"mean", "fmean", "merge_values"}
 TAILS = re.compile(r"p\d\d|percentile|tail", re.IGNORECASE)
-MEANT = {"tui/view/objection_catalogue.py"}  # it says beside the right figure what averaging would have given
+# it says beside the right figure what averaging would have given
+MEANT = {"tui/view/objection_catalogue.py"}
 
 
 def averaged(tree: ast.AST) -> list[str]:
-    """Return every call of an average over something that is named like a percentile, and every sum / len of it."""
+    """Return every call of an average over something that is named like a percentile, and every sum
+    / len of it.
+    """
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            name = (
+                node.func.attr
+                if isinstance(node.func, ast.Attribute)
+                else getattr(node.func, "id", "")
+            )
             if name in AVERAGES and TAILS.search(" ".join(map(ast.unparse, node.args))):
                 found.append(ast.unparse(node))
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):

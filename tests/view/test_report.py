@@ -1,4 +1,6 @@
-"""Reports: what they say of every kind of run, that nothing in them is markup but ours, and that one opens anywhere."""
+"""Reports: what they say of every kind of run, that nothing in them is markup but ours, and that
+one opens anywhere.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ from tui.view.report.write import html_of, source_at, written
 
 RUNS = Path(__file__).parents[1] / "data" / "runs"
 HOSTILE = "<script>alert(1)</script>'\"&amp;|`${x}`"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 
 
 class Page(HTMLParser):
@@ -113,7 +117,12 @@ def test_a_report_has_every_chart_with_a_name_and_runs_no_script(plain: str) -> 
     assert page.open == []
     assert not {"script", "iframe", "object", "img", "form"} & {tag for tag, _ in page.tags}
     assert not [attrs for _, attrs in page.tags if any(name.startswith("on") for name in attrs)]
-    links = [value or "" for _, attrs in page.tags for name, value in attrs.items() if name in ("href", "src")]
+    links = [
+        value or ""
+        for _, attrs in page.tags
+        for name, value in attrs.items()
+        if name in ("href", "src")
+    ]
     assert all(link.startswith(("#", "data:,")) for link in links)
     assert "@import" not in plain
     assert "url(" not in plain
@@ -131,7 +140,12 @@ def test_each_objection_is_in_the_report_with_its_evidence() -> None:
 
 def test_headings_and_tables_can_be_read_aloud(plain: str) -> None:
     page = Page(plain)
-    assert page.count("h1") == page.count("main") == page.count("title") - plain.count("</title></path>") == 1
+    assert (
+        page.count("h1")
+        == page.count("main")
+        == page.count("title") - plain.count("</title></path>")
+        == 1
+    )
     assert page.count("table") == page.count("caption") > 3
     heads = [attrs for tag, attrs in page.tags if tag == "th"]
     assert all(attrs.get("scope") in ("col", "row") for attrs in heads)
@@ -148,7 +162,10 @@ def test_every_kind_of_run_gives_a_report(run: str) -> None:
     assert page.wrong == []
     assert found.record.run_id in page.said
     assert page.count("svg") == sum(
-        isinstance(block, Chart) for part in report.runs for s in part.sections for block in s.blocks
+        isinstance(block, Chart)
+        for part in report.runs
+        for s in part.sections
+        for block in s.blocks
     )
     assert ("aborted" in page.said) == (run == "aborted")
     if run == "mdtest":
@@ -161,8 +178,18 @@ def test_every_kind_of_run_gives_a_report(run: str) -> None:
 
 def test_a_failed_run_says_that_nothing_was_measured() -> None:
     hosts = json.loads((RUNS / "plain" / "run.json").read_text())["hosts"]
-    hosts[0]["problems"] = [{"phase": "preflight", "code": "no-space", "message": "h1: 3 GiB are missing"}]
-    record = changed("plain", steps=[], headline=None, verdict=None, state="failed", reason="no space", hosts=hosts)
+    hosts[0]["problems"] = [
+        {"phase": "preflight", "code": "no-space", "message": "h1: 3 GiB are missing"}
+    ]
+    record = changed(
+        "plain",
+        steps=[],
+        headline=None,
+        verdict=None,
+        state="failed",
+        reason="no space",
+        hosts=hosts,
+    )
     report = report_of([ReportedRun(record)])
     said = Page(html_of(report)).said
     for text in ("failed, not judged", "Nothing was measured. no space", "h1: 3 GiB are missing"):
@@ -172,7 +199,12 @@ def test_a_failed_run_says_that_nothing_was_measured() -> None:
 
 def titles(record: RunRecord) -> list[str]:
     parts = report_of([ReportedRun(record)]).runs
-    return [block.title for section in parts[0].sections for block in section.blocks if isinstance(block, Chart)]
+    return [
+        block.title
+        for section in parts[0].sections
+        for block in section.blocks
+        if isinstance(block, Chart)
+    ]
 
 
 def test_a_run_without_a_journal_has_coarse_percentiles_and_no_heat_map() -> None:
@@ -191,9 +223,21 @@ def test_what_hosts_did_is_drawn_over_the_measured_window() -> None:
     steps = json.loads((RUNS / "plain" / "run.json").read_text())["steps"]
     columns = [
         {"name": "cpu.busy", "unit": "percent", "mean": 50, "max": 90, "values": [10, 50, 90, 50]},
-        {"name": "nic.eth0.rx", "unit": "bytes_per_s", "mean": 2, "max": 3, "values": [0, None, 3, 1]},
+        {
+            "name": "nic.eth0.rx",
+            "unit": "bytes_per_s",
+            "mean": 2,
+            "max": 3,
+            "values": [0, None, 3, 1],
+        },
     ]
-    host = {"start_s": 1.0, "end_s": 4.0, "t_s": [1.0, 2.0, 3.0, 4.0], "interval_s": [1] * 4, "columns": columns}
+    host = {
+        "start_s": 1.0,
+        "end_s": 4.0,
+        "t_s": [1.0, 2.0, 3.0, 4.0],
+        "interval_s": [1] * 4,
+        "columns": columns,
+    }
     steps[0]["telemetry"] = [
         {"host": name, "role": role, **host} for name, role in (("h1", "client"), ("s1", "server"))
     ]
@@ -209,7 +253,15 @@ def test_unknown_figures_are_dashes() -> None:
         part.update(iops=None, bw_bytes_per_s=None, slat=None, clat=None, lat=None)
     steps[0].update(series=None, timing=None)
     steps[0]["results"]["per_host"] = {}
-    record = changed("plain", steps=steps, created_utc=None, duration_s=None, target=None, provenance={}, hosts=[])
+    record = changed(
+        "plain",
+        steps=steps,
+        created_utc=None,
+        duration_s=None,
+        target=None,
+        provenance={},
+        hosts=[],
+    )
     said = Page(html_of(report_of([ReportedRun(record)]))).said
     assert "read (clat) – IOPS – – – – – – –" in said
     assert "start unknown" in said
@@ -223,7 +275,9 @@ def hostile() -> RunRecord:
     record = json.loads(text.replace('"h1"', json.dumps(HOSTILE)))
     record["notes"] = [{"utc": None, "text": HOSTILE}]
     record["target"] = record["profile"]["title"] = record["profile"]["text"] = HOSTILE
-    record["messages"] = [{"t_s": 1, "severity": "error", "host": HOSTILE, "text": f"{HOSTILE}\x1b[31m"}]
+    record["messages"] = [
+        {"t_s": 1, "severity": "error", "host": HOSTILE, "text": f"{HOSTILE}\x1b[31m"}
+    ]
     record["findings"] = [{"id": "straggler", "severity": "error", "scope": {}, "message": HOSTILE}]
     return RunRecord.model_validate(record)
 
@@ -234,8 +288,11 @@ def test_no_name_or_message_is_markup_in_html() -> None:
     assert "script" not in {tag for tag, _ in page.tags}
     assert "<script" not in made.lower()
     assert page.wrong == []
-    assert page.said.count(HOSTILE) > 8  # names, note, target, message, finding: as they were written
-    assert [attrs for tag, attrs in page.tags if tag == "svg" and HOSTILE in (attrs["aria-label"] or "")] == []
+    # names, note, target, message, finding: as they were written
+    assert page.said.count(HOSTILE) > 8
+    assert [
+        attrs for tag, attrs in page.tags if tag == "svg" and HOSTILE in (attrs["aria-label"] or "")
+    ] == []
 
 
 def test_no_name_or_message_is_markup_in_markdown() -> None:
@@ -246,7 +303,9 @@ def test_no_name_or_message_is_markup_in_markdown() -> None:
     rows = [line for line in made.splitlines() if line.startswith("| ") and "alert" in line]
     heads = [line for line in made.splitlines() if line.startswith("| host | direction")]
     assert rows
-    assert {line.replace("\\|", "").count("|") for line in rows if "write" in line} == {heads[0].count("|")}
+    assert {line.replace("\\|", "").count("|") for line in rows if "write" in line} == {
+        heads[0].count("|")
+    }
 
 
 def test_a_file_cannot_close_its_fence() -> None:
@@ -256,8 +315,10 @@ def test_a_file_cannot_close_its_fence() -> None:
     assert "\n`````\na\n```\n# not a heading\n````\n`````\n" in made
 
 
-@pytest.mark.parametrize(("text", "shown"), [("a|b", "a\\|b"), ("# x", "\\# x"), ("- x", "\\- x"), ("a\nb", "a b"),
-                                              ("<b>", "\\<b\\>"), ("@you", "\\@you"), ("1. x", "1. x")])  # fmt: skip
+@pytest.mark.parametrize(("text", "shown"), [("a|b", "a\\|b"), ("# x", "\\# x"), ("- x", "\\- x"),
+    ("a\nb", "a b"),
+                                              ("<b>", "\\<b\\>"), ("@you", "\\@you"),
+                                              ("1. x", "1. x")])  # fmt: skip
 def test_markdown_is_escaped(text: str, shown: str) -> None:
     assert escaped(text) == shown
 
@@ -296,8 +357,12 @@ def test_heat_of_columns_is_the_share_of_their_own_ios() -> None:
     columns[0][800], columns[1][800], columns[2][800] = 999_990, 10, 10
     columns[0][1200] = 10
     patches = patches_of(HeatMap(1, columns))
-    assert [(patch.column, patch.end, SHARES[patch.weight]) for patch in patches] == [(0, 1, 0.0), (0, 3, 0.2)]
-    assert HeatMap(1, columns).percentiles((50.0, 99.0))[1] == {50.0: None, 99.0: None}  # of ten I/Os nothing is said
+    assert [(patch.column, patch.end, SHARES[patch.weight]) for patch in patches] == [
+        (0, 1, 0.0),
+        (0, 3, 0.2),
+    ]
+    # of ten I/Os nothing is said
+    assert HeatMap(1, columns).percentiles((50.0, 99.0))[1] == {50.0: None, 99.0: None}
 
 
 def test_the_distribution_ends_where_few_ios_are_slower() -> None:
@@ -308,7 +373,9 @@ def test_the_distribution_ends_where_few_ios_are_slower() -> None:
 
 
 def test_a_sweep_is_drawn_with_its_knee() -> None:
-    (table,) = tables_of(line("numjobs", ["1", "2", "4", "8", "16"], [10e3, 20e3, 38e3, 60e3, 61e3]))
+    (table,) = tables_of(
+        line("numjobs", ["1", "2", "4", "8", "16"], [10e3, 20e3, 38e3, 60e3, 61e3])
+    )
     chart = sweep_chart(table, "numjobs", series_of(table, "numjobs"), named=False, left_out=0)
     assert chart.title == "Read IOPS over numjobs"
     assert [row["v"] for row in chart.spec["data"]["values"] if row["k"]] == [60e3]
@@ -347,11 +414,14 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not in
 def chromium(folder: Path, *arguments: str) -> str:
     """Run Chromium without a network; returns what it printed. Nothing may stand on its console."""
     assert CHROMIUM is not None
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-             "--allow-file-access-from-files", "--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:9",
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+        "--no-first-run",
+             "--allow-file-access-from-files", "--host-resolver-rules=MAP * ~NOTFOUND",
+             "--proxy-server=127.0.0.1:9",
              "--enable-logging=stderr", f"--user-data-dir={folder / 'user'}"]  # fmt: skip
     done = subprocess.run(
-        [CHROMIUM, *flags, *arguments], capture_output=True, text=True, timeout=PATIENCE_S, check=False, cwd=folder,
+        [CHROMIUM, *flags, *arguments], capture_output=True, text=True, timeout=PATIENCE_S,
+        check=False, cwd=folder,
         env={"HOME": str(folder), "PATH": "/usr/bin:/bin"},
     )  # fmt: skip
     shutil.rmtree(folder / "user", ignore_errors=True)
@@ -370,12 +440,16 @@ def looked_at(folder: Path, pages: dict[str, str]) -> dict[str, list[dict[str, A
     ]
     (folder / "probe.html").write_text(PROBE.replace("FRAMES", "\n".join(frames)))
     seen = chromium(folder, "--dump-dom", f"file://{folder}/probe.html")
-    found: list[dict[str, Any]] = json.loads(seen.partition('<pre id="out">')[2].partition("</pre>")[0])
+    found: list[dict[str, Any]] = json.loads(
+        seen.partition('<pre id="out">')[2].partition("</pre>")[0]
+    )
     return {name: [each for each in found if each["page"] == name] for name in pages}
 
 
 def is_whole(found: list[dict[str, Any]], charts: int) -> None:
-    """Check that all charts of a page are drawn at each width, and that nothing scrolls sideways but what has to."""
+    """Check that all charts of a page are drawn at each width, and that nothing scrolls sideways
+    but what has to.
+    """
     assert len(found) == len(WIDTHS)
     for each, width in zip(found, WIDTHS, strict=True):
         assert each["wide"] <= each["width"] <= width
@@ -385,7 +459,12 @@ def is_whole(found: list[dict[str, Any]], charts: int) -> None:
 
 def pages_of_pdf(folder: Path, page: str) -> int:
     """Print a page and return how many sheets it takes."""
-    chromium(folder, "--no-pdf-header-footer", f"--print-to-pdf={folder}/r.pdf", f"file://{folder}/{page}.html")
+    chromium(
+        folder,
+        "--no-pdf-header-footer",
+        f"--print-to-pdf={folder}/r.pdf",
+        f"file://{folder}/{page}.html",
+    )
     pdf = (folder / "r.pdf").read_bytes()
     assert pdf.startswith(b"%PDF")
     return pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ")
@@ -396,7 +475,9 @@ def reported(kind: str, folder: Path) -> Report:
     if kind == "run":
         return report_of([source("plain")])
     if kind == "sides":
-        records = [run_of(step(1e4 * (1 - place % 2 / 5), seed=place, count=0)) for place in range(1, 5)]
+        records = [
+            run_of(step(1e4 * (1 - place % 2 / 5), seed=place, count=0)) for place in range(1, 5)
+        ]
         return report_of([ReportedRun(record) for record in records], versus=Versus((2, 2)))
     if kind == "searches":
         maker = search_in(folder).measure_points().skip(*range(7, 12))
@@ -411,16 +492,24 @@ def charts_in(report: Report) -> int:
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Report], dict[str, list[dict[str, Any]]], Path]:
+def shown(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[dict[str, Report], dict[str, list[dict[str, Any]]], Path]:
     """A report of each kind, what Chromium makes of it, and the folder of the pages."""
     folder = tmp_path_factory.mktemp("shown")
     reports = {kind: reported(kind, folder) for kind in KINDS}
-    return reports, looked_at(folder, {kind: html_of(report) for kind, report in reports.items()}), folder
+    return (
+        reports,
+        looked_at(folder, {kind: html_of(report) for kind, report in reports.items()}),
+        folder,
+    )
 
 
 @needs_chromium
 @pytest.mark.parametrize("kind", KINDS)
-def test_chromium_shows_every_kind_of_report_whole_on_a_screen_and_on_a_phone(kind: str, shown: Any) -> None:
+def test_chromium_shows_every_kind_of_report_whole_on_a_screen_and_on_a_phone(
+    kind: str, shown: Any
+) -> None:
     reports, found, _ = shown
     is_whole(found[kind], charts_in(reports[kind]))
 
@@ -446,7 +535,9 @@ def test_chromium_shows_64_hosts_for_an_hour_on_a_screen_a_phone_and_paper(tmp_p
 
 def test_what_people_call_a_run_and_its_criteria_are_told(tmp_path: Path) -> None:
     shutil.copytree(RUNS / "plain", tmp_path / "run")
-    (tmp_path / "run" / MARKS_FILE).write_text('{"title": "before the upgrade", "tags": {"rack": "b7"}}')
+    (tmp_path / "run" / MARKS_FILE).write_text(
+        '{"title": "before the upgrade", "tags": {"rack": "b7"}}'
+    )
     found, _ = source_at(tmp_path / "run", tmp_path)
     found.record.criteria.append("read.p99 > 1us")
     text = written([found], "md")

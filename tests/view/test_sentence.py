@@ -1,4 +1,6 @@
-"""What a comparison comes to in one sentence: who is better by how much and how surely, or why nobody can tell."""
+"""What a comparison comes to in one sentence: who is better by how much and how surely, or why
+nobody can tell.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ VALUES = (1000.0, 1010.0, 1020.0, 1030.0)
 
 
 def of_p99(record: RunRecord) -> RunRecord:
-    record.headline = HeadlineRecord(metric="latency", direction="read", percentile=99.0, value=1.0, unit="ns", step=0)
+    record.headline = HeadlineRecord(
+        metric="latency", direction="read", percentile=99.0, value=1.0, unit="ns", step=0
+    )
     record.matrix = None
     return record
 
@@ -26,7 +30,9 @@ def test_one_measurement_each_that_does_not_tell_is_too_few_and_says_what_would_
     assert sentence(found, advice=False) == said
 
 
-def test_better_and_worse_are_said_with_their_interval_and_how_many_runs_stand_behind_them() -> None:
+def test_better_and_worse_are_said_with_their_interval_and_how_many_runs_stand_behind_them() -> (
+    None
+):
     said = sentence(compare([repeated(VALUES)], [repeated([each * 0.8 for each in VALUES])]))
     assert said.startswith("B is worse: 20 % fewer read IOPS than A (95 %: -2") and said.endswith(
         " %), over 4 runs each"
@@ -38,13 +44,17 @@ def test_better_and_worse_are_said_with_their_interval_and_how_many_runs_stand_b
 
 def test_of_single_runs_without_a_noise_floor_the_interval_is_said_to_be_within_them() -> None:
     said = sentence(compare([run()], [run(step(IOPS * 1.25))]))
-    assert said.startswith("Inconclusive: B does 25 % more read IOPS than A (95 % within the runs: +2")
+    assert said.startswith(
+        "Inconclusive: B does 25 % more read IOPS than A (95 % within the runs: +2"
+    )
     assert said.endswith("run-to-run noise is unknown; run each 4 times (benchtui ab)")
 
 
 def test_a_latency_is_slower_or_faster() -> None:
     found = compare([of_p99(run(step(count=0)))], [of_p99(run(step(count=0, scale=1.5)))])
-    assert sentence(found).startswith("B is 51 % slower than A in read p99 latency, in one measurement each")
+    assert sentence(found).startswith(
+        "B is 51 % slower than A in read p99 latency, in one measurement each"
+    )
 
 
 def test_what_does_not_differ_and_what_may_be_chance_are_said_so() -> None:
@@ -52,15 +62,19 @@ def test_what_does_not_differ_and_what_may_be_chance_are_said_so() -> None:
         "No difference detected: B does as many read IOPS as A"
     )
     noisy = compare([run(step(noise=0.6))], [run(step(IOPS * 1.05, noise=0.6, seed=2))], quiet())
-    assert sentence(noisy).startswith("Inconclusive: B does ") and "it may be chance" in sentence(noisy)
+    assert sentence(noisy).startswith("Inconclusive: B does ") and "it may be chance" in sentence(
+        noisy
+    )
 
 
 def test_why_runs_cannot_be_compared_is_said_once_and_not_in_each_row() -> None:
     other = run(step(IOPS * 1.25, params={"numjobs": 4, "directory": "/mnt/a"}), run_id="b")
     found = compare([run()], [other])
     lines = plain_lines(comparison_lines(found, 120))
-    assert lines[0] == (
-        "A and B cannot be compared: numjobs differs (1 / 4); as figures: B does 25 % more read IOPS than A"
+    assert (
+        lines[0]
+        == "A and B cannot be compared: numjobs differs (1 / 4); as figures: B does 25 % more read"
+        " IOPS than A"
     )
     page = "\n".join(lines)
     assert page.count("not comparable") == 0 and page.count("numjobs") == 1
@@ -68,15 +82,22 @@ def test_why_runs_cannot_be_compared_is_said_once_and_not_in_each_row() -> None:
 
 
 def test_of_many_reasons_the_first_stand_in_the_sentence_and_the_others_below() -> None:
-    other = run(step(params={"numjobs": 4, "bs": "64k", "iodepth": 2, "directory": "/mnt/a"}), run_id="b")
+    other = run(
+        step(params={"numjobs": 4, "bs": "64k", "iodepth": 2, "directory": "/mnt/a"}), run_id="b"
+    )
     other.state = "partial"
-    found = compare([run(step(params={"numjobs": 1, "bs": "4k", "iodepth": 1, "directory": "/mnt/a"}))], [other])
+    found = compare(
+        [run(step(params={"numjobs": 1, "bs": "4k", "iodepth": 1, "directory": "/mnt/a"}))], [other]
+    )
     said = sentence(found)
     assert said.startswith(
-        "A and B cannot be compared: bs differs (4k / 64k); iodepth differs (1 / 2); 2 more reasons below"
+        "A and B cannot be compared: bs differs (4k / 64k); iodepth differs (1 / 2); 2 more reasons"
+        " below"
     )
     page = plain_lines(comparison_lines(found, 120))
-    assert "not comparable  numjobs: A 1, B 4" in page and any(line.strip() == "B b is partial" for line in page)
+    assert "not comparable  numjobs: A 1, B 4" in page and any(
+        line.strip() == "B b is partial" for line in page
+    )
 
 
 def test_of_a_sweep_it_is_said_at_how_many_points() -> None:

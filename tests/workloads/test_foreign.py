@@ -73,25 +73,38 @@ def test_elbencho_tables_are_read_with_the_load_of_their_command() -> None:
     assert (part.iops, part.runtime_s, part.bytes) == (33352, 125.755, 4194304 * MIB)
     assert part.lat is not None
     assert (part.lat.mean_ns, part.lat.max_ns) == (8_630_000, 1_205_000_000)
-    assert part.lat.percentiles_ns == {"1": 2_896_000, "50": 4_096_000, "75": 4_096_000, "99": 6_889_000,
+    assert part.lat.percentiles_ns == {"1": 2_896_000, "50": 4_096_000, "75": 4_096_000,
+        "99": 6_889_000,
                                        "99.9": 9_742_000}  # fmt: skip
-    assert (write.host, write.loads[0].workers, write.loads[0].block_bytes) == ("all-hosts", 288, MIB)
+    assert (write.host, write.loads[0].workers, write.loads[0].block_bytes) == (
+        "all-hosts",
+        288,
+        MIB,
+    )
 
 
 def test_what_wekatester_prints_are_rates_without_counts() -> None:
     both, iops = outputs("wekatester", "wekatester.log")
     assert both.name == "011-bandwidthR"
     assert both.result.dirs["read"].bw_bytes_per_s == pytest.approx(4.5 * GIB)
-    assert both.result.dirs["read"].lat is not None and both.result.dirs["read"].lat.mean_ns == 227_300
+    assert (
+        both.result.dirs["read"].lat is not None and both.result.dirs["read"].lat.mean_ns == 227_300
+    )
     assert iops.result.dirs["read"].iops == 1_978_330
 
 
-def test_rates_without_counts_are_in_the_record_and_their_deviation_is_unknown(tmp_path: Path) -> None:
+def test_rates_without_counts_are_in_the_record_and_their_deviation_is_unknown(
+    tmp_path: Path,
+) -> None:
     (made,) = records_of([DATA / "foreign" / "wekatester.log"])
     first, second = made.record.steps
     read = first.results.aggregate["read"]
     assert read.bw_bytes_per_s == pytest.approx(4.5 * GIB) and read.runtime_s is None
-    assert read.lat is not None and (read.lat.mean_ns, read.lat.stddev_ns, read.lat.min_ns) == (227_300, None, None)
+    assert read.lat is not None and (read.lat.mean_ns, read.lat.stddev_ns, read.lat.min_ns) == (
+        227_300,
+        None,
+        None,
+    )
     assert second.results.aggregate["read"].iops == 1_978_330
     assert first.headline == pytest.approx(7 * GIB) and first.latency_kind == "lat"
     assert "concurrency" in (made.record.checks_not_made or {})
@@ -114,7 +127,11 @@ def test_an_archive_of_cbt_has_a_run_for_each_benchmark_and_a_measurement_for_ea
     root = "results/00000000/id-1234abcd"
     files = [
         kept(f"arch/{root}/benchmark_config.yaml", "cluster: {}\n"),
-        *(kept(f"arch/{root}/op_size-00262144/iodepth-001/output.{n}.{host}", text) for n in "01" for host in "ab"),
+        *(
+            kept(f"arch/{root}/op_size-00262144/iodepth-001/output.{n}.{host}", text)
+            for n in "01"
+            for host in "ab"
+        ),
         kept(f"arch/{root}/op_size-00262144/iodepth-016/output.0.a", text),
         kept(f"arch/{root}/op_size-00262144/iodepth-016/output.0_iops.1.log.a", "500, 12, 0, 0\n"),
     ]
@@ -125,21 +142,30 @@ def test_an_archive_of_cbt_has_a_run_for_each_benchmark_and_a_measurement_for_ea
     double = run.measurements[0]["a"].result.dirs["write"]
     assert (double.ios, double.iops) == (2 * alone.ios, 2 * alone.iops)
     assert alone.clat is not None and alone.clat.percentiles_ns
-    assert double.clat is not None and double.clat.percentiles_ns == {}  # no histograms: nothing to merge
+    # no histograms: nothing to merge
+    assert double.clat is not None and double.clat.percentiles_ns == {}
 
 
-@pytest.mark.parametrize("text", [RADOS, json.dumps(dict(line.split(":", 1) for line in RADOS.splitlines()))])
+@pytest.mark.parametrize(
+    "text", [RADOS, json.dumps(dict(line.split(":", 1) for line in RADOS.splitlines()))]
+)
 def test_rados_bench_of_cbt(text: str) -> None:
-    (run,) = of("cbt").import_tree([kept("results/00000000/Radosbench/osd_ra-1/write/json_output.0.h1", text)])
+    (run,) = of("cbt").import_tree(
+        [kept("results/00000000/Radosbench/osd_ra-1/write/json_output.0.h1", text)]
+    )
     (measured,) = run.measurements
     part = measured["h1"].result.dirs["write"]
     assert (part.ios, part.bytes, part.runtime_s) == (2401, 2401 * 4 * MIB, 10.0512)
     assert part.lat is not None and part.lat.mean_ns == pytest.approx(66_953_700)
 
 
-def test_a_result_of_elbencho_in_an_archive_of_cbt_is_of_the_host_whose_directory_it_is_in() -> None:
+def test_a_result_of_elbencho_in_an_archive_of_cbt_is_of_the_host_whose_directory_it_is_in() -> (
+    None
+):
     text = (DATA / "foreign" / "elbencho.txt").read_text()
-    (run,) = of("cbt").import_tree([kept("results/00000000/id-1/write_4096/threads-001/c1/result.csv", text)])
+    (run,) = of("cbt").import_tree(
+        [kept("results/00000000/id-1/write_4096/threads-001/c1/result.csv", text)]
+    )
     assert list(run.measurements[0]) == ["all-hosts"]
     assert next(iter(run.measurements[0].values())).tool == "elbencho"
 

@@ -1,4 +1,6 @@
-"""What real fio, mdtest, IOR and IO500 printed goes through the same kit as the output of plug-ins."""
+"""What real fio, mdtest, IOR and IO500 printed goes through the same kit as the output of
+plug-ins.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ MDTEST = Path(__file__).parents[1] / "data" / "mdtest"
 OF_JOB_FILES = sorted(
     path.stem
     for path in (DATA / "stream").glob("*.cmd")
-    if "--- job file" in path.read_text() and not path.stem.startswith(("layout", "stone"))  # no measurement; a suite
+    # no measurement; a suite
+    if "--- job file" in path.read_text() and not path.stem.startswith(("layout", "stone"))
 )
 METADATA = """\
 profile: test/mdtest
@@ -46,7 +49,12 @@ headline: {metric: score, direction: total}
 
 @pytest.mark.parametrize("name", OF_JOB_FILES)
 def test_recorded_output_of_fio_keeps_the_contract(name: str) -> None:
-    job = (DATA / "stream" / f"{name}.cmd").read_text().partition("--- job file ")[2].partition("\n")[2]
+    job = (
+        (DATA / "stream" / f"{name}.cmd")
+        .read_text()
+        .partition("--- job file ")[2]
+        .partition("\n")[2]
+    )
     ((_, profile), *_) = FioWorkload().import_job(job, "recorded.fio", "test/recorded", {}).profiles
     recorded = recording(f"stream/{name}")
     replay(FioWorkload, profile, Output(recorded.stdout, recorded.stderr, recorded.exit_code or 0))

@@ -27,16 +27,21 @@ LEAST_RUNS = 4
 LEAST_MOST = 10
 POWER = 0.9
 FAR = 99.0  # of a logarithm: nothing is known
-WARY = 2.0  # few runs tell their deviation badly: of n degrees of freedom its square is taken 1 + WARY / n times
-PRICE = 95.0  # runs at most, by (deviation / change)², until a change is found in 9 of 10: bench ab_budget
+# few runs tell their deviation badly: of n degrees of freedom its square is taken 1 + WARY / n
+# times
+WARY = 2.0
+# runs at most, by (deviation / change)², until a change is found in 9 of 10: bench ab_budget
+PRICE = 95.0
 
 
 @dataclass(frozen=True, slots=True)
 class InterimLook:
-    """What is known after `runs` of both sides: B / A with its repeated 95 % interval, and whether that is an answer.
+    """What is known after `runs` of both sides: B / A with its repeated 95 % interval, and whether
+    that is an answer.
 
-    `detectable` is the least change (a share) that so many runs would have found with a power of 90 %; `most` how many
-    runs it takes at most, as far as is known by then; `alpha` how often this look may err, `spent` all looks so far.
+    `detectable` is the least change (a share) that so many runs would have found with a power of 90
+    %; `most` how many runs it takes at most, as far as is known by then; `alpha` how often this
+    look may err, `spent` all looks so far.
     """
 
     runs: int
@@ -57,7 +62,9 @@ class InterimLook:
 
 @dataclass(frozen=True, slots=True)
 class PastLooks:
-    """The looks of earlier sittings at the runs that there are, and what those at others have spent (`lost`)."""
+    """The looks of earlier sittings at the runs that there are, and what those at others have spent
+    (`lost`).
+    """
 
     looks: Sequence[InterimLook] = ()
     lost: float = 0.0
@@ -82,10 +89,11 @@ def spent(share: float) -> float:
 
 
 def runs_for(detect: float, deviation: float, degrees: float = inf) -> int:
-    """Return how many runs there must be time for, so that a change of `detect` is found in 9 of 10 experiments.
+    """Return how many runs there must be time for, so that a change of `detect` is found in 9 of 10
+    experiments.
 
-    Both are shares; the deviation is that between runs, known by so many degrees of freedom. In the mean half as many
-    are made when there is such a change.
+    Both are shares; the deviation is that between runs, known by so many degrees of freedom. In the
+    mean half as many are made when there is such a change.
     """
     needed = PRICE * (deviation / log(1 + detect)) ** 2 * (1 + WARY / degrees)
     return max(LEAST_MOST, 2 * ceil(needed / 2))
@@ -99,10 +107,11 @@ def after_looks(
     floor: Floor | None = None,
     made: PastLooks = NOTHING_MADE,
 ) -> tuple[InterimLook | None, list[InterimLook]]:
-    """Return what is known of repetitions in their order (None before there are four), and the looks made for that now.
+    """Return what is known of repetitions in their order (None before there are four), and the
+    looks made for that now.
 
-    Looks are made at 4, 6, 8 ... runs. One that was made before stays as it was, whatever is asked by now; one for
-    which nothing is left to spend tells only how many runs it takes.
+    Looks are made at 4, 6, 8 ... runs. One that was made before stays as it was, whatever is asked
+    by now; one for which nothing is left to spend tells only how many runs it takes.
     """
     pairs = min(len(a), len(b))
     if 2 * pairs < LEAST_RUNS:
@@ -118,18 +127,26 @@ def after_looks(
     last = known[max((runs for runs, each in known.items() if each.alpha > 0), default=LEAST_RUNS)]
     answer = _answer(log(last.low), log(last.high), log(1 + detect))
     found = replace(last, answer=answer, most=newest.most, spent=before)
-    if not found.all_spent and found.most <= 2 * pairs:  # less is asked for by now: one more look spends the rest
+    # less is asked for by now: one more look spends the rest
+    if not found.all_spent and found.most <= 2 * pairs:
         found = replace(found, most=min(room, 2 * pairs + 2))
     return found, [each for each in looked.values() if each.alpha > 0]
 
 
 def look(
-    a: Sequence[float], b: Sequence[float], room: int, detect: float, floor: Floor | None = None, before: float = 0.0
+    a: Sequence[float],
+    b: Sequence[float],
+    room: int,
+    detect: float,
+    floor: Floor | None = None,
+    before: float = 0.0,
 ) -> InterimLook:
-    """Return what is known of as many repetitions of both sides; there is time for `room` runs, `before` is spent.
+    """Return what is known of as many repetitions of both sides; there is time for `room` runs,
+    `before` is spent.
 
-    What this look spends goes by the runs that it takes to find a change of `detect`, not by the time. The deviation is
-    that of the repetitions, pooled with a noise floor that was measured before.
+    What this look spends goes by the runs that it takes to find a change of `detect`, not by the
+    time. The deviation is that of the repetitions, pooled with a noise floor that was measured
+    before.
     """
     logs = [log(each) for each in a], [log(each) for each in b]
     runs = len(a) + len(b)
@@ -149,7 +166,8 @@ def look(
 
 
 def _answer(low: float, high: float, limit: float) -> Answer:
-    if -limit < low and high < limit:  # first: what is surely less than what matters is no difference, though it is one
+    # first: what is surely less than what matters is no difference, though it is one
+    if -limit < low and high < limit:
         return "no difference as large"
     if low > 0 or high < 0:
         return "higher" if low > 0 else "lower"
@@ -175,7 +193,9 @@ class _LooksFile(Struct):
 _decoder = PlainDecoder(_LooksFile)
 
 
-def keep_looks(looks: Iterable[InterimLook], a: Sequence[str], b: Sequence[str], runs_dir: Path) -> list[KeptLook]:
+def keep_looks(
+    looks: Iterable[InterimLook], a: Sequence[str], b: Sequence[str], runs_dir: Path
+) -> list[KeptLook]:
     """Keep looks at the runs of two sides, given by their ids in order, and return what is kept.
 
     Raises NotComparableError.
@@ -183,7 +203,9 @@ def keep_looks(looks: Iterable[InterimLook], a: Sequence[str], b: Sequence[str],
     found = [KeptLook(look, list(a[: look.runs // 2]), list(b[: look.runs // 2])) for look in looks]
     for each in found:
         run_dir = runs_dir / max(each.a + each.b)
-        text = msgspec.json.format(msgspec.json.encode(_LooksFile(looks=[*looks_after(run_dir), each])))
+        text = msgspec.json.format(
+            msgspec.json.encode(_LooksFile(looks=[*looks_after(run_dir), each]))
+        )
         try:
             write_atomic(run_dir / LOOKS_FILE, text + b"\n")
         except OSError as error:
@@ -193,7 +215,10 @@ def keep_looks(looks: Iterable[InterimLook], a: Sequence[str], b: Sequence[str],
 
 
 def looks_after(run_dir: Path) -> list[KeptLook]:
-    """Return the looks that were kept with a run. Raises NotComparableError for what cannot be read."""
+    """Return the looks that were kept with a run.
+
+    Raises NotComparableError for what cannot be read.
+    """
     path = run_dir / LOOKS_FILE
     try:
         return _decoder.decode(read_file(path, MOST_SMALL_BYTES)).looks
@@ -204,7 +229,9 @@ def looks_after(run_dir: Path) -> list[KeptLook]:
 
 
 def made_at(kept: Iterable[KeptLook], a: Sequence[str], b: Sequence[str]) -> PastLooks:
-    """Return what looks are worth at these runs: of one at others nothing is left but what it has spent."""
+    """Return what looks are worth at these runs: of one at others nothing is left but what it has
+    spent.
+    """
     looks, lost = list[InterimLook](), 0.0
     for each in kept:
         if each.a == list(a[: len(each.a)]) and each.b == list(b[: len(each.b)]):

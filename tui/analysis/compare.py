@@ -8,12 +8,26 @@ from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 from tui.analysis import stats
-from tui.analysis.measured import ComparedPoint, Floor, NoiseFloors, PointRepetition, figure_name, name_of, points_of
+from tui.analysis.measured import (
+    ComparedPoint,
+    Floor,
+    NoiseFloors,
+    PointRepetition,
+    figure_name,
+    name_of,
+    points_of,
+)
 from tui.analysis.setup import SetupDifference, differences, points_missing
 from tui.capacity.interval import UNKNOWN
 from tui.metrics.figures import Latency, percentile_of
 from tui.metrics.registry import METRICS, meaning
-from tui.metrics.repeat import HEADLINE_ALPHA, LEAST_RANKED_REPETITIONS, OTHERS_ALPHA, can_decide, repetitions_needed
+from tui.metrics.repeat import (
+    HEADLINE_ALPHA,
+    LEAST_RANKED_REPETITIONS,
+    OTHERS_ALPHA,
+    can_decide,
+    repetitions_needed,
+)
 from tui.metrics.units import Few
 from tui.model.plan import Headline
 from tui.model.record import RunRecord
@@ -22,7 +36,8 @@ from tui.model.step_record import SeriesColumns
 if TYPE_CHECKING:
     from tui.analysis.searches import SearchChange
 
-Word = Literal["better", "worse", "no difference detected", "inconclusive", "too few repetitions to say",
+Word = Literal["better", "worse", "no difference detected", "inconclusive",
+    "too few repetitions to say",
                "too few samples", "not measured", "not comparable"]  # fmt: skip
 THRESHOLD = 0.02  # what is less is not worth a word, however surely it is known
 WIDE = 0.05  # an interval that reaches further says that a difference may well be there
@@ -51,7 +66,9 @@ class Change:
 
     @property
     def counts(self) -> bool:
-        """Whether builds go by it: of single runs the headline alone, their tails come and go with a stall."""
+        """Whether builds go by it: of single runs the headline alone, their tails come and go with
+        a stall.
+        """
         return self.headline or (self.effect is not None and self.effect.method == "repetitions")
 
     @property
@@ -68,7 +85,9 @@ class Change:
 
     @property
     def undecided(self) -> bool:
-        """Whether B may be worse by more than 5 %, or with repetitions by the noise floor where that is more."""
+        """Whether B may be worse by more than 5 %, or with repetitions by the noise floor where
+        that is more.
+        """
         effect = self.effect
         if self.word != "inconclusive" or self.within_runs:
             return self.word in UNKNOWN_WORDS
@@ -114,7 +133,9 @@ class Comparison:
 
     @property
     def undecided(self) -> bool:
-        """Whether nobody can tell if B is worse: what the runs are about is not known well enough."""
+        """Whether nobody can tell if B is worse: what the runs are about is not known well
+        enough.
+        """
         if self.search is not None:
             return self.search.word in UNKNOWN_WORDS
         headlines = [each for each in self.changes if each.headline]
@@ -128,12 +149,21 @@ class Comparison:
         if self.search is not None:
             return self.search.word
         said = [change.word for change in self.changes if change.headline] or ["not measured"]
-        order: tuple[Word, ...] = ("worse", "better", "inconclusive", "too few repetitions to say", "too few samples")
+        order: tuple[Word, ...] = (
+            "worse",
+            "better",
+            "inconclusive",
+            "too few repetitions to say",
+            "too few samples",
+        )
         return next((word for word in order if word in said), said[0])
 
 
 def compare(
-    a: Sequence[RunRecord], b: Sequence[RunRecord], floors: NoiseFloors | None = None, across: Collection[str] = ()
+    a: Sequence[RunRecord],
+    b: Sequence[RunRecord],
+    floors: NoiseFloors | None = None,
+    across: Collection[str] = (),
 ) -> Comparison:
     """Return B against A; each side is one run, or several that are repetitions of each other.
 
@@ -149,7 +179,10 @@ def compare(
     ours, theirs = points_of(a), points_of(b)
     pairs = [(ours[key], theirs[key]) for key in ours if key in theirs]
     gate = [*differences(a, b, across), *points_missing(ours, theirs)]
-    found = [[_change(*pair, figure, _floor(floors, *pair, figure)) for figure in _shared(*pair)] for pair in pairs]
+    found = [
+        [_change(*pair, figure, _floor(floors, *pair, figure)) for figure in _shared(*pair)]
+        for pair in pairs
+    ]
     judged: Iterator[Change] = iter(_judged([change for changes in found for change in changes]))
     if any(each.blocks for each in gate):  # shown side by side, and nothing is said of it
         judged = (replace(each, word="not comparable", why="") for each in judged)
@@ -162,16 +195,27 @@ def _shared(a: ComparedPoint, b: ComparedPoint) -> list[Headline]:
     return list(dict.fromkeys([*a.figures, *b.figures]))
 
 
-def _floor(floors: NoiseFloors | None, a: ComparedPoint, b: ComparedPoint, figure: Headline) -> Floor | None:
+def _floor(
+    floors: NoiseFloors | None, a: ComparedPoint, b: ComparedPoint, figure: Headline
+) -> Floor | None:
     """Return the noise floor of a figure, the larger one where the sides have one each."""
     records = [point.attempts[0].record for point in (a, b)]
-    known = [floors.floor(record, name_of(a, figure)) for record in records] if floors is not None else []
-    return max((each for each in known if each is not None), key=lambda each: each.cov, default=None)
+    known = (
+        [floors.floor(record, name_of(a, figure)) for record in records]
+        if floors is not None
+        else []
+    )
+    return max(
+        (each for each in known if each is not None), key=lambda each: each.cov, default=None
+    )
 
 
 def _change(a: ComparedPoint, b: ComparedPoint, figure: Headline, floor: Floor | None) -> Change:
     """Return one figure with its effect; the word comes when all are known."""
-    values = [[value for attempt in point.attempts if (value := attempt.value(figure)) is not None] for point in (a, b)]
+    values = [
+        [value for attempt in point.attempts if (value := attempt.value(figure)) is not None]
+        for point in (a, b)
+    ]
     few = any(isinstance(value, Few) for side in values for value in side)
     word: Word = "not measured" if not all(values) else "too few samples" if few else "inconclusive"
     change = Change(
@@ -201,13 +245,17 @@ def _change(a: ComparedPoint, b: ComparedPoint, figure: Headline, floor: Floor |
 def _of_nothing(change: Change) -> Change:
     """Return a change where something was 0: a side that did nothing at all needs no test."""
     a, b = (max(values) > 0 for values in (change.values_a, change.values_b))
-    always = all(min(values) > 0 or max(values) <= 0 for values in (change.values_a, change.values_b))
+    always = all(
+        min(values) > 0 or max(values) <= 0 for values in (change.values_a, change.values_b)
+    )
     if not always:
         return replace(change, why="a repetition measured 0")
     if a == b:
         return replace(change, word="no difference detected", why="both are 0")
     larger_is_better = METRICS[change.figure.metric].better == "higher"
-    return replace(change, word="better" if b == larger_is_better else "worse", why=f"{'A' if b else 'B'} is 0")
+    return replace(
+        change, word="better" if b == larger_is_better else "worse", why=f"{'A' if b else 'B'} is 0"
+    )
 
 
 def _middle(values: Sequence[float], *, few: bool) -> float | None:
@@ -216,9 +264,14 @@ def _middle(values: Sequence[float], *, few: bool) -> float | None:
 
 
 def effect_of(
-    a: Sequence[PointRepetition], b: Sequence[PointRepetition], figure: Headline, values: Sequence[Sequence[float]]
+    a: Sequence[PointRepetition],
+    b: Sequence[PointRepetition],
+    figure: Headline,
+    values: Sequence[Sequence[float]],
 ) -> stats.Effect:
-    """Return the effect: of repetitions, or of single runs as far as they tell within themselves."""
+    """Return the effect: of repetitions, or of single runs as far as they tell within
+    themselves.
+    """
     if len(values[0]) == len(values[1]) == 1:
         iterations = a[0].iterations(figure), b[0].iterations(figure)
         if min(map(len, iterations)) >= LEAST_RANKED_REPETITIONS and all(map(all, iterations)):
@@ -233,7 +286,10 @@ def effect_of(
 
 
 def spread_of(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | None:
-    """Return how well a figure of one run is known from the run itself; None when it does not tell."""
+    """Return how well a figure of one run is known from the run itself.
+
+    None when it does not tell.
+    """
     columns = attempt.series(figure)
     if columns is None:
         return None
@@ -256,7 +312,9 @@ def spread_of(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | N
 
 
 def told_by(record: RunRecord) -> Callable[[int, str, float | None], tuple[float, float] | None]:
-    """Return what says how well a percentile (None: the mean) of a step is known from its seconds and histogram."""
+    """Return what says how well a percentile (None: the mean) of a step is known from its seconds
+    and histogram.
+    """
     steps = {step.index: step for step in record.steps}
 
     def told(index: int, direction: str, percentile: float | None) -> tuple[float, float] | None:
@@ -271,7 +329,9 @@ def told_by(record: RunRecord) -> Callable[[int, str, float | None], tuple[float
 
 
 def _by_ranks(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | None:
-    """Return how well a percentile of few seconds is known: by its ranks, and half as well, seconds may be alike."""
+    """Return how well a percentile of few seconds is known: by its ranks, and half as well, seconds
+    may be alike.
+    """
     latency = attempt.latency(figure)
     if figure.percentile is None or latency is None or latency.buckets is None:
         return None
@@ -281,7 +341,9 @@ def _by_ranks(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | N
 
 
 def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> stats.LogSpread | None:
-    """Return how well the share of I/Os beyond a percentile is known, from how it comes and goes with the seconds."""
+    """Return how well the share of I/Os beyond a percentile is known, from how it comes and goes
+    with the seconds.
+    """
     value = percentile_of(latency, percentile)
     seconds = zip(columns.lat_mean_ns, columns.p99_ns, columns.iops, strict=False)
     known = [(mean, p99, ios) for mean, p99, ios in seconds if mean and mean > 0 and p99 and ios]
@@ -296,19 +358,25 @@ def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> stat
 
 
 def _judged(changes: Iterable[Change]) -> list[Change]:
-    """Return the changes with their words. The headlines are a family of their own: they were declared before.
+    """Return the changes with their words. The headlines are a family of their own: they were
+    declared before.
 
-    Both families share the error of 5 %; where all headlines differ their part goes to the others (Wiens 2003).
+    Both families share the error of 5 %; where all headlines differ their part goes to the others
+    (Wiens 2003).
     """
     found = [each if _is_tested(each) else _untested(each) for each in changes]
     alpha = HEADLINE_ALPHA
     for headline in (True, False):
-        family = [at for at, each in enumerate(found) if each.headline is headline and _is_tested(each)]
+        family = [
+            at for at, each in enumerate(found) if each.headline is headline and _is_tested(each)
+        ]
         effects = [effect for at in family if (effect := found[at].effect) is not None]
         corrected = stats.holm([each.p for each in effects])
         for at, p in zip(family, corrected, strict=True):
             found[at] = _worded(replace(found[at], p_corrected=p), len(family), alpha)
-        alpha = stats.ALPHA if all(p is not None and p <= alpha for p in corrected) else OTHERS_ALPHA
+        alpha = (
+            stats.ALPHA if all(p is not None and p <= alpha for p in corrected) else OTHERS_ALPHA
+        )
     return found
 
 
@@ -317,7 +385,9 @@ def _is_tested(change: Change) -> bool:
 
 
 def _untested(change: Change) -> Change:
-    """Return a change of single runs of which nothing is known between runs: whatever it is, it may be noise."""
+    """Return a change of single runs of which nothing is known between runs: whatever it is, it may
+    be noise.
+    """
     if change.effect is None or change.effect.p is None:
         return _worded(change, 0, 0.0)
     return replace(change, word="inconclusive", why="within-run only; run-to-run noise is unknown")
@@ -336,9 +406,14 @@ def _worded(change: Change, family: int, alpha: float) -> Change:
         larger_is_better = METRICS[change.figure.metric].better == "higher"
         return replace(change, word="better" if (effect.ratio > 1) == larger_is_better else "worse")
     if surely:
-        return replace(change, word="no difference detected", why=f"less than {_percent(change.threshold)}")
+        return replace(
+            change, word="no difference detected", why=f"less than {_percent(change.threshold)}"
+        )
     if effect.method == "repetitions" and not can_decide(*counts, family, alpha):
-        why = f"{family} figures at once need {repetitions_needed(family, alpha)} repetitions, not {min(counts)}"
+        why = (
+            f"{family} figures at once need {repetitions_needed(family, alpha)} repetitions, not"
+            f" {min(counts)}"
+        )
         return replace(change, word="too few repetitions to say", why=why)
     if max(effect.high - 1, 1 - effect.low) <= max(WIDE, change.threshold):
         return replace(change, word="no difference detected")
@@ -349,7 +424,9 @@ def _why_too_few(change: Change) -> str:
     counts = len(change.values_a), len(change.values_b)
     if counts == (1, 1):
         return f"one run each, without {stats.LEAST_SECONDS} known seconds"
-    apart = max(change.values_a) < min(change.values_b) or max(change.values_b) < min(change.values_a)
+    apart = max(change.values_a) < min(change.values_b) or max(change.values_b) < min(
+        change.values_a
+    )
     said = "ranges do not overlap" if apart else "ranges overlap"
     return f"{counts[0]} and {counts[1]}, {LEAST_RANKED_REPETITIONS} each are needed; {said}"
 

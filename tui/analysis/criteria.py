@@ -29,7 +29,10 @@ JUNIT: dict[Outcome, junit.Outcome] = {
 
 
 class JudgedCriterion(Struct, frozen=True):
-    """What became of a criterion in one figure of one point; `measured` and `why` are for people."""
+    """What became of a criterion in one figure of one point.
+
+    `measured` and `why` are for people.
+    """
 
     criterion: str
     point: str
@@ -50,7 +53,9 @@ class JudgedCriterion(Struct, frozen=True):
     @property
     def case(self) -> junit.Case:
         """For build servers."""
-        return junit.Case(f"{self.criterion} {self.point}".strip(), JUNIT[self.outcome], self.text, "thresholds")
+        return junit.Case(
+            f"{self.criterion} {self.point}".strip(), JUNIT[self.outcome], self.text, "thresholds"
+        )
 
 
 def named_criteria(texts: Iterable[str]) -> list[Criterion]:
@@ -61,10 +66,14 @@ def named_criteria(texts: Iterable[str]) -> list[Criterion]:
         raise UsageError(f"--fail-if: {error}") from error
 
 
-def criteria_of(records: Iterable[RunRecord], named: Iterable[str] = ()) -> list[Criterion | JudgedCriterion]:
-    """Return the criteria of the records' profiles and those that are named, each once. Raises UsageError.
+def criteria_of(
+    records: Iterable[RunRecord], named: Iterable[str] = ()
+) -> list[Criterion | JudgedCriterion]:
+    """Return the criteria of the records' profiles and those that are named, each once. Raises
+    UsageError.
 
-    What a record has and this version cannot read is returned as judged: nothing else of the record depends on it.
+    What a record has and this version cannot read is returned as judged: nothing else of the record
+    depends on it.
     """
     found: dict[str, Criterion | JudgedCriterion] = {}
     for text in dict.fromkeys(text for record in records for text in record.criteria):
@@ -76,8 +85,13 @@ def criteria_of(records: Iterable[RunRecord], named: Iterable[str] = ()) -> list
 
 
 def judge_against(found: Comparison, named: Iterable[str] = ()) -> list[JudgedCriterion]:
-    """Return how B of a comparison stands by its profile's criteria and those that are named. Raises UsageError."""
-    return judge(found.a, found.b, criteria_of(found.b, named), comparable=found.word != "not comparable")
+    """Return how B of a comparison stands by its profile's criteria and those that are named.
+
+    Raises UsageError.
+    """
+    return judge(
+        found.a, found.b, criteria_of(found.b, named), comparable=found.word != "not comparable"
+    )
 
 
 def judge(
@@ -87,7 +101,10 @@ def judge(
     *,
     comparable: bool = True,
 ) -> list[JudgedCriterion]:
-    """Return how B stands by its criteria; relative ones are of its change against A, and left out without an A."""
+    """Return how B stands by its criteria.
+
+    Relative ones are of its change against A, and left out without an A.
+    """
     ours, theirs = points_of(a), points_of(b)
     found = []
     for criterion in criteria:
@@ -99,13 +116,20 @@ def judge(
         if criterion.relative and not comparable:  # there is a change, and it says nothing of B
             found.append(JudgedCriterion(criterion.text, "", "", "", "not comparable"))
             continue
-        judged = [each for key, point in theirs.items() for each in _judged(criterion, ours.get(key), point)]
+        judged = [
+            each
+            for key, point in theirs.items()
+            for each in _judged(criterion, ours.get(key), point)
+        ]
         found += judged or [JudgedCriterion(criterion.text, "", "", "", "not measured")]
     return found
 
 
-def _judged(criterion: Criterion, a: ComparedPoint | None, b: ComparedPoint) -> Iterator[JudgedCriterion]:
-    """Yield how each figure of a point that the criterion is about stands; nothing where there is none.
+def _judged(
+    criterion: Criterion, a: ComparedPoint | None, b: ComparedPoint
+) -> Iterator[JudgedCriterion]:
+    """Yield how each figure of a point that the criterion is about stands; nothing where there is
+    none.
 
     A percentile that too few samples are behind is none that was kept.
     """
@@ -113,7 +137,14 @@ def _judged(criterion: Criterion, a: ComparedPoint | None, b: ComparedPoint) -> 
         value, before = _middle(b, figure), _middle(a, figure) if a is not None else None
         if value is None or (criterion.relative and not before):
             continue
-        few = next((each for each in (value, before if criterion.relative else None) if isinstance(each, Few)), None)
+        few = next(
+            (
+                each
+                for each in (value, before if criterion.relative else None)
+                if isinstance(each, Few)
+            ),
+            None,
+        )
         if few is not None:
             said = METRICS[figure.metric].with_unit(few)
             yield JudgedCriterion(criterion.text, b.name, meaning(figure), said, "not measured")
@@ -123,13 +154,23 @@ def _judged(criterion: Criterion, a: ComparedPoint | None, b: ComparedPoint) -> 
             said, broken = f"{change * 100:+.1f} %", criterion.broken_by(change)
         else:
             said, broken = METRICS[figure.metric].with_unit(value), criterion.broken_by(value)
-        yield JudgedCriterion(criterion.text, b.name, meaning(figure), said, "broken" if broken else "kept")
+        yield JudgedCriterion(
+            criterion.text, b.name, meaning(figure), said, "broken" if broken else "kept"
+        )
 
 
 def _figures(criterion: Criterion, point: ComparedPoint) -> Iterator[Headline]:
-    """Yield the figures that a criterion is about; of reads and writes together only when that is what is named."""
+    """Yield the figures that a criterion is about.
+
+    Of reads and writes together only when that is what is named.
+    """
     if criterion.metric == "ops":
-        names = {name for each in point.attempts if each.step.metadata for name in each.step.metadata.operations}
+        names = {
+            name
+            for each in point.attempts
+            if each.step.metadata
+            for name in each.step.metadata.operations
+        }
         if point.headline is not None and point.headline.metric == "ops":
             names.add(point.headline.direction)
     else:

@@ -43,23 +43,36 @@ class PointRepetition(Struct, frozen=True):
         return self.record.latency_kind_of(self.step)
 
     def value(self, figure: Headline) -> float | None:
-        """Return a figure; None when it was not measured, `units.Few` when too few I/Os are behind it."""
-        return step_value(figure, self.step.results.aggregate, self.latency_kind, self.step.metadata)
+        """Return a figure.
+
+        None when it was not measured, `units.Few` when too few I/Os are behind it.
+        """
+        return step_value(
+            figure, self.step.results.aggregate, self.latency_kind, self.step.metadata
+        )
 
     def latency(self, figure: Headline) -> figures.Latency | None:
         """Return the latency that a figure is of."""
         result = self.step.results.aggregate.get(self.found_in(figure))
-        return None if result is None else figures.latency_of(result, self.found_in(figure), self.latency_kind)
+        return (
+            None
+            if result is None
+            else figures.latency_of(result, self.found_in(figure), self.latency_kind)
+        )
 
     def found_in(self, figure: Headline) -> str:
-        """Return the direction that has a figure: reads and writes together may be told as `both`, or be one alone."""
+        """Return the direction that has a figure: reads and writes together may be told as `both`,
+        or be one alone.
+        """
         return figures.found_in(figure, self.step.results.aggregate)
 
     def series(self, figure: Headline) -> SeriesColumns | None:
         """Return what all hosts together did second by second."""
         found = self.step.series.columns if self.step.series is not None else []
         wanted = self.found_in(figure)
-        return next((each for each in found if each.host is None and each.direction == wanted), None)
+        return next(
+            (each for each in found if each.host is None and each.direction == wanted), None
+        )
 
     def iterations(self, figure: Headline) -> list[float]:
         """Return the iterations of an MPI program's operation, in the unit of the figure."""
@@ -68,7 +81,9 @@ class PointRepetition(Struct, frozen=True):
 
 
 class ComparedPoint(Struct, frozen=True):
-    """One point of a sweep, one profile of a suite, or all there is: its repetitions, and what it is about."""
+    """One point of a sweep, one profile of a suite, or all there is: its repetitions, and what it
+    is about.
+    """
 
     key: PointKey
     name: str
@@ -83,7 +98,10 @@ class ComparedPoint(Struct, frozen=True):
         return list(dict.fromkeys([*first, *found]))
 
     def merged(self, name: str) -> Histogram:
-        """Return the latencies of a direction, all repetitions together; empty where no histogram is known."""
+        """Return the latencies of a direction, all repetitions together.
+
+        Empty where no histogram is known.
+        """
         found = Histogram()
         for attempt in self.attempts:
             latency = attempt.latency(Headline("latency", name))
@@ -93,7 +111,9 @@ class ComparedPoint(Struct, frozen=True):
 
 
 def points_of(records: Sequence[RunRecord]) -> dict[PointKey, ComparedPoint]:
-    """Return the points of runs that are repetitions of each other, in the order of the first that has them."""
+    """Return the points of runs that are repetitions of each other, in the order of the first that
+    has them.
+    """
     found: dict[PointKey, ComparedPoint] = {}
     for record in records:
         for cell, steps in by_point(record.steps).items():
@@ -102,13 +122,17 @@ def points_of(records: Sequence[RunRecord]) -> dict[PointKey, ComparedPoint]:
                 continue
             key = _key(steps[0])
             before = found[key].attempts if key in found else ()
-            found[key] = ComparedPoint(key, _name(cell, steps[0]), headline_of(record, steps[0]), (*before, *attempts))
+            found[key] = ComparedPoint(
+                key, _name(cell, steps[0]), headline_of(record, steps[0]), (*before, *attempts)
+            )
     return found
 
 
 def was_measured(step: StepRecord) -> bool:
     """Tell whether a step has figures of its own."""
-    return step.state not in LEFT_OUT and (bool(step.results.aggregate) or step.metadata is not None)
+    return step.state not in LEFT_OUT and (
+        bool(step.results.aggregate) or step.metadata is not None
+    )
 
 
 def _key(step: StepRecord) -> PointKey:
@@ -134,7 +158,9 @@ def _figures(attempt: PointRepetition) -> Iterator[Headline]:
         for name, each in attempt.step.metadata.operations.items():
             yield Headline(metric_of_operation(each.bytes_per_op).name, name)
         return
-    operations = (headline := headline_of(attempt.record, attempt.step)) is not None and headline.metric == "ops"
+    operations = (
+        headline := headline_of(attempt.record, attempt.step)
+    ) is not None and headline.metric == "ops"
     for name in in_order(attempt.step.results.aggregate):
         if name != MIXED:
             yield from _of_direction(name, operations=operations)
@@ -154,19 +180,26 @@ Key = tuple[str, int | None, str | None, tuple[str, ...], str]
 
 
 class Floor(Struct, frozen=True):
-    """How far apart `n` same runs came out in one figure: `cov` is their deviation as a share of the mean."""
+    """How far apart `n` same runs came out in one figure: `cov` is their deviation as a share of
+    the mean.
+    """
 
     n: int
     cov: float
 
     @property
     def of_one_run(self) -> float:
-        """The least share that two single runs must be apart to be different (95 %): t, of a difference of two."""
+        """The least share that two single runs must be apart to be different (95 %): t, of a
+        difference of two.
+        """
         return t_975(self.n - 1) * sqrt(2) * self.cov
 
 
 class Configuration(Struct):
-    """What was measured again and again: profile, target, hosts and parameters; and each figure's floor by name."""
+    """What was measured again and again: profile, target, hosts and parameters.
+
+    And each figure's floor by name.
+    """
 
     profile: str
     version: int | None
@@ -196,9 +229,12 @@ def name_of(point: ComparedPoint, figure: Headline) -> str:
 
 
 def figure_name(figure: Headline) -> str:
-    """Return the short name of a figure, as thresholds write it: ``read.iops``, ``write.p99.9``, ``read.mean``."""
+    """Return the short name of a figure, as thresholds write it: ``read.iops``, ``write.p99.9``,
+    ``read.mean``.
+    """
     if figure.metric == "latency":
-        return f"{figure.direction}.{'mean' if figure.percentile is None else f'p{label(figure.percentile)}'}"
+        at = "mean" if figure.percentile is None else f"p{label(figure.percentile)}"
+        return f"{figure.direction}.{at}"
     return figure.direction if figure.metric == "ops" else f"{figure.direction}.{figure.metric}"
 
 
@@ -219,20 +255,27 @@ def measure(records: Sequence[RunRecord]) -> Configuration:
         for figure in point.figures:
             values = [value for attempt in point.attempts if (value := attempt.value(figure))]
             if len(values) > 1 and not any(isinstance(value, Few) for value in values):
-                found.figures[name_of(point, figure)] = Floor(len(values), stdev(values) / fmean(values))
+                found.figures[name_of(point, figure)] = Floor(
+                    len(values), stdev(values) / fmean(values)
+                )
     return found
 
 
 class NoiseFloors:
     """The floors that were kept, in one file."""
 
-    def __init__(self, path: Path, configurations: Mapping[Key, Configuration] | None = None) -> None:
+    def __init__(
+        self, path: Path, configurations: Mapping[Key, Configuration] | None = None
+    ) -> None:
         self.path = path
         self._known = dict(configurations or {})
 
     @classmethod
     def read(cls, path: Path) -> NoiseFloors:
-        """Read the file; without one nothing is known. Raises BenchtuiError when it cannot be read."""
+        """Read the file; without one nothing is known.
+
+        Raises BenchtuiError when it cannot be read.
+        """
         try:
             data = _files.decode(read_file(path))
         except FileNotFoundError:
@@ -246,18 +289,27 @@ class NoiseFloors:
         self._known[found.key] = found
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            text = msgspec.json.format(msgspec.json.encode(_NoiseFile(configurations=list(self._known.values()))))
+            text = msgspec.json.format(
+                msgspec.json.encode(_NoiseFile(configurations=list(self._known.values())))
+            )
             write_atomic(self.path, text + b"\n")
         except OSError as error:
-            raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(self.path))) from error
+            raise BenchtuiError(
+                Problem(f"cannot be written: {error.strerror}", file=str(self.path))
+            ) from error
 
     def floor(self, record: RunRecord, name: str) -> Floor | None:
-        """Return the floor of a figure in the configuration of a run; None when nobody measured it."""
+        """Return the floor of a figure in the configuration of a run.
+
+        None when nobody measured it.
+        """
         known = self._known.get(configuration(record).key)
         return known.figures.get(name) if known is not None else None
 
     def renamed(self, records: Iterable[tuple[RunRecord, RunRecord]]) -> NoiseFloors:
-        """Return the floors of the first record of each pair as those of the second one, which has other names."""
+        """Return the floors of the first record of each pair as those of the second one, which has
+        other names.
+        """
         pairs = [(self._known.get(configuration(record).key), other) for record, other in records]
         known = {configuration(other).key: found for found, other in pairs if found is not None}
         return NoiseFloors(self.path, known)

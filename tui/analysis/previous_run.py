@@ -29,8 +29,9 @@ Values = Sequence[float | None]
 class Behind(Struct, frozen=True):
     """Figures to watch a run against. `word` stands beside them, `said` tells whose they are.
 
-    `courses`: by step, by host ("": all together) and direction, by metric (iops, bandwidth, latency, p99; SI, ns):
-    a value a second of the load, or one that holds for all of it. `rates`: by step, operations per second.
+    `courses`: by step, by host ("": all together) and direction, by metric (iops, bandwidth,
+    latency, p99; SI, ns): a value a second of the load, or one that holds for all of it. `rates`:
+    by step, operations per second.
     """
 
     word: str
@@ -45,7 +46,11 @@ class Behind(Struct, frozen=True):
 
     def values(self, step: int | None, host: str, direction: str, metric: str) -> Values:
         """Return what is drawn behind one curve; empty: nothing."""
-        found = self.courses.get(-1 if step is None else step, {}).get((host, direction), {}).get(metric, ())
+        found = (
+            self.courses.get(-1 if step is None else step, {})
+            .get((host, direction), {})
+            .get(metric, ())
+        )
         return found if any(value is not None for value in found) else ()
 
 
@@ -62,9 +67,16 @@ class _Column(Struct):
 
     def metrics(self, step_s: float) -> dict[str, Values]:
         """Return the curves that are known, a value a second."""
-        own = {"iops": self.iops, "bandwidth": self.bw_bytes_per_s, "latency": self.lat_mean_ns, "p99": self.p99_ns}
+        own = {
+            "iops": self.iops,
+            "bandwidth": self.bw_bytes_per_s,
+            "latency": self.lat_mean_ns,
+            "p99": self.p99_ns,
+        }
         times = max(1, round(step_s))
-        return {name: [value for value in values for _ in range(times)] for name, values in own.items()}
+        return {
+            name: [value for value in values for _ in range(times)] for name, values in own.items()
+        }
 
 
 class _Series(Struct):
@@ -94,7 +106,8 @@ _records = PlainDecoder(_RecordSeries)
 
 
 def run_before(plan: Plan, run_id: str, store: RunStore) -> Behind | None:
-    """Return the newest whole run before this one that had the same load on as many hosts; None: there is none.
+    """Return the newest whole run before this one that had the same load on as many hosts; None:
+    there is none.
 
     How long it lasted may differ. Raises UsageError when runs cannot be listed.
     """
@@ -114,15 +127,22 @@ def run_before(plan: Plan, run_id: str, store: RunStore) -> Behind | None:
 
 
 def _of_run(plan: Plan, run_dir: Path, said: str) -> Behind | None:
-    """Return what a run measured in the steps that it has in common with a plan; None: it has none of them."""
+    """Return what a run measured in the steps that it has in common with a plan.
+
+    None: it has none of them.
+    """
     with suppress(OSError, BenchtuiError, *NO_JSON):
         other = load_plan(run_dir)
         pairs = {} if other.proves is not None else dict(_pairs(plan, other))
         if pairs:
-            steps = {step.index: step for step in _records.decode(read_file(run_dir / RECORD_FILE)).steps}
+            steps = {
+                step.index: step for step in _records.decode(read_file(run_dir / RECORD_FILE)).steps
+            }
             both = {index: steps[theirs] for index, theirs in pairs.items() if theirs in steps}
             courses = {index: _courses(step) for index, step in both.items()}
-            return Behind("before", said, courses, {index: _rates(step) for index, step in both.items()})
+            return Behind(
+                "before", said, courses, {index: _rates(step) for index, step in both.items()}
+            )
     return None
 
 
@@ -150,7 +170,10 @@ def _load(step: Step) -> tuple[object, ...]:
 def _courses(step: _StepSeries) -> dict[tuple[str, str], dict[str, Values]]:
     if step.series is None:
         return {}
-    return {(each.host or "", each.direction): each.metrics(step.series.step_s) for each in step.series.columns}
+    return {
+        (each.host or "", each.direction): each.metrics(step.series.step_s)
+        for each in step.series.columns
+    }
 
 
 def _rates(step: _StepSeries) -> dict[str, float]:
@@ -162,10 +185,15 @@ def _rates(step: _StepSeries) -> dict[str, float]:
 
 
 def published(plan: Plan, user_dir: Path) -> Behind | None:
-    """Return published figures of the loads of a plan, those of as many clients first; None: there are none."""
+    """Return published figures of the loads of a plan, those of as many clients first.
+
+    None: there are none.
+    """
     from tui.analysis.published import find_baselines
 
-    known = find_baselines(user_dir, {tag for step in plan.steps for tag in _tags(plan, step)}).baselines
+    known = find_baselines(
+        user_dir, {tag for step in plan.steps for tag in _tags(plan, step)}
+    ).baselines
     courses: dict[int, dict[tuple[str, str], dict[str, Values]]] = {}
     rates: dict[int, dict[str, float]] = {}
     titles: dict[str, None] = {}
@@ -184,13 +212,21 @@ def _tags(plan: Plan, step: Step) -> list[str]:
 
 
 def _is_about(baseline: Baseline, step: Step, tags: Sequence[str]) -> bool:
-    """Tell whether a baseline is of the load of a step: figures of another load behind it would mislead."""
+    """Tell whether a baseline is of the load of a step: figures of another load behind it would
+    mislead.
+    """
     from tui.analysis.published import is_at, is_of, same
 
-    if baseline.host is not None or baseline.validity != "ok" or not (is_of(baseline, tags) and is_at(baseline, step)):
+    if (
+        baseline.host is not None
+        or baseline.validity != "ok"
+        or not (is_of(baseline, tags) and is_at(baseline, step))
+    ):
         return False
     told = {name: value for name, value in baseline.params.items() if name not in LENGTH}
-    return all(same(step.params[name], theirs) for name, theirs in told.items() if name in step.params)
+    return all(
+        same(step.params[name], theirs) for name, theirs in told.items() if name in step.params
+    )
 
 
 def _title(baseline: Baseline) -> str:
@@ -210,12 +246,20 @@ def _metric_of(figure: PublishedFigure, kind: str) -> str | None:
     """Return the curve that a figure is of; None: of none that is drawn."""
     if figure.metric in ("iops", "bandwidth"):
         return figure.metric if figure.statistic in ("", "mean") else None
-    shown = {"mean": "latency", "p99": "p99"} if figure.metric == "latency" and figure.kind in ("", kind) else {}
+    shown = (
+        {"mean": "latency", "p99": "p99"}
+        if figure.metric == "latency" and figure.kind in ("", kind)
+        else {}
+    )
     return shown.get(figure.statistic)
 
 
 def _published_rates(baseline: Baseline) -> dict[str, float]:
-    return {each.of: _value(each) for each in baseline.figures if each.metric == "ops" and each.statistic == "mean"}
+    return {
+        each.of: _value(each)
+        for each in baseline.figures
+        if each.metric == "ops" and each.statistic == "mean"
+    }
 
 
 def _value(figure: PublishedFigure) -> float:

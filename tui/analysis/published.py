@@ -31,7 +31,10 @@ OUR_RUN = "our run is"
 
 
 class Compared(Struct, frozen=True):
-    """One published figure and ours. Ratios are ours / theirs; two of them when theirs is a range; None: unknown."""
+    """One published figure and ours.
+
+    Ratios are ours / theirs; two of them when theirs is a range; None: unknown.
+    """
 
     figure: PublishedFigure
     ours: float | None
@@ -50,11 +53,18 @@ class PublishedDifference(Struct, frozen=True):
     @property
     def text(self) -> str:
         """For people: ``runtime 3s (published 300s)``."""
-        return f"{self.what} {self.ours} (published {self.theirs})" if self.theirs else f"{self.what} {self.ours}"
+        return (
+            f"{self.what} {self.ours} (published {self.theirs})"
+            if self.theirs
+            else f"{self.what} {self.ours}"
+        )
 
 
 class PublishedComparison(Struct, frozen=True):
-    """One baseline beside the steps of a run that measured the same point; several steps are repetitions."""
+    """One baseline beside the steps of a run that measured the same point.
+
+    Several steps are repetitions.
+    """
 
     baseline: Baseline
     steps: tuple[int, ...]
@@ -70,7 +80,9 @@ class PublishedComparison(Struct, frozen=True):
 
 
 def tags_of(record: RunRecord) -> set[str]:
-    """Return the tags of all profiles that a run was made from: its own, those it extends, members of a suite."""
+    """Return the tags of all profiles that a run was made from: its own, those it extends, members
+    of a suite.
+    """
     tags = {tag for step in record.steps for tag in step_tags(record, step)}
     return tags | {record.profile.tag}
 
@@ -82,7 +94,9 @@ def step_tags(record: RunRecord, step: StepRecord) -> list[str]:
 
 
 def compare(record: RunRecord, baselines: Iterable[Baseline]) -> list[PublishedComparison]:
-    """Return every baseline beside what the run measured at the same point, in the order of the steps."""
+    """Return every baseline beside what the run measured at the same point, in the order of the
+    steps.
+    """
     known = [each for each in baselines if each.host is None]
     found = []
     for group in repetitions(record.steps):
@@ -93,7 +107,10 @@ def compare(record: RunRecord, baselines: Iterable[Baseline]) -> list[PublishedC
 
 
 def repetitions(steps: Sequence[StepRecord]) -> list[list[StepRecord]]:
-    """Return the measured steps, together when they repeat the same point; warm-ups count for nothing."""
+    """Return the measured steps, together when they repeat the same point.
+
+    Warm-ups count for nothing.
+    """
     groups: dict[object, list[StepRecord]] = {}
     for step in steps:
         if (step.results.aggregate or step.metadata is not None) and not step.warmup:
@@ -112,12 +129,16 @@ def is_at(baseline: Baseline, step: StepRecord | Step) -> bool:
     return all(name in values and same(values[name], value) for name, value in baseline.at.items())
 
 
-def comparison(record: RunRecord, steps: Sequence[StepRecord], baseline: Baseline) -> PublishedComparison:
+def comparison(
+    record: RunRecord, steps: Sequence[StepRecord], baseline: Baseline
+) -> PublishedComparison:
     """Return one baseline beside the repetitions of one measurement."""
     return PublishedComparison(
         baseline=baseline,
         steps=tuple(step.index for step in steps),
-        figures=tuple(compared(record, steps, figure) for figure in baseline.figures if figure.metric != "cpu"),
+        figures=tuple(
+            compared(record, steps, figure) for figure in baseline.figures if figure.metric != "cpu"
+        ),
         differs=tuple(differences(record, steps[0], baseline)),
         unknown=tuple(unknown_facts(record, steps[0], baseline)),
         verdict=record.verdict,
@@ -153,11 +174,19 @@ def our_value(record: RunRecord, step: StepRecord, figure: PublishedFigure) -> f
 
 
 def operation_rate(step: StepRecord, figure: PublishedFigure) -> float | None:
-    """Return max, min, mean or standard deviation of an MPI program's operation, per second, or of its bandwidth."""
+    """Return max, min, mean or standard deviation of an MPI program's operation, per second, or of
+    its bandwidth.
+    """
     found = step.metadata.operations.get(figure.of) if step.metadata is not None else None
     if found is None or (figure.metric != "ops" and not found.bytes_per_op):
         return None
-    known = {"max": found.max, "min": found.min, "mean": found.mean, "stddev": found.stddev, "": found.mean}
+    known = {
+        "max": found.max,
+        "min": found.min,
+        "mean": found.mean,
+        "stddev": found.stddev,
+        "": found.mean,
+    }
     rate = known.get(figure.statistic)
     return rate_of_operation(rate, found.bytes_per_op) if figure.metric == "bandwidth" else rate
 
@@ -170,14 +199,20 @@ def statistic_of(latency: Latency, name: str) -> float | None:
         "mean": latency.mean_ns,
         "stddev": latency.stddev_ns,
     }
-    return known[name] if name in known else shown_percentile(latency, float(name.removeprefix("p")))
+    return (
+        known[name] if name in known else shown_percentile(latency, float(name.removeprefix("p")))
+    )
 
 
 # -- what differs
 
 
-def differences(record: RunRecord, step: StepRecord, baseline: Baseline) -> Iterator[PublishedDifference]:
-    """Yield what is not the same: parameters first, then the profile, hosts, tool, and the states of the runs."""
+def differences(
+    record: RunRecord, step: StepRecord, baseline: Baseline
+) -> Iterator[PublishedDifference]:
+    """Yield what is not the same: parameters first, then the profile, hosts, tool, and the states
+    of the runs.
+    """
     yield from param_differences(record, step, baseline)
     yield from profile_differences(record, step, baseline)
     hosts = clients_of(record, step)
@@ -185,7 +220,9 @@ def differences(record: RunRecord, step: StepRecord, baseline: Baseline) -> Iter
         yield PublishedDifference("clients", str(hosts), str(baseline.hosts), "setup")
     theirs, ours = baseline.tool.version, tool_versions(record, step)
     if theirs is not None and ours and any(version != theirs for version in ours):
-        weight: Weight = "setup" if any(major(version) != major(theirs) for version in ours) else "note"
+        weight: Weight = (
+            "setup" if any(major(version) != major(theirs) for version in ours) else "note"
+        )
         assumed = ", assumed by the source" if baseline.tool.assumed else ""
         yield PublishedDifference(baseline.tool.name, ", ".join(ours), theirs + assumed, weight)
     if record.state not in ("complete", "imported"):
@@ -194,23 +231,36 @@ def differences(record: RunRecord, step: StepRecord, baseline: Baseline) -> Iter
         yield PublishedDifference(OUR_RUN, "invalid", "", "setup")
 
 
-def param_differences(record: RunRecord, step: StepRecord, baseline: Baseline) -> Iterator[PublishedDifference]:
-    """Yield parameters that are not as published, and those that were changed from the profile's defaults."""
+def param_differences(
+    record: RunRecord, step: StepRecord, baseline: Baseline
+) -> Iterator[PublishedDifference]:
+    """Yield parameters that are not as published, and those that were changed from the profile's
+    defaults.
+    """
     for name, theirs in baseline.params.items():
         if name in step.params and not same(step.params[name], theirs):
             less = is_less(step.params[name], theirs)
             yield PublishedDifference(
-                name, shown_like(step.params[name], theirs), str(theirs), "scaled" if less else "param"
+                name,
+                shown_like(step.params[name], theirs),
+                str(theirs),
+                "scaled" if less else "param",
             )
     kinds = kinds_of(profile_data(record))
     for name, value in record.profile.changed.items():
         if name not in baseline.params and name not in baseline.at and not is_place(name, value):
             ours = written(step.params.get(name, value), kinds.get(name, ""))
-            yield PublishedDifference(name, f"{ours}, changed from the profile's default", "", "param")
+            yield PublishedDifference(
+                name, f"{ours}, changed from the profile's default", "", "param"
+            )
 
 
-def profile_differences(record: RunRecord, step: StepRecord, baseline: Baseline) -> Iterator[PublishedDifference]:
-    """Yield what the profile itself changes: a variant, an own profile, the deviations that it declares."""
+def profile_differences(
+    record: RunRecord, step: StepRecord, baseline: Baseline
+) -> Iterator[PublishedDifference]:
+    """Yield what the profile itself changes: a variant, an own profile, the deviations that it
+    declares.
+    """
     tag = step_tags(record, step)[0]
     if tag not in (baseline.profile, *baseline.variants):
         yield PublishedDifference("profile", tag, baseline.profile, "profile")
@@ -234,14 +284,20 @@ def deviations_of(data: dict[str, Any]) -> list[str]:
     """Return what a profile says it does otherwise than its source, each once."""
     found = data.get("deviations")
     entries = found if isinstance(found, list) else []
-    return list(dict.fromkeys(str(each["what"]) for each in entries if isinstance(each, dict) and "what" in each))
+    return list(
+        dict.fromkeys(
+            str(each["what"]) for each in entries if isinstance(each, dict) and "what" in each
+        )
+    )
 
 
 def kinds_of(data: dict[str, Any]) -> dict[str, str]:
     """Return what kind of value each parameter of a profile has."""
     found = data.get("params")
     entries = found if isinstance(found, dict) else {}
-    return {name: str(each.get("kind", "")) for name, each in entries.items() if isinstance(each, dict)}
+    return {
+        name: str(each.get("kind", "")) for name, each in entries.items() if isinstance(each, dict)
+    }
 
 
 def unknown_facts(record: RunRecord, step: StepRecord, baseline: Baseline) -> Iterator[str]:
@@ -263,12 +319,18 @@ def tool_versions(record: RunRecord, step: StepRecord) -> list[str]:
     if step.metadata is not None:
         return [bare_version(step.metadata.version)] if step.metadata.version else []
     named = [task.tool_version for task in step.tasks.values() if task.tool_version]
-    return sorted({bare_version(text) for text in named or record.provenance.tool_versions.values()})
+    return sorted(
+        {bare_version(text) for text in named or record.provenance.tool_versions.values()}
+    )
 
 
 def bare_version(text: str) -> str:
     """Return ``3.33`` for ``fio-3.33``."""
-    return text.rpartition("-")[2] if re.fullmatch(r"[a-z]+-[\d.]+", text) else re.sub(r"^[a-z]+[- ]v?(?=\d)", "", text)
+    return (
+        text.rpartition("-")[2]
+        if re.fullmatch(r"[a-z]+-[\d.]+", text)
+        else re.sub(r"^[a-z]+[- ]v?(?=\d)", "", text)
+    )
 
 
 def major(version: str) -> str:
@@ -285,7 +347,10 @@ def is_place(name: str, value: str) -> bool:
 
 
 def number_of(value: Scalar | None) -> float | None:
-    """Return a published value as the record has it: bytes for 4k, seconds for 300s; None for other texts."""
+    """Return a published value as the record has it: bytes for 4k, seconds for 300s.
+
+    None for other texts.
+    """
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
@@ -333,7 +398,9 @@ def badge_of(found: PublishedComparison) -> str:
     if invalid:
         return f"{OUR_RUN} invalid (not comparable)"
     for weight in weights:
-        if names := list(dict.fromkeys(_name(each) for each in found.differs if each.weight == weight)):
+        if names := list(
+            dict.fromkeys(_name(each) for each in found.differs if each.weight == weight)
+        ):
             return f"{' and '.join(names[:2])} (not comparable)"
     if found.baseline.validity == "error":
         return "the published run ended with an error (not comparable)"
@@ -350,18 +417,28 @@ SUFFIXES = (".yaml", ".yml")
 
 
 class BaselineFiles(Struct, frozen=True):
-    """Baselines with what is wrong in files that could not be read; such a file hides nothing else."""
+    """Baselines with what is wrong in files that could not be read.
+
+    Such a file hides nothing else.
+    """
 
     baselines: tuple[Baseline, ...]
     problems: tuple[Problem, ...]
 
     def of(self, tags: Collection[str]) -> list[Baseline]:
         """Return the baselines of these profiles, variants included."""
-        return [each for each in self.baselines if each.profile in tags or any(tag in tags for tag in each.variants)]
+        return [
+            each
+            for each in self.baselines
+            if each.profile in tags or any(tag in tags for tag in each.variants)
+        ]
 
 
 def find_baselines(user_dir: Path | None, tags: Collection[str] | None = None) -> BaselineFiles:
-    """Return all baselines, shipped ones first; with `tags` only files that name one of these are parsed."""
+    """Return all baselines, shipped ones first.
+
+    With `tags` only files that name one of these are parsed.
+    """
     found: list[Baseline] = []
     problems: list[Problem] = []
     for path in _files(user_dir):

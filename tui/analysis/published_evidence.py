@@ -39,43 +39,76 @@ KINDS = ("slat", "clat", "lat")
 
 
 def clients_of(baseline: Baseline, parts: Sequence[Baseline]) -> list[str]:
-    """Return the names of the clients of a baseline; one that stands for all where their number was not told."""
+    """Return the names of the clients of a baseline.
+
+    One that stands for all where their number was not told.
+    """
     named = [each.host for each in parts if each.host is not None]
     if named or baseline.hosts is None:
         return named or ["clients"]
-    return ["client"] if baseline.hosts == 1 else [f"client-{number}" for number in range(1, baseline.hosts + 1)]
+    return (
+        ["client"]
+        if baseline.hosts == 1
+        else [f"client-{number}" for number in range(1, baseline.hosts + 1)]
+    )
 
 
 def evidence_of(baseline: Baseline, parts: Sequence[Baseline], plan: Plan) -> RunEvidence:
-    """Return a baseline as evidence. `parts` are the figures of its clients one by one, where the source has them.
+    """Return a baseline as evidence. `parts` are the figures of its clients one by one, where the
+    source has them.
 
-    `plan` is that of its profile at the published parameters; its first step at the point is what was measured.
+    `plan` is that of its profile at the published parameters; its first step at the point is what
+    was measured.
     """
     hosts = [host.name for host in plan.hosts]
     known = [step for step in plan.steps if _is_at(baseline, step)]
-    blank = Step(0, baseline.profile, baseline.tool.name, {}, [HostTask(host, 0, "", []) for host in hosts], None)
+    blank = Step(
+        0,
+        baseline.profile,
+        baseline.tool.name,
+        {},
+        [HostTask(host, 0, "", []) for host in hosts],
+        None,
+    )
     step = msgspec.structs.replace(known[0] if known else blank, index=0)
     if "runtime" not in baseline.params:
         step.runtime_s = None
     plan = msgspec.structs.replace(plan, steps=[step])
     seen = JournalData(RunState(for_record=True))
     if baseline.result.operations is not None and step.mpi is not None:
-        seen.state.at_step(0).metadata = MetadataView(0, result=_operations(baseline, step, baseline.result.operations))
+        seen.state.at_step(0).metadata = MetadataView(
+            0, result=_operations(baseline, step, baseline.result.operations)
+        )
     record = _record(baseline, parts or [baseline], plan, seen)
     facts = _facts(baseline)
     records = [HostRecord(name=host, facts=dict(facts)) for host in hosts]
-    return RunEvidence(plan, records, [record], seen, rounding=max(map(_rounding, parts or [baseline])), foreign=True)
+    return RunEvidence(
+        plan,
+        records,
+        [record],
+        seen,
+        rounding=max(map(_rounding, parts or [baseline])),
+        foreign=True,
+    )
 
 
 def _is_at(baseline: Baseline, step: Step) -> bool:
     values = {**step.params, **step.point}
-    return step.repetition == 1 and all(same(values.get(name), value) for name, value in baseline.at.items())
+    return step.repetition == 1 and all(
+        same(values.get(name), value) for name, value in baseline.at.items()
+    )
 
 
-def _record(baseline: Baseline, parts: Sequence[Baseline], plan: Plan, seen: JournalData) -> StepRecord:
+def _record(
+    baseline: Baseline, parts: Sequence[Baseline], plan: Plan, seen: JournalData
+) -> StepRecord:
     step = plan.steps[0]
     hosts = [host.name for host in plan.hosts]
-    by_host = {each.host or hosts[0]: _directions(each, step) for each in parts} if _each_known(baseline, parts) else {}
+    by_host = (
+        {each.host or hosts[0]: _directions(each, step) for each in parts}
+        if _each_known(baseline, parts)
+        else {}
+    )
     whole = _directions(baseline, step)
     aggregate = {name: AggregateRecord(**dict(found), hosts=hosts) for name, found in whole.items()}
     metadata = metadata_record(seen.state.at_step(0).metadata, step)
@@ -89,9 +122,11 @@ def _record(baseline: Baseline, parts: Sequence[Baseline], plan: Plan, seen: Jou
         in_flight=step.in_flight,
         runtime_s=step.runtime_s,
         measured_s=measured_s(aggregate) or step.runtime_s,
-        headline=step_value(plan.headline_of(step), aggregate, plan.latency_kind_of(step), metadata)
-        if printed
-        else None,
+        headline=(
+            step_value(plan.headline_of(step), aggregate, plan.latency_kind_of(step), metadata)
+            if printed
+            else None
+        ),
         results=ResultsRecord(aggregate=aggregate, per_host=by_host),
         metadata=metadata,
         tasks={each.host or hosts[0]: _task(each) for each in parts} if printed else {},
@@ -101,7 +136,9 @@ def _record(baseline: Baseline, parts: Sequence[Baseline], plan: Plan, seen: Jou
 
 
 def _each_known(baseline: Baseline, parts: Sequence[Baseline]) -> bool:
-    """Tell whether what each client did is known: there is one, or the source has them one by one."""
+    """Tell whether what each client did is known: there is one, or the source has them one by
+    one.
+    """
     return baseline.hosts == 1 or any(each.host is not None for each in parts)
 
 
@@ -122,7 +159,9 @@ def _summed(baseline: Baseline) -> dict[str, DirectionRecord]:
     for figure in baseline.figures:
         rates.setdefault(figure.of, {})[figure.metric] = figure.quantity.value
     return {
-        name: DirectionRecord(ios=0, bytes=0, iops=each.get("iops"), bw_bytes_per_s=each.get("bandwidth"))
+        name: DirectionRecord(
+            ios=0, bytes=0, iops=each.get("iops"), bw_bytes_per_s=each.get("bandwidth")
+        )
         for name, each in rates.items()
         if {"iops", "bandwidth"} & each.keys()
     }
@@ -139,7 +178,9 @@ def _direction(part: Directed, step: Step) -> DirectionRecord:
         bytes=int(_value(part.moved) or 0),
         runtime_s=seconds,
         iops=iops if iops is not None or not block or bandwidth is None else bandwidth / block,
-        bw_bytes_per_s=bandwidth if bandwidth is not None or not block or iops is None else iops * block,
+        bw_bytes_per_s=(
+            bandwidth if bandwidth is not None or not block or iops is None else iops * block
+        ),
     )
     for kind in KINDS:
         setattr(record, kind, _latency(getattr(part, kind), part.ios))
@@ -151,7 +192,11 @@ def _latency(found: Mapping[str, Quantity], count: int | None) -> LatencyRecord 
     if not found:
         return None
     values = {name: each.value for name, each in found.items() if each.value is not None}
-    whole = {name: round(values[name]) for name in values if name in ("min", "max") or name.startswith("p")}
+    whole = {
+        name: round(values[name])
+        for name in values
+        if name in ("min", "max") or name.startswith("p")
+    }
     return LatencyRecord(
         n=count or 0,
         min_ns=whole.get("min"),
@@ -176,7 +221,10 @@ def _rounding(baseline: Baseline) -> float:
     for part in (baseline.result.read, baseline.result.write, baseline.result.mixed):
         if part is not None:
             rate = None if part.ios and part.runtime else part.iops or part.bandwidth
-            mean = next((kind["mean"] for kind in (part.lat, part.clat, part.latency) if "mean" in kind), None)
+            mean = next(
+                (kind["mean"] for kind in (part.lat, part.clat, part.latency) if "mean" in kind),
+                None,
+            )
             found.append(sum(rounding_of(each) for each in (rate, mean) if each is not None))
     return max(found)
 
@@ -187,7 +235,9 @@ def _operations(baseline: Baseline, step: Step, rates: OperationRates) -> Metada
     per_client = launch.ranks_per_host if launch is not None else 0
     operations = {}
     for name, found in rates:
-        values = {statistic: each.value for statistic, each in found.items() if each.value is not None}
+        values = {
+            statistic: each.value for statistic, each in found.items() if each.value is not None
+        }
         if values:
             operations[name.replace("_", "-")] = OperationResult(
                 max=values.get("max"), min=values.get("min"), mean=values.get("mean")
@@ -226,7 +276,9 @@ def _spans(parts: Sequence[Baseline], hosts: Sequence[str]) -> Iterator[tuple[st
     for each in parts:
         ended = parse_stamp(each.date or "")
         found = (each.result.read, each.result.write, each.result.mixed)
-        seconds = [part.runtime.high for part in found if part is not None and part.runtime is not None]
+        seconds = [
+            part.runtime.high for part in found if part is not None and part.runtime is not None
+        ]
         if ended is not None and seconds:
             span = HostSpan(ended - max(seconds), ended, STAMP_ERROR_S, STAMP_ERROR_S, None, "tool")
             yield each.host or hosts[0], span
@@ -242,23 +294,34 @@ def _facts(baseline: Baseline) -> dict[str, Fact]:
     if client.filesystem is not None:
         facts["target_fstype"] = client.filesystem
     if client.link is not None and client.link.value is not None:
-        facts["nics"] = [{"name": LINK, "kind": "physical", "speed_mbit": round(client.link.value * 8 / 1e6)}]
+        facts["nics"] = [
+            {"name": LINK, "kind": "physical", "speed_mbit": round(client.link.value * 8 / 1e6)}
+        ]
     return facts
 
 
 def _telemetry(
-    baseline: Baseline, hosts: Sequence[str], aggregate: Mapping[str, DirectionRecord], runtime_s: float | None
+    baseline: Baseline,
+    hosts: Sequence[str],
+    aggregate: Mapping[str, DirectionRecord],
+    runtime_s: float | None,
 ) -> Iterator[HostTelemetryRecord]:
-    """Yield what the source tells of the clients: CPU of one load generator, bytes over a link that has a speed."""
+    """Yield what the source tells of the clients: CPU of one load generator, bytes over a link that
+    has a speed.
+    """
     columns = []
     if (busy := _value(baseline.result.cpu.get(f"{baseline.tool.name}_client"))) is not None:
-        columns.append(TelemetryColumn(name="gen.thread", unit="core_percent", mean=busy, constant=busy))
+        columns.append(
+            TelemetryColumn(name="gen.thread", unit="core_percent", mean=busy, constant=busy)
+        )
     if "nics" in _facts(baseline):
         for name, way in (("read", "rx"), ("write", "tx")):
             moved = aggregate[name].bw_bytes_per_s if name in aggregate else None
             if moved is not None:
                 mean = moved / len(hosts)
-                column = TelemetryColumn(name=f"nic.{LINK}.{way}", unit="bytes_per_s", mean=mean, constant=mean)
+                column = TelemetryColumn(
+                    name=f"nic.{LINK}.{way}", unit="bytes_per_s", mean=mean, constant=mean
+                )
                 columns.append(column)
     if columns:
         for host in hosts:

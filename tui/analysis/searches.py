@@ -31,12 +31,16 @@ from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, VALUE, WARN, Line, Run
 from tui.text.search import known, limits_text, measured_scales, rate, shares_text
 from tui.text.table import Column, text_table
 
-FITTED = ("knee", "one_host", "contention", "coherence")  # capacity and full load are what is compared first
+# capacity and full load are what is compared first
+FITTED = ("knee", "one_host", "contention", "coherence")
 RATES = ("knee", "one_host")  # a ratio of the others says nothing: they may be 0
 
 
 class HostsChange(Struct, frozen=True):
-    """B against A with so many hosts; efficiency against linear growth from the fewest of each side."""
+    """B against A with so many hosts.
+
+    Efficiency against linear growth from the fewest of each side.
+    """
 
     hosts: int
     a: ConfidenceInterval
@@ -55,7 +59,11 @@ class FitChange(Struct, frozen=True):
     @property
     def ratio(self) -> Estimate:
         """B over A of a rate; of a term of the law nothing, it may be 0."""
-        return ratio_of(estimate(self.a.figure), estimate(self.b.figure)) if self.a.name in RATES else Estimate()
+        return (
+            ratio_of(estimate(self.a.figure), estimate(self.b.figure))
+            if self.a.name in RATES
+            else Estimate()
+        )
 
     @property
     def apart(self) -> bool | None:
@@ -73,8 +81,14 @@ def estimate(figure: ConfidenceInterval) -> Estimate:
 
 
 def most_hosts(searches: Sequence[SearchRecord]) -> int | None:
-    """Return the most hosts that all of these measured throughput with; None: there is no such number."""
-    measured = [set(measured_scales(each.scaling)) if each.scaling is not None else set() for each in searches]
+    """Return the most hosts that all of these measured throughput with.
+
+    None: there is no such number.
+    """
+    measured = [
+        set(measured_scales(each.scaling)) if each.scaling is not None else set()
+        for each in searches
+    ]
     return max(set.intersection(*measured), default=None) if measured else None
 
 
@@ -85,7 +99,10 @@ def rate_with(search: SearchRecord, hosts: int | None) -> ConfidenceInterval:
 
 
 def by_hosts(a: SearchRecord, b: SearchRecord) -> list[HostsChange]:
-    """Return throughput with each number of hosts that both measured; nothing of searches for something else."""
+    """Return throughput with each number of hosts that both measured.
+
+    Nothing of searches for something else.
+    """
     if a.scaling is None or b.scaling is None:
         return []
     ours, theirs = measured_scales(a.scaling), measured_scales(b.scaling)
@@ -153,10 +170,13 @@ def signed(ratio: Estimate) -> str:
     return f"{(ratio.value - 1) * 100:+.1f} %{ends}"
 
 
-Word = Literal["better", "worse", "no difference detected", "inconclusive", "not comparable", "not measured",
+Word = Literal["better", "worse", "no difference detected", "inconclusive", "not comparable",
+    "not measured",
                "too few repetitions to say"]  # fmt: skip
-ROLES: dict[Word, str] = {"better": GOOD, "worse": BAD, "no difference detected": TEXT, "inconclusive": WARN,
-                          "not comparable": BAD, "not measured": WARN, "too few repetitions to say": WARN}  # fmt: skip
+ROLES: dict[Word, str] = {"better": GOOD, "worse": BAD, "no difference detected": TEXT,
+    "inconclusive": WARN,
+                          "not comparable": BAD, "not measured": WARN,
+                          "too few repetitions to say": WARN}  # fmt: skip
 LEAST = 0.02  # what is less is not worth a word
 WIDE = 0.05  # an interval that reaches further says that a difference may well be there
 SHARES = (0.25, 0.5, 0.75, 1.0)  # of the load that both curves have
@@ -165,10 +185,12 @@ SAME_SHARES = 0.05  # of the load: jobs never reach quite the same at full load
 
 @dataclass(frozen=True, slots=True)
 class SearchChange:
-    """B against A. `ratio`: of the capacities, of full load where no limits were asked for, of rates over most hosts.
+    """B against A. `ratio`: of the capacities, of full load where no limits were asked for, of
+    rates over most hosts.
 
-    `latency`: of B's curve over A's, in the mean over the rates `low` to `high`; `at`: rate, A's and B's ns there. Of
-    several searches on a side the capacities are repetitions, and `a` and `b` their medians; all else is of the first.
+    `latency`: of B's curve over A's, in the mean over the rates `low` to `high`; `at`: rate, A's
+    and B's ns there. Of several searches on a side the capacities are repetitions, and `a` and `b`
+    their medians; all else is of the first.
     """
 
     figure: str
@@ -196,13 +218,18 @@ class SearchChange:
 
 
 Told = Callable[[int, str, float | None], tuple[float, float] | None]
-"""How well a percentile (None: the mean) of a step is known: standard error of its logarithm, degrees of freedom."""
+"""How well a percentile (None: the mean) of a step is known: standard error of its logarithm,
+degrees of freedom.
+"""
 
 
 def compare_searches(
-    a: Sequence[SearchRecord], b: Sequence[SearchRecord], told: tuple[Told | None, Told | None] = (None, None)
+    a: Sequence[SearchRecord],
+    b: Sequence[SearchRecord],
+    told: tuple[Told | None, Told | None] = (None, None),
 ) -> SearchChange:
-    """Return what can be said of the second side against the first; each is one search, or repetitions of one.
+    """Return what can be said of the second side against the first; each is one search, or
+    repetitions of one.
 
     `told` says of the first search of each side how well its points are known.
     """
@@ -217,18 +244,38 @@ def compare_searches(
     made = replace(made, hosts=tuple(by_hosts(*first)), fits=tuple(fits(*first)))
     made = _with_curves(made, *first, told) if a[0].scaling is None else made
     if len(a) > 1 or len(b) > 1:
-        sides = [[value for each in side if (value := _figures(each, each, hosts)[1].value)] for side in (a, b)]
-        made = _of_repetitions(made, *sides) if all(sides) else replace(made, word=word if why else "not measured")
+        sides = [
+            [value for each in side if (value := _figures(each, each, hosts)[1].value)]
+            for side in (a, b)
+        ]
+        made = (
+            _of_repetitions(made, *sides)
+            if all(sides)
+            else replace(made, word=word if why else "not measured")
+        )
     return made if why else _with_never_met(made, a, b)
 
 
-def _with_never_met(made: SearchChange, a: Sequence[SearchRecord], b: Sequence[SearchRecord]) -> SearchChange:
-    """Return the change where searches found that no load keeps the limits: an answer, and no missing figure."""
-    none = [sum(each.answer is not None and each.answer.state == "never-met" for each in side) for side in (a, b)]
+def _with_never_met(
+    made: SearchChange, a: Sequence[SearchRecord], b: Sequence[SearchRecord]
+) -> SearchChange:
+    """Return the change where searches found that no load keeps the limits: an answer, and no
+    missing figure.
+    """
+    none = [
+        sum(each.answer is not None and each.answer.state == "never-met" for each in side)
+        for side in (a, b)
+    ]
     if not any(none):
         return made
-    said = [f"{count} of {len(side)} searches of {name}" for name, count, side in zip("AB", none, (a, b), strict=True)]
-    why = f"no load keeps the limits in {' and '.join(text for text, count in zip(said, none, strict=True) if count)}"
+    said = [
+        f"{count} of {len(side)} searches of {name}"
+        for name, count, side in zip("AB", none, (a, b), strict=True)
+    ]
+    why = (
+        "no load keeps the limits in"
+        f" {' and '.join(text for text, count in zip(said, none, strict=True) if count)}"
+    )
     word: Word = "inconclusive"
     if none == [0, len(b)] and made.a.value:
         word = "worse"
@@ -240,7 +287,9 @@ def _with_never_met(made: SearchChange, a: Sequence[SearchRecord], b: Sequence[S
 
 
 def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) -> SearchChange:
-    """Return the change by what each search of both sides found: Mann and Whitney's test, from four on."""
+    """Return the change by what each search of both sides found: Mann and Whitney's test, from four
+    on.
+    """
     from tui.analysis import stats
 
     effect = stats.of_repetitions(a, b)
@@ -250,20 +299,40 @@ def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) 
     if effect.p is None:
         apart = max(a) < min(b) or max(b) < min(a)
         word, said = "too few repetitions to say", "do not overlap" if apart else "overlap"
-        why = why or f"{len(a)} and {len(b)}, {LEAST_RANKED_REPETITIONS} each are needed; ranges {said}"
+        why = (
+            why
+            or f"{len(a)} and {len(b)}, {LEAST_RANKED_REPETITIONS} each are needed; ranges {said}"
+        )
     elif effect.p > stats.ALPHA and word in ("better", "worse"):
         word = "inconclusive"
     word = "not comparable" if made.word == "not comparable" else word
-    return replace(made, a=ours, b=theirs, ratio=ratio, word=word, why=why, values_a=tuple(a), values_b=tuple(b))
+    return replace(
+        made,
+        a=ours,
+        b=theirs,
+        ratio=ratio,
+        word=word,
+        why=why,
+        values_a=tuple(a),
+        values_b=tuple(b),
+    )
 
 
-def _figures(a: SearchRecord, b: SearchRecord, hosts: int | None) -> tuple[str, ConfidenceInterval, ConfidenceInterval]:
-    """Return what is held against each other first: the capacity, throughput with so many hosts, or full load."""
+def _figures(
+    a: SearchRecord, b: SearchRecord, hosts: int | None
+) -> tuple[str, ConfidenceInterval, ConfidenceInterval]:
+    """Return what is held against each other first: the capacity, throughput with so many hosts, or
+    full load.
+    """
     if a.answer is not None and b.answer is not None:
-        ours, theirs = (each.capacity if each.step is not None else UNKNOWN for each in (a.answer, b.answer))
+        ours, theirs = (
+            each.capacity if each.step is not None else UNKNOWN for each in (a.answer, b.answer)
+        )
         return "capacity", ours, theirs
     if a.kind == b.kind == "scaling":
-        figure = "throughput" if hosts is None else f"IOPS at {hosts} host{'' if hosts == 1 else 's'}"
+        figure = (
+            "throughput" if hosts is None else f"IOPS at {hosts} host{'' if hosts == 1 else 's'}"
+        )
         return figure, rate_with(a, hosts), rate_with(b, hosts)
     return "full load", a.maximum_iops or UNKNOWN, b.maximum_iops or UNKNOWN
 
@@ -274,7 +343,10 @@ def _obstacle(a: SearchRecord, b: SearchRecord) -> str:
     if limits_text(a.limits) != limits_text(b.limits):
         return f"other limits: {limits_text(a.limits) or 'none'}; {limits_text(b.limits) or 'none'}"
     if a.job_shares and b.job_shares and _apart(a.job_shares, b.job_shares) > SAME_SHARES:
-        return f"jobs share the load otherwise: {shares_text(a.job_shares)}; {shares_text(b.job_shares)}"
+        return (
+            f"jobs share the load otherwise: {shares_text(a.job_shares)};"
+            f" {shares_text(b.job_shares)}"
+        )
     return "another objective" if a.objective != b.objective else ""
 
 
@@ -310,12 +382,18 @@ def _with_curves(
     made = replace(made, percentile=pair[0].name, at=at)
     if found is None:
         return made
-    return replace(made, latency=found.ratio, latency_why=found.remark, low=found.low, high=found.high)
+    return replace(
+        made, latency=found.ratio, latency_why=found.remark, low=found.low, high=found.high
+    )
 
 
 def _known(trace: Trace, told: Told | None) -> list[UncertainPoint]:
-    """Return the paced points by ascending rate, each with what its own seconds say of how well it is known."""
-    paced = [each for each in trace.points if each.point.offered_iops is not None and each.latency_ns > 0]
+    """Return the paced points by ascending rate, each with what its own seconds say of how well it
+    is known.
+    """
+    paced = [
+        each for each in trace.points if each.point.offered_iops is not None and each.latency_ns > 0
+    ]
     return [_point(trace, each, told) for each in sorted(paced, key=lambda each: each.rate)]
 
 
@@ -354,8 +432,14 @@ def _between(rates: Sequence[float], values: Sequence[float], wanted: float) -> 
 
 
 def search_lines(found: SearchChange, width: int) -> list[Line]:
-    """Return the comparison: figures with their intervals, what was fitted, throughput with each number of hosts."""
-    lines = [line for name, runs in search_facts(found) for line in labelled([(f"{name}: ", LABEL)], runs, width)]
+    """Return the comparison: figures with their intervals, what was fitted, throughput with each
+    number of hosts.
+    """
+    lines = [
+        line
+        for name, runs in search_facts(found)
+        for line in labelled([(f"{name}: ", LABEL)], runs, width)
+    ]
     return [*lines, *([Line(), *hosts_lines(found.hosts, width)] if found.hosts else [])]
 
 
@@ -365,13 +449,23 @@ def search_facts(found: SearchChange) -> Iterator[tuple[str, list[Run]]]:
     runs += [(f"{signed(found.ratio)} ", BRIGHT), (found.word, ROLES[found.word])]
     yield found.figure, [*runs, *([(f" ({found.why})", LABEL)] if found.why else [])]
     if found.repeated:
-        counts = f"{len(found.values_a)} and {len(found.values_b)} searches: medians, Mann-Whitney U"
+        counts = (
+            f"{len(found.values_a)} and {len(found.values_b)} searches: medians, Mann-Whitney U"
+        )
         yield "repetitions", [(f"{counts}; all else is of the first of each side", LABEL)]
     if found.latency.value is not None and found.low is not None and found.high is not None:
         span = f"over {rate(found.low, found.unit)} to {rate(found.high, found.unit)}"
-        told: list[Run] = [(signed(found.latency), BRIGHT), (f" in the mean {span} (area between the curves)", TEXT)]
-        yield found.percentile, [*told, *([(f"; {found.latency_why}", LABEL)] if found.latency_why else [])]
+        told: list[Run] = [
+            (signed(found.latency), BRIGHT),
+            (f" in the mean {span} (area between the curves)", TEXT),
+        ]
+        yield (
+            found.percentile,
+            [*told, *([(f"; {found.latency_why}", LABEL)] if found.latency_why else [])],
+        )
     for load, ours, theirs in found.at:
-        text = f"{units.latency(ours)} → {units.latency(theirs)}  {(theirs / ours - 1) * 100:+.1f} %"
+        text = (
+            f"{units.latency(ours)} → {units.latency(theirs)}  {(theirs / ours - 1) * 100:+.1f} %"
+        )
         yield f"  {found.percentile} at {rate(load, found.unit)}", [(text, TEXT)]
     yield from fit_facts(found.fits)

@@ -1,4 +1,7 @@
-"""What runs have in common and what differs: parameters, load, hosts, tool; whether they are comparable."""
+"""What runs have in common and what differs: parameters, load, hosts, tool.
+
+Whether they are comparable.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +43,10 @@ if TYPE_CHECKING:
     from tui.model.step_record import StepRecord
 
 NOT_OF_THE_LOAD = frozenset(
-    ("profile", "version", "title", "description", "source", "extends", "params", "suite", "sweep", "repeat",
-     "capacity", "curve", "pause", "attest", "findings", "thresholds", "on_host_loss", "allow_device", "hosts",
+    ("profile", "version", "title", "description", "source", "extends", "params", "suite", "sweep",
+        "repeat",
+     "capacity", "curve", "pause", "attest", "findings", "thresholds", "on_host_loss",
+     "allow_device", "hosts",
      "deviations")
 )  # fmt: skip
 """Keys of a profile that leave a point's load as it is, or stand in the record themselves."""
@@ -55,12 +60,21 @@ class PointSetup(Struct, frozen=True):
     parts: tuple[tuple[str, str], ...] = ()
 
     def differs(self, shown: PointSetup) -> str:
-        """Return for people what is not as in another one: ``bs 64k, here 4k; hosts h2, here h1``."""
+        """Return for people what is not as in another one: ``bs 64k, here 4k.
+
+        Hosts h2, here h1``.
+        """
         if not self.parts or not shown.parts:
-            return "not known how it was measured" if not self.parts else "known how it was measured, here not"
+            return (
+                "not known how it was measured"
+                if not self.parts
+                else "known how it was measured, here not"
+            )
         ours, theirs = dict(self.parts), dict(shown.parts)
         names = [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
-        return "; ".join(_other(name, ours.get(name, "none"), theirs.get(name, "none")) for name in names)
+        return "; ".join(
+            _other(name, ours.get(name, "none"), theirs.get(name, "none")) for name in names
+        )
 
 
 def _other(name: str, ours: str, shown: str) -> str:
@@ -184,7 +198,10 @@ _heads = PlainDecoder(Head)
 
 
 def head_at(run_dir: Path) -> Head | None:
-    """Return what the record in a run directory says; None when there is none, or it cannot be read."""
+    """Return what the record in a run directory says.
+
+    None when there is none, or it cannot be read.
+    """
     with suppress(OSError, *NO_JSON):
         return _heads.decode(read_file(run_dir / RECORD_FILE))
     return None
@@ -198,21 +215,33 @@ def head_of(record: RunRecord) -> Head:
 
 
 def measured_at(run_dir: Path) -> list[PointMeasurement]:
-    """Return the points of the run in a directory; one of which nothing is known when its record cannot be read."""
+    """Return the points of the run in a directory.
+
+    One of which nothing is known when its record cannot be read.
+    """
     head = head_at(run_dir)
     return [PointMeasurement()] if head is None else measured(head)
 
 
 def measured(head: Head) -> list[PointMeasurement]:
-    """Return each point of a sweep or a suite, else the run as one; a counter-experiment has no place in a history."""
+    """Return each point of a sweep or a suite, else the run as one.
+
+    A counter-experiment has no place in a history.
+    """
     if head.proves is not None:
         return []
     cells = head.matrix.cells if head.matrix is not None and head.search is None else []
     if len(cells) < 2:
         counted = [step for step in head.steps if not step.warmup]
-        return [PointMeasurement("", _setup(head, counted[0] if counted else _StepSetup(params=head.profile.params)))]
+        return [
+            PointMeasurement(
+                "", _setup(head, counted[0] if counted else _StepSetup(params=head.profile.params))
+            )
+        ]
     return [
-        PointMeasurement(each.key, _setup(head, _step_of(head, each)), each.headline or PointHeadline())
+        PointMeasurement(
+            each.key, _setup(head, _step_of(head, each)), each.headline or PointHeadline()
+        )
         for each in cells
     ]
 
@@ -242,7 +271,10 @@ def _parts(head: Head, step: _StepSetup) -> Iterator[tuple[str, str]]:
     yield HOSTS, ", ".join(sorted(host.name for host in head.hosts))
     yield "tool", _tool(head, step)
     yield "latency counted", step.latency_kind or head.latency_kind
-    yield "preconditioning left out", "yes" if head.precondition is not None and head.precondition.left_out else ""
+    yield (
+        "preconditioning left out",
+        "yes" if head.precondition is not None and head.precondition.left_out else "",
+    )
     yield PROFILE_TEXT, " ".join(digest for digest, _ in data)
 
 
@@ -253,7 +285,10 @@ def _of_search(search: _Search) -> Iterator[tuple[str, str]]:
 
 
 def imported_parts(step: _StepSetup | StepRecord) -> Iterator[tuple[str, str]]:
-    """Yield what a run that was made elsewhere is known by, it has no parameters; empty: not known."""
+    """Yield what a run that was made elsewhere is known by, it has no parameters.
+
+    Empty: not known.
+    """
     yield MEASUREMENT, step.name
     yield "I/Os in flight", str(step.in_flight or "")
     totals: dict[str, Any] = {**step.results.aggregate}
@@ -263,14 +298,20 @@ def imported_parts(step: _StepSetup | StepRecord) -> Iterator[tuple[str, str]]:
 
 
 def _tool(head: Head, step: _StepSetup) -> str:
-    told = [step.metadata.version] if step.metadata is not None else [*head.provenance.tool_versions.values()]
+    told = (
+        [step.metadata.version]
+        if step.metadata is not None
+        else [*head.provenance.tool_versions.values()]
+    )
     versions = sorted({major(bare_version(each)) for each in told if each})
     return " ".join(filter(None, (step.tool or "", ", ".join(versions))))
 
 
 @cache
 def _read(text: str) -> tuple[str, Mapping[str, str]]:
-    """Return a digest of what a profile's YAML says of the load, and what kind of value each parameter has."""
+    """Return a digest of what a profile's YAML says of the load, and what kind of value each
+    parameter has.
+    """
     try:
         data = load(text, "").data
     except UsageError:
@@ -286,7 +327,10 @@ WHOLE = ("complete", "imported")
 
 @dataclass(frozen=True, slots=True)
 class SetupDifference:
-    """Something that is not the same. `blocks`: the figures may not be compared; `matters`: they may differ by it."""
+    """Something that is not the same.
+
+    `blocks`: the figures may not be compared; `matters`: they may differ by it.
+    """
 
     what: str
     a: str
@@ -297,7 +341,9 @@ class SetupDifference:
     @property
     def text(self) -> str:
         """For people: ``numjobs: A 1, B 4``."""
-        said = ", ".join(f"{side} {value}" for side, value in (("A", self.a), ("B", self.b)) if value)
+        said = ", ".join(
+            f"{side} {value}" for side, value in (("A", self.a), ("B", self.b)) if value
+        )
         return f"{self.what}: {said}" if said else self.what
 
 
@@ -305,8 +351,11 @@ Side = Sequence[RunRecord]
 Attempts = Sequence[PointRepetition]
 
 
-def differences(a: Side, b: Side, across: Collection[str] = (), *, searches: bool = False) -> list[SetupDifference]:
-    """Return what is not the same in two sides; parameters in `across` are meant to differ, points of `searches` do.
+def differences(
+    a: Side, b: Side, across: Collection[str] = (), *, searches: bool = False
+) -> list[SetupDifference]:
+    """Return what is not the same in two sides; parameters in `across` are meant to differ, points
+    of `searches` do.
 
     Every run counts: one that is not like the others of its side is no repetition of them.
     """
@@ -320,13 +369,25 @@ def differences(a: Side, b: Side, across: Collection[str] = (), *, searches: boo
     return sorted(dict.fromkeys(found), key=lambda each: (not each.blocks, not each.matters))
 
 
-def points_missing(a: dict[PointKey, ComparedPoint], b: dict[PointKey, ComparedPoint]) -> list[SetupDifference]:
-    """Return the points that one side alone measured; when there is no other, nothing can be compared."""
+def points_missing(
+    a: dict[PointKey, ComparedPoint], b: dict[PointKey, ComparedPoint]
+) -> list[SetupDifference]:
+    """Return the points that one side alone measured.
+
+    When there is no other, nothing can be compared.
+    """
     alone = [[point.name or "the only point" for key, point in one.items() if key not in other]
              for one, other in ((a, b), (b, a))]  # fmt: skip
     if not any(alone):
         return []
-    return [SetupDifference("points of one side alone", _few(alone[0]), _few(alone[1]), blocks=not a.keys() & b.keys())]
+    return [
+        SetupDifference(
+            "points of one side alone",
+            _few(alone[0]),
+            _few(alone[1]),
+            blocks=not a.keys() & b.keys(),
+        )
+    ]
 
 
 def _few(names: Sequence[str]) -> str:
@@ -335,10 +396,22 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _differs(
-    what: str, a: Side, b: Side, of: Callable[[RunRecord], object], *, blocks: bool = False, matters: bool = True
+    what: str,
+    a: Side,
+    b: Side,
+    of: Callable[[RunRecord], object],
+    *,
+    blocks: bool = False,
+    matters: bool = True,
 ) -> Iterator[SetupDifference]:
-    """Yield a difference when the sides have not the same set of values; a side may hold several where none blocks."""
-    known = [sorted({str(value) for record in side if (value := of(record)) not in (None, "")}) for side in (a, b)]
+    """Yield a difference when the sides have not the same set of values.
+
+    A side may hold several where none blocks.
+    """
+    known = [
+        sorted({str(value) for record in side if (value := of(record)) not in (None, "")})
+        for side in (a, b)
+    ]
     mixed = blocks and max(map(len, known)) > 1
     if all(known) and (known[0] != known[1] or mixed):
         yield SetupDifference(what, _few(known[0]), _few(known[1]), blocks, matters)
@@ -347,11 +420,17 @@ def _differs(
 def _of_profiles(a: Side, b: Side) -> Iterator[SetupDifference]:
     yield from _differs("profile", a, b, lambda run: run.profile.tag, blocks=True)
     if {run.profile.tag for run in a} == {run.profile.tag for run in b}:
-        yield from _differs("version of the profile", a, b, lambda run: run.profile.version, blocks=True)
-        yield from _differs("text of the profile", a, b, lambda run: (run.profile.sha256 or "")[:12], matters=False)
+        yield from _differs(
+            "version of the profile", a, b, lambda run: run.profile.version, blocks=True
+        )
+        yield from _differs(
+            "text of the profile", a, b, lambda run: (run.profile.sha256 or "")[:12], matters=False
+        )
     yield from _differs("latency counted", a, b, lambda run: run.latency_kind, blocks=True)
     yield from _differs("preconditioning left out", a, b, _precondition_left_out, blocks=True)
-    yield from _differs("attested", a, b, lambda run: ", ".join(f"{each.id}={each.answer}" for each in run.attested))
+    yield from _differs(
+        "attested", a, b, lambda run: ", ".join(f"{each.id}={each.answer}" for each in run.attested)
+    )
 
 
 def _precondition_left_out(record: RunRecord) -> str:
@@ -359,7 +438,10 @@ def _precondition_left_out(record: RunRecord) -> str:
 
 
 def _of_points(a: Side, b: Side, across: Collection[str]) -> Iterator[SetupDifference]:
-    """Yield what differs in the same point, between the sides or within one. What is swept is the point's own."""
+    """Yield what differs in the same point, between the sides or within one.
+
+    What is swept is the point's own.
+    """
     ours, theirs = _by_place(a), _by_place(b)
     for place in [each for each in ours if each in theirs]:
         yield from _of_attempts(ours[place], theirs[place], across)
@@ -380,7 +462,9 @@ def _searched(side: Side, over: Collection[str]) -> Iterator[PointRepetition]:
             yield PointRepetition(record, step.model_copy(update={"params": params}))
 
 
-def _of_attempts(ours: Attempts, theirs: Attempts, across: Collection[str]) -> Iterator[SetupDifference]:
+def _of_attempts(
+    ours: Attempts, theirs: Attempts, across: Collection[str]
+) -> Iterator[SetupDifference]:
     if ours and theirs:
         yield from _of_params(ours, theirs, across)
         yield from _of_clients(ours, theirs, across)
@@ -397,34 +481,50 @@ def _by_place(side: Side) -> dict[tuple[str, str], list[PointRepetition]]:
     return found
 
 
-def _of_params(ours: Attempts, theirs: Attempts, across: Collection[str]) -> Iterator[SetupDifference]:
+def _of_params(
+    ours: Attempts, theirs: Attempts, across: Collection[str]
+) -> Iterator[SetupDifference]:
     names = sorted({name for each in (*ours, *theirs) for name in each.step.params})
-    values = {name: [{each.step.params.get(name) for each in side} for side in (ours, theirs)] for name in names}
+    values = {
+        name: [{each.step.params.get(name) for each in side} for side in (ours, theirs)]
+        for name in names
+    }
     differing = [name for name in names if len(values[name][0] | values[name][1]) > 1]
     kinds = kinds_of(profile_data(ours[0].record)) if differing else {}
     for name in differing:
         place = any(is_place(name, str(value)) for side in values[name] for value in side)
-        said = [[written(value, kinds.get(name, "")) if value is not None else "none" for value in side]
+        said = [[written(value, kinds.get(name,
+            "")) if value is not None else "none" for value in side]
                 for side in values[name]]  # fmt: skip
         yield _difference(name, *said, blocks=not place, matters=not place, meant=name in across)
 
 
-def _of_clients(ours: Attempts, theirs: Attempts, across: Collection[str]) -> Iterator[SetupDifference]:
+def _of_clients(
+    ours: Attempts, theirs: Attempts, across: Collection[str]
+) -> Iterator[SetupDifference]:
     counts = [{str(clients_of(each.record, each.step)) for each in side} for side in (ours, theirs)]
     if len(counts[0] | counts[1]) > 1 and not (max(map(len, counts)) == 1 and "hosts" in across):
         yield _difference("number of clients", *counts, blocks=True)
 
 
 def _of_tools(ours: Attempts, theirs: Attempts) -> Iterator[SetupDifference]:
-    known = [[found for each in side if (found := tool_versions(each.record, each.step))] for side in (ours, theirs)]
+    known = [
+        [found for each in side if (found := tool_versions(each.record, each.step))]
+        for side in (ours, theirs)
+    ]
     said = [{", ".join(each) for each in side} for side in known]
     if all(said) and len(said[0] | said[1]) > 1:
         majors = {frozenset(map(major, each)) for side in known for each in side}
-        yield _difference(f"version of {ours[0].step.tool or 'the tool'}", *said, blocks=len(majors) > 1)
+        yield _difference(
+            f"version of {ours[0].step.tool or 'the tool'}", *said, blocks=len(majors) > 1
+        )
 
 
 def _of_loads(ours: Attempts, theirs: Attempts) -> Iterator[SetupDifference]:
-    """Yield what runs that were made elsewhere are known by: they have no parameters. Names are anybody's choice."""
+    """Yield what runs that were made elsewhere are known by: they have no parameters.
+
+    Names are anybody's choice.
+    """
     loads = [[dict(imported_parts(each.step)) for each in side] for side in (ours, theirs)]
     for name in dict.fromkeys(name for side in loads for each in side for name in each):
         known = [{each[name] for each in side if each.get(name)} for side in loads]
@@ -433,12 +533,23 @@ def _of_loads(ours: Attempts, theirs: Attempts) -> Iterator[SetupDifference]:
 
 
 def _difference(
-    what: str, a: Iterable[str], b: Iterable[str], *, blocks: bool, matters: bool = True, meant: bool = False
+    what: str,
+    a: Iterable[str],
+    b: Iterable[str],
+    *,
+    blocks: bool,
+    matters: bool = True,
+    meant: bool = False,
 ) -> SetupDifference:
-    """Return a difference in a point; one that is `meant` does not block where each side has one value."""
+    """Return a difference in a point.
+
+    One that is `meant` does not block where each side has one value.
+    """
     ours, theirs = sorted(set(a)), sorted(set(b))
     alike = len(ours) == len(theirs) == 1
-    return SetupDifference(what, " or ".join(ours), " or ".join(theirs), blocks and not (meant and alike), matters)
+    return SetupDifference(
+        what, " or ".join(ours), " or ".join(theirs), blocks and not (meant and alike), matters
+    )
 
 
 def _of_states(a: Side, b: Side) -> Iterator[SetupDifference]:
@@ -446,31 +557,45 @@ def _of_states(a: Side, b: Side) -> Iterator[SetupDifference]:
     for side, records in (("A", a), ("B", b)):
         for record in records:
             if record.state not in WHOLE:
-                yield SetupDifference(f"{side} {record.run_id} is {record.state}", "", "", blocks=True)
+                yield SetupDifference(
+                    f"{side} {record.run_id} is {record.state}", "", "", blocks=True
+                )
             if record.verdict == "invalid":
                 ids = dict.fromkeys(each.id for each in record.findings if each.severity == "error")
-                yield SetupDifference(f"{side} {record.run_id} is invalid ({', '.join(ids)})", "", "", blocks=True)
+                yield SetupDifference(
+                    f"{side} {record.run_id} is invalid ({', '.join(ids)})", "", "", blocks=True
+                )
             if record.judged_since:
                 yield SetupDifference(
-                    f"{side} {record.run_id}: NOT the verdict that was sealed, see runs verify", "", ""
+                    f"{side} {record.run_id}: NOT the verdict that was sealed, see runs verify",
+                    "",
+                    "",
                 )
     yield from _differs("warnings", a, b, _warnings)
 
 
 def _warnings(record: RunRecord) -> str:
-    return ", ".join(sorted({each.id for each in record.findings if each.severity == "warning"})) or "none"
+    return (
+        ", ".join(sorted({each.id for each in record.findings if each.severity == "warning"}))
+        or "none"
+    )
 
 
 def _of_setups(a: Side, b: Side) -> Iterator[SetupDifference]:
     yield from _differs("target", a, b, lambda run: run.target, matters=False)
-    yield from _differs("hosts", a, b, lambda run: ", ".join(sorted(host.name for host in run.hosts)), matters=False)
-    yield from _differs("version of benchtui", a, b, lambda run: run.provenance.benchtui_version, matters=False)
+    yield from _differs(
+        "hosts", a, b, lambda run: ", ".join(sorted(host.name for host in run.hosts)), matters=False
+    )
+    yield from _differs(
+        "version of benchtui", a, b, lambda run: run.provenance.benchtui_version, matters=False
+    )
 
 
 def _of_facts(a: Side, b: Side) -> Iterator[SetupDifference]:
     """Yield what the hosts of one side are known to be and those of the other are not."""
     facts = {f"{side}\t{run.run_id}\t{host.name}": host.facts
-             for side, records in (("A", a), ("B", b)) for run in records for host in run.hosts}  # fmt: skip
+             for side, records in (("A", a), ("B",
+                 b)) for run in records for host in run.hosts}  # fmt: skip
     for each in compare_facts(facts).differing:
         values: dict[str, set[str]] = {"A": set(), "B": set()}
         for group in each.known:
@@ -478,5 +603,8 @@ def _of_facts(a: Side, b: Side) -> Iterator[SetupDifference]:
                 values[host[0]].add(leaf_text(each.name, group.value))
         if all(values.values()) and values["A"] != values["B"]:
             yield SetupDifference(
-                each.title, _few(sorted(values["A"])), _few(sorted(values["B"])), matters=each.matters
+                each.title,
+                _few(sorted(values["A"])),
+                _few(sorted(values["B"])),
+                matters=each.matters,
             )

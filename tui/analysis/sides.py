@@ -1,4 +1,6 @@
-"""Which of several runs are repetitions of each other, and what differs between sides on purpose."""
+"""Which of several runs are repetitions of each other, and what differs between sides on
+purpose.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ HOSTS = "hosts"  # as --across calls it
 
 
 class Sides(Struct, frozen=True):
-    """Runs by their places, side by side; `by` is what they were joined by, empty when each stands alone."""
+    """Runs by their places, side by side.
+
+    `by` is what they were joined by, empty when each stands alone.
+    """
 
     places: tuple[tuple[int, ...], ...]
     by: str = ""
@@ -46,8 +51,9 @@ def apart(records: Sequence[RunRecord]) -> Sides:
 def joined(records: Sequence[RunRecord]) -> Sides:
     """Return runs that are repetitions of each other together, in the order of their first.
 
-    By what `ab` says, else by configuration (profile, parameters, target, hosts), else by their tags: the first of them
-    by which there are several sides, and fewer than runs. Where there is none each run stands alone.
+    By what `ab` says, else by configuration (profile, parameters, target, hosts), else by their
+    tags: the first of them by which there are several sides, and fewer than runs. Where there is
+    none each run stands alone.
     """
     keys: tuple[tuple[str, Callable[[RunRecord], object]], ...] = (
         (BY_AB, _of_ab),
@@ -70,14 +76,22 @@ def _of_ab(record: RunRecord) -> object:
 
 
 def _configuration(record: RunRecord) -> object:
-    """Return what makes runs repetitions of each other; which points a search measured is its own affair."""
+    """Return what makes runs repetitions of each other.
+
+    Which points a search measured is its own affair.
+    """
     if record.search is None:
         return configuration(record).key
-    return configuration(record.model_copy(update={"steps": []})).key, limits_text(record.search.limits)
+    return configuration(record.model_copy(update={"steps": []})).key, limits_text(
+        record.search.limits
+    )
 
 
 def differing(found: Sequence[Comparison]) -> tuple[str, ...]:
-    """Return the parameters that keep runs from being compared, which may be meant to differ; `hosts`: their number."""
+    """Return the parameters that keep runs from being compared, which may be meant to differ.
+
+    `hosts`: their number.
+    """
     names: set[str] = set()
     for each in found:
         what = {obstacle.what for obstacle in each.obstacles}
@@ -91,7 +105,9 @@ def check_across(names: Iterable[str], records: Iterable[RunRecord]) -> None:
     for name in names:
         if name not in known:
             hint = did_you_mean(name, known)
-            raise UsageError(f"--across: unknown parameter '{name}'{hint}; these runs have: {', '.join(known)}")
+            raise UsageError(
+                f"--across: unknown parameter '{name}'{hint}; these runs have: {', '.join(known)}"
+            )
 
 
 def _params(records: Iterable[RunRecord]) -> set[str]:

@@ -18,7 +18,9 @@ from tui.metrics.buckets import TOP_BUCKET, index_to_value
 from tui.metrics.repeat import LEAST_RANKED_REPETITIONS
 from tui.metrics.student import t_beyond, t_quantile
 
-Method = Literal["repetitions", "within one run", "one run, order statistics", "one run, noise floor"]
+Method = Literal[
+    "repetitions", "within one run", "one run, order statistics", "one run, noise floor"
+]
 
 ALPHA = 0.05
 LEAST_SECONDS = 10
@@ -35,7 +37,10 @@ NORMAL = NormalDist()
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """B / A: the ratio, its 95 % interval, the two-sided p of no difference; `degrees` of freedom where it has some."""
+    """B / A: the ratio, its 95 % interval, the two-sided p of no difference.
+
+    `degrees` of freedom where it has some.
+    """
 
     ratio: float
     low: float | None = None
@@ -53,7 +58,9 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class LogSpread:
-    """How well the logarithm of one figure is known: its standard error, by so many degrees of freedom."""
+    """How well the logarithm of one figure is known: its standard error, by so many degrees of
+    freedom.
+    """
 
     error: float
     degrees: float
@@ -63,10 +70,11 @@ class LogSpread:
 
 
 def of_repetitions(a: Sequence[float], b: Sequence[float]) -> Effect:
-    """Return the effect of repetitions, all of them above 0: Hodges and Lehmann's shift of their logarithms.
+    """Return the effect of repetitions, all of them above 0: Hodges and Lehmann's shift of their
+    logarithms.
 
-    p is Mann and Whitney's; the interval holds the ratios that this test does not reject. Below LEAST_REPETITIONS on
-    either side there is no p and no interval.
+    p is Mann and Whitney's; the interval holds the ratios that this test does not reject. Below
+    LEAST_REPETITIONS on either side there is no p and no interval.
     """
     ratios = sorted(each / other for each in b for other in a)
     ratio = median(ratios)
@@ -76,18 +84,24 @@ def of_repetitions(a: Sequence[float], b: Sequence[float]) -> Effect:
     return Effect(ratio, low, high, mann_whitney(a, b))
 
 
-def _not_rejected(a: Sequence[float], b: Sequence[float], ratios: Sequence[float]) -> tuple[float, float]:
+def _not_rejected(
+    a: Sequence[float], b: Sequence[float], ratios: Sequence[float]
+) -> tuple[float, float]:
     """Return the lowest and the highest ratio that the test does not reject."""
     between = [sqrt(low * high) for low, high in pairwise(ratios)]
-    inside = [at for at, ratio in enumerate(between) if mann_whitney([ratio * each for each in a], b) > ALPHA]
+    inside = [
+        at
+        for at, ratio in enumerate(between)
+        if mann_whitney([ratio * each for each in a], b) > ALPHA
+    ]
     return (ratios[inside[0]], ratios[inside[-1] + 1]) if inside else (ratios[0], ratios[-1])
 
 
 def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
     """Return the two-sided p: exact, where values are tied too, as they are in buckets of latency.
 
-    Of tied values p is that of the permutations of their mean ranks; of too many of them the normal one, corrected for
-    ties and for being whole (Mann and Whitney 1947).
+    Of tied values p is that of the permutations of their mean ranks; of too many of them the normal
+    one, corrected for ties and for being whole (Mann and Whitney 1947).
     """
     ranks, ties = _double_ranks([*a, *b])
     seen = sum(ranks[: len(a)])
@@ -101,7 +115,9 @@ def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
 def _double_ranks(values: Sequence[float]) -> tuple[list[int], list[int]]:
     """Return twice the mean rank of each value, which is whole, and how many there are of each."""
     counts = Counter(values)
-    ends = dict(zip(sorted(counts), accumulate(counts[each] for each in sorted(counts)), strict=True))
+    ends = dict(
+        zip(sorted(counts), accumulate(counts[each] for each in sorted(counts)), strict=True)
+    )
     return [2 * ends[each] - counts[each] + 1 for each in values], list(counts.values())
 
 
@@ -113,7 +129,9 @@ def _two_sided(ways: Sequence[int], seen: int) -> float:
 
 @lru_cache(maxsize=64)
 def _ways(a: int, b: int) -> tuple[int, ...]:
-    """Return in how many ways U comes to 0, 1, ... a b without ties: the Gaussian binomial coefficients."""
+    """Return in how many ways U comes to 0, 1, ... a b without ties: the Gaussian binomial
+    coefficients.
+    """
     ways = [1] + [0] * (a * b)
     for each in range(1, a + 1):
         for at in range(a * b, b + each - 1, -1):
@@ -149,7 +167,9 @@ def _normal_p(rank_sum: float, a: int, b: int, ties: Sequence[int]) -> float:
 
 
 def block_length(values: Sequence[float]) -> tuple[int, int]:
-    """Return for how many seconds blocks hold together, and from which lag on seconds are no longer correlated."""
+    """Return for how many seconds blocks hold together, and from which lag on seconds are no longer
+    correlated.
+    """
     mean, n = fmean(values), len(values)
     centred = [each - mean for each in values]
     power = sum(map(mul, centred, centred))
@@ -168,23 +188,28 @@ def _lags(end: int) -> Iterator[int]:
 
 
 def within_run(top: Sequence[float], bottom: Sequence[float] | None = None) -> LogSpread | None:
-    """Return how well a mean over the seconds of one run is known; None of fewer than LEAST_SECONDS.
+    """Return how well a mean over the seconds of one run is known; None of fewer than
+    LEAST_SECONDS.
 
-    The mean is sum(`top`) / sum(`bottom`), such as of latency x I/Os and I/Os; without `bottom` that of `top`. By
-    moving blocks (Kuensch 1989): each second stays with its neighbours, so that slow changes count as what they are.
-    Nothing is drawn: the variance over all blocks is what resamples of them come to.
+    The mean is sum(`top`) / sum(`bottom`), such as of latency x I/Os and I/Os; without `bottom`
+    that of `top`. By moving blocks (Kuensch 1989): each second stays with its neighbours, so that
+    slow changes count as what they are. Nothing is drawn: the variance over all blocks is what
+    resamples of them come to.
     """
     n = len(top)
     lower = [1.0] * n if bottom is None else bottom
     if n < LEAST_SECONDS or sum(top) <= 0 or sum(lower) <= 0:
         return None
     usual, middle = sum(top) / sum(lower), fmean(lower)
-    length, lag = block_length([up / (down if down > 0 else middle) for up, down in zip(top, lower, strict=True)])
+    length, lag = block_length(
+        [up / (down if down > 0 else middle) for up, down in zip(top, lower, strict=True)]
+    )
     blocks = n / length
     tops, bottoms = (_block_sums(part, length) for part in (top, lower))
     ratio, size = sum(tops) / sum(bottoms), fmean(bottoms)
     apart = pvariance([up - ratio * down for up, down in zip(tops, bottoms, strict=True)])
-    across = 1 + ACROSS * lag / length  # what is alike across the ends of blocks is lost by cutting there
+    # what is alike across the ends of blocks is lost by cutting there
+    across = 1 + ACROSS * lag / length
     error = sqrt(apart / round(blocks)) / size / usual * sqrt(across * blocks / (blocks - 1))
     return LogSpread(error, blocks - 1)
 
@@ -195,8 +220,12 @@ def _block_sums(values: Sequence[float], length: int) -> list[float]:
     return [end - begin for begin, end in zip(sums, sums[length:], strict=False)]
 
 
-def of_spreads(a: float, b: float, spread_a: LogSpread, spread_b: LogSpread, method: Method) -> Effect:
-    """Return the effect of two figures above 0 whose spreads are known: Welch's interval of the logarithms."""
+def of_spreads(
+    a: float, b: float, spread_a: LogSpread, spread_b: LogSpread, method: Method
+) -> Effect:
+    """Return the effect of two figures above 0 whose spreads are known: Welch's interval of the
+    logarithms.
+    """
     variances = spread_a.error**2, spread_b.error**2
     error = sqrt(sum(variances))
     if error == 0:
@@ -210,10 +239,12 @@ def of_spreads(a: float, b: float, spread_a: LogSpread, spread_b: LogSpread, met
 
 
 def with_noise(effect: Effect, deviation: float, runs: int) -> Effect:
-    """Return the effect of single runs as known between runs, from the deviation of `runs` runs of the same.
+    """Return the effect of single runs as known between runs, from the deviation of `runs` runs of
+    the same.
 
-    `deviation` is that of one run, as a share. The interval is Student's of a difference of two single runs on
-    logarithms, or the one within the runs where that reaches further: these runs may be noisier than those were.
+    `deviation` is that of one run, as a share. The interval is Student's of a difference of two
+    single runs on logarithms, or the one within the runs where that reaches further: these runs may
+    be noisier than those were.
     """
     error, degrees = sqrt(2) * deviation, runs - 1
     shift = log(effect.ratio)
@@ -235,10 +266,11 @@ def percentile_interval(
     beyond: LogSpread | None = None,
     at_most: float | None = None,
 ) -> tuple[float, float] | None:
-    """Return the 95 % interval of a percentile in ns by order statistics, free of any distribution; None: no samples.
+    """Return the 95 % interval of a percentile in ns by order statistics, free of any distribution;
+    None: no samples.
 
-    `beyond` is how well the share of I/Os beyond it is known when neighbours in time are alike: a stall of one second
-    is one event, and not as many as there were I/Os in it.
+    `beyond` is how well the share of I/Os beyond it is known when neighbours in time are alike: a
+    stall of one second is one event, and not as many as there were I/Os in it.
     """
     counts = list(accumulate(n))
     if not counts or counts[-1] <= 0:
@@ -246,15 +278,23 @@ def percentile_interval(
     total, share = counts[-1], percentile / 100
     drawn = total * share * (1 - share)
     alike = (total * (1 - share) * beyond.error) ** 2 if beyond is not None else 0.0
-    quantile = NORMAL.inv_cdf(1 - ALPHA / 2) if beyond is None else t_quantile(beyond.degrees, 1 - ALPHA / 2)
+    quantile = (
+        NORMAL.inv_cdf(1 - ALPHA / 2)
+        if beyond is None
+        else t_quantile(beyond.degrees, 1 - ALPHA / 2)
+    )
     reach = quantile * sqrt(max(drawn, alike))
     low, high = (_at_rank(idx, counts, total * share + side * reach) for side in (-1, 1))
     top = high * (1 + HALF_BUCKET)
-    return low * (1 - HALF_BUCKET), min(top, at_most) if at_most and total * share + reach < total else top
+    return low * (1 - HALF_BUCKET), min(
+        top, at_most
+    ) if at_most and total * share + reach < total else top
 
 
 def shares_beyond(limit: float, means: Sequence[float], p99s: Sequence[float]) -> list[float]:
-    """Return which share of each second's I/Os is above `limit`, a second being lognormal by its mean and its p99."""
+    """Return which share of each second's I/Os is above `limit`, a second being lognormal by its
+    mean and its p99.
+    """
     return [_share_beyond(log(limit), mean, p99) for mean, p99 in zip(means, p99s, strict=True)]
 
 
@@ -280,7 +320,10 @@ def of_interval(interval: tuple[float, float], degrees: float) -> LogSpread:
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:
-    """Return p values corrected for being several (Holm 1979); those that are None stay so and do not count."""
+    """Return p values corrected for being several (Holm 1979).
+
+    Those that are None stay so and do not count.
+    """
     known = sorted((value, at) for at, value in enumerate(values) if value is not None)
     found: list[float | None] = [None] * len(values)
     highest = 0.0

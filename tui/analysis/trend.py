@@ -1,4 +1,6 @@
-"""The history of a profile on a target, point by point: where the figure changed and stayed changed."""
+"""The history of a profile on a target, point by point: where the figure changed and stayed
+changed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ Look = Callable[[RunSummary], Sequence[PointMeasurement]]
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
-    """From run number `at` on the headline is another one: B / A of the medians of the spans around it."""
+    """From run number `at` on the headline is another one: B / A of the medians of the spans around
+    it.
+    """
 
     at: int
     ratio: float
@@ -35,7 +39,9 @@ class ChangePoint:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """Runs that are another history, `newest` the last of them, and what is not as in the one that is shown."""
+    """Runs that are another history, `newest` the last of them, and what is not as in the one that
+    is shown.
+    """
 
     runs: int
     newest: RunSummary
@@ -44,10 +50,12 @@ class Other:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Runs of one profile on one target that were measured alike, oldest first, and where they changed.
+    """Runs of one profile on one target that were measured alike, oldest first, and where they
+    changed.
 
-    `left_out` are not whole or invalid. Of a sweep or a suite it is the history of one `point`: the headlines of its
-    runs are of that point. `others` were measured otherwise: with other parameters, hosts, or another tool.
+    `left_out` are not whole or invalid. Of a sweep or a suite it is the history of one `point`: the
+    headlines of its runs are of that point. `others` were measured otherwise: with other
+    parameters, hosts, or another tool.
     """
 
     profile: str
@@ -91,27 +99,37 @@ def trends_of(
 ) -> list[Trend]:
     """Return the trends of a profile, one a target and point, the one with the most runs first.
 
-    `look` tells how the points of a run were measured; without it all were measured alike. Runs that were measured
-    otherwise are no part of a history: it is that of the newest run, or of `like`, a setup by point, or `every` one.
+    `look` tells how the points of a run were measured; without it all were measured alike. Runs
+    that were measured otherwise are no part of a history: it is that of the newest run, or of
+    `like`, a setup by point, or `every` one.
     """
     places: dict[Place, dict[Alike, list[RunSummary]]] = {}
     left_out: Counter[tuple[Place, PointSetup]] = Counter()
     for run in sorted(runs, key=_when):
         if run.profile == profile and target in (None, run.target):
             for point, setup, each in _by_point(run, look):
-                if each.state in WHOLE and each.verdict != "invalid" and (each.headline_value or 0) > 0:
+                if (
+                    each.state in WHOLE
+                    and each.verdict != "invalid"
+                    and (each.headline_value or 0) > 0
+                ):
                     series = places.setdefault((each.target, point), {})
                     series.setdefault((setup, each.headline_unit), []).append(each)
                 else:
                     left_out[(each.target, point), setup] += 1
-    shown = [(place, alike) for place, series in places.items() for alike in _shown(place, series, like, every=every)]
+    shown = [
+        (place, alike)
+        for place, series in places.items()
+        for alike in _shown(place, series, like, every=every)
+    ]
     tests = Counter(target for (target, _), _ in shown)
     found = []
     for place, alike in shown:
         fit, (setup, unit) = places[place][alike], alike
         changes = change_points([run.headline_value or 0.0 for run in fit], tests[place[0]])
         others = () if every else tuple(_others(places[place], alike))
-        found.append(Trend(profile, place[0], unit, tuple(fit), tuple(changes), left_out[place, setup], place[1],
+        found.append(Trend(profile, place[0], unit, tuple(fit), tuple(changes),
+            left_out[place, setup], place[1],
                            setup, others))  # fmt: skip
     return sorted(found, key=lambda each: -len(each.runs))
 
@@ -125,7 +143,11 @@ def _newest_first(series: Mapping[Alike, Sequence[RunSummary]]) -> list[Alike]:
 
 
 def _shown(
-    place: Place, series: Mapping[Alike, Sequence[RunSummary]], like: Mapping[str, PointSetup] | None, *, every: bool
+    place: Place,
+    series: Mapping[Alike, Sequence[RunSummary]],
+    like: Mapping[str, PointSetup] | None,
+    *,
+    every: bool,
 ) -> list[Alike]:
     found = _newest_first(series)
     if like is not None:
@@ -137,7 +159,10 @@ def _others(series: Mapping[Alike, Sequence[RunSummary]], shown: Alike) -> Itera
     for setup, unit in _newest_first(series):
         if (setup, unit) != shown:
             runs = series[setup, unit]
-            differs = setup.differs(shown[0]) or f"headline in {unit or 'no unit'}, here in {shown[1] or 'no unit'}"
+            differs = (
+                setup.differs(shown[0])
+                or f"headline in {unit or 'no unit'}, here in {shown[1] or 'no unit'}"
+            )
             yield Other(len(runs), runs[-1], differs)
 
 
@@ -151,8 +176,9 @@ def _by_point(run: RunSummary, look: Look | None) -> Iterator[tuple[str, PointSe
 
 
 def change_points(values: Sequence[float], tests: int = 1) -> list[ChangePoint]:
-    """Return where a history changed, first to last: binary segmentation (Vostrikova 1981), each split held against
-    the largest one that shuffled histories have; of those that are left, what is less than the threshold is none.
+    """Return where a history changed, first to last: binary segmentation (Vostrikova 1981), each
+    split held against the largest one that shuffled histories have; of those that are left, what is
+    less than the threshold is none.
 
     Of several histories looked at together, `tests`, each has its share of the error (Bonferroni).
     """
@@ -166,7 +192,9 @@ def change_points(values: Sequence[float], tests: int = 1) -> list[ChangePoint]:
     return found
 
 
-def _splits(logs: Sequence[float], begin: int, random: Random, alpha: float) -> Iterator[tuple[int, float]]:
+def _splits(
+    logs: Sequence[float], begin: int, random: Random, alpha: float
+) -> Iterator[tuple[int, float]]:
     if len(logs) < 2 * LEAST:
         return
     strengths = _strengths(logs)
@@ -181,7 +209,10 @@ def _splits(logs: Sequence[float], begin: int, random: Random, alpha: float) -> 
 
 
 def _p_of_shuffles(logs: Sequence[float], strength: float, random: Random, alpha: float) -> float:
-    """Return how often shuffled histories split as much; none are shuffled once it is more than alpha for certain."""
+    """Return how often shuffled histories split as much.
+
+    None are shuffled once it is more than alpha for certain.
+    """
     times = max(SHUFFLES, round(2 / alpha))
     shuffled, as_much = list(logs), 1
     for _ in range(times):
@@ -193,7 +224,9 @@ def _p_of_shuffles(logs: Sequence[float], strength: float, random: Random, alpha
 
 
 def _strengths(logs: Sequence[float]) -> list[float]:
-    """Return how far apart the means before and after each place are, weighted by how many runs they are of."""
+    """Return how far apart the means before and after each place are, weighted by how many runs
+    they are of.
+    """
     n, sums = len(logs), list(accumulate(logs))
     return [
         abs((sums[-1] - sums[at - 1]) / (n - at) - sums[at - 1] / at) * sqrt(at * (n - at) / n)
@@ -202,5 +235,11 @@ def _strengths(logs: Sequence[float]) -> list[float]:
 
 
 def others_of(found: Sequence[Trend]) -> list[Other]:
-    """Return the runs that these histories leave out because they were measured otherwise, each once."""
-    return list({(each.newest.run_id, each.differs): each for trend in found for each in trend.others}.values())
+    """Return the runs that these histories leave out because they were measured otherwise, each
+    once.
+    """
+    return list(
+        {
+            (each.newest.run_id, each.differs): each for trend in found for each in trend.others
+        }.values()
+    )

@@ -23,6 +23,7 @@ from tui.app.frame.steps import StepScreens
 from tui.app.services.found_runs import RunsFound, cut_off_text, find_runs
 from tui.app.services.leaving import leave, take_signals
 from tui.app.terminal import actions
+from tui.app.terminal.action import Action
 from tui.app.terminal.actions import BY_NAME
 from tui.app.terminal.driver import write_crash_log
 from tui.app.terminal.theme import THEMES, pick_theme
@@ -55,14 +56,16 @@ class BenchtuiApp(AppShell):
     BINDINGS = actions.bindings("app")
     COMMANDS: ClassVar = set()
     ENABLE_COMMAND_PALETTE = False
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (180, "-broad")]  # noqa: RUF012  (Textual declares it so)
+    # Textual declares it so
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (180, "-broad")]  # noqa: RUF012
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self.looked_at_runs = False
         self.waits_for_runs = ""  # the screen that the user asked for before that
         self.crash_log: Path | None = None
-        self.too_small: Screen[None] | None = None  # covers everything while the terminal has no room
+        # covers everything while the terminal has no room
+        self.too_small: Screen[None] | None = None
         self.animation_level = "none"
         ScrollBar.renderer = PlainScrollBar
         for theme in THEMES.values():
@@ -83,7 +86,9 @@ class BenchtuiApp(AppShell):
             take_signals(self)
         self.apply_options()
         self.call_after_refresh(self.set_timer, FIND_RUNNING_AFTER_S, self.find_running)
-        self.call_after_refresh(self.set_timer, WARM_UP_AFTER_S, partial(self.run_worker, warm_up, thread=True))
+        self.call_after_refresh(
+            self.set_timer, WARM_UP_AFTER_S, partial(self.run_worker, warm_up, thread=True)
+        )
 
     def apply_options(self) -> None:
         """Choose what the command line names and open the screen it asks for."""
@@ -99,17 +104,24 @@ class BenchtuiApp(AppShell):
 
     @work(thread=True, group="find-running")
     def find_running(self) -> None:
-        """Tell the screens which run is active, which result is the newest, and of runs that were cut off."""
+        """Tell the screens which run is active, which result is the newest, and of runs that were
+        cut off.
+        """
         for found in find_runs(self):
             self.post_message(found)
 
     def on_runs_found(self, found: RunsFound) -> None:
-        """Offer to watch a run and to finish others; open the screen that had to wait until the runs were found."""
+        """Offer to watch a run and to finish others.
+
+        Open the screen that had to wait until the runs were found.
+        """
         shown = [screen for screen in self.screen_stack if isinstance(screen, StepScreen)]
         if found.running is not None:
             if self.subjects.setdefault("live", (found.running,)) == (found.running,):
                 self.watched = found.running
-            text = f"{self.symbols.arrow} run {found.running.name} is still running; press 4 to watch"
+            text = (
+                f"{self.symbols.arrow} run {found.running.name} is still running; press 4 to watch"
+            )
             for screen in shown:
                 screen.show_notice("running", text)
         if found.result is not None:
@@ -119,7 +131,9 @@ class BenchtuiApp(AppShell):
                 screen.refresh_chrome()
         if found.cut_off:
             text = cut_off_text(found.cut_off)
-            if not any(screen.show_notice("cut off", f"{self.symbols.warn} {text}") for screen in shown):
+            if not any(
+                screen.show_notice("cut off", f"{self.symbols.warn} {text}") for screen in shown
+            ):
                 self.notify(text, severity="warning")
         self.looked_at_runs |= found.is_all
         if found.is_all and self.waits_for_runs:
@@ -134,7 +148,9 @@ class BenchtuiApp(AppShell):
 
     @work(group="recover")
     async def action_recover(self) -> None:
-        """Ask, then finish the run that is looked at, or one after the other all that were cut off."""
+        """Ask, then finish the run that is looked at, or one after the other all that were cut
+        off.
+        """
         from tui.app.services import resuming
 
         if isinstance(self.screen, StepScreen) and (
@@ -175,7 +191,10 @@ class BenchtuiApp(AppShell):
             self.steps.made[name].arrive(at)
 
     def open(self, name: str, *subject: object) -> None:
-        """Show a screen made anew for a subject; one that holds something unsaved stays as it is."""
+        """Show a screen made anew for a subject.
+
+        One that holds something unsaved stays as it is.
+        """
         before = self.steps.made.get(name)
         if before is None or not before.unsaved:
             self.subjects[name] = subject
@@ -196,11 +215,14 @@ class BenchtuiApp(AppShell):
         self.call_after_refresh(self.check_size)
 
     def go_back(self) -> None:
-        """Go where Escape leads from the screen that is shown: to Hosts when there is nothing to show."""
+        """Go where Escape leads from the screen that is shown: to Hosts when there is nothing to
+        show.
+        """
         here = self.screen
         if isinstance(here, StepScreen) and here.back != here.SCOPE:
             back = here.back
-            self.runs_from = "" if here.SCOPE == "runs" else self.runs_from  # Escape leads back once, not to and fro
+            # Escape leads back once, not to and fro
+            self.runs_from = "" if here.SCOPE == "runs" else self.runs_from
             self.go(back if self.can_go(back) else "hosts")
 
     async def action_back(self) -> None:
@@ -229,7 +251,7 @@ class BenchtuiApp(AppShell):
             return
         from tui.app.dialogs.help import Palette
 
-        async def run(action: actions.Action | None) -> None:
+        async def run(action: Action | None) -> None:
             if action is not None:
                 await self.run_action(action.target, opened_on)
 
@@ -237,7 +259,9 @@ class BenchtuiApp(AppShell):
 
     @work(group="settings", exclusive=True)
     async def action_next_theme(self) -> None:
-        """Take the next theme, and keep it in the user's settings, from where the next start takes it."""
+        """Take the next theme, and keep it in the user's settings, from where the next start takes
+        it.
+        """
         words = {theme.name: word for word, theme in THEMES.items()}
         names = [*words, next(iter(words))]
         self.theme = names[names.index(self.theme) + 1] if self.theme in names else names[0]
@@ -251,11 +275,16 @@ class BenchtuiApp(AppShell):
 
     @on(Driver.SignalResume)
     def paint_again(self) -> None:
-        """Paint all of the screen after Ctrl-Z and fg: a window of the same size shows nothing of it any more."""
+        """Paint all of the screen after Ctrl-Z and fg: a window of the same size shows nothing of
+        it any more.
+        """
         self.refresh(layout=True)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Cover everything while the terminal is too small. The app itself learns its new size after this."""
+        """Cover everything while the terminal is too small.
+
+        The app itself learns its new size after this.
+        """
         self.check_size(event.size)
 
     def check_size(self, size: Size | None = None) -> None:
@@ -292,7 +321,8 @@ class BenchtuiApp(AppShell):
         """Keep the traceback in a private file, without locals, and end with code 1."""
         cause = error.error if isinstance(error, WorkerFailed) else error
         if isinstance(cause, NoMatches) and (self._exit or not self.is_running):
-            return  # where the app ends, widgets go before what was called for them, and no screen gets any
+            # where the app ends, widgets go before what was called for them, and no screen gets any
+            return
         self._return_code = 1
         if self._exception is None:
             self._exception = error
@@ -303,7 +333,9 @@ class BenchtuiApp(AppShell):
     def _fatal_error(self) -> None:
         """Textual's own way to print a traceback: ours instead."""
         error = sys.exc_info()[1]
-        self._handle_exception(error if isinstance(error, Exception) else RuntimeError("unknown error"))
+        self._handle_exception(
+            error if isinstance(error, Exception) else RuntimeError("unknown error")
+        )
 
 
 def warm_up() -> None:

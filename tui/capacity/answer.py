@@ -1,4 +1,6 @@
-"""The answer of a search, from its points alone: a capacity with its interval, or why there is none."""
+"""The answer of a search, from its points alone: a capacity with its interval, or why there is
+none.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +44,8 @@ State = Literal["found", "never-met", "met-at-full-load", "unfinished"]
 class CapacityAnswer(Struct, frozen=True):
     """What the system sustains. `capacity` in `unit`; `step`: of the point that is the evidence.
 
-    `binding`: the limit that is broken first, or OFFERED; `headroom`: share of each limit that is left at that point,
-    by its text; `doubts`: why points do not fit each other.
+    `binding`: the limit that is broken first, or OFFERED; `headroom`: share of each limit that is
+    left at that point, by its text; `doubts`: why points do not fit each other.
     """
 
     state: State
@@ -78,7 +80,10 @@ def answer(search: Search, points: Sequence[SearchPoint]) -> CapacityAnswer:
         nearest,
         {} if point is None else headroom(search, point),
         not_tried(search, points, state),
-        [*(doubts(points) if has_rate(search) else doubts_of_settings(search, points)), *_recovered(points)],
+        [
+            *(doubts(points) if has_rate(search) else doubts_of_settings(search, points)),
+            *_recovered(points),
+        ],
         hold_text(search, points),
         None if (passed := last_held(search, points)) is None else passed.seconds,
         hold_notes(search, points),
@@ -86,13 +91,17 @@ def answer(search: Search, points: Sequence[SearchPoint]) -> CapacityAnswer:
 
 
 def maximum_of(points: Sequence[SearchPoint]) -> Estimate:
-    """Return what was done at full load, by the points that were: several as their mean, one by its seconds."""
+    """Return what was done at full load, by the points that were: several as their mean, one by its
+    seconds.
+    """
     found = [each for each in points if each.offer.rate_iops is None and each.verdict != "void"]
     return achieved(found[:1]) if found and found[0].offer.role == "search" else achieved(found)
 
 
 def achieved(points: Sequence[SearchPoint]) -> Estimate:
-    """Return the mean achieved rate of points, with its interval: between points, or by the seconds of a single one."""
+    """Return the mean achieved rate of points, with its interval: between points, or by the seconds
+    of a single one.
+    """
     if not points:
         return Estimate()
     rates = [each.iops for each in points]
@@ -126,7 +135,11 @@ def _of_rate(
     if known is None or not known.points:
         return "unfinished", Estimate(), None
     if known.met_at_full_load and not known.paced:
-        state: State = "met-at-full-load" if len(known.maxima) > 1 or (over and not search.hold_s) else "unfinished"
+        state: State = (
+            "met-at-full-load"
+            if len(known.maxima) > 1 or (over and not search.hold_s)
+            else "unfinished"
+        )
         return state, achieved(known.maxima), known.maxima[-1]
     if known.never_met:
         return "never-met", Estimate(), None
@@ -135,13 +148,19 @@ def _of_rate(
         return "unfinished", Estimate(None, None, known.top or None), met
     low, high = known.belief.interval
     middle = known.belief.quantile(0.5)
-    found = known.belief.half_width <= search.tolerance * ENOUGH and met is not None and met.iops >= EVIDENCE * middle
+    found = (
+        known.belief.half_width <= search.tolerance * ENOUGH
+        and met is not None
+        and met.iops >= EVIDENCE * middle
+    )
     found = found and (not search.hold_s or last_held(search, points) is not None)
     return ("found" if found else "unfinished"), Estimate(middle, low, high), met
 
 
 def _best(search: Search, whole: Sequence[SearchPoint]) -> KnobState | None:
-    """Return the best setting that was searched: the one with the highest capacity that is known."""
+    """Return the best setting that was searched: the one with the highest capacity that is
+    known.
+    """
     found = list(explored(search, whole))
     met = [each for each in found if each.highest_met is not None]
     return max(met, key=_middle) if met else found[0]
@@ -165,14 +184,20 @@ def _of_ladder(
     if best is None:
         return "unfinished" if open_ones else "never-met", Estimate(), None
     if rungs(search)[-1] in known.met:
-        return ("unfinished" if search.hold_s and lacks_hold else "met-at-full-load"), achieved([best]), best
+        return (
+            ("unfinished" if search.hold_s and lacks_hold else "met-at-full-load"),
+            achieved([best]),
+            best,
+        )
     step = next(step for step in known.met if dict(step) == best.offer.knobs)
     beyond = [each.iops for rung in above(known, step) for each in of_rung(whole, rung)]
     return ("unfinished" if open_ones else "found"), _up_to(achieved([best]), beyond), best
 
 
 def _up_to(best: Estimate, beyond: Sequence[float]) -> Estimate:
-    """Return what the best setting does, up to what heavier ones did: of those between nothing is known."""
+    """Return what the best setting does, up to what heavier ones did: of those between nothing is
+    known.
+    """
     return replace(best, high=max([best.high or 0.0, *beyond]))
 
 
@@ -180,10 +205,16 @@ def _up_to(best: Estimate, beyond: Sequence[float]) -> Estimate:
 
 
 def _binding_point(search: Search, whole: Sequence[SearchPoint], point: SearchPoint | None) -> str:
-    """Return the limit that is broken first: by the least load that broke one, else the nearest at the answer."""
+    """Return the limit that is broken first: by the least load that broke one, else the nearest at
+    the answer.
+    """
     broken = [each for each in whole if each.verdict == "breaks"]
     lowest = min(broken, key=lambda each: each.iops, default=None)
-    if lowest is not None and not_achieved(lowest) and all(each.verdict != "breaks" for each in lowest.measured):
+    if (
+        lowest is not None
+        and not_achieved(lowest)
+        and all(each.verdict != "breaks" for each in lowest.measured)
+    ):
         return OFFERED
     for each in (lowest, point):
         texts = [] if each is None else [m.limit for m in each.measured if m.verdict == "breaks"]
@@ -196,7 +227,9 @@ def _binding_point(search: Search, whole: Sequence[SearchPoint], point: SearchPo
 
 
 def headroom(search: Search, point: SearchPoint) -> dict[str, float]:
-    """Return which share of each limit is left at a point, by its text: the least over directions."""
+    """Return which share of each limit is left at a point, by its text: the least over
+    directions.
+    """
     limits = {each.text: each.most for each in search.limits if each.most > 0}
     found: dict[str, float] = {}
     for each in point.measured:
@@ -207,11 +240,16 @@ def headroom(search: Search, point: SearchPoint) -> dict[str, float]:
 
 
 def doubts(points: Sequence[SearchPoint]) -> list[str]:
-    """Return why points do not fit each other: clearly less load than was kept at another time broke a limit.
+    """Return why points do not fit each other: clearly less load than was kept at another time
+    broke a limit.
 
     So did full load that had kept it.
     """
-    paced = [(at, each) for at, each in enumerate(points) if each.offer.rate_iops and not not_recovered(points, at)]
+    paced = [
+        (at, each)
+        for at, each in enumerate(points)
+        if each.offer.rate_iops and not not_recovered(points, at)
+    ]
     pairs = [
         (met, broke)
         for met in paced if met[1].verdict == "meets"
@@ -226,10 +264,14 @@ def doubts(points: Sequence[SearchPoint]) -> list[str]:
 
 
 def _recovered(points: Sequence[SearchPoint]) -> list[str]:
-    """Return the violations that the answer does not count: less load than before, kept after a longer pause."""
+    """Return the violations that the answer does not count: less load than before, kept after a
+    longer pause.
+    """
     return [
-        f"point {at + 1} broke the limits at {iops(_offered((at, each)))} IOPS right after an overload and is not "
-        f"counted: point {at + 2} kept them there after a pause of {points[at + 1].offer.settle_s:g} s"
+        f"point {at + 1} broke the limits at {iops(_offered((at, each)))} "
+        f"IOPS right after an overload and is not "
+        f"counted: point {at + 2} kept them there after a pause of "
+        f"{points[at + 1].offer.settle_s:g} s"
         for at, each in enumerate(points) if not_recovered(points, at)
     ]  # fmt: skip
 
@@ -245,9 +287,12 @@ def _doubts_of_full_load(points: Sequence[SearchPoint]) -> list[str]:
 
 
 def doubts_of_settings(search: Search, points: Sequence[SearchPoint]) -> list[str]:
-    """Return the same of settings at full load: a lighter one broke a limit that a heavier one had kept."""
+    """Return the same of settings at full load: a lighter one broke a limit that a heavier one had
+    kept.
+    """
     at = {
-        step: [place for place, each in enumerate(points) if each.offer.knobs == dict(step)] for step in rungs(search)
+        step: [place for place, each in enumerate(points) if each.offer.knobs == dict(step)]
+        for step in rungs(search)
     }
     pairs = (
         (met, broke)
@@ -277,26 +322,38 @@ def not_tried(search: Search, points: Sequence[SearchPoint], state: State) -> li
     lost = sorted({host for each in points for host in each.lost})
     if lost:
         found.append(f"points that lost a host again: {', '.join(lost)}")
-    if state in ("found", "unfinished") and next_offer(unbounded(search, points), points) is not None:
+    if (
+        state in ("found", "unfinished")
+        and next_offer(unbounded(search, points), points) is not None
+    ):
         found.append(_why_unfinished(search, points))
     if state == "never-met":
-        found.append("less load than 2 % of the maximum" if has_rate(search) else "anything lighter")
+        found.append(
+            "less load than 2 % of the maximum" if has_rate(search) else "anything lighter"
+        )
     if state == "met-at-full-load":
         found.append(f"more load than this generator makes: {_heavier(search)}")
     return found
 
 
 def _heavier(search: Search) -> str:
-    """Return what makes more load: the options with which the same search goes on, as far as the profile has any."""
+    """Return what makes more load: the options with which the same search goes on, as far as the
+    profile has any.
+    """
     options = [" ".join(f"--over {word}" for word in words.split()) for words in search.heavier]
     if not options:
         return "more jobs, depth or hosts"
     typed = " or ".join(search.heavier)
-    return f"the same with {', or with '.join(options)} (in the app r on Runs, then over: {typed}), or with more hosts"
+    return (
+        f"the same with {', or with '.join(options)} (in the app r on Runs, then over: {typed}), or"
+        " with more hosts"
+    )
 
 
 def _settings_left(search: Search, points: Sequence[SearchPoint]) -> list[str]:
-    """Return the settings that were not measured, apart from those that follow from others, without a rate."""
+    """Return the settings that were not measured, apart from those that follow from others, without
+    a rate.
+    """
     whole = usable(points)
     left = [step for step in rungs(search) if step and not of_rung(whole, step)]
     if has_rate(search):
@@ -308,7 +365,9 @@ def _settings_left(search: Search, points: Sequence[SearchPoint]) -> list[str]:
 
 
 def _named(steps: Sequence[Rung]) -> str:
-    """Return settings in words: ``iodepth 1, 8``, or ``iodepth=8 numjobs=1, iodepth=8 numjobs=2 and 7 more``."""
+    """Return settings in words: ``iodepth 1, 8``, or ``iodepth=8 numjobs=1, iodepth=8 numjobs=2 and
+    7 more``.
+    """
     if all(len(step) == 1 for step in steps):
         return f"{steps[0][0][0]} {', '.join(str(value) for ((_, value),) in steps)}"
     return some((" ".join(f"{name}={value}" for name, value in step) for step in steps), MOST_NAMED)
@@ -317,7 +376,11 @@ def _named(steps: Sequence[Rung]) -> str:
 def _why_unfinished(search: Search, points: Sequence[SearchPoint]) -> str:
     if len(points) >= search.points:
         return f"more than {search.points} points"
-    if search.within_s is not None and next_offer(search, points) is None and points[-1].verdict != "void":
+    if (
+        search.within_s is not None
+        and next_offer(search, points) is None
+        and points[-1].verdict != "void"
+    ):
         return f"more than {search.within_s:g} s of load"
     if points and points[-1].verdict == "void":
         return f"what is left of the search: {points[-1].why}"

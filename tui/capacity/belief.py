@@ -22,15 +22,18 @@ if TYPE_CHECKING:
 LEAST_ERROR = 0.003  # of a latency, as a share: buckets are no finer
 BROKEN_DOWN = 1.5  # ln(latency / limit) that a point has at least which did not do what was offered
 UNSURE = 1.0  # standard error of a share of which none is known
-EQUALLY_SURE = 0.7  # |ln(latency / limit)| of points that are as sure as each other, second for second
+# |ln(latency / limit)| of points that are as sure as each other, second for second
+EQUALLY_SURE = 0.7
 
 
 class PointEvidence(Struct, frozen=True):
-    """A point at `rate`: ln(latency / limit) of its binding limit with a standard error; or only on which side it is.
+    """A point at `rate`: ln(latency / limit) of its binding limit with a standard error; or only on
+    which side it is.
 
-    `side`: "least" where the ratio is that at least, because the point was ended early or did not do what was offered;
-    "over", "under" where there is no latency to go by. `share`: ln(I/Os above the limit / those that may be); of a mean
-    ln(mean / limit): what adds up over seconds, so that its mean over points is right where seconds differ.
+    `side`: "least" where the ratio is that at least, because the point was ended early or did not
+    do what was offered; "over", "under" where there is no latency to go by. `share`: ln(I/Os above
+    the limit / those that may be); of a mean ln(mean / limit): what adds up over seconds, so that
+    its mean over points is right where seconds differ.
     """
 
     rate: float
@@ -58,7 +61,10 @@ def usable(points: Sequence[SearchPoint]) -> list[SearchPoint]:
 
 
 def evidence_of(search: Search, points: Sequence[SearchPoint]) -> list[PointEvidence]:
-    """Return what each paced point says; points measured before the system had recovered say nothing."""
+    """Return what each paced point says.
+
+    Points measured before the system had recovered say nothing.
+    """
     found = []
     for at, each in enumerate(points):
         if each.offer.rate_iops is None or each.verdict == "void" or not_recovered(points, at):
@@ -70,18 +76,24 @@ def evidence_of(search: Search, points: Sequence[SearchPoint]) -> list[PointEvid
 def _evened(found: Sequence[PointEvidence]) -> list[PointEvidence]:
     """Return evidence whose figures near the limit are as sure as each other, by their seconds.
 
-    By chance a point has few slow I/Os: then it is low, and looks surer than one that has many. Weighed by what each
-    says of itself, latencies would be too low. How much seconds differ is known by those that met a slow spell, so a
-    point counts by the slow I/Os that it has: most points are between two spells, and know of none.
+    By chance a point has few slow I/Os: then it is low, and looks surer than one that has many.
+    Weighed by what each says of itself, latencies would be too low. How much seconds differ is
+    known by those that met a slow spell, so a point counts by the slow I/Os that it has: most
+    points are between two spells, and know of none.
     """
     near = [each for each in found if each.near]
     if not near:
         return list(found)
     slow = [exp(each.share) for each in near]
-    known = (each.share_error**2 * each.seconds * weight for each, weight in zip(near, slow, strict=True))
+    known = (
+        each.share_error**2 * each.seconds * weight for each, weight in zip(near, slow, strict=True)
+    )
     a_second = sum(known) / sum(slow)
     slope = fmean(each.slope for each in near)
-    return [_even(each, min(a_second / each.seconds, 1.0), slope) if each in near else each for each in found]
+    return [
+        _even(each, min(a_second / each.seconds, 1.0), slope) if each in near else each
+        for each in found
+    ]
 
 
 def _even(each: PointEvidence, variance: float, slope: float) -> PointEvidence:
@@ -89,7 +101,9 @@ def _even(each: PointEvidence, variance: float, slope: float) -> PointEvidence:
 
 
 def not_recovered(points: Sequence[SearchPoint], at: int) -> bool:
-    """Tell whether a point broke a limit only because of the overload before it: a recover point behind it met it."""
+    """Tell whether a point broke a limit only because of the overload before it: a recover point
+    behind it met it.
+    """
     later = points[at + 1] if at + 1 < len(points) else None
     return (
         points[at].verdict == "breaks"
@@ -101,9 +115,14 @@ def not_recovered(points: Sequence[SearchPoint], at: int) -> bool:
 
 
 def binding(search: Search, point: SearchPoint) -> tuple[Limit, MeasuredLimit] | None:
-    """Return the limit on a latency that a point is nearest to, or furthest beyond; None: none was measured."""
+    """Return the limit on a latency that a point is nearest to, or furthest beyond.
+
+    None: none was measured.
+    """
     limits = {each.text: each for each in search.limits if each.metric == "latency"}
-    found = [(limits[each.limit], each) for each in point.measured if each.limit in limits and each.value]
+    found = [
+        (limits[each.limit], each) for each in point.measured if each.limit in limits and each.value
+    ]
     return max(found, key=lambda pair: (pair[1].value or 0.0) / pair[0].most, default=None)
 
 
@@ -111,7 +130,8 @@ def _of_point(search: Search, point: SearchPoint) -> PointEvidence:
     offered = point.offer.rate_iops or 0.0
     nearest = binding(search, point)
     if point.offer.role == "hold" and not held(search, point) and unlike(search, point):
-        return PointEvidence(offered, side="over")  # a mean over two states is the latency of neither
+        # a mean over two states is the latency of neither
+        return PointEvidence(offered, side="over")
     if not_achieved(point):
         return PointEvidence(offered, BROKEN_DOWN, 0.1, side="least", seconds=point.seconds)
     if nearest is None:
@@ -123,14 +143,24 @@ def _of_point(search: Search, point: SearchPoint) -> PointEvidence:
         return PointEvidence(offered, side="over")
     if point.cut:
         surely = figure.slope * log(SURELY_OVER)
-        return PointEvidence(offered, min(surely, log(value / limit.most)), error, figure.slope, "least", point.seconds)
+        return PointEvidence(
+            offered,
+            min(surely, log(value / limit.most)),
+            error,
+            figure.slope,
+            "least",
+            point.seconds,
+        )
     ratio = log(value / limit.most)
     share = _share(limit, figure, ratio, point)
     return PointEvidence(point.iops, ratio, error, figure.slope, seconds=point.seconds, share=share)
 
 
 def _share(limit: Limit, figure: MeasuredLimit, ratio: float, point: SearchPoint) -> float:
-    """Return ln(I/Os above a limit / those that may be); points of old journals tell it by their percentile alone."""
+    """Return ln(I/Os above a limit / those that may be).
+
+    Points of old journals tell it by their percentile alone.
+    """
     if limit.percentile is None or figure.over is None:
         return ratio / figure.slope
     allowed = (1 - limit.percentile / 100) * point.iops * point.seconds
@@ -143,8 +173,10 @@ if TYPE_CHECKING:
 CELLS, FINE = 200, 160
 LOWEST, HIGHEST = 0.005, 4.0  # of the maximum that was measured, where a capacity is looked for
 SLOPES = (0.12, 0.22, 0.4, 0.7, 1.2, 2.2, 4.0, 7.0, 13.0, 25.0, 60.0)
-FLAT_SLOPE, FLAT_PRIOR = 1.0, 0.25  # latencies that grow less than the load does, near a limit, are rare
-WANDER = (0.003, 0.008, 0.02, 0.045)  # by how much the capacity differs from point to point, as a share
+# latencies that grow less than the load does, near a limit, are rare
+FLAT_SLOPE, FLAT_PRIOR = 1.0, 0.25
+# by how much the capacity differs from point to point, as a share
+WANDER = (0.003, 0.008, 0.02, 0.045)
 WANDER_PRIOR = (0.2, 0.3, 0.3, 0.2)
 CLIFF_WANDER_PRIOR = (0.05, 0.15, 0.4, 0.4)  # whether a short point falls off is chance
 BUNCHED = (1.0, 1.4, 2.0, 3.0)  # times as unsure as a point looks by its own seconds
@@ -190,7 +222,10 @@ class Belief(Struct, frozen=True):
 
 
 def believe(evidence: Sequence[PointEvidence], top: float) -> Belief:
-    """Return where the capacity lies; `top`: the achieved rate at full load, the scale of what is likely beforehand."""
+    """Return where the capacity lies.
+
+    `top`: the achieved rate at full load, the scale of what is likely beforehand.
+    """
     return _believe(tuple(evidence), top)
 
 
@@ -219,12 +254,23 @@ def _posterior(evidence: Sequence[PointEvidence], logs: Array, top: float) -> tu
     smooth = np.zeros((len(logs), len(SLOPES), len(wander), len(bunched)))
     cliff = np.zeros((len(logs), len(wander)))
     for each in evidence:
-        smooth += _smooth(each, logs[:, None, None, None], np.asarray(SLOPES)[:, None, None], wander[:, None], bunched)
+        smooth += _smooth(
+            each,
+            logs[:, None, None, None],
+            np.asarray(SLOPES)[:, None, None],
+            wander[:, None],
+            bunched,
+        )
         cliff += _cliff(each, logs[:, None], wander[None, :], _calm(each, evidence))
     weights = np.log(np.asarray(WANDER_PRIOR))
     slopes = np.where(np.asarray(SLOPES) < FLAT_SLOPE, FLAT_PRIOR, 1.0)
     slopes = np.log((1 - CLIFF) * slopes / slopes.sum())
-    smooth += prior[:, None, None, None] + slopes[:, None, None] + weights[:, None] + np.log(BUNCHED_PRIOR)
+    smooth += (
+        prior[:, None, None, None]
+        + slopes[:, None, None]
+        + weights[:, None]
+        + np.log(BUNCHED_PRIOR)
+    )
     cliff += prior[:, None] + np.log(CLIFF_WANDER_PRIOR) + np.log(CLIFF)
     highest = max(smooth.max(), cliff.max())
     smooth_mass = np.exp(smooth - highest).sum(axis=(1, 2, 3))
@@ -243,7 +289,9 @@ def _prior(ratio: Array) -> Array:
 
 
 def _normal(z: Array) -> Array:
-    """Return the normal distribution function, good to 2e-3: by its logistic neighbour (Bowling 2009)."""
+    """Return the normal distribution function, good to 2e-3: by its logistic neighbour (Bowling
+    2009).
+    """
     import numpy as np
 
     found: Array = 1 / (1 + np.exp(-np.clip(1.5976 * z + 0.07056 * z**3, -60, 60)))
@@ -264,17 +312,23 @@ def _said(shift: Array, slopes: Array) -> Array:
     return found
 
 
-def _smooth(each: PointEvidence, logs: Array, slopes: Array, wander: Array, bunched: Array) -> Array:
+def _smooth(
+    each: PointEvidence, logs: Array, slopes: Array, wander: Array, bunched: Array
+) -> Array:
     """Return the logarithm of the likelihood of a point in the smooth model."""
     import numpy as np
 
     shift = np.log(each.rate) - logs
     if each.side in ("over", "under"):
-        return _log((1 - ODD) * _normal(_sign(each) * shift / np.sqrt(wander**2 + 0.01**2)) + ODD / 2)
+        return _log(
+            (1 - ODD) * _normal(_sign(each) * shift / np.sqrt(wander**2 + 0.01**2)) + ODD / 2
+        )
     said = _said(shift, slopes)
     wandered = (_said(shift + wander, slopes) - _said(shift - wander, slopes)) / 2
     if each.near:
-        return _by_share(each, slopes * (np.exp(shift) - 1) / each.slope, wandered / each.slope, bunched)
+        return _by_share(
+            each, slopes * (np.exp(shift) - 1) / each.slope, wandered / each.slope, bunched
+        )
     spread = np.sqrt(each.error**2 + LEAST_MISFIT**2 + (MISFIT * said) ** 2 + wandered**2)
     if each.side == "least" or each.ratio >= CAP:
         return _log(_normal((said - min(each.ratio, CAP)) / spread) + BREAKS_ODDLY)
@@ -283,21 +337,27 @@ def _smooth(each: PointEvidence, logs: Array, slopes: Array, wander: Array, bunc
 
 
 def _by_share(each: PointEvidence, expected: Array, wandered: Array, bunched: Array) -> Array:
-    """Return the same of a point near the limit, by the share of I/Os above it: its logarithm is linear in the rate.
+    """Return the same of a point near the limit, by the share of I/Os above it: its logarithm is
+    linear in the rate.
 
-    Where slow I/Os come in bunches most points have fewer of them than the mean and few have many: log-normal around
-    the mean. How bunched they are is unknown, `bunched` times what each point shows of it.
+    Where slow I/Os come in bunches most points have fewer of them than the mean and few have many:
+    log-normal around the mean. How bunched they are is unknown, `bunched` times what each point
+    shows of it.
     """
     import numpy as np
 
     drawn = np.log1p((bunched * each.share_error) ** 2 / np.exp(np.clip(expected, -4, 4)))
     variance = drawn + wandered**2 + (SHARE_MISFIT * expected) ** 2 + LEAST_SHARE_ERROR**2
-    density = np.exp(-0.5 * (each.share - expected + drawn / 2) ** 2 / variance) / np.sqrt(2 * np.pi * variance)
+    density = np.exp(-0.5 * (each.share - expected + drawn / 2) ** 2 / variance) / np.sqrt(
+        2 * np.pi * variance
+    )
     return _log((1 - ODD) * density / each.slope + ODD / RANGE)
 
 
 def _cliff(each: PointEvidence, logs: Array, wander: Array, calm: float) -> Array:
-    """Return the logarithm of the likelihood of a point where latency only tells the side of a cliff."""
+    """Return the logarithm of the likelihood of a point where latency only tells the side of a
+    cliff.
+    """
     import numpy as np
 
     above = _normal((np.log(each.rate) - logs) / np.sqrt(wander**2 + 0.003**2))
@@ -312,13 +372,21 @@ def _cliff(each: PointEvidence, logs: Array, wander: Array, calm: float) -> Arra
 
 
 def _calm(each: PointEvidence, evidence: Sequence[PointEvidence]) -> float:
-    """Return the density of a figure below a cliff: anything at first, then much like that at the next lower rate."""
-    lower = [other for other in evidence if other.side == "figure" and other.rate < each.rate and other.ratio < 0]
+    """Return the density of a figure below a cliff: anything at first, then much like that at the
+    next lower rate.
+    """
+    lower = [
+        other
+        for other in evidence
+        if other.side == "figure" and other.rate < each.rate and other.ratio < 0
+    ]
     if each.side != "figure" or not lower:
         return 0.25
     nearest = max(lower, key=lambda other: other.rate)
     spread = hypot(CALM, each.error, nearest.error)
-    return 0.05 + 0.8 * exp(-0.5 * ((each.ratio - nearest.ratio) / spread) ** 2) / (spread * sqrt(2 * pi))
+    return 0.05 + 0.8 * exp(-0.5 * ((each.ratio - nearest.ratio) / spread) ** 2) / (
+        spread * sqrt(2 * pi)
+    )
 
 
 def _sign(each: PointEvidence) -> float:

@@ -32,7 +32,10 @@ FULL = 0.999  # of m: the curve has no end there
 
 
 class CurveKnee(Struct, frozen=True):
-    """Where latency begins to grow faster than load. `remark`: why there is none, or what it cannot say."""
+    """Where latency begins to grow faster than load.
+
+    `remark`: why there is none, or what it cannot say.
+    """
 
     rate: Estimate
     latency_ns: float | None = None
@@ -40,7 +43,9 @@ class CurveKnee(Struct, frozen=True):
 
 
 def knee(rates: Sequence[float], latencies_ns: Sequence[float]) -> CurveKnee:
-    """Return the knee of a curve by its points: achieved rates and one figure of latency at each."""
+    """Return the knee of a curve by its points: achieved rates and one figure of latency at
+    each.
+    """
     check_statistics("the knee of a load curve")
     import numpy as np
 
@@ -52,21 +57,27 @@ def knee(rates: Sequence[float], latencies_ns: Sequence[float]) -> CurveKnee:
     at = int(places[0])
     if at == GRID - 1:
         return CurveKnee(Estimate(None, float(grid[int(np.percentile(places, 2.5))]), None),
-                    remark="latency does not grow faster than load up to the highest rate")  # fmt: skip
+                    remark="latency does not grow faster than load "
+                    "up to the highest rate")  # fmt: skip
     low, high = (float(each) for each in np.percentile(grid[places], [2.5, 97.5]))
     value = float(grid[at])
     return CurveKnee(Estimate(value, min(low, value), max(high, value)), float(curves[0, at]))
 
 
 def _curves(rates: Sequence[float], latencies_ns: Sequence[float], grid: Array) -> Array:
-    """Return ln(latency) over the grid: in the first row the fit's, below that of curves drawn around it."""
+    """Return ln(latency) over the grid: in the first row the fit's, below that of curves drawn
+    around it.
+    """
     import numpy as np
     from scipy.optimize import least_squares
 
     x, y = np.asarray(rates, float), np.log(np.asarray(latencies_ns, float))
     top = float(x.max())
     begin = [float(y.min()), -1.0, np.log(0.08), np.log(1.5)]
-    low, high = [-np.inf, -12.0, np.log(1e-3), np.log(0.3)], [np.inf, 8.0, np.log(20.0), np.log(MOST_TAIL)]
+    low, high = (
+        [-np.inf, -12.0, np.log(1e-3), np.log(0.3)],
+        [np.inf, 8.0, np.log(20.0), np.log(MOST_TAIL)],
+    )
 
     def wrong(terms: Array) -> Array:
         left: Array = _log_latency(terms[None, :], x, top)[0] - y
@@ -75,10 +86,15 @@ def _curves(rates: Sequence[float], latencies_ns: Sequence[float], grid: Array) 
     fit = least_squares(wrong, begin, bounds=(low, high), loss="soft_l1", f_scale=0.1)
     degrees = max(len(x) - CURVE_UNKNOWNS, 1)
     error = max(
-        float(np.sqrt((wrong(fit.x) ** 2).sum() / degrees)) * min(t_975(degrees) / Z_975, 3.0), LEAST_LATENCY_ERROR
+        float(np.sqrt((wrong(fit.x) ** 2).sum() / degrees)) * min(t_975(degrees) / Z_975, 3.0),
+        LEAST_LATENCY_ERROR,
     )
-    widths = np.linalg.pinv(fit.jac.T @ fit.jac + np.diag([0.0, 0.02, 0.02, 0.02]) * error**2) * error**2
-    drawn = np.random.default_rng(CURVE_SEED).multivariate_normal(fit.x, widths, DRAWS, check_valid="ignore")
+    widths = (
+        np.linalg.pinv(fit.jac.T @ fit.jac + np.diag([0.0, 0.02, 0.02, 0.02]) * error**2) * error**2
+    )
+    drawn = np.random.default_rng(CURVE_SEED).multivariate_normal(
+        fit.x, widths, DRAWS, check_valid="ignore"
+    )
     terms = np.vstack([fit.x, np.clip(drawn, low, high)])
     return _log_latency(terms, grid, top)
 
@@ -88,7 +104,9 @@ def _log_latency(terms: Array, x: Array, top: float) -> Array:
     import numpy as np
 
     load = np.minimum(x / (top * (1 + np.exp(terms[:, 2:3]))), FULL)
-    found: Array = terms[:, :1] + np.log1p(np.exp(terms[:, 1:2]) * load ** np.exp(terms[:, 3:4]) / (1 - load))
+    found: Array = terms[:, :1] + np.log1p(
+        np.exp(terms[:, 1:2]) * load ** np.exp(terms[:, 3:4]) / (1 - load)
+    )
     return found
 
 
@@ -100,7 +118,10 @@ MANY = 1000  # degrees of freedom from which on Student's t is the normal distri
 
 
 class UncertainPoint(Struct, frozen=True):
-    """A point: its rate, its latency, and the standard error of ln(latency) by so many degrees; None: not known."""
+    """A point: its rate, its latency, and the standard error of ln(latency) by so many degrees.
+
+    None: not known.
+    """
 
     rate: float
     latency_ns: float
@@ -109,7 +130,8 @@ class UncertainPoint(Struct, frozen=True):
 
 
 class Area(Struct, frozen=True):
-    """Latency of curve B over that of A, in the mean over the rates from `low` to `high` that both were measured at.
+    """Latency of curve B over that of A, in the mean over the rates from `low` to `high` that both
+    were measured at.
 
     `remark`: why it is not said how surely that is known.
     """
@@ -121,7 +143,9 @@ class Area(Struct, frozen=True):
 
 
 class _Mean(Struct, frozen=True):
-    """The mean of ln(latency): smooth, by straight lines, each point's share in it, how many have a real part in it."""
+    """The mean of ln(latency): smooth, by straight lines, each point's share in it, how many have a
+    real part in it.
+    """
 
     smooth: float
     straight: float
@@ -151,14 +175,19 @@ def between(a: Sequence[UncertainPoint], b: Sequence[UncertainPoint]) -> Area | 
 def _too_few(sides: Sequence[Sequence[UncertainPoint]], means: Sequence[_Mean]) -> str:
     counts = [mean.inside for mean in means]
     if min(counts) < LEAST_INSIDE:
-        return f"of {counts[0]} and {counts[1]} points: {LEAST_INSIDE} each are needed to say how surely"
+        return (
+            f"of {counts[0]} and {counts[1]} points: {LEAST_INSIDE} each are needed to say how"
+            " surely"
+        )
     if any(all(each.error is None for each in side) for side in sides):
         return "how surely is not known: the points have no seconds"
     return ""
 
 
 def _scatter(points: Sequence[UncertainPoint]) -> tuple[float, int]:
-    """Return the variance of points around a latency that never falls while load grows, and its degrees of freedom."""
+    """Return the variance of points around a latency that never falls while load grows, and its
+    degrees of freedom.
+    """
     logs = [log(each.latency_ns) for each in points]
     rising = _rising(logs)
     degrees = len(logs) - len(set(rising))
@@ -167,7 +196,9 @@ def _scatter(points: Sequence[UncertainPoint]) -> tuple[float, int]:
 
 
 def _rising(values: Sequence[float]) -> list[float]:
-    """Return the nearest values that never fall: the mean of neighbours that do (pool adjacent violators)."""
+    """Return the nearest values that never fall: the mean of neighbours that do (pool adjacent
+    violators).
+    """
     pools: list[list[float]] = []
     for value in values:
         pools.append([value])
@@ -178,9 +209,13 @@ def _rising(values: Sequence[float]) -> list[float]:
 
 
 def _merged(points: Sequence[UncertainPoint]) -> list[UncertainPoint]:
-    """Return the points by ascending rate, those of the same rate as one; without an error they have the usual one."""
+    """Return the points by ascending rate, those of the same rate as one.
+
+    Without an error they have the usual one.
+    """
     usual = median([each.error for each in points if each.error is not None] or [inf])
-    full = [each if each.error is not None or usual == inf else UncertainPoint(each.rate, each.latency_ns, usual, 1)
+    full = [each if each.error is not None or usual == inf else UncertainPoint(each.rate,
+        each.latency_ns, usual, 1)
             for each in sorted(points, key=lambda each: each.rate)]  # fmt: skip
     starts: list[float] = []
     for each in full:
@@ -190,12 +225,18 @@ def _merged(points: Sequence[UncertainPoint]) -> list[UncertainPoint]:
 
 
 def _one(points: Sequence[UncertainPoint]) -> UncertainPoint:
-    """Return the mean of points of the same rate: as sure as they are themselves, or as far apart as they came out."""
+    """Return the mean of points of the same rate: as sure as they are themselves, or as far apart
+    as they came out.
+    """
     if len(points) == 1:
         return points[0]
     logs = [log(each.latency_ns) for each in points]
     errors = [each.error for each in points if each.error is not None]
-    within = sqrt(sum(each * each for each in errors)) / len(points) if len(errors) == len(points) else None
+    within = (
+        sqrt(sum(each * each for each in errors)) / len(points)
+        if len(errors) == len(points)
+        else None
+    )
     apart = stdev(logs) / sqrt(len(logs))
     rate, latency = fmean(each.rate for each in points), exp(fmean(logs))
     if within is None or within >= apart:
@@ -214,15 +255,23 @@ def _mean(points: Sequence[UncertainPoint], low: float, high: float) -> _Mean:
     widths = np.zeros(len(grid))
     widths[:-1] += np.diff(grid) / 2
     widths[1:] += np.diff(grid) / 2
-    shares: Array = widths @ np.array([np.interp(grid, x, row) for row in np.eye(len(x))]).T / (high - low)
+    shares: Array = (
+        widths @ np.array([np.interp(grid, x, row) for row in np.eye(len(x))]).T / (high - low)
+    )
     straight = float(shares @ y)
-    smooth = float(PchipInterpolator(x, y).integrate(low, high)) / (high - low) if len(x) > 2 else straight
+    smooth = (
+        float(PchipInterpolator(x, y).integrate(low, high)) / (high - low)
+        if len(x) > 2
+        else straight
+    )
     inside = int((shares > LEAST_SHARE).sum())
     return _Mean(smooth, straight, [float(each) for each in shares], inside)
 
 
 def _parts(points: Sequence[UncertainPoint], shares: Sequence[float]) -> list[tuple[float, float]]:
-    """Return what the variance of a mean is made of, with degrees of freedom: each point's own, and their scatter."""
+    """Return what the variance of a mean is made of, with degrees of freedom: each point's own, and
+    their scatter.
+    """
     own = [((share * each.error) ** 2, max(each.degrees, 1.0))
            for share, each in zip(shares, points, strict=True) if each.error]  # fmt: skip
     scatter, degrees = _scatter(points)
@@ -247,7 +296,10 @@ MOST_HOSTS = 1e6  # a maximum beyond it is none
 
 
 class ScalingPoint(Struct, frozen=True):
-    """What so many hosts did together; `error`: standard error of the rate by its own seconds, as a share of it."""
+    """What so many hosts did together.
+
+    `error`: standard error of the rate by its own seconds, as a share of it.
+    """
 
     hosts: int
     rate: float
@@ -264,7 +316,10 @@ class ScalePoint(Struct, frozen=True):
 
 
 class Scaling(Struct, frozen=True):
-    """The law, where points allow it. `best_hosts`: where it has its maximum; without a value it has none."""
+    """The law, where points allow it.
+
+    `best_hosts`: where it has its maximum; without a value it has none.
+    """
 
     points: list[ScalePoint] = field(default_factory=list)
     rate: Estimate | None = None
@@ -278,7 +333,9 @@ def scales_of(points: Iterable[SearchPoint]) -> list[ScalingPoint]:
     """Return the points of a search at full load, by how many hosts measured them."""
     return [
         ScalingPoint(
-            each.offer.knobs.get(HOSTS, each.hosts), each.iops, (each.deviation or 0.0) / sqrt(max(each.seconds, 1.0))
+            each.offer.knobs.get(HOSTS, each.hosts),
+            each.iops,
+            (each.deviation or 0.0) / sqrt(max(each.seconds, 1.0)),
         )
         for each in points
         if each.verdict != "void" and each.offer.rate_iops is None and each.iops > 0
@@ -300,12 +357,18 @@ def scaling(measured: Sequence[ScalingPoint]) -> Scaling:
     curve = _law(fits, np.asarray(drawn_on, float))
     linear = _per_host(measured)
     beyond = [
-        ScalePoint(hosts, _estimate(curve[:, at]), float(curve[0, at]) / (hosts * linear), extrapolated=True)
+        ScalePoint(
+            hosts,
+            _estimate(curve[:, at]),
+            float(curve[0, at]) / (hosts * linear),
+            extrapolated=True,
+        )
         for at, hosts in enumerate(drawn_on)
     ]
     return Scaling(
         [*_measured_points(measured), *beyond],
-        _estimate(1 / fits[:, 0]), _estimate(fits[:, 1] / fits[:, 0]), _estimate(fits[:, 2] / fits[:, 0]),
+        _estimate(1 / fits[:, 0]), _estimate(fits[:, 1] / fits[:, 0]),
+        _estimate(fits[:, 2] / fits[:, 0]),
         best, _remark(measured, numbers, best),
     )  # fmt: skip
 
@@ -314,7 +377,7 @@ def _further(most: int) -> list[int]:
     return sorted({round(most * (1 + (FAR - 1) * part / 4)) for part in range(1, 5)} - {most})
 
 
-# -- the fit: rows of (1, contention, coherence) / rate; the first row is that of the points themselves
+# -- the fit: rows of (1, contention, coherence) / rate; the first row is of the points themselves
 
 
 def _fits(measured: Sequence[ScalingPoint]) -> Array:
@@ -342,12 +405,16 @@ def _fit(hosts: Array, rates: Array) -> Array:
 
 
 def _law(fits: Array, hosts: Array) -> Array:
-    found: Array = hosts / (fits[:, :1] + fits[:, 1:2] * (hosts - 1) + fits[:, 2:3] * hosts * (hosts - 1))
+    found: Array = hosts / (
+        fits[:, :1] + fits[:, 1:2] * (hosts - 1) + fits[:, 2:3] * hosts * (hosts - 1)
+    )
     return found
 
 
 def _spread(measured: Sequence[ScalingPoint], residuals: Array) -> Array:
-    """Return each point's standard error as a share: by what the curve leaves over, at least by its own seconds."""
+    """Return each point's standard error as a share: by what the curve leaves over, at least by its
+    own seconds.
+    """
     import numpy as np
 
     own = np.asarray([max(each.error, LEAST_RATE_ERROR) for each in measured])
@@ -369,14 +436,25 @@ def _estimate(values: Array) -> Estimate:
 
 
 def _best(fits: Array) -> Estimate:
-    """Return where the law has its maximum: sqrt((1 - contention) / coherence). Ends without a bound are None."""
+    """Return where the law has its maximum: sqrt((1 - contention) / coherence).
+
+    Ends without a bound are None.
+    """
     import numpy as np
 
     contention, coherence = fits[:, 1] / fits[:, 0], fits[:, 2] / fits[:, 0]
     found = np.sqrt(np.maximum(1 - contention, 0.0) / np.maximum(coherence, 1e-300))
-    ends = [float(found[0]), *(float(each) for each in np.percentile(found[1:], [2.5, 97.5], method="nearest"))]
+    ends = [
+        float(found[0]),
+        *(float(each) for each in np.percentile(found[1:], [2.5, 97.5], method="nearest")),
+    ]
     ends = [max(each, 1.0) for each in ends]
-    return Estimate(*(None if each > MOST_HOSTS else each for each in (ends[0], min(ends[:2]), max(ends[0], ends[2]))))
+    return Estimate(
+        *(
+            None if each > MOST_HOSTS else each
+            for each in (ends[0], min(ends[:2]), max(ends[0], ends[2]))
+        )
+    )
 
 
 # -- what was measured, and what it cannot say
@@ -397,14 +475,18 @@ def _measured_points(measured: Sequence[ScalingPoint]) -> list[ScalePoint]:
         mean = fmean(each.rate for each in own)
         apart = (max(each.rate for each in own) - min(each.rate for each in own)) / 2
         reach = max(apart, Z_975 * mean * max(each.error for each in own) / sqrt(len(own)))
-        found.append(ScalePoint(hosts, Estimate(mean, mean - reach, mean + reach), mean / (hosts * linear)))
+        found.append(
+            ScalePoint(hosts, Estimate(mean, mean - reach, mean + reach), mean / (hosts * linear))
+        )
     return found
 
 
 def _remark(measured: Sequence[ScalingPoint], numbers: Sequence[int], best: Estimate) -> str:
     found = []
     if len(measured) == SCALING_UNKNOWNS:
-        found.append("three points for three unknowns: nothing is left over to tell whether the law holds")
+        found.append(
+            "three points for three unknowns: nothing is left over to tell whether the law holds"
+        )
     if best.value is None:
         found.append("no maximum: more hosts cost nothing that can be seen")
     elif best.high is None or best.value > FAR * numbers[-1]:

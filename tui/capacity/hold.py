@@ -1,4 +1,6 @@
-"""Hold a load for long: how steady it was, what a failed hold says of earlier points, and what no hold can see."""
+"""Hold a load for long: how steady it was, what a failed hold says of earlier points, and what no
+hold can see.
+"""
 
 from __future__ import annotations
 
@@ -19,25 +21,32 @@ if TYPE_CHECKING:
 
 HOLDS = 4  # attempts to hold a load: each failed one lowers the next
 LEAST_HELD = 0.5  # of the asked time: the budget may shorten a hold by so much
-CHANGE_COST = 10.0  # of twice a log-likelihood, beside 4 ln n: one change point is looked for at every second
+# of twice a log-likelihood, beside 4 ln n: one change point is looked for at every second
+CHANGE_COST = 10.0
 MOSTLY = 0.5  # share of bad seconds that a changed state has at least
 SELDOM = 0.25  # and share that the state before has at most
 ALWAYS = 0.9  # share of bad seconds from which a state has changed before the hold
 NEAR_S = 3  # bad seconds so near belong to one stall
-APART = 0.9  # of a rate that met the limits: what broke them below it was another state of the system
+# of a rate that met the limits: what broke them below it was another state of the system
+APART = 0.9
 LONGER = 3.0  # times, for each contradiction: until a point sees all states
 SPELLS = 3.0  # a point covers so many stalls
 RISE_BLOCKS = 12
 SURE_RISE = 2.58  # standard deviations of Kendall's S: 1 %
 RISE = 1.05  # last third over first third: less is no drift worth a word
-SURELY = 1.5  # times the allowed share of slow I/Os: what the interval of a capacity does not explain
+# times the allowed share of slow I/Os: what the interval of a capacity does not explain
+SURELY = 1.5
 HALF = 0.5  # of the load that is due: a second with less stands still
 
 
 def steadiness_of(
-    limits: Sequence[Limit], offer: Offer, seconds: Sequence[ClusterSecond], directions: Mapping[str, Sequence[str]]
+    limits: Sequence[Limit],
+    offer: Offer,
+    seconds: Sequence[ClusterSecond],
+    directions: Mapping[str, Sequence[str]],
 ) -> Steadiness:
-    """Return how steady a load was, by the seconds that broke a limit and the trend of the mean latency.
+    """Return how steady a load was, by the seconds that broke a limit and the trend of the mean
+    latency.
 
     `directions`: those each limit holds for, by its text.
     """
@@ -56,13 +65,21 @@ def steadiness_of(
 
 
 def _is_bad(
-    limits: Sequence[Limit], offer: Offer, second: ClusterSecond, directions: Mapping[str, Sequence[str]]
+    limits: Sequence[Limit],
+    offer: Offer,
+    second: ClusterSecond,
+    directions: Mapping[str, Sequence[str]],
 ) -> bool:
     """Tell whether a second alone broke a limit, or stood still."""
-    if offer.rate_iops is not None and sum(second.ios.values()) < HALF * offer.rate_iops * second.seconds:
+    if (
+        offer.rate_iops is not None
+        and sum(second.ios.values()) < HALF * offer.rate_iops * second.seconds
+    ):
         return True
     for limit in limits:
-        for lat in (second.lat[name] for name in directions.get(limit.text, ()) if name in second.lat):
+        for lat in (
+            second.lat[name] for name in directions.get(limit.text, ()) if name in second.lat
+        ):
             count = sum(lat.n)
             if limit.percentile is None and count and time_in(lat) > limit.most * count:
                 return True
@@ -74,9 +91,11 @@ def _is_bad(
 
 
 def change_point(bad: Sequence[bool]) -> int | None:
-    """Return the second at which a load that kept the limits began to break them for good; None: it did not.
+    """Return the second at which a load that kept the limits began to break them for good; None: it
+    did not.
 
-    By the likelihood ratio of two shares of bad seconds against one, with the cost of looking at every second.
+    By the likelihood ratio of two shares of bad seconds against one, with the cost of looking at
+    every second.
     """
     count, total = len(bad), sum(bad)
     best, found, before = 0.0, None, 0
@@ -97,7 +116,10 @@ def _likely(hits: int, count: int) -> float:
 
 
 def spells_of(bad: Sequence[bool]) -> list[int]:
-    """Return the seconds at which spells of bad seconds begin; those less than NEAR_S apart are one."""
+    """Return the seconds at which spells of bad seconds begin.
+
+    Those less than NEAR_S apart are one.
+    """
     found: list[int] = []
     last = -NEAR_S - 1
     for at in (at for at, each in enumerate(bad) if each):
@@ -109,7 +131,10 @@ def spells_of(bad: Sequence[bool]) -> list[int]:
 
 def _rises(seconds: Sequence[ClusterSecond]) -> bool:
     """Tell whether the mean latency rises through the load: Kendall's S of blocks (Mann 1945)."""
-    pairs = [(sum(map(time_in, each.lat.values())), sum(sum(lat.n) for lat in each.lat.values())) for each in seconds]
+    pairs = [
+        (sum(map(time_in, each.lat.values())), sum(sum(lat.n) for lat in each.lat.values()))
+        for each in seconds
+    ]
     length = max(1, len(pairs) // RISE_BLOCKS)
     blocks = [pairs[at : at + length] for at in range(0, len(pairs) - length + 1, length)]
     means = [sum(took for took, _ in each) / max(sum(ios for _, ios in each), 1) for each in blocks]
@@ -126,31 +151,39 @@ def _rises(seconds: Sequence[ClusterSecond]) -> bool:
 
 
 def held(search: Search, point: SearchPoint) -> bool:
-    """Tell whether a held load kept the limits: no limit's figure is above it, and the offered load was done."""
+    """Tell whether a held load kept the limits: no limit's figure is above it, and the offered load
+    was done.
+    """
     if point.verdict == "meets":
         return True
     limits = {each.text: each.most for each in search.limits}
     values = [(each.value, limits.get(each.limit, 0.0)) for each in point.measured]
-    return point.verdict == "unclear" and all(value is not None and value < most for value, most in values)
+    return point.verdict == "unclear" and all(
+        value is not None and value < most for value, most in values
+    )
 
 
 def failed_holds(search: Search, points: Sequence[SearchPoint]) -> list[int]:
     """Return the places of holds that broke a limit."""
-    return [at for at, each in enumerate(points) if each.offer.role == "hold" and each.verdict != "void"
+    return [at for at,
+        each in enumerate(points) if each.offer.role == "hold" and each.verdict != "void"
             and not held(search, each)]  # fmt: skip
 
 
 def unlike(search: Search, point: SearchPoint) -> bool:
     """Tell whether a failed hold shows another state of the system than shorter points before it.
 
-    A load that is only a little too high breaks the limits now and then as well: that is the state that points saw.
+    A load that is only a little too high breaks the limits now and then as well: that is the state
+    that points saw.
     """
     kind = point.steadiness.kind if point.steadiness is not None else "steady"
     return kind != "steady" and excess(search, point) > SURELY
 
 
 def excess(search: Search, point: SearchPoint) -> float:
-    """Return how far a point is above its limits: I/Os over a limit as a multiple of those allowed, or mean / limit."""
+    """Return how far a point is above its limits: I/Os over a limit as a multiple of those allowed,
+    or mean / limit.
+    """
     limits = {each.text: each.most for each in search.limits if each.metric == "latency"}
     found = [each.over if each.over is not None else (each.value or 0.0) / limits[each.limit]
              for each in point.measured if each.limit in limits]  # fmt: skip
@@ -158,20 +191,28 @@ def excess(search: Search, point: SearchPoint) -> float:
 
 
 def in_state(search: Search, points: Sequence[SearchPoint]) -> list[SearchPoint]:
-    """Return the points of the present state: from the last failed hold or contradiction that shows another one."""
+    """Return the points of the present state: from the last failed hold or contradiction that shows
+    another one.
+    """
     begun = [at for at in failed_holds(search, points) if unlike(search, points[at])]
     return list(points[max([*begun, *contradictions(search, points)], default=0) :])
 
 
 def contradictions(search: Search, points: Sequence[SearchPoint]) -> list[int]:
-    """Return the places of points that no single state explains, with those before: less load broke a limit than met.
+    """Return the places of points that no single state explains, with those before: less load broke
+    a limit than met.
 
     What breaks right after an overload counts when it breaks again after the longest pause.
     """
     found: list[int] = []
     begin = 0
     for at, each in enumerate(points[: len(points) if search.hold_s else 0]):
-        if each.offer.role == "hold" and each.verdict != "void" and not held(search, each) and unlike(search, each):
+        if (
+            each.offer.role == "hold"
+            and each.verdict != "void"
+            and not held(search, each)
+            and unlike(search, each)
+        ):
             begin = at
         elif (
             each.offer.rate_iops
@@ -188,7 +229,9 @@ def contradictions(search: Search, points: Sequence[SearchPoint]) -> list[int]:
 
 
 def _settled(points: Sequence[SearchPoint], at: int) -> bool:
-    """Tell whether a point speaks for the system itself, and not for an overload right before it."""
+    """Tell whether a point speaks for the system itself, and not for an overload right before
+    it.
+    """
     point, before = points[at], points[at - 1] if at else None
     if point.verdict != "breaks" or before is None:
         return True
@@ -198,23 +241,31 @@ def _settled(points: Sequence[SearchPoint], at: int) -> bool:
 
 
 def _contradict(one: SearchPoint, other: SearchPoint) -> bool:
-    """Tell whether one of two points broke the limits at clearly less load than the other met them at."""
+    """Tell whether one of two points broke the limits at clearly less load than the other met them
+    at.
+    """
     if one.offer.knobs != other.offer.knobs or not one.offer.rate_iops or not other.offer.rate_iops:
         return False
     less, more = sorted((one, other), key=lambda each: each.offer.rate_iops or 0.0)
-    return (less.verdict, more.verdict) == ("breaks", "meets") and (less.offer.rate_iops or 0.0) < APART * (
-        more.offer.rate_iops or 0.0
-    )
+    return (less.verdict, more.verdict) == ("breaks", "meets") and (
+        less.offer.rate_iops or 0.0
+    ) < APART * (more.offer.rate_iops or 0.0)
 
 
 def lengthened(search: Search, points: Sequence[SearchPoint]) -> Search:
-    """Return the search with points as long as failed holds say: several stalls, or until the state changes again."""
+    """Return the search with points as long as failed holds say: several stalls, or until the state
+    changes again.
+    """
     failed = [points[at] for at in failed_holds(search, points)]
-    found = [each.steadiness for each in failed if each.steadiness is not None and unlike(search, each)]
+    found = [
+        each.steadiness for each in failed if each.steadiness is not None and unlike(search, each)
+    ]
     lengths = [SPELLS * each.every_s for each in found if each.kind == "stalls"]
     changes = [each.at_s for each in found if each.kind == "changed"]
     lengths += [max(changes)] if len(changes) > 1 else []  # the first change may be for good
-    lengths += [search.point_s * LONGER ** len(seen)] if (seen := contradictions(search, points)) else []
+    lengths += (
+        [search.point_s * LONGER ** len(seen)] if (seen := contradictions(search, points)) else []
+    )
     if not lengths:
         return search
     least = float(round(min(max(search.point_s, *lengths), max(search.hold_s, search.point_s))))
@@ -227,9 +278,16 @@ def holds_of(points: Sequence[SearchPoint]) -> list[SearchPoint]:
 
 
 def last_held(search: Search, points: Sequence[SearchPoint]) -> SearchPoint | None:
-    """Return the last hold of the present state, where it held for long enough; None: nothing is held."""
+    """Return the last hold of the present state, where it held for long enough.
+
+    None: nothing is held.
+    """
     last = next(reversed(holds_of(in_state(search, points))), None)
-    return last if last is not None and held(search, last) and last.seconds >= LEAST_HELD * search.hold_s else None
+    return (
+        last
+        if last is not None and held(search, last) and last.seconds >= LEAST_HELD * search.hold_s
+        else None
+    )
 
 
 def hold_text(search: Search, points: Sequence[SearchPoint]) -> str:
@@ -239,7 +297,10 @@ def hold_text(search: Search, points: Sequence[SearchPoint]) -> str:
     found = last_held(search, points)
     if found is not None:
         rate = found.offer.rate_iops
-        return f"held for {duration(found.seconds)} at {'full load' if rate is None else f'{iops_text(rate)} IOPS'}"
+        return (
+            f"held for {duration(found.seconds)} at"
+            f" {'full load' if rate is None else f'{iops_text(rate)} IOPS'}"
+        )
     holds = holds_of(points)
     if holds and not held(search, holds[-1]):
         return f"not held: {failure_text(search, points, points.index(holds[-1]))}"
@@ -249,20 +310,30 @@ def hold_text(search: Search, points: Sequence[SearchPoint]) -> str:
 def failure_text(search: Search, points: Sequence[SearchPoint], at: int) -> str:
     """Return what a failed hold showed, with its point."""
     point, found = points[at], points[at].steadiness
-    load = "full load" if point.offer.rate_iops is None else f"{iops_text(point.offer.rate_iops)} IOPS"
+    load = (
+        "full load" if point.offer.rate_iops is None else f"{iops_text(point.offer.rate_iops)} IOPS"
+    )
     text = f"point {at + 1} broke the limits at {load} when held for {duration(point.seconds)}"
     if found is None or not unlike(search, point):
         return text
     if found.kind == "changed":
-        return f"{text}: kept them until {duration(found.at_s)}, then not (burst credits, a cache tier, or throttling)"
+        return (
+            f"{text}: kept them until {duration(found.at_s)}, then not (burst credits, a cache"
+            " tier, or throttling)"
+        )
     if found.kind == "stalls":
         return f"{text}: stalls about every {duration(found.every_s)}"
     return f"{text}: latency drifts upward"
 
 
 def hold_notes(search: Search, points: Sequence[SearchPoint]) -> list[str]:
-    """Return what failed holds changed, how a passed one went, and what no hold of this length can see."""
-    notes = [f"{failure_text(search, points, at)}; the answer went down" for at in failed_holds(search, points)]
+    """Return what failed holds changed, how a passed one went, and what no hold of this length can
+    see.
+    """
+    notes = [
+        f"{failure_text(search, points, at)}; the answer went down"
+        for at in failed_holds(search, points)
+    ]
     notes += [
         f"point {at + 1} contradicts points before it: those are set aside, later points are longer"
         for at in contradictions(search, points)
@@ -272,19 +343,32 @@ def hold_notes(search: Search, points: Sequence[SearchPoint]) -> list[str]:
         return notes
     kind = passed.steadiness.kind if passed.steadiness is not None else "steady"
     if kind == "drift":
-        notes.append("drift: latency rose while the load was held; a longer load may break the limits")
+        notes.append(
+            "drift: latency rose while the load was held; a longer load may break the limits"
+        )
     elif kind == "changed" and passed.steadiness is not None:
-        notes.append(f"from {duration(passed.steadiness.at_s)} of the hold on most seconds broke a limit alone")
+        notes.append(
+            f"from {duration(passed.steadiness.at_s)} of the hold on most seconds broke a limit"
+            " alone"
+        )
     return [*notes, missed_text(search, passed)]
 
 
 def missed_text(search: Search, passed: SearchPoint) -> str:
-    """Return the longest stall that a hold could have missed: all I/Os of a stall above the limit, of those allowed."""
-    allowed = {each.text: 1 - each.percentile / 100 for each in search.limits if each.percentile is not None}
+    """Return the longest stall that a hold could have missed: all I/Os of a stall above the limit,
+    of those allowed.
+    """
+    allowed = {
+        each.text: 1 - each.percentile / 100
+        for each in search.limits
+        if each.percentile is not None
+    }
     left = [
         allowed[each.limit] * max(0.0, 1 - (each.over or 0.0)) * passed.seconds
         for each in passed.measured if each.limit in allowed
     ]  # fmt: skip
     span = duration(passed.seconds)
-    within = f"a stall of up to {min(left):.2g} s in {span} stays within the limits; " if left else ""
+    within = (
+        f"a stall of up to {min(left):.2g} s in {span} stays within the limits; " if left else ""
+    )
     return f"{within}a stall rarer than one in {span} can be missed, however long"

@@ -24,17 +24,26 @@ class Estimate(Struct, frozen=True):
 
     def times(self, factor: float) -> Estimate:
         """Return it in another unit."""
-        return Estimate(*(None if each is None else each * factor for each in (self.value, self.low, self.high)))
+        return Estimate(
+            *(None if each is None else each * factor for each in (self.value, self.low, self.high))
+        )
 
 
 def ratio_of(a: Estimate, b: Estimate) -> Estimate:
-    """Return B / A of two figures above 0 that were found apart; without an end where either has none."""
+    """Return B / A of two figures above 0 that were found apart.
+
+    Without an end where either has none.
+    """
     if not a.value or not b.value:
         return Estimate()
     shift = log(b.value / a.value)
     down = _together(_reach(b.value, b.low), _reach(a.value, a.high))
     up = _together(_reach(b.value, b.high), _reach(a.value, a.low))
-    return Estimate(exp(shift), None if down is None else exp(shift - down), None if up is None else exp(shift + up))
+    return Estimate(
+        exp(shift),
+        None if down is None else exp(shift - down),
+        None if up is None else exp(shift + up),
+    )
 
 
 def _reach(value: float, end: float | None) -> float | None:
@@ -67,17 +76,22 @@ def blocks_of(values: Sequence[float]) -> list[float]:
 
 
 def error_of_sum(residuals: Sequence[float]) -> tuple[float, float] | None:
-    """Return the standard error of a sum of seconds by blocks, with Student's quantile for it; None: too few blocks.
+    """Return the standard error of a sum of seconds by blocks, with Student's quantile for it;
+    None: too few blocks.
 
-    `residuals` are each second's differences from what it would be were all seconds alike: their sum is about 0.
+    `residuals` are each second's differences from what it would be were all seconds alike: their
+    sum is about 0.
     """
     blocks = blocks_of(residuals)
     if len(blocks) < LEAST_BLOCKS:
         return None
     whole = len(residuals) / (len(blocks) * (-(-len(residuals) // BLOCKS)))
     length = -(-len(residuals) // BLOCKS)
-    across = 1 + ACROSS * lag_of(residuals) / length  # what is alike across the ends of blocks is lost by cutting there
-    variance = sum(each * each for each in blocks) * len(blocks) / (len(blocks) - 1) * whole * across
+    # what is alike across the ends of blocks is lost by cutting there
+    across = 1 + ACROSS * lag_of(residuals) / length
+    variance = (
+        sum(each * each for each in blocks) * len(blocks) / (len(blocks) - 1) * whole * across
+    )
     return sqrt(variance), t_975(len(blocks) - 1)
 
 
@@ -92,10 +106,12 @@ def lag_of(residuals: Sequence[float]) -> int:
 
 
 class LatencyInterval(Struct, frozen=True):
-    """A figure in ns with its 95 % interval; `high` is infinite where too few I/Os lie behind it to tell.
+    """A figure in ns with its 95 % interval; `high` is infinite where too few I/Os lie behind it to
+    tell.
 
-    `share_error`: standard error of the share of I/Os behind a percentile, as a share of it; of a mean, of the mean.
-    `slope`: by how much its logarithm falls where the logarithm of that share grows by 1.
+    `share_error`: standard error of the share of I/Os behind a percentile, as a share of it; of a
+    mean, of the mean. `slope`: by how much its logarithm falls where the logarithm of that share
+    grows by 1.
     """
 
     value: float
@@ -105,36 +121,53 @@ class LatencyInterval(Struct, frozen=True):
     slope: float = 1.0
 
 
-def percentile_told(whole: Buckets, percentile: float, seconds: Sequence[Buckets]) -> LatencyInterval | None:
+def percentile_told(
+    whole: Buckets, percentile: float, seconds: Sequence[Buckets]
+) -> LatencyInterval | None:
     """Return a percentile with its interval; None without I/Os.
 
-    By order statistics: the number of I/Os behind it is binomial, sqrt(n p (1 - p)), or as much less sure as blocks of
-    `seconds` differ, where slow I/Os come in bunches. Few bunches make it skewed: gamma, by Wilson and Hilferty.
+    By order statistics: the number of I/Os behind it is binomial, sqrt(n p (1 - p)), or as much
+    less sure as blocks of `seconds` differ, where slow I/Os come in bunches. Few bunches make it
+    skewed: gamma, by Wilson and Hilferty.
     """
     total = sum(whole.n)
     if not total:
         return None
     counts = list(accumulate(whole.n))
     tail = max(1 - percentile / 100, 1e-9)
-    value = float(index_to_value(whole.idx[min(bisect_left(counts, rank(percentile, total)), len(counts) - 1)]))
+    value = float(
+        index_to_value(
+            whole.idx[min(bisect_left(counts, rank(percentile, total)), len(counts) - 1)]
+        )
+    )
     error, quantile = _share_error(value_to_index(int(value)), total * tail, 1 - tail, seconds)
     few, many = (_gamma(side * quantile, error) for side in (-1, 1))
     high = _behind(whole, counts, tail * few) if total * tail * few >= 1 else inf
     low = _behind(whole, counts, tail * many)
     around = [_behind(whole, counts, tail * factor) for factor in (exp(-0.5), exp(0.5))]
     slope = log(max(around[0], value) / max(min(around[1], value), 1.0))
-    return LatencyInterval(value, low * (1 - HALF_BUCKET), high * (1 + HALF_BUCKET), error, max(slope, LEAST_SLOPE))
+    return LatencyInterval(
+        value, low * (1 - HALF_BUCKET), high * (1 + HALF_BUCKET), error, max(slope, LEAST_SLOPE)
+    )
 
 
-def _share_error(index: int, slow: float, kept: float, seconds: Sequence[Buckets]) -> tuple[float, float]:
-    """Return the relative standard error of how many I/Os lie behind a bucket, and the quantile for its interval."""
+def _share_error(
+    index: int, slow: float, kept: float, seconds: Sequence[Buckets]
+) -> tuple[float, float]:
+    """Return the relative standard error of how many I/Os lie behind a bucket, and the quantile for
+    its interval.
+    """
     drawn = sqrt(kept / max(slow, 1e-9))
     ios = [sum(each.n) for each in seconds]
     behind = [above(each, index) for each in seconds]
     if sum(behind) < slow / 2:  # most that are so slow lie in the percentile's own bucket
         behind = [above(each, index - 1) for each in seconds]
     share = sum(behind) / sum(ios) if sum(ios) else 0.0
-    alike = error_of_sum([found - share * count for found, count in zip(behind, ios, strict=True)]) if share else None
+    alike = (
+        error_of_sum([found - share * count for found, count in zip(behind, ios, strict=True)])
+        if share
+        else None
+    )
     if alike is None:
         return drawn * UNKNOWN, Z_975
     error = alike[0] / sum(behind)
@@ -142,18 +175,27 @@ def _share_error(index: int, slow: float, kept: float, seconds: Sequence[Buckets
 
 
 def _gamma(z: float, error: float) -> float:
-    """Return a quantile of a gamma distribution of mean 1 with that standard deviation (Wilson and Hilferty 1931)."""
+    """Return a quantile of a gamma distribution of mean 1 with that standard deviation (Wilson and
+    Hilferty 1931).
+    """
     return max(1 - error * error / 9 + z * error / 3, 0.0) ** 3
 
 
 def _behind(whole: Buckets, counts: Sequence[int], tail: float) -> float:
     """Return the value that this share of I/Os lies behind."""
     place = counts[-1] * (1 - min(tail, 1.0))
-    return float(index_to_value(whole.idx[min(bisect_left(counts, max(place, 1.0)), len(counts) - 1)]))
+    return float(
+        index_to_value(whole.idx[min(bisect_left(counts, max(place, 1.0)), len(counts) - 1)])
+    )
 
 
-def mean_told(mean: float, deviation: float | None, total: int, seconds: Sequence[Buckets]) -> LatencyInterval | None:
-    """Return a mean latency with its interval; None without I/Os, or where nobody knows how far they lie apart."""
+def mean_told(
+    mean: float, deviation: float | None, total: int, seconds: Sequence[Buckets]
+) -> LatencyInterval | None:
+    """Return a mean latency with its interval.
+
+    None without I/Os, or where nobody knows how far they lie apart.
+    """
     if not total or mean <= 0 or deviation is None:
         return None
     error, quantile = deviation / sqrt(total) / mean * UNKNOWN, Z_975
@@ -161,7 +203,9 @@ def mean_told(mean: float, deviation: float | None, total: int, seconds: Sequenc
     if sum(ios):
         sums = [time_in(each) for each in seconds]
         usual = sum(sums) / sum(ios)
-        alike = error_of_sum([found - usual * count for found, count in zip(sums, ios, strict=True)])
+        alike = error_of_sum(
+            [found - usual * count for found, count in zip(sums, ios, strict=True)]
+        )
         if alike is not None and usual:
             error, quantile = max(alike[0] / sum(sums), error / UNKNOWN), alike[1]
     reach = mean * error * quantile
@@ -174,12 +218,17 @@ def time_in(buckets: Buckets) -> float:
 
 
 def over_limit(buckets: Buckets, most_ns: float) -> int:
-    """Return how many I/Os took surely longer than that: those in buckets behind the limit's own."""
+    """Return how many I/Os took surely longer than that: those in buckets behind the limit's
+    own.
+    """
     return above(buckets, value_to_index(int(most_ns)))
 
 
 def share_over(buckets: Buckets, most_ns: float) -> float:
-    """Return the share of I/Os that took longer than that; of the limit's own bucket as much as lies above it."""
+    """Return the share of I/Os that took longer than that.
+
+    Of the limit's own bucket as much as lies above it.
+    """
     own = value_to_index(int(most_ns))
     middle, behind = index_to_value(own), above(buckets, own)
     width = index_to_value(own + 1) - middle

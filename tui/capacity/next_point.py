@@ -1,4 +1,6 @@
-"""Which point a search measures next: by belief for the offered load, step by step for other knobs."""
+"""Which point a search measures next: by belief for the offered load, step by step for other
+knobs.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ Rung = tuple[tuple[str, int], ...]
 
 
 class Standing(Struct, frozen=True):
-    """What is known of every setting, ascending by load. `unsure`: one that was not clear; `left`: nothing is known."""
+    """What is known of every setting, ascending by load.
+
+    `unsure`: one that was not clear; `left`: nothing is known.
+    """
 
     met: tuple[Rung, ...] = ()
     broken: tuple[Rung, ...] = ()
@@ -38,7 +43,9 @@ class Standing(Struct, frozen=True):
 
 
 def rungs(search: Search) -> list[Rung]:
-    """Return all settings by the load that they make: the product of their values, as of jobs, depth and hosts."""
+    """Return all settings by the load that they make: the product of their values, as of jobs,
+    depth and hosts.
+    """
     knobs = [knob for knob in search.over if knob.name != RATE and knob.values]
     settings = [tuple((knob.name, value) for knob, value in zip(knobs, values, strict=True))
                 for values in product(*(knob.values for knob in knobs))]  # fmt: skip
@@ -50,7 +57,10 @@ def _load(rung: Rung) -> int:
 
 
 def lighter(one: Rung, other: Rung) -> bool:
-    """Tell whether no knob of one setting is higher than that of another; each is lighter than itself."""
+    """Tell whether no knob of one setting is higher than that of another.
+
+    Each is lighter than itself.
+    """
     return all(mine <= theirs for (_, mine), (_, theirs) in zip(one, other, strict=True))
 
 
@@ -77,17 +87,22 @@ def next_of_ladder(search: Search, points: Sequence[SearchPoint]) -> Offer | Non
 def standing(search: Search, points: Sequence[SearchPoint]) -> Standing:
     """Return what points say of every setting.
 
-    One that is unclear twice is taken as one that breaks the limits. One that kept them while a lighter one did not
-    counts for nothing.
+    One that is unclear twice is taken as one that breaks the limits. One that kept them while a
+    lighter one did not counts for nothing.
     """
     steps = rungs(search)
     verdicts = {step: _verdict(search, of_rung(points, step)) for step in steps}
     broken = [step for step in steps if verdicts[step] == "breaks"]
-    met = [step for step in steps if verdicts[step] == "meets" and not any(lighter(each, step) for each in broken)]
+    met = [
+        step
+        for step in steps
+        if verdicts[step] == "meets" and not any(lighter(each, step) for each in broken)
+    ]
     left = [
         step for step in steps
         if not verdicts[step]
-        and not any(lighter(step, each) for each in met) and not any(lighter(each, step) for each in broken)
+        and not any(lighter(step, each) for each in met) and not any(lighter(each,
+            step) for each in broken)
     ]  # fmt: skip
     unsure = next((step for step in steps if verdicts[step] == "unclear"), None)
     return Standing(tuple(met), tuple(broken), unsure, tuple(left))
@@ -103,39 +118,61 @@ def _verdict(search: Search, own: Sequence[SearchPoint]) -> str:
 
 
 def _middle(left: Sequence[Rung]) -> Rung:
-    """Return the setting in the middle by its load; of several with that load the one that tells most of the others."""
+    """Return the setting in the middle by its load.
+
+    Of several with that load the one that tells most of the others.
+    """
     load = _load(left[len(left) // 2])
 
     def told(rung: Rung) -> int:
-        return min(sum(lighter(each, rung) for each in left), sum(lighter(rung, each) for each in left))
+        return min(
+            sum(lighter(each, rung) for each in left), sum(lighter(rung, each) for each in left)
+        )
 
     return max((each for each in left if _load(each) == load), key=told)
 
 
 def above(known: Standing, rung: Rung) -> list[Rung]:
-    """Return the lightest settings that are heavier than one and broke the limits, where others lie between them."""
+    """Return the lightest settings that are heavier than one and broke the limits, where others lie
+    between them.
+    """
     heavier = [each for each in known.broken if lighter(rung, each)]
-    nearest = [each for each in heavier if not any(other != each and lighter(other, each) for other in heavier)]
-    return [each for each in nearest if any(far - near > 1 for (_, near), (_, far) in zip(rung, each, strict=True))]
+    nearest = [
+        each
+        for each in heavier
+        if not any(other != each and lighter(other, each) for other in heavier)
+    ]
+    return [
+        each
+        for each in nearest
+        if any(far - near > 1 for (_, near), (_, far) in zip(rung, each, strict=True))
+    ]
 
 
-def _offer_rung(search: Search, points: Sequence[SearchPoint], step: Rung, why: str, longer: float = 1.0) -> Offer:
+def _offer_rung(
+    search: Search, points: Sequence[SearchPoint], step: Rung, why: str, longer: float = 1.0
+) -> Offer:
     last = next((each.iops for each in reversed(points)), None)
-    return Offer(None, seconds_for(search, last, longer), dict(step), "search", settle_after(points), why)
+    return Offer(
+        None, seconds_for(search, last, longer), dict(step), "search", settle_after(points), why
+    )
 
 
 ENOUGH = 2.5  # tolerances: where points ran out before, a capacity known to that is still one
 LEAST_SHARE = 0.02  # of the maximum: when not even that keeps the limits, no load does
 FLAT = 1.5  # how far two points that broke a limit are apart, when the least load is asked next
 WIDE = 1.3  # upper end over lower: as long as it is wider, points halve it
-AROUND = (-1.5, 0.0, 1.5, -0.75, 0.75)  # tolerances from the middle that points are put at when it is narrow: so that
+# tolerances from the middle that points are put at when it is narrow: so that
+AROUND = (-1.5, 0.0, 1.5, -0.75, 0.75)
 # how steep latency is there shows, and points on both sides are clear
-LEAST_PACED, LEAST_NEAR = 4, 5  # points before a capacity is called known, and those near the limit where it is no
+# points before a capacity is called known, and those near the limit where it is no
+LEAST_PACED, LEAST_NEAR = 4, 5
 # cliff: of fewer nobody knows how much it differs in time
 MARGIN = 0.85  # of the tolerance: a search ends when it looks sure, so it looks surer than it is
 CONFIRMS = 2
 RECOVERS = 2
-SURPRISE = 0.9  # of a rate that was met: when less than that breaks a limit, the system may not have recovered
+# of a rate that was met: when less than that breaks a limit, the system may not have recovered
+SURPRISE = 0.9
 BETTER = 1.5  # tolerances by which another setting has to be better
 MOST_LONGER = 5.0  # times the shortest point that its percentile allows
 USUAL_SLOPE = 5.0  # shares of latency for a share of load, near a capacity
@@ -145,7 +182,10 @@ Setting = tuple[tuple[str, int], ...]
 
 
 class KnobState(Struct, frozen=True):
-    """What is known of one setting of the knobs. `belief` is None as long as there is no paced point."""
+    """What is known of one setting of the knobs.
+
+    `belief` is None as long as there is no paced point.
+    """
 
     setting: Setting
     points: tuple[SearchPoint, ...]
@@ -172,13 +212,20 @@ class KnobState(Struct, frozen=True):
     def never_met(self) -> bool:
         """Whether not even the least load keeps the limits."""
         met = any(each.verdict == "meets" for each in self.paced)
-        least = min((each.offer.rate_iops or 0.0 for each in self.paced if each.verdict == "breaks"), default=None)
+        least = min(
+            (each.offer.rate_iops or 0.0 for each in self.paced if each.verdict == "breaks"),
+            default=None,
+        )
         return not met and least is not None and least <= LEAST_SHARE * self.top * 1.01
 
     @property
     def highest_met(self) -> SearchPoint | None:
         """The point with the highest achieved rate that kept all limits."""
-        return max((each for each in self.points if each.verdict == "meets"), key=lambda each: each.iops, default=None)
+        return max(
+            (each for each in self.points if each.verdict == "meets"),
+            key=lambda each: each.iops,
+            default=None,
+        )
 
 
 def has_rate(search: Search) -> bool:
@@ -197,7 +244,9 @@ def known_of(search: Search, points: Sequence[SearchPoint], knobs: Mapping[str, 
     own = tuple(each for each in points if tuple(sorted(each.offer.knobs.items())) == setting)
     evidence = tuple(evidence_of(search, own))
     top = _top(points, own)
-    return KnobState(setting, own, evidence, top, believe(evidence, top) if evidence and top > 0 else None)
+    return KnobState(
+        setting, own, evidence, top, believe(evidence, top) if evidence and top > 0 else None
+    )
 
 
 def _top(points: Sequence[SearchPoint], own: Sequence[SearchPoint]) -> float:
@@ -234,15 +283,20 @@ def _next_of_rates(search: Search, points: Sequence[SearchPoint]) -> Offer | Non
 
 
 def explored(search: Search, points: Sequence[SearchPoint]) -> Iterator[KnobState]:
-    """Yield the settings that were searched, each better than the one before; the last is the best."""
+    """Yield the settings that were searched, each better than the one before.
+
+    The last is the best.
+    """
     at = heaviest(search)
     seen = set[Setting]()
     while True:
         known = known_of(search, points, at)
         seen.add(known.setting)
         yield known
-        better = next((each for each in _neighbours(search, at) if tuple(sorted(each.items())) not in seen
-                       and known_of(search, points, each).highest_met is not None), None)  # fmt: skip
+        better = next((each for each in _neighbours(search,
+            at) if tuple(sorted(each.items())) not in seen
+                       and known_of(search, points, each).highest_met is not None),
+                       None)  # fmt: skip
         if better is None:
             return
         at = better
@@ -258,10 +312,16 @@ def _neighbours(search: Search, at: Mapping[str, int]) -> Iterator[dict[str, int
 
 
 def _challenges(search: Search, points: Sequence[SearchPoint], best: KnobState) -> Iterator[Offer]:
-    """Yield the points that would show whether a neighbour is better: a rate that this one does not sustain."""
+    """Yield the points that would show whether a neighbour is better: a rate that this one does not
+    sustain.
+    """
     if best.met_at_full_load:
         return
-    middle = best.belief.quantile(0.5) if best.belief is not None and not best.never_met else LEAST_SHARE * best.top
+    middle = (
+        best.belief.quantile(0.5)
+        if best.belief is not None and not best.never_met
+        else LEAST_SHARE * best.top
+    )
     rate = _round(middle * (1 + BETTER * search.tolerance))
     for knobs in _neighbours(search, dict(best.setting)):
         own = known_of(search, points, knobs).points
@@ -277,8 +337,11 @@ def _challenges(search: Search, points: Sequence[SearchPoint], best: KnobState) 
 def _next_rate(search: Search, known: KnobState, points: Sequence[SearchPoint]) -> Offer | None:
     """Return the next point at one setting of the other knobs; None: its capacity is known."""
     knobs = dict(known.setting)
-    if not any(each.offer.rate_iops is None for each in points):  # also where it has to be measured again
-        return Offer(None, seconds_for(search, None), knobs, "maximum", why="what it does at full load")
+    # also where it has to be measured again
+    if not any(each.offer.rate_iops is None for each in points):
+        return Offer(
+            None, seconds_for(search, None), knobs, "maximum", why="what it does at full load"
+        )
     if known.maxima and all(each.verdict == "meets" for each in known.maxima) and not known.paced:
         return _again_at_full_load(search, known)
     if known.top <= 0 or known.never_met:
@@ -296,7 +359,10 @@ def _again_at_full_load(search: Search, known: KnobState) -> Offer | None:
 
 
 def _recover(search: Search, known: KnobState) -> Offer | None:
-    """Return a point at a rate that was met, when less than that was not, right after an overload; None: no need."""
+    """Return a point at a rate that was met, when less than that was not, right after an overload.
+
+    None: no need.
+    """
     paced = known.paced
     if len(paced) < 2 or paced[-1].verdict != "breaks":
         return None
@@ -320,11 +386,19 @@ def _by_belief(search: Search, known: KnobState, points: Sequence[SearchPoint]) 
     if _seen_enough(known) and belief.half_width <= search.tolerance * MARGIN:
         return _confirm(search, known, points)
     if _asks_least(known):
-        return _offer_rate(search, known, points, LEAST_SHARE * known.top, "is there any load that keeps the limits?")
+        return _offer_rate(
+            search,
+            known,
+            points,
+            LEAST_SHARE * known.top,
+            "is there any load that keeps the limits?",
+        )
     narrow = high / low <= WIDE
     aside = AROUND[len(known.evidence) % len(AROUND)] * search.tolerance if narrow else 0.0
     why = f"capacity between {_short(low)} and {_short(high)} IOPS"
-    return _offer_rate(search, known, points, max(belief.quantile(0.5) * (1 + aside), LEAST_SHARE * known.top), why)
+    return _offer_rate(
+        search, known, points, max(belief.quantile(0.5) * (1 + aside), LEAST_SHARE * known.top), why
+    )
 
 
 def _seen_enough(known: KnobState) -> bool:
@@ -342,7 +416,10 @@ def _asks_least(known: KnobState) -> bool:
 
 
 def _confirm(search: Search, known: KnobState, points: Sequence[SearchPoint]) -> Offer | None:
-    """Return a point near the answer that should keep the limits, where none has so far; None: there is evidence."""
+    """Return a point near the answer that should keep the limits, where none has so far.
+
+    None: there is evidence.
+    """
     belief = known.belief
     if belief is None or sum(each.offer.role == "confirm" for each in known.points) >= CONFIRMS:
         return None
@@ -354,7 +431,12 @@ def _confirm(search: Search, known: KnobState, points: Sequence[SearchPoint]) ->
 
 
 def _offer_rate(
-    search: Search, known: KnobState, points: Sequence[SearchPoint], rate: float, why: str, role: str = "search"
+    search: Search,
+    known: KnobState,
+    points: Sequence[SearchPoint],
+    rate: float,
+    why: str,
+    role: str = "search",
 ) -> Offer:
     rate = _round(rate)
     seconds = seconds_for(search, rate, _longer(search, known))
@@ -362,12 +444,18 @@ def _offer_rate(
 
 
 def _longer(search: Search, known: KnobState) -> float:
-    """Return by how much a point should last longer: as long as chance within points hides what is asked."""
+    """Return by how much a point should last longer: as long as chance within points hides what is
+    asked.
+    """
     figures = [each for each in known.evidence if each.side == "figure" and abs(each.ratio) < 0.5]
     if not figures:
         return 1.0
     last = figures[-1]
-    wanted = (last.error / (SHARPEN * search.tolerance * USUAL_SLOPE)) ** 2 * last.seconds / search.point_s
+    wanted = (
+        (last.error / (SHARPEN * search.tolerance * USUAL_SLOPE)) ** 2
+        * last.seconds
+        / search.point_s
+    )
     return min(MOST_LONGER, max(1.0, wanted))
 
 
@@ -384,7 +472,9 @@ def _short(rate: float) -> str:
 
 
 def _now_or_never(search: Search, points: Sequence[SearchPoint], offer: Offer) -> bool:
-    """Tell whether a hold must come now: behind another point there is no point or no time left for it."""
+    """Tell whether a hold must come now: behind another point there is no point or no time left for
+    it.
+    """
     if not search.hold_s:
         return False
     if len(points) + 1 >= search.points:
@@ -396,19 +486,35 @@ def _now_or_never(search: Search, points: Sequence[SearchPoint], offer: Offer) -
     return search.within_s - spent_s(points) - cost < hold
 
 
-def _hold_rate(search: Search, points: Sequence[SearchPoint], present: Sequence[SearchPoint]) -> Offer | None:
-    """Return the hold of the answer: at the lower end of its interval, below holds that failed; None: no need."""
+def _hold_rate(
+    search: Search, points: Sequence[SearchPoint], present: Sequence[SearchPoint]
+) -> Offer | None:
+    """Return the hold of the answer: at the lower end of its interval, below holds that failed.
+
+    None: no need.
+    """
     known = list(explored(search, present))[-1]
-    if not search.hold_s or known.belief is None or known.met_at_full_load or known.highest_met is None:
+    if (
+        not search.hold_s
+        or known.belief is None
+        or known.met_at_full_load
+        or known.highest_met is None
+    ):
         return None
     belief, passed = known.belief, last_held(search, points)
     if belief.half_width > search.tolerance * ENOUGH or len(holds_of(points)) >= HOLDS:
         return None
-    if passed is not None and (passed.offer.rate_iops or 0.0) >= belief.quantile(0.5) * (1 - ENOUGH * search.tolerance):
+    if passed is not None and (passed.offer.rate_iops or 0.0) >= belief.quantile(0.5) * (
+        1 - ENOUGH * search.tolerance
+    ):
         return None
     failed = [points[at].offer.rate_iops for at in failed_holds(search, points)]
     least = min((each for each in failed if each is not None), default=None)
-    rate = belief.interval[0] if least is None else min(belief.interval[0], least * (1 - search.tolerance))
+    rate = (
+        belief.interval[0]
+        if least is None
+        else min(belief.interval[0], least * (1 - search.tolerance))
+    )
     return _hold_offer(search, present, _round(rate), dict(known.setting))
 
 
@@ -419,14 +525,20 @@ def _hold_setting(search: Search, points: Sequence[SearchPoint]) -> Offer | None
     known = standing(search, points)
     met = [each for step in known.met for each in of_rung(points, step) if each.verdict == "meets"]
     best = max(met, key=lambda each: each.iops, default=None)
-    if best is None or any(held(search, each) and each.offer.knobs == best.offer.knobs for each in holds_of(points)):
+    if best is None or any(
+        held(search, each) and each.offer.knobs == best.offer.knobs for each in holds_of(points)
+    ):
         return None
     return _hold_offer(search, points, None, dict(best.offer.knobs))
 
 
-def _hold_offer(search: Search, points: Sequence[SearchPoint], rate: float | None, knobs: dict[str, int]) -> Offer:
+def _hold_offer(
+    search: Search, points: Sequence[SearchPoint], rate: float | None, knobs: dict[str, int]
+) -> Offer:
     seconds = max(search.hold_s, seconds_for(search, rate))
-    return Offer(rate, seconds, knobs, "hold", settle_after(points), f"is it kept for {duration(seconds)}?")
+    return Offer(
+        rate, seconds, knobs, "hold", settle_after(points), f"is it kept for {duration(seconds)}?"
+    )
 
 
 __all__ = ["next_offer", "spent_s"]
@@ -441,9 +553,11 @@ _NEXT: dict[str, Callable[[Search, Sequence[SearchPoint]], Offer | None]] = {
 
 
 def next_offer(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
-    """Return the point to measure next; None: the search is over, because it knows or because it may not go on.
+    """Return the point to measure next; None: the search is over, because it knows or because it
+    may not go on.
 
-    A point that could not be measured (a host was lost) is asked for once more; the second time in a row ends it.
+    A point that could not be measured (a host was lost) is asked for once more; the second time in
+    a row ends it.
     """
     if len(points) >= search.points or _voids(points) >= VOIDS:
         return None
@@ -451,11 +565,17 @@ def next_offer(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
         last = points[-1]
         return fits(search, points, replace(last.offer, why=f"again: {last.why}"))
     offer = _NEXT[search.kind](search, usable(points))
-    return None if offer is None else fits(search, points, replace(offer, shares=shares_of(offer, points)))
+    return (
+        None
+        if offer is None
+        else fits(search, points, replace(offer, shares=shares_of(offer, points)))
+    )
 
 
 def why_over(search: Search, points: Sequence[SearchPoint]) -> str:
-    """Return why a search went no further: what it was to cost is spent, it knows, or it was stopped."""
+    """Return why a search went no further: what it was to cost is spent, it knows, or it was
+    stopped.
+    """
     if len(points) >= search.points:
         return f"its {search.points} points are spent"
     if _voids(points) >= VOIDS:
@@ -473,7 +593,8 @@ def unbounded(search: Search, points: Sequence[SearchPoint]) -> Search:
 
 
 def shares_of(offer: Offer, points: Sequence[SearchPoint]) -> dict[str, float]:
-    """Return which part of an offered rate each of several jobs has: in every point as they shared full load first.
+    """Return which part of an offered rate each of several jobs has: in every point as they shared
+    full load first.
 
     So it stays where full load is measured again: points of another mixture would be no evidence.
     """
@@ -482,7 +603,14 @@ def shares_of(offer: Offer, points: Sequence[SearchPoint]) -> dict[str, float]:
     kept = next((each.offer.shares for each in points if each.offer.shares), None)
     if kept is not None:
         return dict(kept)
-    first = next((each for each in usable(points) if each.offer.rate_iops is None and any(each.jobs.values())), None)
+    first = next(
+        (
+            each
+            for each in usable(points)
+            if each.offer.rate_iops is None and any(each.jobs.values())
+        ),
+        None,
+    )
     if first is None:
         return {}
     total = sum(first.jobs.values())
@@ -491,4 +619,6 @@ def shares_of(offer: Offer, points: Sequence[SearchPoint]) -> dict[str, float]:
 
 def _voids(points: Sequence[SearchPoint]) -> int:
     """Return how many of the last points could not be measured."""
-    return next((at for at, each in enumerate(reversed(points)) if each.verdict != "void"), len(points))
+    return next(
+        (at for at, each in enumerate(reversed(points)) if each.verdict != "void"), len(points)
+    )

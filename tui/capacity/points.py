@@ -1,4 +1,6 @@
-"""What one measured point says: each limit's figure with its interval, latency from intended start, the verdict."""
+"""What one measured point says: each limit's figure with its interval, latency from intended start,
+the verdict.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tui.capacity.hold import steadiness_of
-from tui.capacity.interval import LatencyInterval, mean_told, over_limit, percentile_told, share_over, time_in
+from tui.capacity.interval import (
+    LatencyInterval,
+    mean_told,
+    over_limit,
+    percentile_told,
+    share_over,
+    time_in,
+)
 from tui.capacity.seconds import ClusterSecond
 from tui.metrics.buckets import index_to_value, label, rank
 from tui.metrics.figures import kind_of, total_rates
@@ -36,7 +45,9 @@ Late = tuple[float, float]
 
 
 def backlog(ios: Sequence[float], lengths: Sequence[float], rate: float) -> list[float]:
-    """Return the I/Os that were due and not done at each second's end, less what Poisson arrivals leave to chance."""
+    """Return the I/Os that were due and not done at each second's end, less what Poisson arrivals
+    leave to chance.
+    """
     found, behind = [], 0.0
     for done, length in zip(ios, lengths, strict=True):
         due = rate * length
@@ -73,18 +84,28 @@ def _reached(ends: Sequence[float], done: Sequence[float], count: float, usual: 
         return ends[-1] + (count - done[-1]) / usual
     if at == 0:
         return ends[0]
-    return ends[at - 1] + (ends[at] - ends[at - 1]) * (count - done[at - 1]) / (done[at] - done[at - 1])
+    return ends[at - 1] + (ends[at] - ends[at - 1]) * (count - done[at - 1]) / (
+        done[at] - done[at - 1]
+    )
 
 
-def intended(whole: Buckets, mean_ns: float, wanted: Sequence[float], late: Sequence[Late]) -> dict[str, float]:
-    """Return percentiles and the mean from the intended start, ns; never below those from the actual one."""
+def intended(
+    whole: Buckets, mean_ns: float, wanted: Sequence[float], late: Sequence[Late]
+) -> dict[str, float]:
+    """Return percentiles and the mean from the intended start, ns.
+
+    Never below those from the actual one.
+    """
     total = sum(whole.n)
     if not total:
         return {}
     waited = sum(count for _, count in late)
     rest = max(0.0, total - waited) / total
     values = sorted(
-        [(float(index_to_value(at)), count * rest) for at, count in zip(whole.idx, whole.n, strict=True)]
+        [
+            (float(index_to_value(at)), count * rest)
+            for at, count in zip(whole.idx, whole.n, strict=True)
+        ]
         + [(delay * 1e9 + mean_ns, count) for delay, count in late]
     )
     reached = list(accumulate(count for _, count in values))
@@ -109,7 +130,8 @@ def of_limit(found: Mapping[str, float], percentile: float | None) -> float | No
 SHORT = 0.02  # of the offered rate: so much less is no longer what was offered
 SURE = 3.0  # standard deviations of the number of Poisson arrivals
 FLATTERED = 1.5  # times the latency from the actual start: from there on the intended one decides
-SURELY_OVER = 4.0  # times as many I/Os above a limit as a whole point may have; of a mean, times as much time
+# times as many I/Os above a limit as a whole point may have; of a mean, times as much time
+SURELY_OVER = 4.0
 OVER_SECONDS = 3  # which lie in so many seconds at least
 BEHIND_S = 2.0  # seconds of load that are due and not done, when a point is ended early
 SHOWN = (50.0, 99.0)  # percentiles that are told beside those of the limits
@@ -130,11 +152,15 @@ class PointData(Struct, frozen=True):
     kind: str = "lat"  # latency kind of the step, "clat" or "lat"
     errors: int = 0  # failed I/Os; of tools that do not count them, the number of different errors
     jobs: Mapping[str, float] = MappingProxyType({})  # IOPS of each job, if there are several
-    split: Mapping[str, float] = MappingProxyType({})  # shares of the offered rate by direction; empty: as completed
+    # shares of the offered rate by direction; empty: as completed
+    split: Mapping[str, float] = MappingProxyType({})
 
 
 def judge(search: Search, offer: Offer, data: PointData) -> SearchPoint:
-    """Return a point with its verdict; void if a host was lost, because the load was not the one offered."""
+    """Return a point with its verdict.
+
+    Void if a host was lost, because the load was not the one offered.
+    """
     dirs, seconds, kind = data.dirs, data.seconds, data.kind
     length = max((each.runtime_s for each in dirs.values()), default=0.0)
     iops, bandwidth = total_rates(dirs)
@@ -142,12 +168,18 @@ def judge(search: Search, offer: Offer, data: PointData) -> SearchPoint:
     late = _late(offer, dirs, seconds, data.split)
     from_intended, unknown = _intended(search, offer, dirs, late, kind)
     point = SearchPoint(
-        step=data.step, offer=offer, seconds=length, iops=iops, bw_bytes_per_s=bandwidth, measured=measured,
-        hosts=data.hosts, lost=tuple(data.lost), cut=data.cut, deviation=_deviation(seconds), intended=from_intended,
+        step=data.step, offer=offer, seconds=length, iops=iops, bw_bytes_per_s=bandwidth,
+        measured=measured,
+        hosts=data.hosts, lost=tuple(data.lost), cut=data.cut, deviation=_deviation(seconds),
+        intended=from_intended,
         intended_why=unknown, jobs=dict(data.jobs),
     )  # fmt: skip
     if offer.role == "hold":
-        names = {each.text: wanted_directions(each, dirs) for each in search.limits if each.metric == "latency"}
+        names = {
+            each.text: wanted_directions(each, dirs)
+            for each in search.limits
+            if each.metric == "latency"
+        }
         limits = [each for each in search.limits if each.metric == "latency"]
         point = replace(point, steadiness=steadiness_of(limits, offer, seconds, names))
     verdict, why = _verdict(point, _flattered(search, point, dirs, late, kind))
@@ -157,7 +189,10 @@ def judge(search: Search, offer: Offer, data: PointData) -> SearchPoint:
 def _verdict(point: SearchPoint, flattered: str) -> tuple[Verdict, str]:
     """Return what is decided of a point, and why in words."""
     if point.lost or not point.hosts:
-        return "void", f"lost {', '.join(point.lost)}" if point.lost else "no host measured it to its end"
+        return (
+            "void",
+            f"lost {', '.join(point.lost)}" if point.lost else "no host measured it to its end",
+        )
     if not point.iops:
         return "void", "no I/O was done"
     broken = [each for each in point.measured if each.verdict == "breaks"]
@@ -189,7 +224,8 @@ def _told(each: MeasuredLimit) -> str:
 
 
 def not_achieved(point: SearchPoint) -> str:
-    """Return how far the achieved rate stays behind the offered one; empty: it does not, or none was offered.
+    """Return how far the achieved rate stays behind the offered one; empty: it does not, or none
+    was offered.
 
     Nor may one of several jobs: what all did together hides that the smallest one stands still.
     """
@@ -217,20 +253,30 @@ def _flattered(
 ) -> str:
     """Return which limit is kept only because I/Os of its own direction began late; empty: none."""
     limits = [each for each in search.limits if each.metric == "latency"]
-    for limit, name in ((each, name) for each in limits for name in wanted_directions(each, dirs) if late.get(name)):
+    for limit, name in (
+        (each, name) for each in limits for name in wanted_directions(each, dirs) if late.get(name)
+    ):
         told = _told_from_intended(limit, _latency_of(dirs[name], name, kind), late[name])
         found = (m.value for m in point.measured if (m.limit, m.direction) == (limit.text, name))
         if told > max(limit.most, FLATTERED * (next(found, None) or 0.0)):
-            return f"{_named(limit.text, name)}: {latency_text(told)} from the intended start, because I/Os began late"
+            return (
+                f"{_named(limit.text, name)}: {latency_text(told)} from the intended start, because"
+                " I/Os began late"
+            )
     return ""
 
 
 def _told_from_intended(limit: Limit, latency: LatencyResult | None, late: Sequence[Late]) -> float:
-    """Return the figure that a limit asks for, from the intended start in ns; 0 where nobody can tell."""
+    """Return the figure that a limit asks for, from the intended start in ns.
+
+    0 where nobody can tell.
+    """
     if latency is None or latency.buckets is None:
         return 0.0
     wanted = [] if limit.percentile is None else [limit.percentile]
-    return of_limit(intended(latency.buckets, latency.mean_ns, wanted, late), limit.percentile) or 0.0
+    return (
+        of_limit(intended(latency.buckets, latency.mean_ns, wanted, late), limit.percentile) or 0.0
+    )
 
 
 # -- figures
@@ -242,7 +288,11 @@ def _measured(limit: Limit, data: PointData) -> list[MeasuredLimit]:
         return [MeasuredLimit(limit.text, "", float(data.errors), verdict=verdict)]
     names = wanted_directions(limit, data.dirs)
     latencies = ((name, _latency_of(data.dirs[name], name, data.kind)) for name in names)
-    found = [_latency(limit, name, each, data.seconds, data.cut) for name, each in latencies if each is not None]
+    found = [
+        _latency(limit, name, each, data.seconds, data.cut)
+        for name, each in latencies
+        if each is not None
+    ]
     return found or [MeasuredLimit(limit.text, limit.direction, None)]
 
 
@@ -256,8 +306,14 @@ def wanted_directions(limit: Limit, dirs: Mapping[str, object]) -> list[str]:
         wanted = BOTH if limit.direction == MIXED and BOTH in dirs else limit.direction
         return [wanted] if wanted in dirs else []
     if BOTH in dirs:  # reads and writes have no latencies of their own
-        return [name for name in dirs if name not in OF_BOTH and (name == BOTH or direction(name).in_total)]
-    return [name for name in dirs if direction(name).in_total and not (name == MIXED and "read" in dirs)]
+        return [
+            name
+            for name in dirs
+            if name not in OF_BOTH and (name == BOTH or direction(name).in_total)
+        ]
+    return [
+        name for name in dirs if direction(name).in_total and not (name == MIXED and "read" in dirs)
+    ]
 
 
 def _latency(
@@ -268,18 +324,26 @@ def _latency(
     if limit.percentile is None:
         told = mean_told(latency.mean_ns, latency.stddev_ns, latency.n, parts)
     else:
-        told = percentile_told(latency.buckets, limit.percentile, parts) if latency.buckets else None
-        if told is not None and latency.bucket_width is not None:  # it is the upper edge of a wide bucket
+        told = (
+            percentile_told(latency.buckets, limit.percentile, parts) if latency.buckets else None
+        )
+        # it is the upper edge of a wide bucket
+        if told is not None and latency.bucket_width is not None:
             told = replace(told, low=told.low / (1 + latency.bucket_width))
     if told is None:
         return MeasuredLimit(limit.text, name, None)
-    surely = told.value if cut else told.low  # what was ended early was clearly over: its few seconds are sure of less
-    verdict: Verdict = "meets" if told.high < limit.most else "breaks" if surely >= limit.most else "unclear"
+    # what was ended early was clearly over: its few seconds are sure of less
+    surely = told.value if cut else told.low
+    verdict: Verdict = (
+        "meets" if told.high < limit.most else "breaks" if surely >= limit.most else "unclear"
+    )
     high = None if told.high == inf else told.high  # JSON has no infinity
     over = None
     if limit.percentile is not None and latency.buckets is not None:
         over = share_over(latency.buckets, limit.most) / max(1 - limit.percentile / 100, 1e-9)
-    return MeasuredLimit(limit.text, name, told.value, told.low, high, verdict, told.share_error, told.slope, over)
+    return MeasuredLimit(
+        limit.text, name, told.value, told.low, high, verdict, told.share_error, told.slope, over
+    )
 
 
 def _deviation(seconds: Sequence[ClusterSecond]) -> float | None:
@@ -288,7 +352,11 @@ def _deviation(seconds: Sequence[ClusterSecond]) -> float | None:
 
 
 def _intended(
-    search: Search, offer: Offer, dirs: Mapping[str, DirectionResult], late: Mapping[str, Sequence[Late]], kind: str
+    search: Search,
+    offer: Offer,
+    dirs: Mapping[str, DirectionResult],
+    late: Mapping[str, Sequence[Late]],
+    kind: str,
 ) -> tuple[dict[str, float], str]:
     """Return latency from the intended start over all directions, and what cannot be told of it."""
     if offer.rate_iops is None:
@@ -301,17 +369,24 @@ def _intended(
         if latency is not None and latency.buckets is not None:
             whole.add(latency.buckets)
             sums += latency.mean_ns * latency.n
-    wanted = sorted({*SHOWN, *(each.percentile for each in search.limits if each.percentile is not None)})
+    wanted = sorted(
+        {*SHOWN, *(each.percentile for each in search.limits if each.percentile is not None)}
+    )
     all_late = [each for name in wanted_directions(ANY, dirs) for each in late[name]]
     return intended(whole.buckets, sums / max(whole.total, 1), wanted, all_late), WHY
 
 
 def _late(
-    offer: Offer, dirs: Mapping[str, DirectionResult], seconds: Sequence[ClusterSecond], split: Mapping[str, float]
+    offer: Offer,
+    dirs: Mapping[str, DirectionResult],
+    seconds: Sequence[ClusterSecond],
+    split: Mapping[str, float],
 ) -> dict[str, list[Late]]:
-    """Return which I/Os of each direction began late: each is held against its own part of the offered rate.
+    """Return which I/Os of each direction began late: each is held against its own part of the
+    offered rate.
 
-    What is told of reads and writes together is as late as both are, a sync as the writes that it follows.
+    What is told of reads and writes together is as late as both are, a sync as the writes that it
+    follows.
     """
     if offer.rate_iops is None or not seconds:
         return {}
@@ -320,13 +395,19 @@ def _late(
     parts: Mapping[str, float] = split if told else {name: dirs[name].ios for name in names}
     whole = max(sum(parts.values()), 1e-9)
     found = {
-        name: late_ios([each.ios.get(name, 0) for each in seconds], lengths, offer.rate_iops * parts[name] / whole)
+        name: late_ios(
+            [each.ios.get(name, 0) for each in seconds],
+            lengths,
+            offer.rate_iops * parts[name] / whole,
+        )
         for name in names
     }
     return found | {name: _late_like(name, dirs, found) for name in dirs if name not in found}
 
 
-def _late_like(name: str, dirs: Mapping[str, DirectionResult], late: Mapping[str, Sequence[Late]]) -> list[Late]:
+def _late_like(
+    name: str, dirs: Mapping[str, DirectionResult], late: Mapping[str, Sequence[Late]]
+) -> list[Late]:
     """Return the same of what has no rate of its own, by the directions that it goes with."""
     own = OF_BOTH if name == MIXED else FOLLOWED
     others = [other for other in late if other in own] or list(late)
@@ -345,9 +426,10 @@ def _ios(second: ClusterSecond) -> int:
 def clearly_over(search: Search, offer: Offer, so_far: Sequence[ClusterSecond]) -> str:
     """Return why a point may be ended early; empty: it goes on.
 
-    Never by one second: either four times as many I/Os are above a limit as a whole point may have, in three seconds or
-    more, so that no quiet rest could mend it; of a mean, they took four times as long as all of a whole point may; or
-    two seconds of load are due and not done, and ever more. A hold continues: it shows whether the system recovers.
+    Never by one second: either four times as many I/Os are above a limit as a whole point may have,
+    in three seconds or more, so that no quiet rest could mend it; of a mean, they took four times
+    as long as all of a whole point may; or two seconds of load are due and not done, and ever more.
+    A hold continues: it shows whether the system recovers.
     """
     if offer.rate_iops is None or offer.role in ("curve", "hold") or len(so_far) < OVER_SECONDS:
         return ""
@@ -366,16 +448,25 @@ def _surely_over(limit: Limit, name: str, offer: Offer, so_far: Sequence[Cluster
     parts = [each.lat[name] for each in so_far if name in each.lat]
     slow = [over_limit(each, limit.most) for each in parts]
     in_seconds = sum(found > share * sum(each.n) for found, each in zip(slow, parts, strict=True))
-    if in_seconds < OVER_SECONDS or sum(slow) <= SURELY_OVER * share * _ios_of_all(offer, name, so_far):
+    if in_seconds < OVER_SECONDS or sum(slow) <= SURELY_OVER * share * _ios_of_all(
+        offer, name, so_far
+    ):
         return ""
-    return f"{_named(limit.text, name)}: {sum(slow)} I/Os above it, {label(100 * share)} % of the whole point are fewer"
+    return (
+        f"{_named(limit.text, name)}: {sum(slow)} I/Os above it, {label(100 * share)} % of the"
+        " whole point are fewer"
+    )
 
 
 def _surely_slow(limit: Limit, name: str, offer: Offer, so_far: Sequence[ClusterSecond]) -> str:
     parts = [each.lat[name] for each in so_far if name in each.lat]
     took = [time_in(each) for each in parts]
-    in_seconds = sum(time > limit.most * sum(each.n) for time, each in zip(took, parts, strict=True))
-    if in_seconds < OVER_SECONDS or sum(took) <= SURELY_OVER * limit.most * _ios_of_all(offer, name, so_far):
+    in_seconds = sum(
+        time > limit.most * sum(each.n) for time, each in zip(took, parts, strict=True)
+    )
+    if in_seconds < OVER_SECONDS or sum(took) <= SURELY_OVER * limit.most * _ios_of_all(
+        offer, name, so_far
+    ):
         return ""
     mean = latency_text(sum(took) / sum(sum(each.n) for each in parts))
     told = "in the mean so far, too much for the whole point were the rest done at once"
@@ -393,7 +484,11 @@ def _ios_due(offer: Offer, name: str, so_far: Sequence[ClusterSecond]) -> float:
     """Return how many I/Os of a direction a whole point has at its offered rate."""
     done = sum(_ios(each) for each in so_far)
     mine = sum(each.ios.get(name, 0) for each in so_far)
-    return (offer.rate_iops or 0.0) * offer.seconds * (mine / done if done and direction(name).in_total else 0.0)
+    return (
+        (offer.rate_iops or 0.0)
+        * offer.seconds
+        * (mine / done if done and direction(name).in_total else 0.0)
+    )
 
 
 def _falls_behind(rate: float, so_far: Sequence[ClusterSecond]) -> str:

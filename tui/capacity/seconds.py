@@ -8,7 +8,9 @@ from tui.model.event import Buckets
 
 
 class ClusterSecond(Struct, frozen=True):
-    """What all hosts completed in one second: I/Os by direction, and their latencies of the kind that is judged."""
+    """What all hosts completed in one second: I/Os by direction, and their latencies of the kind
+    that is judged.
+    """
 
     ios: dict[str, int]
     lat: dict[str, Buckets] = field(default_factory=dict)

@@ -1,4 +1,6 @@
-"""`benchtui ab`: one profile with two settings, in turns, until it is known which is better or the time is up."""
+"""`benchtui ab`: one profile with two settings, in turns, until it is known which is better or the
+time is up.
+"""
 
 from __future__ import annotations
 
@@ -40,14 +42,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments: those of `run`, and the two sides."""
     run.add_all(parser)
     add = parser.add_argument
-    add("--set-a", action="append", default=[], metavar="NAME=VALUE", dest="set_a", help="a parameter of side A")
-    add("--set-b", action="append", default=[], metavar="NAME=VALUE", dest="set_b", help="a parameter of side B")
+    add(
+        "--set-a",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="set_a",
+        help="a parameter of side A",
+    )
+    add(
+        "--set-b",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="set_b",
+        help="a parameter of side B",
+    )
     add("--detect", default="5%", metavar="SHARE", help="the least change that matters (5%%)")
     add("--within", default="1h", metavar="DURATION", help="the time there is (1h)")
-    add("--name", metavar="NAME", help="name of the experiment; whole runs of it that are there already count")
+    add(
+        "--name",
+        metavar="NAME",
+        help="name of the experiment; whole runs of it that are there already count",
+    )
     parser.epilog = (
-        "exit codes: 0 B is no worse, 1 worse, 2 wrong usage, 3 not comparable, or not known within the time, "
-        "4 runs failed"
+        "exit codes: 0 B is no worse, 1 worse, 2 wrong usage, 3 not comparable, or not known within"
+        " the time, 4 runs failed"
     )
 
 
@@ -75,7 +95,9 @@ class AbTest:
 
     @property
     def load_s(self) -> float:
-        """Seconds of load in one run, in the mean of both sides: it takes longer by what is beside it."""
+        """Seconds of load in one run, in the mean of both sides: it takes longer by what is beside
+        it.
+        """
         return sum(plan.expected_s or 0.0 for plan in self.plans.values()) / len(self.plans)
 
     @property
@@ -85,10 +107,15 @@ class AbTest:
 
     @property
     def across(self) -> list[str]:
-        """Parameters that are meant to differ: those that somebody set, and those that follow from them."""
+        """Parameters that are meant to differ: those that somebody set, and those that follow from
+        them.
+        """
         given = {name for side in self.sides.values() for name in pairs(side.overrides, "--set")}
         params = [self.plans[side].params for side in "AB"]
-        return sorted(given | {name for name in params[0] | params[1] if params[0].get(name) != params[1].get(name)})
+        return sorted(
+            given
+            | {name for name in params[0] | params[1] if params[0].get(name) != params[1].get(name)}
+        )
 
     @property
     def runs(self) -> int:
@@ -116,7 +143,9 @@ def experiment_of(args: argparse.Namespace) -> AbTest:
     """Return the experiment that the arguments ask for. Raises UsageError."""
     for name in TAKEN:
         if getattr(args, name):
-            raise UsageError(f"--{name.replace('_', '-')} does not go with ab: it plans the runs itself")
+            raise UsageError(
+                f"--{name.replace('_', '-')} does not go with ab: it plans the runs itself"
+            )
     sets = [pairs(args.set_a, "--set-a"), pairs(args.set_b, "--set-b")]
     if sets[0] == sets[1]:
         raise UsageError("the sides are the same: --set-a NAME=VALUE, --set-b NAME=VALUE")
@@ -128,15 +157,17 @@ def experiment_of(args: argparse.Namespace) -> AbTest:
     plan = plans["A"]
     if plan.headline is None or len([step for step in plan.steps if not step.warmup]) != 1:
         raise UsageError(
-            f"{plan.profile.tag} measures several points; ab takes one, and repeats it itself: fix what is swept with "
-            "--set NAME=VALUE, or run the sweep for both sides with --repeat 4 and hold them against each other, "
-            "point by point, with benchtui compare"
+            f"{plan.profile.tag} measures several points; ab takes one, and repeats it itself: fix"
+            " what is swept with --set NAME=VALUE, or run the sweep for both sides with --repeat 4"
+            " and hold them against each other, point by point, with benchtui compare"
         )
     until_s = time.monotonic() + within_s
     return AbTest(name, sides, plans, share_of(args.detect), until_s, 0, args.json, within_s)
 
 
-def side_args(args: argparse.Namespace, side: str, name: str, given: Sequence[str]) -> argparse.Namespace:
+def side_args(
+    args: argparse.Namespace, side: str, name: str, given: Sequence[str]
+) -> argparse.Namespace:
     """Return the arguments of `run` for one side."""
     found = copy(args)
     found.overrides = [*args.overrides, *given]
@@ -162,7 +193,8 @@ def seconds_of(text: str) -> float:
 
 
 def take_known(experiment: AbTest) -> None:
-    """Take the whole runs that an experiment of this name has already, and its looks: after a stop, or a power cut.
+    """Take the whole runs that an experiment of this name has already, and its looks: after a stop,
+    or a power cut.
 
     Raises UsageError for one that was measured otherwise than its side would be now.
     """
@@ -176,7 +208,10 @@ def take_known(experiment: AbTest) -> None:
             continue
         experiment.kept += looks_after(store.directory_of(summary))
         if summary.state != "complete":
-            say(f"{summary.run_id} is {summary.state}: it does not count; benchtui runs recover, or runs resume")
+            say(
+                f"{summary.run_id} is {summary.state}: it does not count; benchtui runs recover, or"
+                " runs resume"
+            )
         elif summary.verdict == "invalid":
             say(f"{summary.run_id} is invalid: it does not count")
         else:
@@ -189,30 +224,45 @@ def take_known(experiment: AbTest) -> None:
 
 
 def time_text(experiment: AbTest) -> str:
-    """Return how many runs there is time for. Raises UsageError when it cannot be enough for an answer."""
+    """Return how many runs there is time for.
+
+    Raises UsageError when it cannot be enough for an answer.
+    """
     from tui.analysis.ab import LEAST_RUNS
 
     needed, more = max(LEAST_RUNS - experiment.runs, 0), " more" if experiment.runs else ""
     runs = f"{needed}{more} run{'' if needed == 1 else 's'}"
     if needed * experiment.load_s > experiment.within_s:
         within, each = short_duration(experiment.within_s), units.seconds(experiment.load_s)
-        raise UsageError(f"--within {within}: {runs} of {each} of load take longer, and fewer tell nothing")
+        raise UsageError(
+            f"--within {within}: {runs} of {each} of load take longer, and fewer tell nothing"
+        )
     if experiment.fits < max(needed, 2):
-        return f"there is hardly time for {f'{runs}, and fewer tell nothing' if needed else 'more runs'}"
+        return (
+            "there is hardly time for"
+            f" {f'{runs}, and fewer tell nothing' if needed else 'more runs'}"
+        )
     return f"there is time for up to {experiment.fits}{more} runs, in the order ABBA"
 
 
 def check_belongs(experiment: AbTest, side: str, record: RunRecord) -> None:
     """Raise UsageError for a run that is no repetition of its side: what differs is named."""
     plan, was = experiment.plans[side], record.profile
-    then_on, now_on = (", ".join(sorted(each.name for each in hosts)) for hosts in (record.hosts, plan.hosts))
+    then_on, now_on = (
+        ", ".join(sorted(each.name for each in hosts)) for hosts in (record.hosts, plan.hosts)
+    )
     parts: list[tuple[str, object, object]] = [
         ("profile", was.tag, plan.profile.tag),
         ("version", was.version, plan.profile.version),
         ("hosts", then_on, now_on),
     ]
-    parts += [(name, was.params.get(name), plan.params.get(name)) for name in sorted(was.params | plan.params)]
-    if differs := [f"{name} {then}, now {now}" for name, then, now in parts if str(then) != str(now)]:
+    parts += [
+        (name, was.params.get(name), plan.params.get(name))
+        for name in sorted(was.params | plan.params)
+    ]
+    if differs := [
+        f"{name} {then}, now {now}" for name, then, now in parts if str(then) != str(now)
+    ]:
         raise UsageError(
             f"{record.run_id} is of side {side} of {experiment.name}, and was measured otherwise: "
             f"{'; '.join(differs)}; take another --name"
@@ -251,7 +301,10 @@ def goes_on(found: InterimLook | None) -> bool:
 def interrupted(experiment: AbTest, found: InterimLook | None) -> int:
     """Say what stays of an experiment that somebody stopped; return the exit code."""
     whole = " and ".join(f"{len(experiment.records[side])} of {side}" for side in "AB")
-    say(f"interrupted; {whole} are whole and stay. To go on: the same command with --name {experiment.name}")
+    say(
+        f"interrupted; {whole} are whole and stay. To go on: the same command with --name"
+        f" {experiment.name}"
+    )
     if experiment.as_json:
         print(document(experiment, found, "interrupted"))
     return INTERRUPTED
@@ -286,18 +339,26 @@ def one_run(experiment: AbTest, side: str) -> tuple[int, RunRecord | None]:
 
 def raise_failed(experiment: AbTest) -> None:
     """Give up: two runs after each other did not count. Raises BenchtuiError."""
-    error = BenchtuiError(f"two runs after each other did not count; to go on: --name {experiment.name}")
+    error = BenchtuiError(
+        f"two runs after each other did not count; to go on: --name {experiment.name}"
+    )
     error.exit_code = FAILED
     raise error
 
 
 def looked(experiment: AbTest) -> InterimLook | None:
-    """Return what is known of as many runs as both sides have, four or more in all; say it when it is new."""
+    """Return what is known of as many runs as both sides have, four or more in all.
+
+    Say it when it is new.
+    """
     from tui.analysis.ab import after_looks, keep_looks, made_at
 
     a, b = experiment.records["A"], experiment.records["B"]
     tell_budget(experiment)
-    values = [[each.headline.value for each in side if each.headline and each.headline.value] for side in (a, b)]
+    values = [
+        [each.headline.value for each in side if each.headline and each.headline.value]
+        for side in (a, b)
+    ]
     if [len(values[0]), len(values[1])] != [len(a), len(b)]:
         raise BenchtuiError("a run has no headline: nothing can be compared")
     room = max(experiment.room, experiment.runs)
@@ -307,14 +368,20 @@ def looked(experiment: AbTest) -> InterimLook | None:
     experiment.kept += keep_looks(new, of_a, of_b, run_store().runs_dir)
     if found is not None and found != experiment.look:
         interval = f"{said(found.low)} … {said(found.high)}"
-        going = f"{found.answer}, {found.most} runs at most" if found.answer == "go on" else found.answer
+        going = (
+            f"{found.answer}, {found.most} runs at most"
+            if found.answer == "go on"
+            else found.answer
+        )
         say(f"after {found.runs} runs: B against A {said(found.ratio)} ({interval}), {going}")
     experiment.look = found
     return found
 
 
 def tell_budget(experiment: AbTest) -> None:
-    """Say how many runs a change takes by the noise floor, once a run says whether somebody measured one."""
+    """Say how many runs a change takes by the noise floor, once a run says whether somebody
+    measured one.
+    """
     from tui.analysis.ab import runs_for
 
     if experiment.told or not experiment.records["A"]:
@@ -323,17 +390,30 @@ def tell_budget(experiment: AbTest) -> None:
     if (floor := floor_of(experiment.records["A"][0])) is None:
         return
     wanted = runs_for(experiment.detect, floor.cov, floor.n - 1)
-    short = f"; there is time for {experiment.room}, so it may stay unknown" if wanted > experiment.room else ""
-    say(f"runs of the same differ by {floor.cov * 100:.2g} % (noise floor): a change of {experiment.detect * 100:g} % "
-        f"takes {wanted} runs at most, half as many in the mean, to be found in 9 of 10 cases{short}")  # fmt: skip
+    short = (
+        f"; there is time for {experiment.room}, so it may stay unknown"
+        if wanted > experiment.room
+        else ""
+    )
+    say(f"runs of the same differ by {floor.cov * 100:.2g} % (noise floor): "
+        f"a change of {experiment.detect * 100:g} % "
+        f"takes {wanted} runs at most, half as many in the mean, "
+        f"to be found in 9 of 10 cases{short}")  # fmt: skip
 
 
 def obstacles_of(experiment: AbTest) -> list[str]:
-    """Return why the runs of the sides cannot be held against each other; more of them would not help."""
+    """Return why the runs of the sides cannot be held against each other.
+
+    More of them would not help.
+    """
     from tui.analysis.setup import differences
 
     a, b = experiment.records["A"], experiment.records["B"]
-    return [each.text for each in differences(a, b, experiment.across) if each.blocks] if a and b else []
+    return (
+        [each.text for each in differences(a, b, experiment.across) if each.blocks]
+        if a and b
+        else []
+    )
 
 
 def floor_of(record: RunRecord) -> Floor | None:
@@ -342,7 +422,11 @@ def floor_of(record: RunRecord) -> Floor | None:
 
     (point,) = points_of([record]).values()
     figure = point.headline
-    return NoiseFloors.read(paths().noise).floor(record, name_of(point, figure)) if figure is not None else None
+    return (
+        NoiseFloors.read(paths().noise).floor(record, name_of(point, figure))
+        if figure is not None
+        else None
+    )
 
 
 def said(ratio: float) -> str:
@@ -360,7 +444,10 @@ def concluded(experiment: AbTest, found: InterimLook | None) -> int:
         print(document(experiment, found, word))
     else:
         if (compared := compared_sides(experiment)) is not None:
-            print("\n".join(plain_lines(comparison_lines(compared, text_width(), advice=False))) + "\n")
+            print(
+                "\n".join(plain_lines(comparison_lines(compared, text_width(), advice=False)))
+                + "\n"
+            )
         print(answer_text(experiment, found, word))
     return {"worse": WORSE, "not known": NOT_KNOWN, NOT_COMPARABLE: NOT_KNOWN}.get(word, 0)
 
@@ -375,7 +462,11 @@ def word_of(experiment: AbTest, found: InterimLook | None) -> str:
         return "not known"
     if found.answer == "no difference as large":
         return found.answer
-    return "better" if (found.answer == "higher") == (METRICS[headline.metric].better == "higher") else "worse"
+    return (
+        "better"
+        if (found.answer == "higher") == (METRICS[headline.metric].better == "higher")
+        else "worse"
+    )
 
 
 def compared_sides(experiment: AbTest) -> Comparison | None:
@@ -395,10 +486,19 @@ def answer_text(experiment: AbTest, found: InterimLook | None, word: str) -> str
     if word == "not known":
         least = f"{found.runs} runs would have found a change of {found.detectable * 100:.1f} %"
         if found.all_spent and experiment.runs < found.most:
-            return f"not decided: the error budget for interim looks is used up; {least}. To go on: another --name"
+            return (
+                f"not decided: the error budget for interim looks is used up; {least}. To go on:"
+                " another --name"
+            )
         if found.runs >= found.most < experiment.room:
-            return f"not known after as many runs as find {experiment.detect * 100:g} % in 9 of 10 cases; {least}"
-        return f"not known within the time; {least}. To go on: --name {experiment.name} --within DURATION"
+            return (
+                f"not known after as many runs as find {experiment.detect * 100:g} % in 9 of 10"
+                f" cases; {least}"
+            )
+        return (
+            f"not known within the time; {least}. To go on: --name {experiment.name} --within"
+            " DURATION"
+        )
     interval = f"({said(found.low)} … {said(found.high)})"
     if word == "no difference as large":
         return f"no difference as large as {experiment.detect * 100:g} % {interval}"
@@ -407,7 +507,9 @@ def answer_text(experiment: AbTest, found: InterimLook | None, word: str) -> str
 
 
 def document(experiment: AbTest, found: InterimLook | None, word: str) -> str:
-    """Return what came out as JSON: the answer, the last look, the runs of both sides and all their figures."""
+    """Return what came out as JSON: the answer, the last look, the runs of both sides and all their
+    figures.
+    """
     import msgspec
 
     from tui.view.comparison_formats import as_builtins

@@ -12,10 +12,18 @@ from tui.model.problem import UsageError
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("run", nargs="?", default="last", metavar="RUN", help=RUN_HELP)
-    parser.add_argument("--replay", action="store_true", help="show a finished run again, in the screens")
-    parser.add_argument("--speed", type=float, default=1.0, metavar="N", help="replay N times as fast")
-    parser.add_argument("--plain", action="store_true", help="no screens: the progress line and the summary")
-    parser.add_argument("--json", action="store_true", help="no screens: the record as JSON when the run has ended")
+    parser.add_argument(
+        "--replay", action="store_true", help="show a finished run again, in the screens"
+    )
+    parser.add_argument(
+        "--speed", type=float, default=1.0, metavar="N", help="replay N times as fast"
+    )
+    parser.add_argument(
+        "--plain", action="store_true", help="no screens: the progress line and the summary"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="no screens: the record as JSON when the run has ended"
+    )
 
 
 def main(args: argparse.Namespace) -> int:

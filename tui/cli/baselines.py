@@ -24,8 +24,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     listed = verbs.add_parser("list", help="published figures by profile")
     listed.add_argument("--json", action="store_true", help="every figure as JSON on stdout")
-    show = verbs.add_parser("show", help="every figure of a profile or a collection, with its doubts")
-    show.add_argument("name", metavar="NAME", help="profile such as weka/read-iops, or collection such as ceph")
+    show = verbs.add_parser(
+        "show", help="every figure of a profile or a collection, with its doubts"
+    )
+    show.add_argument(
+        "name", metavar="NAME", help="profile such as weka/read-iops, or collection such as ceph"
+    )
     show.add_argument("--json", action="store_true", help="as JSON on stdout")
     compare = verbs.add_parser("compare", help="a run beside the published figures of its profile")
     compare.add_argument("run", metavar="RUN", help=RUN_HELP)
@@ -33,17 +37,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
     check = verbs.add_parser(
         "check",
         help="what the checks of a run say of published figures",
-        description="Puts published figures to the checks that every run is put to, as far as a source tells enough. "
-        "Of a FILE it first says everything that is wrong in it. It is a report: what is found does not change the "
-        "exit code; a file that cannot be read does (2).",
+        description=(
+            "Puts published figures to the checks that every run is put to, as far as a source"
+            " tells enough. Of a FILE it first says everything that is wrong in it. It is a report:"
+            " what is found does not change the exit code; a file that cannot be read does (2)."
+        ),
     )
-    check.add_argument("names", nargs="*", metavar="NAME", help="profile, collection or FILE; all figures when absent")
+    check.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="profile, collection or FILE; all figures when absent",
+    )
     check.add_argument("--json", action="store_true", help="as JSON on stdout")
 
 
 def main(args: argparse.Namespace) -> int:
     """Do what the verb says."""
-    return {"list": list_all, "show": show_one, "compare": compare_run, "check": check}[args.verb](args)
+    return {"list": list_all, "show": show_one, "compare": compare_run, "check": check}[args.verb](
+        args
+    )
 
 
 def found_baselines() -> BaselineFiles:
@@ -79,7 +92,9 @@ def range_text(members: list[Baseline]) -> str:
 
     names = [[figure_name(figure) for figure in each.figures] for each in members]
     name = next((name for name in names[0] if all(name in others for others in names)), names[0][0])
-    chosen = [(each, figure) for each in members for figure in each.figures if figure_name(figure) == name]
+    chosen = [
+        (each, figure) for each in members for figure in each.figures if figure_name(figure) == name
+    ]
     chosen.sort(key=lambda pair: pair[1].quantity.low)
     low, high = theirs_text(*chosen[0]), theirs_text(*chosen[-1])
     return f"{name} {low}" if len(members) == 1 else f"{name} {low} ... {high}"
@@ -98,12 +113,20 @@ def show_one(args: argparse.Namespace) -> int:
 
 
 def named(name: str) -> list[Baseline]:
-    """Return the baselines of a collection, a profile or a variant of one. Raises UsageError when there are none."""
+    """Return the baselines of a collection, a profile or a variant of one.
+
+    Raises UsageError when there are none.
+    """
     found = found_baselines().baselines
     chosen = [each for each in found if name in (each.collection, each.profile, *each.variants)]
     if not chosen:
-        known = sorted({text for each in found for text in (each.collection, each.profile, *each.variants)})
-        raise UsageError(f"no published figures for '{name}'{did_you_mean(name, known)}; see benchtui baselines list")
+        known = sorted(
+            {text for each in found for text in (each.collection, each.profile, *each.variants)}
+        )
+        raise UsageError(
+            f"no published figures for '{name}'{did_you_mean(name, known)}; see benchtui baselines"
+            " list"
+        )
     return chosen
 
 
@@ -131,8 +154,14 @@ def profile_text(profile: str, members: list[Baseline]) -> list[str]:
 
 
 def figures_text(number: int, baseline: Baseline) -> list[str]:
-    """Return the figures of one baseline as they were printed, a line a direction and latency kind."""
-    hosts = f"{baseline.hosts} client{'s' if baseline.hosts != 1 else ''}" if baseline.hosts else "clients unknown"
+    """Return the figures of one baseline as they were printed, a line a direction and latency
+    kind.
+    """
+    hosts = (
+        f"{baseline.hosts} client{'s' if baseline.hosts != 1 else ''}"
+        if baseline.hosts
+        else "clients unknown"
+    )
     kind = [] if baseline.label.endswith(baseline.kind) else [baseline.kind]
     marks = [*kind, hosts, *([baseline.validity.upper()] if baseline.validity != "ok" else [])]
     parts: dict[str, list[str]] = {}
@@ -148,7 +177,9 @@ def figures_text(number: int, baseline: Baseline) -> list[str]:
 
 def wrapped(text: str) -> list[str]:
     """Return a text in lines of 80 columns."""
-    return textwrap.wrap(text, 80, subsequent_indent="      ", break_on_hyphens=False, break_long_words=False)
+    return textwrap.wrap(
+        text, 80, subsequent_indent="      ", break_on_hyphens=False, break_long_words=False
+    )
 
 
 def compare_run(args: argparse.Namespace) -> int:
@@ -161,7 +192,10 @@ def compare_run(args: argparse.Namespace) -> int:
     record = load_record(run_dir)
     if record.proves is not None:
         about = record.proves.run_id
-        raise UsageError(f"{run_dir.name} is a counter-experiment: it is compared with its own run alone, {about}")
+        raise UsageError(
+            f"{run_dir.name} is a counter-experiment: it is compared with its own run alone,"
+            f" {about}"
+        )
     if args.json:
         compared = compare(record, found_baselines().baselines)
         print(json.dumps([comparison_json(each) for each in compared], indent=1))
@@ -193,7 +227,10 @@ def check(args: argparse.Namespace) -> int:
 
 
 def chosen_baselines(names: list[str], *, quiet: bool) -> tuple[list[Baseline], int]:
-    """Return the baselines of these profiles, collections and files, all without a name; 2 when a file is broken."""
+    """Return the baselines of these profiles, collections and files, all without a name.
+
+    2 when a file is broken.
+    """
     if not names:
         return list(found_baselines().baselines), 0
     chosen, code = [], 0

@@ -1,4 +1,7 @@
-"""`benchtui capacity`: how much load is sustained while limits hold. All else is as `benchtui run` has it."""
+"""`benchtui capacity`: how much load is sustained while limits hold.
+
+All else is as `benchtui run` has it.
+"""
 
 from __future__ import annotations
 
@@ -15,5 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Search, and return the run's exit code: 5 when no load keeps the limits, 6 when that is not known yet."""
+    """Search, and return the run's exit code: 5 when no load keeps the limits, 6 when that is not
+    known yet.
+    """
     return run.run_profile(args, wish_of(args, "capacity"))

@@ -29,7 +29,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Show what goes, ask, remove it, say what has become of it; 4 when something stayed or a host was not reached."""
+    """Show what goes, ask, remove it, say what has become of it.
+
+    4 when something stayed or a host was not reached.
+    """
     from tui.cli.shared.launching import terminal_asker
     from tui.journal.rundir import load_plan
     from tui.library.additions import check_over
@@ -47,7 +50,10 @@ def main(args: argparse.Namespace) -> int:
             return await clean_run(run_dir, plan, record, connections, sure=args.yes)
 
     code, done = asyncio.run(work())
-    hosts, objects = [as_json(each) for each in done], [each.model_dump(mode="json") for each in record.objects_left]
+    hosts, objects = (
+        [as_json(each) for each in done],
+        [each.model_dump(mode="json") for each in record.objects_left],
+    )
     report(args, {"run_id": run_dir.name, "hosts": hosts, "objects_left": objects})
     if not args.json:
         tell(done, done=True)
@@ -55,7 +61,9 @@ def main(args: argparse.Namespace) -> int:
 
 
 def as_json(cleaned: Cleaning) -> dict[str, object]:
-    """Return what became of the files of one host: removed with their bytes, gone before, left there and why."""
+    """Return what became of the files of one host: removed with their bytes, gone before, left
+    there and why.
+    """
     return {
         "host": cleaned.host,
         "removed": cleaned.goes,
@@ -68,7 +76,10 @@ def as_json(cleaned: Cleaning) -> dict[str, object]:
 async def clean_run(
     run_dir: Path, plan: Plan, record: RunRecord, connections: Connections, *, sure: bool
 ) -> tuple[int, list[Cleaning]]:
-    """Clean up behind one run over open connections; return the exit code, and what became of the files by host."""
+    """Clean up behind one run over open connections.
+
+    Return the exit code, and what became of the files by host.
+    """
     from tui.engine.preflight.clean import clean, created_of, look
     from tui.library.additions import keep_removed
     from tui.text.objects import left_texts

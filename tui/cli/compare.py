@@ -1,4 +1,6 @@
-"""`benchtui compare`: runs against a run, for people, for other tools, and as the exit code of a build."""
+"""`benchtui compare`: runs against a run, for people, for other tools, and as the exit code of a
+build.
+"""
 
 from __future__ import annotations
 
@@ -32,19 +34,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--all", action="store_true", help="all figures of every point of a sweep or a suite")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object")
-    form.add_argument("--plot", action="store_true", help="add percentile curves and histograms over each other")
+    form.add_argument(
+        "--plot", action="store_true", help="add percentile curves and histograms over each other"
+    )
     add(
         "--fail-if",
         action="append",
         default=[],
         metavar="CRITERION",
         dest="criteria",
-        help="what must not be: 'read.p99 > 2ms', or against A 'iops < -5%%'; beside the profile's own thresholds",
+        help=(
+            "what must not be: 'read.p99 > 2ms', or against A 'iops < -5%%'; beside the profile's"
+            " own thresholds"
+        ),
     )
     add("--junit", type=Path, metavar="FILE", help="write it as JUnit XML too")
     add("--allow-undecided", action="store_true", help="exit 0 when inconclusive")
     parser.epilog = (
-        "exit codes: 0 no worse, 1 worse, 2 wrong usage, 3 inconclusive or not comparable; 1 takes precedence over 3"
+        "exit codes: 0 no worse, 1 worse, 2 wrong usage, 3 inconclusive or not comparable; 1 takes"
+        " precedence over 3"
     )
 
 
@@ -73,17 +81,31 @@ def main(args: argparse.Namespace) -> int:
         show(judged, every=args.all, plot=args.plot)
     code = whole_code(exit_code(*each, allow_undecided=args.allow_undecided) for each in judged)
     if able := differing(found):
-        say(f"compared all the same, where that is meant to differ: {' '.join(f'--across {name}' for name in able)}")
-    if code == NOT_COMPARABLE and not args.allow_undecided and any(undecided(*each) for each in judged):
+        say(
+            "compared all the same, where that is meant to differ:"
+            f" {' '.join(f'--across {name}' for name in able)}"
+        )
+    if (
+        code == NOT_COMPARABLE
+        and not args.allow_undecided
+        and any(undecided(*each) for each in judged)
+    ):
         say("inconclusive (exit code 3): add repetitions, run longer, or use --allow-undecided")
     return code
 
 
-def sides_of(store: RunStore, args: argparse.Namespace) -> tuple[list[RunRecord], list[list[RunRecord]]]:
-    """Return the records of A and of each B. Raises UsageError for a run that is on both sides of a comparison."""
+def sides_of(
+    store: RunStore, args: argparse.Namespace
+) -> tuple[list[RunRecord], list[list[RunRecord]]]:
+    """Return the records of A and of each B.
+
+    Raises UsageError for a run that is on both sides of a comparison.
+    """
     a, others = side_of(store, args.a), [side_of(store, other) for other in args.others]
     if both := {each.run_id for each in a} & {each.run_id for other in others for each in other}:
-        raise UsageError(f"{', '.join(sorted(both))} is on both sides: a run does not differ from itself")
+        raise UsageError(
+            f"{', '.join(sorted(both))} is on both sides: a run does not differ from itself"
+        )
     return a, others
 
 
@@ -121,14 +143,19 @@ def show_charts(found: Comparison) -> None:
         print("\n" + (coloured(lines) if color else "\n".join(plain_lines(lines))))
 
 
-def exit_code(found: Comparison, judged: Sequence[JudgedCriterion], *, allow_undecided: bool = False) -> int:
+def exit_code(
+    found: Comparison, judged: Sequence[JudgedCriterion], *, allow_undecided: bool = False
+) -> int:
     """Return 1 for worse and 0 for no worse: what was found counts before what nobody can tell.
 
     3: not comparable, a criterion could not be judged, or nobody can tell (unless that is allowed).
     """
     from tui.analysis.criteria import UNJUDGED
 
-    worse = any(change.word == "worse" and change.counts for change in found.changes) or found.word == "worse"
+    worse = (
+        any(change.word == "worse" and change.counts for change in found.changes)
+        or found.word == "worse"
+    )
     if worse or any(each.outcome == "broken" for each in judged):
         return WORSE
     if found.word == "not comparable" or any(each.outcome in UNJUDGED for each in judged):
@@ -137,7 +164,9 @@ def exit_code(found: Comparison, judged: Sequence[JudgedCriterion], *, allow_und
 
 
 def whole_code(codes: Iterable[int]) -> int:
-    """Return the code of several comparisons: one that is worse is not hidden by another that nobody can tell."""
+    """Return the code of several comparisons: one that is worse is not hidden by another that
+    nobody can tell.
+    """
     found = set(codes)
     return next((code for code in (WORSE, NOT_COMPARABLE) if code in found), 0)
 

@@ -1,4 +1,7 @@
-"""What the shell is told while a command line is typed. Reads no more than names: this runs at every Tab."""
+"""What the shell is told while a command line is typed.
+
+Reads no more than names: this runs at every Tab.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +20,33 @@ FILES = ("FILE", "PATH", "DIR", "FOLDER")
 
 
 def complete(load: Load) -> None:
-    """Answer the shell about the line in the environment, and end. Does nothing when argcomplete does not ask."""
+    """Answer the shell about the line in the environment, and end.
+
+    Does nothing when argcomplete does not ask.
+    """
     from argcomplete.finders import CompletionFinder
 
     class Finder(CompletionFinder):
         """bash breaks words before an @, not behind it as at its other break characters."""
 
-        def quote_completions(self, completions: list[str], quote: str, broken_at: int | None) -> list[str]:
-            kept = broken_at is not None and all(word[broken_at : broken_at + 1] == "@" for word in completions)
-            return super().quote_completions(completions, quote, broken_at - kept if broken_at is not None else None)
+        def quote_completions(
+            self, completions: list[str], quote: str, broken_at: int | None
+        ) -> list[str]:
+            kept = broken_at is not None and all(
+                word[broken_at : broken_at + 1] == "@" for word in completions
+            )
+            return super().quote_completions(
+                completions, quote, broken_at - kept if broken_at is not None else None
+            )
 
     words = os.environ.get("COMP_LINE", "").split()
     Finder()(parser_for(load, words[1] if len(words) > 1 else ""), always_complete_options="long")
 
 
 def parser_for(load: Load, verb: str) -> argparse.ArgumentParser:
-    """Return a parser that knows the arguments of one verb, or of the screens, and what completes them."""
+    """Return a parser that knows the arguments of one verb, or of the screens, and what completes
+    them.
+    """
     parser = parser_with(load, (verb,), screens=verb not in VERBS)
     give_completers(parser, "app")
     if verb in VERBS:
@@ -67,12 +81,21 @@ def completer_of(action: argparse.Action, verb: str) -> Callable[..., Iterable[s
         return files
     if metavar == "NAME" and (verb == "profiles" or action.dest == "profile"):
         return profiles
-    named = {"PROFILE": profiles, "RUN": runs, "A": runs, "B": runs, "SPEC": hosts, "FORMAT": formats}
+    named = {
+        "PROFILE": profiles,
+        "RUN": runs,
+        "A": runs,
+        "B": runs,
+        "SPEC": hosts,
+        "FORMAT": formats,
+    }
     return named.get(metavar, nothing)
 
 
 def nothing(**_: Any) -> list[str]:
-    """Complete to nothing: what only a person knows. argcomplete's own class for that hides the option too."""
+    """Complete to nothing: what only a person knows. argcomplete's own class for that hides the
+    option too.
+    """
     return []
 
 
@@ -93,8 +116,8 @@ def runs(_: str) -> Iterable[str]:
     """Ids of runs, `last` and `last:any`."""
     from tui.library.runs import WORDS
 
-    found = sorted((name for name in os.listdir(paths().runs) if not name.startswith(".")), reverse=True)  # noqa: PTH208
-    return [*WORDS, *found]
+    names = os.listdir(paths().runs)  # noqa: PTH208
+    return [*WORDS, *sorted((name for name in names if not name.startswith(".")), reverse=True)]
 
 
 @quietly
@@ -115,7 +138,10 @@ def runnable(_: str) -> Iterable[str]:
 
 
 def terms(prefix: str = "", parsed_args: Any = None, **_: Any) -> list[str]:
-    """Keys of a job after a load generator's name, the common ones first; after ``rw=`` its words."""
+    """Keys of a job after a load generator's name, the common ones first.
+
+    After ``rw=`` its words.
+    """
     from tui import workloads
     from tui.model.tool import installed
 
@@ -136,30 +162,45 @@ def terms(prefix: str = "", parsed_args: Any = None, **_: Any) -> list[str]:
 
 @quietly
 def hosts(prefix: str) -> Iterable[str]:
-    """Hosts of the inventory and of ~/.ssh/config, @groups, local; of a list with commas the last one, none twice."""
+    """Hosts of the inventory and of ~/.ssh/config, @groups, local.
+
+    Of a list with commas the last one, none twice.
+    """
     from tui.engine.inputs.ssh_names import PATTERN, words_in
     from tui.model.hostspec import LOCAL, STDIN, source_of, split
     from tui.sources.registry import installed_sources
 
     parts = split(prefix + "?")  # the last one is being typed
     typed = parts[-1][:-1]
-    if (found := source_of(typed.removeprefix("!"))) and found[0] in installed_sources() and found[1] != STDIN:
+    if (
+        (found := source_of(typed.removeprefix("!")))
+        and found[0] in installed_sources()
+        and found[1] != STDIN
+    ):
         return [prefix.removesuffix(found[1]) + rest for rest in of_source(*found)]
     before = "".join(f"{part}," for part in parts[:-1])
     described = inventory()
     known, groups = described.get("hosts") or {}, groups_in(described)
     names = [*known, *(f"@{group}" for group in groups), LOCAL]
     names += [
-        word for word in words_in(user_settings().ssh_config or from_home("~/.ssh/config")) if not PATTERN & set(word)
+        word
+        for word in words_in(user_settings().ssh_config or from_home("~/.ssh/config"))
+        if not PATTERN & set(word)
     ]
     if typed and not any(name.startswith(typed) for name in names):
         names = [f"{source}:" for source in installed_sources()]
     named = {name for part in parts[:-1] for name in _named_by(part, groups)}
-    return [before + name for name in dict.fromkeys(names) if not (named and named.issuperset(_named_by(name, groups)))]
+    return [
+        before + name
+        for name in dict.fromkeys(names)
+        if not (named and named.issuperset(_named_by(name, groups)))
+    ]
 
 
 def of_source(name: str, text: str) -> Iterable[str]:
-    """Return what may stand behind a source's colon: files, and what the source itself knows without asking anybody."""
+    """Return what may stand behind a source's colon: files, and what the source itself knows
+    without asking anybody.
+    """
     from tui.sources.base import SourceContext
     from tui.sources.registry import load_source
 
@@ -173,26 +214,39 @@ def files_at(text: str) -> Iterable[str]:
     folder, slash, begin = text.rpartition("/")
     try:
         with os.scandir(from_home(folder + slash) if slash else ".") as entries:
-            found = [each for each, _ in zip(entries, range(MOST_FILES), strict=False) if each.name.startswith(begin)]
+            found = [
+                each
+                for each, _ in zip(entries, range(MOST_FILES), strict=False)
+                if each.name.startswith(begin)
+            ]
     except OSError:
         return ()
     return sorted(f"{folder}{slash}{each.name}{'/' * each.is_dir()}" for each in found)
 
 
 def _named_by(part: str, groups: dict[str, Any]) -> list[str]:
-    """Return the hosts that a part of a list stands for: a name, a range, or a group with its own parts."""
+    """Return the hosts that a part of a list stands for: a name, a range, or a group with its own
+    parts.
+    """
     from tui.model.hostspec import expand
 
     if not part.startswith("@"):
         return expand(part)
-    others = {name: members for name, members in groups.items() if name != part[1:]}  # groups may not name each other
-    return [name for member in groups.get(part[1:]) or () for name in _named_by(str(member), others)] or [part]
+    # groups may not name each other
+    others = {name: members for name, members in groups.items() if name != part[1:]}
+    return [
+        name for member in groups.get(part[1:]) or () for name in _named_by(str(member), others)
+    ] or [part]
 
 
 def groups_in(described: dict[str, Any]) -> dict[str, list[Any]]:
-    """Return the members of every group of an inventory: as it is listed, and as it stands at hosts."""
+    """Return the members of every group of an inventory: as it is listed, and as it stands at
+    hosts.
+    """
     written = (described.get("groups") or {}).items()
-    found = {str(name): list(members) if isinstance(members, list) else [] for name, members in written}
+    found = {
+        str(name): list(members) if isinstance(members, list) else [] for name, members in written
+    }
     for host, each in (described.get("hosts") or {}).items():
         for group in (each.get("groups") if isinstance(each, dict) else None) or ():
             found.setdefault(str(group), []).append(host)

@@ -1,4 +1,6 @@
-"""`benchtui completion`: the script that makes a shell complete verbs, options, profiles, hosts and runs."""
+"""`benchtui completion`: the script that makes a shell complete verbs, options, profiles, hosts and
+runs.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +29,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 def undescribed(script: str) -> str:
-    """Return the script so that zsh lists names that have no description without a dash behind each."""
+    """Return the script so that zsh lists names that have no description without a dash behind
+    each.
+    """
     shown = '        _describe "${words[1]}" completions'
     return script.replace(shown, f'        completions=("${{(@)completions%:}}")\n{shown}')

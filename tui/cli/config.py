@@ -1,4 +1,7 @@
-"""`benchtui config`: what is set, from where; make, edit and change the file with the user's settings."""
+"""`benchtui config`: what is set, from where.
+
+Make, edit and change the file with the user's settings.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +30,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `config`."""
     parser.add_argument("--json", action="store_true", help="print the settings as JSON")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    verbs.add_parser("edit", help="edit the file in $EDITOR; it is made first, with every key explained")
+    verbs.add_parser(
+        "edit", help="edit the file in $EDITOR; it is made first, with every key explained"
+    )
     one = verbs.add_parser("get", help="print the value of one key")
     one.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
     one.add_argument("--json", action="store_true", help="as JSON, with where it is from")
     put = verbs.add_parser("set", help="set one key; comments in the file stay")
     put.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
     add_json(put)
-    put.add_argument("value", metavar="VALUE", nargs="+", help="as in YAML; several words make a list")
+    put.add_argument(
+        "value", metavar="VALUE", nargs="+", help="as in YAML; several words make a list"
+    )
     away = verbs.add_parser("unset", help="comment a key out")
     add_json(away)
     away.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
@@ -74,7 +81,10 @@ def show(args: argparse.Namespace, path: Path) -> None:
 
 
 def get(args: argparse.Namespace, path: Path) -> None:
-    """Print the value of one key that holds: by the environment, the file, or the default. Where from: to stderr."""
+    """Print the value of one key that holds: by the environment, the file, or the default.
+
+    Where from: to stderr.
+    """
     from tui.cli.shared.settings import read_settings
 
     value, source = plain(read_settings(path), key_named(args.name), os.environ)
@@ -87,7 +97,9 @@ def get(args: argparse.Namespace, path: Path) -> None:
 
 
 def plain(settings: Settings, key: Key, environ: Mapping[str, str]) -> tuple[Any, str]:
-    """Return the value of a key as JSON has it, and where it is from: environment, file or default."""
+    """Return the value of a key as JSON has it, and where it is from: environment, file or
+    default.
+    """
     if key.variable and environ.get(key.variable):
         return environ[key.variable], "environ"
     value = getattr(settings, key.name)
@@ -104,7 +116,11 @@ def plain(settings: Settings, key: Key, environ: Mapping[str, str]) -> tuple[Any
 def default_of(name: str) -> str | Path | None:
     """Return what holds of a key that nothing sets; None where the terminal decides."""
     found = paths_without_settings()
-    defaults = {"runs": found.runs, "inventory": found.inventory, "ssh_config": from_home("~/.ssh/config")}
+    defaults = {
+        "runs": found.runs,
+        "inventory": found.inventory,
+        "ssh_config": from_home("~/.ssh/config"),
+    }
     return DEFAULT_LEASE if name == "lease" else defaults.get(name)
 
 
@@ -120,7 +136,10 @@ def worded(value: Any) -> str:
 
 
 def edit(_: argparse.Namespace, path: Path) -> None:
-    """Open the file in the user's editor and say what is wrong with it afterwards. Raises UsageError."""
+    """Open the file in the user's editor and say what is wrong with it afterwards.
+
+    Raises UsageError.
+    """
     from tui.cli.shared.common import open_editor
     from tui.cli.shared.settings import make_file, read_settings
 

@@ -35,19 +35,32 @@ def ssh_config(surroundings: Surroundings) -> DoctorCheck:
     shown = surroundings.short(path)
     if not path.exists() and surroundings.settings.ssh_config:
         return DoctorCheck(
-            "ssh config", "fail", f"{shown} of the settings is not there", "benchtui config unset ssh_config"
+            "ssh config",
+            "fail",
+            f"{shown} of the settings is not there",
+            "benchtui config unset ssh_config",
         )
     if not path.exists():
         return DoctorCheck("ssh config", "ok", "none: hosts are reached under the names you type")
     try:
         text = read_text(path, MOST_SMALL_BYTES)
     except (OSError, UnicodeDecodeError) as error:
-        return DoctorCheck("ssh config", "warn", f"{shown} cannot be read: {reason(error)}", f"look at {path}")
+        return DoctorCheck(
+            "ssh config", "warn", f"{shown} cannot be read: {reason(error)}", f"look at {path}"
+        )
     if stat.S_IMODE(path.stat().st_mode) & 0o022:
-        return DoctorCheck("ssh config", "warn", f"{shown} is writable by other users", f"chmod 600 {path}")
-    ignored = [word for word in NOT_FOLLOWED if re.search(rf"^\s*{word}\b", text, re.MULTILINE | re.IGNORECASE)]
+        return DoctorCheck(
+            "ssh config", "warn", f"{shown} is writable by other users", f"chmod 600 {path}"
+        )
+    ignored = [
+        word
+        for word in NOT_FOLLOWED
+        if re.search(rf"^\s*{word}\b", text, re.MULTILINE | re.IGNORECASE)
+    ]
     note = f"; not followed: {', '.join(ignored)}" if ignored else ""
-    return DoctorCheck("ssh config", "ok", f"{shown}, {plural(named_hosts(text), 'host')} by name{note}")
+    return DoctorCheck(
+        "ssh config", "ok", f"{shown}, {plural(named_hosts(text), 'host')} by name{note}"
+    )
 
 
 def reason(error: OSError | UnicodeDecodeError) -> str:
@@ -69,22 +82,32 @@ def ssh_login(surroundings: Surroundings) -> DoctorCheck:
     files += [path for path in named_keys(surroundings) if path not in files]
     exposed = [path for path in files if stat.S_IMODE(path.stat().st_mode) & 0o077]
     if exposed:
-        return DoctorCheck("ssh keys", "warn", f"{exposed[0]} is open to other users", f"chmod 600 {exposed[0]}")
+        return DoctorCheck(
+            "ssh keys", "warn", f"{exposed[0]} is open to other users", f"chmod 600 {exposed[0]}"
+        )
     locked = [path for path in files if needs_passphrase(path)]
-    message = "; ".join((agent_text(socket, held), files_text([surroundings.short(path) for path in files], locked)))
+    message = "; ".join(
+        (agent_text(socket, held), files_text([surroundings.short(path) for path in files], locked))
+    )
     if held and agent_may_go(surroundings.environ):
         return DoctorCheck("ssh keys", "warn", f"{message}; {FORWARDED[0]}", FORWARDED[1])
     if held or len(files) > len(locked):
         return DoctorCheck("ssh keys", "ok", message)
     create = "ssh-keygen, ssh-copy-id HOST; or name an IdentityFile"
-    return DoctorCheck("ssh keys", "warn", message, "eval $(ssh-agent); ssh-add" if locked else create)
+    return DoctorCheck(
+        "ssh keys", "warn", message, "eval $(ssh-agent); ssh-add" if locked else create
+    )
 
 
 def agent_text(socket: str | None, held: int | None) -> str:
     """Say what the agent has."""
     if socket is None:
         return "no agent (SSH_AUTH_SOCK is not set)"
-    return f"the agent at {socket} does not answer" if held is None else f"agent with {plural(held, 'key')}"
+    return (
+        f"the agent at {socket} does not answer"
+        if held is None
+        else f"agent with {plural(held, 'key')}"
+    )
 
 
 def files_text(files: list[str], locked: list[Path]) -> str:
@@ -107,27 +130,37 @@ async def agent_keys(socket: str) -> int | None:
 
 
 def private_keys(folder: Path) -> list[Path]:
-    """Return the private keys under the names that are tried without being named in the configuration."""
+    """Return the private keys under the names that are tried without being named in the
+    configuration.
+    """
     from tui.remote.sshconfig import DEFAULT_KEYS
 
     return [folder / name for name in DEFAULT_KEYS if (folder / name).is_file()]
 
 
 def named_keys(surroundings: Surroundings) -> list[Path]:
-    """Return the key files that IdentityFile lines of the configuration name, as far as they are there."""
+    """Return the key files that IdentityFile lines of the configuration name, as far as they are
+    there.
+    """
     home = surroundings.home
     try:
         text = read_text(surroundings.ssh_config, MOST_SMALL_BYTES)
     except (OSError, UnicodeDecodeError):
         return []  # the check of the configuration tells
     pairs = (re.split(r"[\s=]+", line.strip(), maxsplit=1) for line in text.splitlines())
-    named = [pair[1].strip('"') for pair in pairs if len(pair) == 2 and pair[0].lower() == "identityfile"]
-    paths = (home / name[2:] if name.startswith("~/") else Path(name) for name in dict.fromkeys(named))
+    named = [
+        pair[1].strip('"') for pair in pairs if len(pair) == 2 and pair[0].lower() == "identityfile"
+    ]
+    paths = (
+        home / name[2:] if name.startswith("~/") else Path(name) for name in dict.fromkeys(named)
+    )
     return [path for path in paths if path.is_absolute() and path.is_file()]
 
 
 def needs_passphrase(path: Path) -> bool:
-    """Tell whether a private key file is encrypted (OpenSSH's PROTOCOL.key: cipher name after the magic; or PEM)."""
+    """Tell whether a private key file is encrypted (OpenSSH's PROTOCOL.key: cipher name after the
+    magic; or PEM).
+    """
     try:
         text = read_text(path, encoding="ascii", errors="replace")
     except OSError:
@@ -135,7 +168,9 @@ def needs_passphrase(path: Path) -> bool:
     if "ENCRYPTED" in text:
         return True
     try:
-        blob = base64.b64decode("".join(line for line in text.splitlines() if not line.startswith("-----")))
+        blob = base64.b64decode(
+            "".join(line for line in text.splitlines() if not line.startswith("-----"))
+        )
     except (binascii.Error, ValueError):
         return False
     return blob.startswith(MAGIC) and not blob[len(MAGIC) :].startswith(b"\0\0\0\x04none")
@@ -149,7 +184,10 @@ def known_hosts(surroundings: Surroundings) -> DoctorCheck:
     found = [f"{number} in {surroundings.short(path)}" for path, number in counts.items() if number]
     if not found:
         return DoctorCheck(
-            "host keys", "warn", "none is known: hosts would be refused", "benchtui hosts trust HOST ..."
+            "host keys",
+            "warn",
+            "none is known: hosts would be refused",
+            "benchtui hosts trust HOST ...",
         )
     return DoctorCheck("host keys", "ok", ", ".join(found))
 
@@ -173,8 +211,21 @@ CHECKS: tuple[Callable[[Surroundings], DoctorCheck], ...] = (
         doctor_checks.inventory,
     ),
     *(doctor_checks.data, doctor_checks.space, doctor_checks.runs, doctor_checks.shared),
-    *(sources, ssh_config, ssh_login, known_hosts, doctor_checks.open_files, doctor_checks.load_generator),
-    *(doctor_checks.terminal, doctor_checks.characters, doctor_checks.tmux, doctor_checks.editor, doctor_checks.logout),
+    *(
+        sources,
+        ssh_config,
+        ssh_login,
+        known_hosts,
+        doctor_checks.open_files,
+        doctor_checks.load_generator,
+    ),
+    *(
+        doctor_checks.terminal,
+        doctor_checks.characters,
+        doctor_checks.tmux,
+        doctor_checks.editor,
+        doctor_checks.logout,
+    ),
 )
 SYMBOLS: dict[Status, str] = {"ok": "✓", "warn": "!", "fail": "✗"}
 ASCII_SYMBOLS: dict[Status, str] = {"ok": "+", "warn": "!", "fail": "x"}
@@ -191,7 +242,12 @@ def main(args: argparse.Namespace) -> int:
     checks = examine(Surroundings.here())
     failed = any(check.status == "fail" for check in checks)
     if args.json:
-        print(json.dumps({"schema": SCHEMA, "ok": not failed, "checks": [asdict(check) for check in checks]}, indent=2))
+        print(
+            json.dumps(
+                {"schema": SCHEMA, "ok": not failed, "checks": [asdict(check) for check in checks]},
+                indent=2,
+            )
+        )
     else:
         print(render(checks, fancy=can_encode(), coloured=wants_colour()))
     return int(failed)
@@ -202,12 +258,16 @@ def examine(surroundings: Surroundings) -> list[DoctorCheck]:
     return [attempt(check, surroundings) for check in CHECKS]
 
 
-def attempt(check: Callable[[Surroundings], DoctorCheck], surroundings: Surroundings) -> DoctorCheck:
+def attempt(
+    check: Callable[[Surroundings], DoctorCheck], surroundings: Surroundings
+) -> DoctorCheck:
     """Run one check."""
     try:
         return check(surroundings)
     except (OSError, ValueError) as error:
-        return DoctorCheck(check.__name__.replace("_", " "), "warn", f"could not be checked: {error}")
+        return DoctorCheck(
+            check.__name__.replace("_", " "), "warn", f"could not be checked: {error}"
+        )
 
 
 def render(checks: Sequence[DoctorCheck], *, fancy: bool = True, coloured: bool = False) -> str:
@@ -221,7 +281,11 @@ def check_lines(check: DoctorCheck, fancy: bool, coloured: bool) -> list[str]:
     word = f"{(SYMBOLS if fancy else ASCII_SYMBOLS)[check.status]} {check.status:<4}"
     word = f"\x1b[{COLOURS[check.status]}m{word}\x1b[0m" if coloured else word
     lines = [f"{word}  {check.name:<10}  {printable(check.message)}"]
-    return [*lines, f"{'':<20}{'→' if fancy else '->'} {printable(check.advice)}"] if check.advice else lines
+    return (
+        [*lines, f"{'':<20}{'→' if fancy else '->'} {printable(check.advice)}"]
+        if check.advice
+        else lines
+    )
 
 
 def summary(checks: Sequence[DoctorCheck]) -> str:

@@ -36,7 +36,8 @@ DEFAULTS = Settings()
 class DoctorCheck:
     """What one check found. `advice` says what to do about it; empty when there is nothing to do.
 
-    ``fail``: benchtui cannot keep a run here. ``warn``: something works less well, or not at all for some uses.
+    ``fail``: benchtui cannot keep a run here. ``warn``: something works less well, or not at all
+    for some uses.
     """
 
     name: str
@@ -47,7 +48,9 @@ class DoctorCheck:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the checks look at: the environment, benchtui's own folders, the user's home, the settings."""
+    """What the checks look at: the environment, benchtui's own folders, the user's home, the
+    settings.
+    """
 
     environ: Mapping[str, str]
     paths: Paths
@@ -73,7 +76,10 @@ class Surroundings:
         return shutil.which(command, path=self.environ.get("PATH", os.defpath))
 
     def output_of(self, *command: str) -> str | None:
-        """Return what a command prints, stripped; None when it is missing, fails, or takes too long."""
+        """Return what a command prints, stripped.
+
+        None when it is missing, fails, or takes too long.
+        """
         return output_of(command, self.environ)
 
     def short(self, path: Path) -> str:
@@ -91,10 +97,14 @@ def python(_: Surroundings) -> DoctorCheck:
     version = f"{platform.python_version()}, {sys.executable}"
     spec = importlib.util.find_spec("textual")  # finds, does not import
     if spec is None or spec.origin is None:
-        return DoctorCheck("python", "fail", f"{version}: the package textual is missing", "install benchtui again")
+        return DoctorCheck(
+            "python", "fail", f"{version}: the package textual is missing", "install benchtui again"
+        )
     if not Path(importlib.util.cache_from_source(spec.origin)).exists():
         advice = f"{sys.executable} -m compileall -q {Path(spec.origin).parent}"
-        return DoctorCheck("python", "warn", f"{version}: no saved bytecode, the screens open half as fast", advice)
+        return DoctorCheck(
+            "python", "warn", f"{version}: no saved bytecode, the screens open half as fast", advice
+        )
     return DoctorCheck("python", "ok", version)
 
 
@@ -107,7 +117,11 @@ def load_generator(surroundings: Surroundings) -> DoctorCheck:
     """What hosts are expected to have, on this machine; only runs on the host `local` use it."""
     from tui import workloads
 
-    checks = [command(surroundings, need) for each in workloads.expected() for need in each.requirements(())]
+    checks = [
+        command(surroundings, need)
+        for each in workloads.expected()
+        for need in each.requirements(())
+    ]
     return next((check for check in checks if check.status != "ok"), checks[0])
 
 
@@ -123,7 +137,10 @@ def command(surroundings: Surroundings, need: Requirement) -> DoctorCheck:
     version, least = version_of(printed), need.minimum or (0, 0)
     if version is None:
         return DoctorCheck(
-            name, "warn", f"{path} does not say its version", f"{need.command} {' '.join(need.version_args)}"
+            name,
+            "warn",
+            f"{path} does not say its version",
+            f"{need.command} {' '.join(need.version_args)}",
         )
     if version < least:
         advice = f"{need.command} {least[0]}.{least[1]} or newer"
@@ -136,13 +153,20 @@ def open_files(_: Surroundings) -> DoctorCheck:
     soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < FILES_MINIMUM:
         return DoctorCheck(
-            "open files", "warn", f"limit {soft}: too low for some 100 hosts", f"ulimit -n {FILES_MINIMUM}"
+            "open files",
+            "warn",
+            f"limit {soft}: too low for some 100 hosts",
+            f"ulimit -n {FILES_MINIMUM}",
         )
-    return DoctorCheck("open files", "ok", "no limit" if soft == resource.RLIM_INFINITY else f"limit {soft}")
+    return DoctorCheck(
+        "open files", "ok", "no limit" if soft == resource.RLIM_INFINITY else f"limit {soft}"
+    )
 
 
 def logout(surroundings: Surroundings) -> DoctorCheck:
-    """Whether systemd ends a user's processes, a detached run among them, when the user logs out."""
+    """Whether systemd ends a user's processes, a detached run among them, when the user logs
+    out.
+    """
     ends = ends_at_logout(surroundings.environ)
     if ends is None:
         unread = "systemd's KillUserProcesses is not readable here; its usual value lets runs go on"
@@ -164,13 +188,17 @@ def terminal(surroundings: Surroundings) -> DoctorCheck:
         return DoctorCheck("terminal", "ok", "none here: the verbs work, the screens need one")
     if term in ("", "dumb", "unknown"):
         advice = "export TERM=xterm-256color, or what your terminal is"
-        return DoctorCheck("terminal", "warn", f"TERM={term or '(not set)'} cannot place the cursor", advice)
+        return DoctorCheck(
+            "terminal", "warn", f"TERM={term or '(not set)'} cannot place the cursor", advice
+        )
     columns, lines = os.get_terminal_size(sys.stdout.fileno())
     message = f"{term}, {colours(surroundings)}, {columns}x{lines}"
     if (columns, lines) == (0, 0):
         return DoctorCheck("terminal", "ok", f"{term}, {colours(surroundings)}, size not told")
     if columns < COLUMNS or lines < LINES:
-        return DoctorCheck("terminal", "warn", f"{message}: cramped", f"make it {COLUMNS}x{LINES} or larger")
+        return DoctorCheck(
+            "terminal", "warn", f"{message}: cramped", f"make it {COLUMNS}x{LINES} or larger"
+        )
     return DoctorCheck("terminal", "ok", message)
 
 
@@ -181,7 +209,9 @@ def colours(surroundings: Surroundings) -> str:
         return "no colours (NO_COLOR)"
     if environ.get("COLORTERM", "").lower() in ("truecolor", "24bit"):
         return "16 million colours"
-    return "256 colours" if environ.get("TERM", "").endswith(("256color", "kitty")) else "16 colours"
+    return (
+        "256 colours" if environ.get("TERM", "").endswith(("256color", "kitty")) else "16 colours"
+    )
 
 
 def characters(surroundings: Surroundings) -> DoctorCheck:
@@ -190,7 +220,12 @@ def characters(surroundings: Surroundings) -> DoctorCheck:
     locale = next((value for name in names if (value := surroundings.environ.get(name))), "")
     if locale.lower().replace("-", "").endswith("utf8"):
         return DoctorCheck("characters", "ok", f"UTF-8 ({locale})")
-    return DoctorCheck("characters", "warn", f"the locale is {locale or 'not set'}, not UTF-8", "export LC_ALL=C.UTF-8")
+    return DoctorCheck(
+        "characters",
+        "warn",
+        f"the locale is {locale or 'not set'}, not UTF-8",
+        "export LC_ALL=C.UTF-8",
+    )
 
 
 def tmux(surroundings: Surroundings) -> DoctorCheck:
@@ -198,12 +233,21 @@ def tmux(surroundings: Surroundings) -> DoctorCheck:
     if surroundings.environ.get("TMUX"):
         delay = surroundings.output_of("tmux", "show-options", "-sv", "escape-time") or ""
         if delay.isdigit() and int(delay) > SLOW_ESCAPE_MS:
-            return DoctorCheck("tmux", "warn", f"inside tmux; Escape takes {delay} ms", "tmux set -sg escape-time 20")
+            return DoctorCheck(
+                "tmux",
+                "warn",
+                f"inside tmux; Escape takes {delay} ms",
+                "tmux set -sg escape-time 20",
+            )
         return DoctorCheck("tmux", "ok", "inside tmux: the screens survive a lost connection")
     if surroundings.environ.get("STY"):
         return DoctorCheck("tmux", "ok", "inside GNU screen: the screens survive a lost connection")
     found = "not in use" if surroundings.which("tmux") else "not installed"
-    return DoctorCheck("tmux", "ok", f"{found}: after a lost connection runs go on; benchtui attach shows them again")
+    return DoctorCheck(
+        "tmux",
+        "ok",
+        f"{found}: after a lost connection runs go on; benchtui attach shows them again",
+    )
 
 
 def editor(surroundings: Surroundings) -> DoctorCheck:
@@ -212,13 +256,22 @@ def editor(surroundings: Surroundings) -> DoctorCheck:
     if not chosen:
         if surroundings.which("vi"):
             return DoctorCheck("editor", "ok", "vi (EDITOR is not set)")
-        return DoctorCheck("editor", "warn", "EDITOR is not set, and there is no vi", "export EDITOR=/path/to/editor")
+        return DoctorCheck(
+            "editor",
+            "warn",
+            "EDITOR is not set, and there is no vi",
+            "export EDITOR=/path/to/editor",
+        )
     try:
         command = shlex.split(chosen)[0]
     except (ValueError, IndexError):
-        return DoctorCheck("editor", "warn", f"EDITOR={chosen} is not a command", "export EDITOR=/path/to/editor")
+        return DoctorCheck(
+            "editor", "warn", f"EDITOR={chosen} is not a command", "export EDITOR=/path/to/editor"
+        )
     if surroundings.which(command) is None:
-        return DoctorCheck("editor", "warn", f"EDITOR={chosen}: no such command", "export EDITOR=/path/to/editor")
+        return DoctorCheck(
+            "editor", "warn", f"EDITOR={chosen}: no such command", "export EDITOR=/path/to/editor"
+        )
     return DoctorCheck("editor", "ok", chosen)
 
 
@@ -230,14 +283,20 @@ def config(surroundings: Surroundings) -> DoctorCheck:
     """The folder of inventory, profiles and pinned host keys: nobody else may write there."""
     advice = "needed for: hosts add, hosts trust, profiles edit"
     path = surroundings.paths.config
-    return usable("config", surroundings, path, "warn", advice) or private("config", surroundings, path, 0o022)
+    return usable("config", surroundings, path, "warn", advice) or private(
+        "config", surroundings, path, 0o022
+    )
 
 
 def data(surroundings: Surroundings) -> DoctorCheck:
-    """The folder of the runs: without it no run can be kept, and what is in it concerns nobody else."""
+    """The folder of the runs: without it no run can be kept, and what is in it concerns nobody
+    else.
+    """
     advice = "choose another with BENCHTUI_HOME=DIR or XDG_DATA_HOME=DIR"
     path = surroundings.paths.runs
-    return usable("data", surroundings, path, "fail", advice) or private("data", surroundings, path, 0o077)
+    return usable("data", surroundings, path, "fail", advice) or private(
+        "data", surroundings, path, 0o077
+    )
 
 
 def settings(surroundings: Surroundings) -> DoctorCheck:
@@ -249,7 +308,11 @@ def settings(surroundings: Surroundings) -> DoctorCheck:
         read_settings(path)
     except UsageError as error:
         return DoctorCheck("settings", "fail", str(error.problems[0]), "benchtui config edit")
-    there = surroundings.short(path) if path.exists() else f"{surroundings.short(path)} is not there: all defaults"
+    there = (
+        surroundings.short(path)
+        if path.exists()
+        else f"{surroundings.short(path)} is not there: all defaults"
+    )
     return DoctorCheck("settings", "ok", there)
 
 
@@ -259,9 +322,14 @@ def inventory(surroundings: Surroundings) -> DoctorCheck:
     shown = surroundings.short(kept or path)
     if kept and not kept.is_file():
         return DoctorCheck(
-            "inventory", "fail", f"{shown} of the settings is no file", "benchtui config unset inventory"
+            "inventory",
+            "fail",
+            f"{shown} of the settings is no file",
+            "benchtui config unset inventory",
         )
-    return DoctorCheck("inventory", "ok", shown if kept or path.exists() else f"{shown} (made by hosts add)")
+    return DoctorCheck(
+        "inventory", "ok", shown if kept or path.exists() else f"{shown} (made by hosts add)"
+    )
 
 
 def shared(surroundings: Surroundings) -> DoctorCheck:
@@ -269,26 +337,44 @@ def shared(surroundings: Surroundings) -> DoctorCheck:
     from tui.library.runs import shared_directories
 
     try:
-        found = shared_directories(surroundings.paths, surroundings.environ, (), surroundings.settings.shared)
+        found = shared_directories(
+            surroundings.paths, surroundings.environ, (), surroundings.settings.shared
+        )
     except UsageError as error:
-        return DoctorCheck("shared", "warn", str(error.problems[0]), f"look at {surroundings.paths.shared_runs}")
-    missing = [surroundings.short(path) for path in found if not (path.is_dir() and os.access(path, os.R_OK | os.X_OK))]
+        return DoctorCheck(
+            "shared", "warn", str(error.problems[0]), f"look at {surroundings.paths.shared_runs}"
+        )
+    missing = [
+        surroundings.short(path)
+        for path in found
+        if not (path.is_dir() and os.access(path, os.R_OK | os.X_OK))
+    ]
     if missing:
-        advice = "mount it, or take it out of benchtui config shared, BENCHTUI_SHARED_RUNS, shared-runs"
+        advice = (
+            "mount it, or take it out of benchtui config shared, BENCHTUI_SHARED_RUNS, shared-runs"
+        )
         return DoctorCheck("shared", "warn", f"cannot be read: {', '.join(missing)}", advice)
     return DoctorCheck(
-        "shared", "ok", ", ".join(map(surroundings.short, found)) or "no directories with runs of others"
+        "shared",
+        "ok",
+        ", ".join(map(surroundings.short, found)) or "no directories with runs of others",
     )
 
 
-def usable(name: str, surroundings: Surroundings, path: Path, status: Status, advice: str) -> DoctorCheck | None:
+def usable(
+    name: str, surroundings: Surroundings, path: Path, status: Status, advice: str
+) -> DoctorCheck | None:
     """Return a check of `status` for a folder that cannot be used, None for one that can."""
     shown = surroundings.short(path)
     parent = nearest_existing(path)
     if path.exists() and not path.is_dir():
         return DoctorCheck(name, status, f"{shown} is not a directory", advice)
     if not parent.is_dir() or not os.access(parent, os.R_OK | os.W_OK | os.X_OK):
-        what = "is not writable" if parent == path else f"cannot be made: {parent} is not a writable directory"
+        what = (
+            "is not writable"
+            if parent == path
+            else f"cannot be made: {parent} is not a writable directory"
+        )
         return DoctorCheck(name, status, f"{shown} {what}", advice)
     return None
 
@@ -300,7 +386,9 @@ def private(name: str, surroundings: Surroundings, path: Path, forbidden: int) -
         return DoctorCheck(name, "ok", f"{shown} (made when first needed)")
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & forbidden:
-        return DoctorCheck(name, "warn", f"{shown} is open to other users (mode {mode:04o})", f"chmod 700 {path}")
+        return DoctorCheck(
+            name, "warn", f"{shown} is open to other users (mode {mode:04o})", f"chmod 700 {path}"
+        )
     return DoctorCheck(name, "ok", shown)
 
 
@@ -310,15 +398,22 @@ def nearest_existing(path: Path) -> Path:
 
 
 def space(surroundings: Surroundings) -> DoctorCheck:
-    """Room for runs. A host's run takes about 40 KB for each second it measures, before it is compressed."""
+    """Room for runs.
+
+    A host's run takes about 40 KB for each second it measures, before it is compressed.
+    """
     where = nearest_existing(surroundings.paths.runs)
     found = os.statvfs(where)
     free = found.f_bavail * found.f_frsize
     message = f"{units.size(free)} for runs, on {surroundings.short(where)}"
     if free < NO_SPACE:
-        return DoctorCheck("free space", "fail", message, "make room, or BENCHTUI_HOME=DIR elsewhere")
+        return DoctorCheck(
+            "free space", "fail", message, "make room, or BENCHTUI_HOME=DIR elsewhere"
+        )
     if free < LOW_SPACE:
-        return DoctorCheck("free space", "warn", f"only {message}", "make room, or BENCHTUI_HOME=DIR elsewhere")
+        return DoctorCheck(
+            "free space", "warn", f"only {message}", "make room, or BENCHTUI_HOME=DIR elsewhere"
+        )
     return DoctorCheck("free space", "ok", message)
 
 
@@ -329,10 +424,14 @@ def runs(surroundings: Surroundings) -> DoctorCheck:
     summaries = RunStore(surroundings.paths.runs).list()
     if not summaries:
         return DoctorCheck("runs", "ok", "none yet")
-    size = units.size(sum(size_of(surroundings.paths.runs / summary.run_id) for summary in summaries))
+    size = units.size(
+        sum(size_of(surroundings.paths.runs / summary.run_id) for summary in summaries)
+    )
     running = sum(summary.state == "running" for summary in summaries)
     message = f"{plural(len(summaries), 'run')}, {size}, {running} running"
-    broken = [summary.run_id for summary in summaries if summary.state in ("interrupted", "unreadable")]
+    broken = [
+        summary.run_id for summary in summaries if summary.state in ("interrupted", "unreadable")
+    ]
     if not broken:
         return DoctorCheck("runs", "ok", message)
     return DoctorCheck(

@@ -22,5 +22,7 @@ def sources(surroundings: Surroundings) -> DoctorCheck:
         whose = f" of {point.value}" if is_foreign(point) else ""
         states.append(f"{name}{whose}{f' ({state})' if state else ''}")
     if broken:
-        return DoctorCheck("sources", "warn", "; ".join(broken), "pip uninstall what cannot be loaded, or mend it")
+        return DoctorCheck(
+            "sources", "warn", "; ".join(broken), "pip uninstall what cannot be loaded, or mend it"
+        )
     return DoctorCheck("sources", "ok", ", ".join(states))

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("run_dir", type=Path)
-    parser.add_argument("--mode", choices=("start", "recover", "resume", "resume-failed"), default="start")
+    parser.add_argument(
+        "--mode", choices=("start", "recover", "resume", "resume-failed"), default="start"
+    )
     parser.add_argument("--ask", action="store_true")
 
 
@@ -26,7 +28,8 @@ def main(args: argparse.Namespace) -> int:
     try:
         end = run_engine(args.run_dir, args.mode, ask=args.ask)
     finally:
-        _write_record(args.run_dir)  # even after a fault: what is in the journal is what was measured
+        # even after a fault: what is in the journal is what was measured
+        _write_record(args.run_dir)
     return end.exit_code
 
 
@@ -49,7 +52,10 @@ def _write_record(run_dir: Path) -> None:
     try:
         tell_proved(run_dir, record)
     except (BenchtuiError, OSError) as error:  # its own record has it
-        print(f"benchtui: {record.proves.run_id} was not told what this showed: {error}", file=sys.stderr)
+        print(
+            f"benchtui: {record.proves.run_id} was not told what this showed: {error}",
+            file=sys.stderr,
+        )
 
 
 def _seal(run_dir: Path, record: RunRecord) -> None:
@@ -62,4 +68,7 @@ def _seal(run_dir: Path, record: RunRecord) -> None:
         record.judged_since = False  # a run that was resumed had another seal
         write_summary(run_dir, summary_of(record))
     except OSError as error:
-        print(f"benchtui: {run_dir}: the run was not sealed: {error.filename}: {error.strerror}", file=sys.stderr)
+        print(
+            f"benchtui: {run_dir}: the run was not sealed: {error.filename}: {error.strerror}",
+            file=sys.stderr,
+        )

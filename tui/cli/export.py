@@ -13,23 +13,39 @@ from tui.model.problem import UsageError
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.description = (
-        "Writes a saved run in a format that other tools read. One file of text is printed unless -o says where it "
-        "goes; several go to a directory, named RUN.FORMAT unless -o names one. The paths written are printed."
+        "Writes a saved run in a format that other tools read. One file of text is printed unless"
+        " -o says where it goes; several go to a directory, named RUN.FORMAT unless -o names one."
+        " The paths written are printed."
     )
     parser.add_argument("run", metavar="RUN", nargs="?", help=RUN_HELP)
-    parser.add_argument("format", metavar="FORMAT", nargs="?", help="one of: " + ", ".join(installed()))
-    parser.add_argument("-o", "--output", metavar="FILE|DIR", help="where to; a name that ends with / is a directory")
+    parser.add_argument(
+        "format", metavar="FORMAT", nargs="?", help="one of: " + ", ".join(installed())
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE|DIR",
+        help="where to; a name that ends with / is a directory",
+    )
     parser.add_argument(
         "--stream",
         action="store_true",
         help="follow the run to its end; -o is a file, or an http address to push to",
     )
-    parser.add_argument("--redact", action="store_true", help="leave out names, addresses, paths, remarks")
     parser.add_argument(
-        "--hide", action="append", default=[], metavar="WORD", help="another word to leave out; implies --redact"
+        "--redact", action="store_true", help="leave out names, addresses, paths, remarks"
+    )
+    parser.add_argument(
+        "--hide",
+        action="append",
+        default=[],
+        metavar="WORD",
+        help="another word to leave out; implies --redact",
     )
     add_json(parser)
-    parser.add_argument("--formats", action="store_true", help="list the formats, with who reads them")
+    parser.add_argument(
+        "--formats", action="store_true", help="list the formats, with who reads them"
+    )
 
 
 def main(args: argparse.Namespace) -> int:
@@ -40,14 +56,18 @@ def main(args: argparse.Namespace) -> int:
     if args.run is None or args.format is None:
         raise UsageError("name a run and a format; benchtui export --formats lists them")
     if args.json and (args.output is None or args.stream):
-        raise UsageError("--json tells which files were written: name them with -o, without --stream")
+        raise UsageError(
+            "--json tells which files were written: name them with -o, without --stream"
+        )
     exporter = load(args.format)
     from tui.export.save import alone, export, remark_of, source_of, without_names
 
     run_dir = run_store().resolve(args.run)
     redact = args.redact or bool(args.hide)
     if redact and args.stream:
-        raise UsageError("--redact: --stream tells events as they come, names in them; export another format")
+        raise UsageError(
+            "--redact: --stream tells events as they come, names in them; export another format"
+        )
     if args.stream:
         from tui.export.stream import follow
 

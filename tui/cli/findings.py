@@ -1,4 +1,6 @@
-"""`benchtui findings [ID]`: every check that a run is put to, with its rule, what it means and what to do."""
+"""`benchtui findings [ID]`: every check that a run is put to, with its rule, what it means and what
+to do.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def main(args: argparse.Namespace) -> int:
     """Print the list of checks, or explain one."""
     checks = CHECKS if args.id is None else (find(args.id),)
     if args.json:
-        print(json.dumps({"schema": SCHEMA, "checks": [as_json(check) for check in checks]}, indent=2))
+        print(
+            json.dumps({"schema": SCHEMA, "checks": [as_json(check) for check in checks]}, indent=2)
+        )
     elif args.id is None:
         print("\n".join(f"{check.id:<18} {check.title}" for check in CHECKS))
         print("\nbenchtui findings ID explains one")
@@ -38,18 +42,29 @@ def main(args: argparse.Namespace) -> int:
 def find(name: str) -> Check:
     """Return a check by its id. Raises UsageError."""
     if (known := check_name(name).lower()) not in BY_ID:
-        raise UsageError(Problem(f"no check is called '{name}'{did_you_mean(name, BY_ID)}; see benchtui findings"))
+        raise UsageError(
+            Problem(
+                f"no check is called '{name}'{did_you_mean(name, BY_ID)}; see benchtui findings"
+            )
+        )
     return BY_ID[known]
 
 
 def explained(check: Check, width: int) -> str:
     """Return one check for people."""
-    parts = (("Rule", check.rule), ("Meaning", " ".join(check.means.split())), ("What to do", check.advice))
+    parts = (
+        ("Rule", check.rule),
+        ("Meaning", " ".join(check.means.split())),
+        ("What to do", check.advice),
+    )
     lines = [f"{check.id}  {check.title}"]
     when = "during a run, and at its end" if check.live else "at the end of a run"
     for name, text in (*parts, ("Source", check.source), ("Made", when)):
         indent = " " * 14
-        lines += ["", *textwrap.wrap(text, width, initial_indent=f"  {name:<12}", subsequent_indent=indent)]
+        lines += [
+            "",
+            *textwrap.wrap(text, width, initial_indent=f"  {name:<12}", subsequent_indent=indent),
+        ]
     return "\n".join(lines)
 
 

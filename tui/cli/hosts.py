@@ -7,7 +7,16 @@ import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from tui.cli.shared.common import add_host_files, add_json, ask, load_fleet, paths, report, say, user_settings
+from tui.cli.shared.common import (
+    add_host_files,
+    add_json,
+    ask,
+    load_fleet,
+    paths,
+    report,
+    say,
+    user_settings,
+)
 from tui.metrics import units
 from tui.metrics.units import plural
 from tui.model.address import HostAddress
@@ -23,9 +32,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 ALL_GOOD, UNFIT = 0, 3
-SWEEP_CODES = "exit codes: 0 no leftovers, 2 wrong usage, 3 leftovers remain, or a host did not answer"
+SWEEP_CODES = (
+    "exit codes: 0 no leftovers, 2 wrong usage, 3 leftovers remain, or a host did not answer"
+)
 CHECK_CODES = "exit codes: 0 all are fit for a load, 2 wrong usage, 3 one is not"
-SPEC_HELP = "names, ranges, @groups, !NAME to leave out, sources such as ansible:FILE, local; default: all"
+SPEC_HELP = (
+    "names, ranges, @groups, !NAME to leave out, sources such as ansible:FILE, local; default: all"
+)
 TRUST_CODES = "exit codes: 0 all keys are pinned, 2 wrong usage, 3 one is not"
 
 
@@ -38,13 +51,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "check", help="reachability, load generators, cores, kernel, free space", epilog=CHECK_CODES
     )
     check.add_argument("--dir", metavar="PATH", help="directory of the file system under test")
-    check.add_argument("--facts", action="store_true", help="print all facts, and what could not be read")
+    check.add_argument(
+        "--facts", action="store_true", help="print all facts, and what could not be read"
+    )
     check.add_argument("--json", action="store_true", help="as JSON on stdout")
-    trust = verbs.add_parser("trust", help="show the host keys once, then pin them", epilog=TRUST_CODES)
-    trust.add_argument("--yes", action="store_true", help="do not ask: the fingerprints were compared elsewhere")
-    sweep = verbs.add_parser("sweep", help="find and remove leftovers of earlier runs", epilog=SWEEP_CODES)
+    trust = verbs.add_parser(
+        "trust", help="show the host keys once, then pin them", epilog=TRUST_CODES
+    )
+    trust.add_argument(
+        "--yes", action="store_true", help="do not ask: the fingerprints were compared elsewhere"
+    )
+    sweep = verbs.add_parser(
+        "sweep", help="find and remove leftovers of earlier runs", epilog=SWEEP_CODES
+    )
     sweep.add_argument("--yes", action="store_true", help="do not ask")
-    sweep.add_argument("--run", metavar="RUN", help="this run alone, by its full id, even while it is supervised")
+    sweep.add_argument(
+        "--run", metavar="RUN", help="this run alone, by its full id, even while it is supervised"
+    )
     for verb in (listed, check, trust, sweep):
         verb.add_argument("hosts", nargs="*", metavar="SPEC", help=SPEC_HELP)
     add = verbs.add_parser("add", help="add a host to the inventory")
@@ -53,7 +76,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add.add_argument("--port", type=int, help="port of the SSH server")
     add.add_argument("--user", help="user to log in as")
     add.add_argument("--identity", help="private key file on this machine")
-    add.add_argument("--group", action="append", default=[], dest="groups", help="a group that it belongs to")
+    add.add_argument(
+        "--group", action="append", default=[], dest="groups", help="a group that it belongs to"
+    )
     for verb in (trust, add, sweep):
         add_json(verb)
     for verb in (listed, check, trust, sweep, add):
@@ -62,7 +87,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Do what the verb says."""
-    verbs = {"list": list_all, "check": check_all, "trust": trust_all, "add": add_one, "sweep": sweep_all}
+    verbs = {
+        "list": list_all,
+        "check": check_all,
+        "trust": trust_all,
+        "add": add_one,
+        "sweep": sweep_all,
+    }
     return verbs[args.verb](args)
 
 
@@ -74,7 +105,10 @@ def chosen(args: argparse.Namespace) -> list[HostAddress]:
 
 
 def all_known(fleet: Fleet) -> list[tuple[HostAddress, Origin]]:
-    """Return every host that is known by name, those of groups with a source too; a source that fails is told."""
+    """Return every host that is known by name, those of groups with a source too.
+
+    A source that fails is told.
+    """
     for group in fleet.sources:
         try:
             fleet.resolve([f"@{group}"])
@@ -93,32 +127,46 @@ def connected(args: argparse.Namespace, work: Callable[[Connections], Awaitable[
 
     async def run() -> T:
         pins, asker = [paths().known_hosts], terminal_asker()
-        async with Connections(ssh_config=args.ssh_config, known_hosts=pins, asker=asker) as connections:
+        async with Connections(
+            ssh_config=args.ssh_config, known_hosts=pins, asker=asker
+        ) as connections:
             return await work(connections)
 
     return asyncio.run(run())
 
 
 def list_all(args: argparse.Namespace) -> int:
-    """Print the hosts of the arguments, or all that are known by name, and where each is known from."""
+    """Print the hosts of the arguments, or all that are known by name, and where each is known
+    from.
+    """
     found = listed_hosts(args)
     if args.json:
-        rows = [{"name": host.name, "origin": origin, "groups": host.groups} for host, origin in found]
+        rows = [
+            {"name": host.name, "origin": origin, "groups": host.groups} for host, origin in found
+        ]
         print(json.dumps(rows, indent=2))
         return ALL_GOOD
     width = max(len(host.name) for host, _ in found)
     for host, origin in found:
-        print(f"{host.name:<{width}}  {origin:<12}  {' '.join(f'@{group}' for group in host.groups)}".rstrip())
+        print(
+            f"{host.name:<{width}}  {origin:<12}  "
+            f"{' '.join(f'@{group}' for group in host.groups)}".rstrip()
+        )
     return ALL_GOOD
 
 
 def listed_hosts(args: argparse.Namespace) -> list[tuple[HostAddress, Origin]]:
-    """Return the hosts of the arguments in their order, all known ones when none is named, with their origin."""
+    """Return the hosts of the arguments in their order, all known ones when none is named, with
+    their origin.
+    """
     fleet = load_fleet(args)
     if not args.hosts:
         return all_known(fleet)
     addresses = fleet.resolve(args.hosts)
-    origins = {address.name: origin for address, origin in fleet.all([address.name for address in addresses])}
+    origins = {
+        address.name: origin
+        for address, origin in fleet.all([address.name for address in addresses])
+    }
     return [(address, origins.get(address.name, "command line")) for address in addresses]
 
 
@@ -132,7 +180,9 @@ def check_all(args: argparse.Namespace) -> int:
     checks = connected(args, lambda connections: check_hosts(addresses, args.dir, connections))
     if args.json:
         keys = ("name", "ok", "code", "message", "facts", "extras", "notes")
-        print(json.dumps([{key: getattr(check, key) for key in keys} for check in checks], indent=2))
+        print(
+            json.dumps([{key: getattr(check, key) for key in keys} for check in checks], indent=2)
+        )
     else:
         print(check_table(checks, args.dir))
         for check in checks:
@@ -143,21 +193,38 @@ def check_all(args: argparse.Namespace) -> int:
 
 
 def facts_of(checks: Sequence[HostCheck], everything: bool) -> Iterator[str]:
-    """Yield what hosts differ in, this machine apart when there are others; of everything, what they share, too."""
+    """Yield what hosts differ in, this machine apart when there are others.
+
+    Of everything, what they share, too.
+    """
     from tui.metrics.facts import compare, leaf_text, leaf_title
     from tui.model.hostspec import LOCAL
-    from tui.text.facts import differing_lines, every_difference, machine_lines, own_lines, unknown_lines
+    from tui.text.facts import (
+        differing_lines,
+        every_difference,
+        machine_lines,
+        own_lines,
+        unknown_lines,
+    )
 
     known = {check.name: check.facts for check in checks if check.facts}
-    if alike := [f"{label}: {''.join(text for text, _ in runs)}" for label, runs in machine_lines(known)]:
+    if alike := [
+        f"{label}: {''.join(text for text, _ in runs)}" for label, runs in machine_lines(known)
+    ]:
         yield from ("", *alike)
     known = {name: facts for name, facts in known.items() if name != LOCAL} or known
     found = compare(known)
     if everything:
         yield f"\n{', '.join(found.hosts)}:"
-        yield from (f"  {leaf_title(name)}: {leaf_text(name, value)}" for name, value in found.common.items())
+        yield from (
+            f"  {leaf_title(name)}: {leaf_text(name, value)}"
+            for name, value in found.common.items()
+        )
     if found.differing:
-        short = (f"{label}: {''.join(text for text, _ in runs)}" for label, runs in differing_lines(found))
+        short = (
+            f"{label}: {''.join(text for text, _ in runs)}"
+            for label, runs in differing_lines(found)
+        )
         yield "\nhosts differ:" if everything else ""
         yield from (f"  {text}" for text in every_difference(found)) if everything else short
     if everything:
@@ -169,25 +236,35 @@ def facts_of(checks: Sequence[HostCheck], everything: bool) -> Iterator[str]:
 
 def check_table(checks: list[HostCheck], directory: str | None) -> str:
     """Return the checks as a table; what is wrong stands behind the host."""
-    rows = [("host", "state", "tools", "cores", "kernel", f"free at {directory or '/tmp'}", "MPI", "")]
+    rows = [
+        ("host", "state", "tools", "cores", "kernel", f"free at {directory or '/tmp'}", "MPI", "")
+    ]
     rows += [check_row(check) for check in checks]
     widths = [max(len(row[column]) for row in rows) for column in range(7)]
     return "\n".join("  ".join([*map(str.ljust, row[:7], widths), row[7]]).rstrip() for row in rows)
 
 
 def tools_text(check: HostCheck) -> str:
-    """Return which commands of load generators were found, each as it says its version, with what few need of it."""
+    """Return which commands of load generators were found, each as it says its version, with what
+    few need of it.
+    """
     from tui import workloads
     from tui.engine.preflight import mpi_hosts
 
     needs = [need for workload in workloads.every() for need in workload.requirements(())]
     facts = check.facts
-    found = {need.command: facts.get(f"{need.command}_version") for need in needs if f"{need.command}_path" in facts}
+    found = {
+        need.command: facts.get(f"{need.command}_version")
+        for need in needs
+        if f"{need.command}_path" in facts
+    }
     for program in mpi_hosts.programs().values():
         if f"{(name := program.launch.program)}_path" in facts:
             found[name] = name
     extras = {name: f" with {' and '.join(can)}" for name, can in check.extras.items()}
-    return ", ".join(f"{version or command}{extras.get(command, '')}" for command, version in found.items())
+    return ", ".join(
+        f"{version or command}{extras.get(command, '')}" for command, version in found.items()
+    )
 
 
 def check_row(check: HostCheck) -> tuple[str, str, str, str, str, str, str, str]:
@@ -214,12 +291,18 @@ def trust_all(args: argparse.Namespace) -> int:
 
     addresses = [address for address in chosen(args) if is_over_ssh(address)]
     keys, errors = connected(
-        args, lambda connections: fan_out({host.name: connections.presented(host) for host in addresses})
+        args,
+        lambda connections: fan_out({host.name: connections.presented(host) for host in addresses}),
     )
     width = max((len(address.name) for address in addresses), default=0)
-    report(args, [key_row(key) for key in keys.values()] + [error_row(*each) for each in errors.items()])
+    report(
+        args,
+        [key_row(key) for key in keys.values()] + [error_row(*each) for each in errors.items()],
+    )
     for key in () if args.json else keys.values():
-        print(f"{key.name:<{width}}  {key.fingerprint}  {'trusted already' if key.known else 'new'}")
+        print(
+            f"{key.name:<{width}}  {key.fingerprint}  {'trusted already' if key.known else 'new'}"
+        )
     for error in errors.values():
         say(f"benchtui: {error}")
     new = [key for key in keys.values() if not key.known]
@@ -249,40 +332,62 @@ def add_one(args: argparse.Namespace) -> int:
 
     names = hostspec.expand(args.name)
     path = args.inventory or user_settings().inventory or paths().inventory
-    add_host(path, args.name, {name: getattr(args, name) for name in ("address", "port", "user", "identity", "groups")})
+    add_host(
+        path,
+        args.name,
+        {name: getattr(args, name) for name in ("address", "port", "user", "identity", "groups")},
+    )
     say(f"{args.name} is in {path}")
     report(args, {"hosts": names, "inventory": str(path)})
     return ALL_GOOD
 
 
 def sweep_all(args: argparse.Namespace) -> int:
-    """List what runs of ours left behind; when confirmed, end it and remove its private directories."""
+    """List what runs of ours left behind.
+
+    When confirmed, end it and remove its private directories.
+    """
     addresses = chosen(args)
     return connected(args, lambda connections: _sweep(args, addresses, connections))
 
 
-async def _sweep(args: argparse.Namespace, addresses: list[HostAddress], connections: Connections) -> int:
+async def _sweep(
+    args: argparse.Namespace, addresses: list[HostAddress], connections: Connections
+) -> int:
     from tui.engine.preflight.leftovers import find_leftovers, remove_leftovers
 
     found, errors = await find_leftovers(addresses, connections)
     found = [leftover for leftover in found if args.run in (None, leftover.run)]
-    rows = [{"host": each.host, "run": each.run, "live": each.live, "text": each.line()} for each in found]
+    rows = [
+        {"host": each.host, "run": each.run, "live": each.live, "text": each.line()}
+        for each in found
+    ]
     report(args, rows, "\n".join(each.line() for each in found))
     for error in errors:
         say(f"benchtui: {error}")
     ours = [leftover for leftover in found if args.run or not leftover.live]
     if len(ours) < len(found):
-        say("what is still supervised is left alone: benchtui stop RUN ends it, or hosts sweep --run RUN")
+        say(
+            "what is still supervised is left alone: benchtui stop RUN ends it, or hosts sweep"
+            " --run RUN"
+        )
     if not ours:
         say("nothing to sweep")
         return UNFIT if errors else ALL_GOOD
     if not (args.yes or ask(f"end and remove {plural(len(ours), 'leftover')}?")):
         hosts = some(list(dict.fromkeys(leftover.host for leftover in ours)))
         remains = "1 leftover remains" if len(ours) == 1 else f"{len(ours)} leftovers remain"
-        say(f"nothing was changed, {remains} on {hosts}; use --yes or answer y to end and remove what is listed")
+        say(
+            f"nothing was changed, {remains} on {hosts}; use --yes or answer y to end and remove"
+            " what is listed"
+        )
         return UNFIT
     failed = await remove_leftovers(addresses, ours, connections)
     for error in failed:
         say(f"benchtui: {error}")
-    say(f"ended and removed {plural(len(ours), 'leftover')}" if not failed else "not everything could be removed")
+    say(
+        f"ended and removed {plural(len(ours), 'leftover')}"
+        if not failed
+        else "not everything could be removed"
+    )
     return UNFIT if errors or failed else ALL_GOOD

@@ -1,4 +1,6 @@
-"""`benchtui import`: the output of a load generator that ran elsewhere becomes a record with its findings."""
+"""`benchtui import`: the output of a load generator that ran elsewhere becomes a record with its
+findings.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +13,37 @@ from tui.cli.shared.common import paths, say
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.description = (
-        "Reads what a load generator printed elsewhere: JSON, terse lines, logs, tables, or its normal output as "
-        "people paste it into tickets, with text around it; packed or not. The run is put to every check that its "
-        "figures allow, and kept among the saved runs with the state 'imported'. Several files are several hosts of "
-        "one run; files whose names differ only by date are one host's, and runs of their own. Several outputs in one "
-        "file are measurements one after the other. A directory or an archive is one run for each directory in it "
-        "that holds outputs, or as the tool that made it lays it out."
+        "Reads what a load generator printed elsewhere: JSON, terse lines, logs, tables, or its"
+        " normal output as people paste it into tickets, with text around it; packed or not. The"
+        " run is put to every check that its figures allow, and kept among the saved runs with the"
+        " state 'imported'. Several files are several hosts of one run; files whose names differ"
+        " only by date are one host's, and runs of their own. Several outputs in one file are"
+        " measurements one after the other. A directory or an archive is one run for each directory"
+        " in it that holds outputs, or as the tool that made it lays it out."
     )
-    parser.add_argument("files", nargs="+", type=Path, metavar="PATH", help="kept output: a file a host, a directory")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="PATH",
+        help="kept output: a file a host, a directory",
+    )
     parser.add_argument(
         "--host",
         action="append",
         default=[],
         metavar="NAME",
-        help="host of a file whose output does not name it: once for each file, in order; "
-        "otherwise the file's name without dates",
+        help=(
+            "host of a file whose output does not name it: once for each file, in order; "
+            "otherwise the file's name without dates"
+        ),
     )
     parser.add_argument("--tool", help="read it as output of this load generator or format alone")
     parser.add_argument("--note", metavar="TEXT", help="remark to keep with it")
     parser.add_argument("--dry-run", action="store_true", help="only show it; keep nothing")
-    parser.add_argument("--json", action="store_true", help="print the run record, of several runs one a line")
+    parser.add_argument(
+        "--json", action="store_true", help="print the run record, of several runs one a line"
+    )
 
 
 def main(args: argparse.Namespace) -> int:

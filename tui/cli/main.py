@@ -1,4 +1,6 @@
-"""Entry of the `benchtui` command: finds the verb, loads only its module, turns errors into exit codes."""
+"""Entry of the `benchtui` command: finds the verb, loads only its module, turns errors into exit
+codes.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +27,26 @@ BROKEN_PIPE = 141
 INTERRUPTED = 130
 NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 STDOUT = 1
-COLLECTED_EVERY = 20_000  # objects more than before; Python's 700 look a hundred times at modules being loaded
+# objects more than before; Python's 700 look a hundred times at modules being loaded
+COLLECTED_EVERY = 20_000
 SHORT_VERBS_EVERY = 200_000  # what ends at once need not collect at all: 20 ms of a dry run
 LONG_LIVED = ("app", "attach", "engine")
 
 
 def entry() -> None:
-    """Run the command and exit with its code. A reader of our stdout that goes away ends us quietly."""
+    """Run the command and exit with its code.
+
+    A reader of our stdout that goes away ends us quietly.
+    """
     gc.set_threshold(COLLECTED_EVERY if is_long_lived(sys.argv[1:]) else SHORT_VERBS_EVERY)
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it would look for them in every package
+    # it would look for them in every package
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     keep_private()
     open_what_is_closed()
     guard()
     try:
-        if "_ARGCOMPLETE" in os.environ:  # the shell asks what may follow: argcomplete answers and ends the process
+        # the shell asks what may follow: argcomplete answers and ends the process
+        if "_ARGCOMPLETE" in os.environ:
             importlib.import_module("tui.cli.completing").complete(verb_module)
         try:
             code = main(sys.argv[1:])
@@ -47,13 +55,15 @@ def entry() -> None:
         sys.stdout.flush()
     except KeyboardInterrupt:  # while modules are loaded, or the last lines are written
         code = INTERRUPTED
-    except OSError as error:  # what a verb did not foresee, or our own output: a full disk, a reader that went away
+    # what a verb did not foresee, or our own output: a full disk, a reader that went away
+    except OSError as error:
         if sys.argv[1:] and sys.argv[1] in HIDDEN:
             raise  # the engine's log wants all of it
         code = BROKEN_PIPE if isinstance(error, BrokenPipeError) else 1
         if code != BROKEN_PIPE:
             print(f"benchtui: {told(error)}", file=sys.stderr)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)  # the interpreter flushes once more at exit
+        # the interpreter flushes once more at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
     sys.exit(code)
 
 
@@ -65,12 +75,16 @@ def is_long_lived(argv: Sequence[str]) -> bool:
 def told(error: OSError) -> str:
     """Return what went wrong with which file."""
     where = error.filename or ("output cannot be written" if error.errno in NOT_WRITTEN else "")
-    said = f"{where}: {error.strerror}" if where and error.strerror else error.strerror or str(error)
+    said = (
+        f"{where}: {error.strerror}" if where and error.strerror else error.strerror or str(error)
+    )
     return printable(said)
 
 
 def open_what_is_closed() -> None:
-    """Give the place of a closed stdin, stdout or stderr to nothing: the next file that is opened would take it."""
+    """Give the place of a closed stdin, stdout or stderr to nothing: the next file that is opened
+    would take it.
+    """
     for number, name, mode in ((0, "stdin", "r"), (STDOUT, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
             opened = os.open(os.devnull, os.O_RDWR)
@@ -103,7 +117,10 @@ def verb_module(verb: str) -> VerbModule:
 
 
 def run_verb(verb: str, rest: Sequence[str]) -> int:
-    """Load one verb, parse its arguments, run it; every foreseen error is a line on stderr and an exit code."""
+    """Load one verb, parse its arguments, run it.
+
+    Every foreseen error is a line on stderr and an exit code.
+    """
     prog = "benchtui" if verb == "app" else f"benchtui {verb}"
     try:
         module = verb_module(verb)

@@ -33,7 +33,10 @@ SECTIONS = {
         ("~/.config/benchtui/inventory.yaml", "hosts and groups"),
         ("~/.config/benchtui/profiles/", "profiles of your own"),
         ("~/.config/benchtui/known_hosts", "pinned host keys"),
-        ("~/.local/share/benchtui/runs/", "one directory a run: command.txt, summary.txt, run.json"),
+        (
+            "~/.local/share/benchtui/runs/",
+            "one directory a run: command.txt, summary.txt, run.json",
+        ),
         (str(docs_dir()), "the documentation, as Markdown; index.md first"),
     ],
 }
@@ -62,7 +65,9 @@ def page(load: Load) -> str:
     made = Manpage(parser)
     made.manual, made.source = "User Commands", f"benchtui {tui.__version__}"
     text = str(made).rstrip()
-    return "\n".join([text, *(line for title, rows in SECTIONS.items() for line in section(title, rows)), ""])
+    return "\n".join(
+        [text, *(line for title, rows in SECTIONS.items() for line in section(title, rows)), ""]
+    )
 
 
 def section(title: str, rows: list[tuple[str, str]]) -> list[str]:

@@ -21,7 +21,12 @@ FEW = 4
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add = parser.add_argument
-    add("runs", metavar="RUN", nargs="+", help=f"runs of the same, or one with repetitions; {SIDE_HELP}")
+    add(
+        "runs",
+        metavar="RUN",
+        nargs="+",
+        help=f"runs of the same, or one with repetitions; {SIDE_HELP}",
+    )
     add("--json", action="store_true", help="print one JSON object")
     add("--dry-run", action="store_true", help="keep nothing")
 
@@ -36,14 +41,19 @@ def main(args: argparse.Namespace) -> int:
         if obstacles := [each.text for each in differences(records[:1], [record]) if each.blocks]:
             raise NotComparableError(f"not the same: {'; '.join(obstacles)}")
         if configuration(record).key != configuration(records[0]).key:
-            said = f"{record.run_id}: another target, other hosts or parameters than {records[0].run_id}"
+            said = (
+                f"{record.run_id}: another target, other hosts or parameters than"
+                f" {records[0].run_id}"
+            )
             raise NotComparableError(said)
     if records[0].verdict == "invalid" or records[0].state not in WHOLE:
         why = "invalid" if records[0].verdict == "invalid" else records[0].state
         raise NotComparableError(f"{records[0].run_id} is {why}: it tells nothing")
     found = measure(records)
     if not found.figures:
-        raise UsageError("one run without repetitions has no noise floor: name two or more that are the same")
+        raise UsageError(
+            "one run without repetitions has no noise floor: name two or more that are the same"
+        )
     if not args.dry_run:
         floors = NoiseFloors.read(paths().noise)
         floors.keep(found)
@@ -69,4 +79,7 @@ def show(found: Configuration) -> None:
     ]
     print("\n".join(plain_lines(text_table(columns, list(found.figures.items())))))
     if min(floor.n for floor in found.figures.values()) < FEW:
-        say(f"of so few runs little is known: {FEW} or more make single runs tell smaller differences")
+        say(
+            f"of so few runs little is known: {FEW} or more make single runs tell smaller"
+            " differences"
+        )

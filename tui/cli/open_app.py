@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from tui.app.frame.shell import Options
     from tui.engine.inputs.hosts import Fleet
 
-PASSES = 4  # over what is new, until one over what they left; Python's 10 left so much that it took 60 ms
+# over what is new, until one over what they left; Python's 10 left so much that it took 60 ms
+PASSES = 4
 
 
 class Looks(TypedDict):
@@ -35,19 +36,46 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the screens."""
     add_host_files(parser)
     parser.add_argument(
-        "--hosts", nargs="+", action="extend", default=[], metavar="SPEC", help="tick hosts, @groups, ranges, local"
+        "--hosts",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="SPEC",
+        help="tick hosts, @groups, ranges, local",
     )
     parser.add_argument(
-        "--servers", nargs="+", action="extend", default=[], metavar="SPEC", help="tick storage nodes to look at"
+        "--servers",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="SPEC",
+        help="tick storage nodes to look at",
     )
     parser.add_argument("--profile", metavar="NAME", help="choose this profile")
     parser.add_argument(
-        "--set", dest="overrides", action="append", default=[], metavar="NAME=VALUE", help="change a parameter"
+        "--set",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="change a parameter",
     )
-    parser.add_argument("--review", action="store_true", help="open on Review, where Enter starts the run")
-    parser.add_argument("--theme", choices=THEMES, help="colours (default: dark; ansi where TERM has 16 colours only)")
-    parser.add_argument("--symbols", choices=SYMBOLS, help="characters (default: what the terminal can show)")
-    parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal, for selecting text")
+    parser.add_argument(
+        "--review", action="store_true", help="open on Review, where Enter starts the run"
+    )
+    parser.add_argument(
+        "--theme",
+        choices=THEMES,
+        help="colours (default: dark; ansi where TERM has 16 colours only)",
+    )
+    parser.add_argument(
+        "--symbols", choices=SYMBOLS, help="characters (default: what the terminal can show)"
+    )
+    parser.add_argument(
+        "--no-mouse",
+        action="store_true",
+        help="leave the mouse to the terminal, for selecting text",
+    )
 
 
 def main(args: argparse.Namespace) -> int:
@@ -80,13 +108,20 @@ def main(args: argparse.Namespace) -> int:
 
 
 def open_run(run_dir: Path, *, replay_speed: float | None = None) -> int:
-    """Open the screens on a run: live, or as a replay at a speed. Raises UsageError without a terminal."""
+    """Open the screens on a run: live, or as a replay at a speed.
+
+    Raises UsageError without a terminal.
+    """
     check_terminal()
     from tui.app.frame.shell import Options
 
     settings = user_settings()
     options = Options(
-        paths=paths(), watch=run_dir, replay_speed=replay_speed, settings=settings, **looks(None, None, settings)
+        paths=paths(),
+        watch=run_dir,
+        replay_speed=replay_speed,
+        settings=settings,
+        **looks(None, None, settings),
     )
     return open_screens(options, mouse=settings.mouse)
 
@@ -111,15 +146,24 @@ def remember(name: str, value: str) -> None:
 def check_terminal() -> None:
     """Raise UsageError, with what to do instead, where the screens cannot be shown."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("the screens need a terminal on stdin and stdout; without one use: benchtui run PROFILE")
+        raise UsageError(
+            "the screens need a terminal on stdin and stdout; without one use: benchtui run PROFILE"
+        )
     if not sys.stderr.isatty():
-        raise UsageError("the screens are drawn on stderr, which is no terminal here; do not redirect it")
+        raise UsageError(
+            "the screens are drawn on stderr, which is no terminal here; do not redirect it"
+        )
     if os.environ.get("TERM", "dumb") == "dumb":
-        raise UsageError("TERM is dumb or not set, the screens cannot be shown; use: benchtui run PROFILE")
+        raise UsageError(
+            "TERM is dumb or not set, the screens cannot be shown; use: benchtui run PROFILE"
+        )
 
 
 def fleet_of(args: argparse.Namespace, specs: Sequence[str]) -> Fleet | None:
-    """Return the hosts that the options describe; None where none does. Raises UsageError for files that are wrong."""
+    """Return the hosts that the options describe; None where none does.
+
+    Raises UsageError for files that are wrong.
+    """
     from tui.cli.shared.common import load_fleet, take_host_files
 
     take_host_files(args)
@@ -132,7 +176,8 @@ def chosen_hosts(fleet: Fleet | None, specs: Sequence[str]) -> tuple[str, ...]:
 
 
 def chosen_profile(args: argparse.Namespace) -> str | None:
-    """Return the profile asked for by its tag, or by the path of its file, once its parameters are checked.
+    """Return the profile asked for by its tag, or by the path of its file, once its parameters are
+    checked.
 
     Raises UsageError.
     """
@@ -149,7 +194,9 @@ def chosen_profile(args: argparse.Namespace) -> str | None:
 
 
 def collect_in_short_passes() -> None:
-    """Have Python look for garbage often enough that keys do not notice it, and never at what was loaded by now."""
+    """Have Python look for garbage often enough that keys do not notice it, and never at what was
+    loaded by now.
+    """
     gc.freeze()
     gc.set_threshold(gc.get_threshold()[0], PASSES)
 
@@ -169,7 +216,11 @@ def open_screens(options: Options, *, mouse: bool = True) -> int:
     app.run(mouse=mouse)
     with contextlib.suppress(OSError):  # the terminal may be gone
         if app.crash_log is not None:
-            print(f"benchtui: internal error, sorry; details are in {app.crash_log}", file=sys.stderr, flush=True)
+            print(
+                f"benchtui: internal error, sorry; details are in {app.crash_log}",
+                file=sys.stderr,
+                flush=True,
+            )
         if app.farewell:
             print(app.farewell, flush=True)
     return app.return_code or 0

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class Verb(Arguments):
-    """The arguments of one verb; `later` adds those that take time to find out, when it is this verb."""
+    """The arguments of one verb.
+
+    `later` adds those that take time to find out, when it is this verb.
+    """
 
     later: Callable[[argparse.ArgumentParser], None] | None = None
 
@@ -46,23 +49,47 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_json(check)
     new = verbs.add_parser("new", help="start a profile of your own")
     new.add_argument("name", metavar="NAME", help="family/name of the new profile")
-    new.add_argument("--from", dest="origin", metavar="NAME", help="profile that it changes: a few lines are enough")
+    new.add_argument(
+        "--from",
+        dest="origin",
+        metavar="NAME",
+        help="profile that it changes: a few lines are enough",
+    )
     add_json(new)
-    new.add_argument("--copy", action="store_true", help="copy the whole profile instead (demo/quick without --from)")
-    edit = verbs.add_parser("edit", help="edit a profile in $EDITOR; a preset is copied to your own folder first")
+    new.add_argument(
+        "--copy",
+        action="store_true",
+        help="copy the whole profile instead (demo/quick without --from)",
+    )
+    edit = verbs.add_parser(
+        "edit", help="edit a profile in $EDITOR; a preset is copied to your own folder first"
+    )
     edit.add_argument("name", metavar="NAME")
-    taken = verbs.add_parser("import", help="make a profile of a stock job file, such as fio's; variables as there")
+    taken = verbs.add_parser(
+        "import", help="make a profile of a stock job file, such as fio's; variables as there"
+    )
     taken.add_argument("file", type=Path, metavar="FILE", help="the job file")
     add_json(taken)
-    taken.add_argument("--tool", help="the load generator it is for, when its name does not end as such files do")
-    taken.add_argument("--name", metavar="NAME", help="family/name of the profile; my/FILE when absent")
-    taken.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write it; - for stdout")
+    taken.add_argument(
+        "--tool", help="the load generator it is for, when its name does not end as such files do"
+    )
+    taken.add_argument(
+        "--name", metavar="NAME", help="family/name of the profile; my/FILE when absent"
+    )
+    taken.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="where to write it; - for stdout"
+    )
 
 
 def add_job(show: argparse.ArgumentParser) -> None:
     """Add --job, which every load generator's name stands for too."""
     tools = [f"--{name}" for name in installed()]
-    show.add_argument("--job", *tools, action="store_true", help="print the job file that the load generator accepts")
+    show.add_argument(
+        "--job",
+        *tools,
+        action="store_true",
+        help="print the job file that the load generator accepts",
+    )
 
 
 def main(args: argparse.Namespace) -> int:
@@ -86,7 +113,10 @@ def list_all(args: argparse.Namespace, catalogue: Catalogue) -> int:
     entries = catalogue.list()
     if args.json:
         keys = ("tag", "title", "preset", "tool", "headline", "error")
-        rows = [{**{key: getattr(entry, key) for key in keys}, "path": str(entry.path)} for entry in entries]
+        rows = [
+            {**{key: getattr(entry, key) for key in keys}, "path": str(entry.path)}
+            for entry in entries
+        ]
         print(json.dumps(rows, indent=2))
         return 0
     width = max((len(entry.tag) for entry in entries), default=0)
@@ -116,7 +146,9 @@ def show_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 
 def as_json(loaded: LoadedProfile, overrides: dict[str, str]) -> dict[str, object]:
-    """Return the profile, where it is, and `values`: its parameters in bytes, seconds and plain numbers."""
+    """Return the profile, where it is, and `values`: its parameters in bytes, seconds and plain
+    numbers.
+    """
     from tui.model.profile import resolve_params
 
     return {
@@ -130,7 +162,10 @@ def as_json(loaded: LoadedProfile, overrides: dict[str, str]) -> dict[str, objec
 
 
 def job_text(loaded: LoadedProfile, overrides: dict[str, str]) -> str:
-    """Return the job file of a profile on this machine; of a suite those of its profiles. Raises UsageError."""
+    """Return the job file of a profile on this machine; of a suite those of its profiles.
+
+    Raises UsageError.
+    """
     from tui import workloads
     from tui.engine.plan.steps import MatrixChoice, planned_profiles
 
@@ -158,8 +193,15 @@ def check_files(args: argparse.Namespace, catalogue: Catalogue) -> int:
             tag, hints = loaded.profile.profile, loaded.hints
         except UsageError as error:
             code = error.exit_code
-            problems = [each if each.file else each._replace(file=str(path)) for each in error.problems]
-        row = {"file": str(path), "ok": not problems, "profile": tag, "hints": list(map(str, hints))}
+            problems = [
+                each if each.file else each._replace(file=str(path)) for each in error.problems
+            ]
+        row = {
+            "file": str(path),
+            "ok": not problems,
+            "profile": tag,
+            "hints": list(map(str, hints)),
+        }
         rows.append({**row, "problems": list(map(as_row, problems))})
         if not args.json:
             tell_checked(path, tag, problems, hints)
@@ -169,10 +211,17 @@ def check_files(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 def as_row(problem: Problem) -> dict[str, object]:
     """Return a problem for programs."""
-    return {"file": problem.file, "line": problem.line, "column": problem.column, "message": problem.message}
+    return {
+        "file": problem.file,
+        "line": problem.line,
+        "column": problem.column,
+        "message": problem.message,
+    }
 
 
-def tell_checked(path: Path, tag: str | None, problems: Sequence[Problem], hints: Sequence[object]) -> None:
+def tell_checked(
+    path: Path, tag: str | None, problems: Sequence[Problem], hints: Sequence[object]
+) -> None:
     """Print what was found in one file, for people."""
     if tag is not None:
         print(f"{path}: ok ({tag})")
@@ -183,7 +232,10 @@ def tell_checked(path: Path, tag: str | None, problems: Sequence[Problem], hints
 
 
 def check_plan(loaded: LoadedProfile) -> None:
-    """Plan a profile for one host, or one in each role, for what only planning finds. Raises UsageError."""
+    """Plan a profile for one host, or one in each role, for what only planning finds.
+
+    Raises UsageError.
+    """
     from tui.engine.plan.plan import Choices, build_plan
     from tui.model.address import HostAddress
 
@@ -193,7 +245,9 @@ def check_plan(loaded: LoadedProfile) -> None:
 
 
 def make_new(args: argparse.Namespace, catalogue: Catalogue) -> int:
-    """Write a profile that extends another one, or copies it, into the user's folder and print its path."""
+    """Write a profile that extends another one, or copies it, into the user's folder and print its
+    path.
+    """
     from tui.engine.inputs.profile_files import create, extending
     from tui.engine.inputs.profiles import retagged
 
@@ -223,7 +277,10 @@ def edit_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 
 def own_file(name: str, catalogue: Catalogue) -> Path:
-    """Return the user's file of a profile; of a preset a copy is made. The schema lies beside it."""
+    """Return the user's file of a profile; of a preset a copy is made.
+
+    The schema lies beside it.
+    """
     from tui.engine.inputs.profile_files import with_modeline, write_schema
     from tui.engine.inputs.profile_texts import profile_text
     from tui.engine.inputs.user_files import save
@@ -238,18 +295,27 @@ def own_file(name: str, catalogue: Catalogue) -> Path:
 
 
 def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
-    """Write the profiles of a job file, print their paths, the one to run first, and say what was changed."""
+    """Write the profiles of a job file, print their paths, the one to run first, and say what was
+    changed.
+    """
     from tui.engine.inputs.profile_texts import profile_text
 
     text = profile_text(args.file, pipes=True)
-    found = importer(args.file, args.tool, text).import_job(text, str(args.file), args.name, os.environ)
+    found = importer(args.file, args.tool, text).import_job(
+        text, str(args.file), args.name, os.environ
+    )
     if args.output == Path("-") and args.json:
-        raise UsageError("--json tells which files were written: -o - prints the profiles themselves")
+        raise UsageError(
+            "--json tells which files were written: -o - prints the profiles themselves"
+        )
     if args.output == Path("-"):
         print("---\n".join(text for _, text in found.profiles), end="")
     else:
         written = write_imported(found.profiles, args.output, catalogue)
-        rows = [{"profile": tag, "path": str(path)} for (tag, _), path in zip(found.profiles, written, strict=True)]
+        rows = [
+            {"profile": tag, "path": str(path)}
+            for (tag, _), path in zip(found.profiles, written, strict=True)
+        ]
         document = {"profiles": rows, "messages": [as_row(each) for each in found.messages]}
         report(args, document, "\n".join(map(str, written)))
     for message in found.messages:
@@ -258,7 +324,9 @@ def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 
 def importer(file: Path, tool: str | None, text: str) -> Workload:
-    """Return the load generator of a job file: as said, else by how its name ends, else by what is in it."""
+    """Return the load generator of a job file: as said, else by how its name ends, else by what is
+    in it.
+    """
     from tui import workloads
 
     if tool is not None:
@@ -273,17 +341,27 @@ def importer(file: Path, tool: str | None, text: str) -> Workload:
     return fitting[0]
 
 
-def write_imported(profiles: list[tuple[str, str]], output: Path | None, catalogue: Catalogue) -> list[Path]:
-    """Write profiles where they belong, or to `output` and the steps of a suite beside it. Overwrites nothing."""
+def write_imported(
+    profiles: list[tuple[str, str]], output: Path | None, catalogue: Catalogue
+) -> list[Path]:
+    """Write profiles where they belong, or to `output` and the steps of a suite beside it.
+
+    Overwrites nothing.
+    """
     from tui.engine.inputs.profile_files import create, with_modeline
     from tui.engine.inputs.user_files import write_new
 
     if output is None:
         for tag, _ in profiles:
             if there := catalogue.own_file(tag):
-                raise UsageError(f"profile '{tag}' exists: {there}; choose another name with --name")
+                raise UsageError(
+                    f"profile '{tag}' exists: {there}; choose another name with --name"
+                )
         return [create(catalogue, tag, text) for tag, text in profiles]
-    paths_ = [output, *(output.with_stem(f"{output.stem}-{number}") for number in range(1, len(profiles)))]
+    paths_ = [
+        output,
+        *(output.with_stem(f"{output.stem}-{number}") for number in range(1, len(profiles))),
+    ]
     if there_ := next((path for path in paths_ if path.exists()), None):
         raise UsageError(f"{there_}: exists; nothing was overwritten")
     for path, (_, text) in zip(paths_, profiles, strict=True):

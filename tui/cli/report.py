@@ -7,7 +7,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.cli.shared.common import ACROSS_HELP, SIDE_HELP, add_json, paths, report, run_store, say, sides_of
+from tui.cli.shared.common import (
+    ACROSS_HELP,
+    SIDE_HELP,
+    add_json,
+    paths,
+    report,
+    run_store,
+    say,
+    sides_of,
+)
 from tui.model.problem import BenchtuiError, Problem, UsageError
 
 if TYPE_CHECKING:
@@ -20,22 +29,36 @@ FORMATS: dict[str, Shape] = {".html": "html", ".htm": "html", ".md": "md", ".mar
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.description = (
-        "Writes a report of a run: what was tested, on what, whether it is valid, what limited it, every figure, and "
-        "all that is needed to repeat it. HTML is one file with charts that needs no network; Markdown is for tickets. "
-        "Several runs are side by side, each compared with the first, as compare does it."
+        "Writes a report of a run: what was tested, on what, whether it is valid, what limited it,"
+        " every figure, and all that is needed to repeat it. HTML is one file with charts that"
+        " needs no network; Markdown is for tickets. Several runs are side by side, each compared"
+        " with the first, as compare does it."
     )
     parser.add_argument("runs", nargs="+", metavar="RUN", help=SIDE_HELP)
     parser.add_argument("--across", action="append", default=[], metavar="NAME", help=ACROSS_HELP)
-    parser.add_argument("-o", "--output", metavar="FILE", help="FILE.html or FILE.md; - or none: Markdown to stdout")
-    parser.add_argument("--format", choices=("html", "md"), help="when the name of FILE does not tell")
-    parser.add_argument("--redact", action="store_true", help="leave out names, addresses, paths, remarks")
     parser.add_argument(
-        "--hide", action="append", default=[], metavar="WORD", help="another word to leave out; implies --redact"
+        "-o", "--output", metavar="FILE", help="FILE.html or FILE.md; - or none: Markdown to stdout"
+    )
+    parser.add_argument(
+        "--format", choices=("html", "md"), help="when the name of FILE does not tell"
+    )
+    parser.add_argument(
+        "--redact", action="store_true", help="leave out names, addresses, paths, remarks"
+    )
+    parser.add_argument(
+        "--hide",
+        action="append",
+        default=[],
+        metavar="WORD",
+        help="another word to leave out; implies --redact",
     )
     parser.add_argument(
         "--trend",
         action=argparse.BooleanOptionalAction,
-        help="the history of the profile on this target, with its changes (default: when it has 5 runs or more)",
+        help=(
+            "the history of the profile on this target, with its changes (default: when it has 5"
+            " runs or more)"
+        ),
     )
     parser.add_argument("--force", action="store_true", help="overwrite FILE")
     add_json(parser)
@@ -61,7 +84,9 @@ def main(args: argparse.Namespace) -> int:
     check_across(args.across, [source.record for source in sources])
     if args.trend is not False:
         sources = with_histories(sources, run_store(), always=args.trend is True)
-    text = written(sources, shape, redact=args.redact or bool(args.hide), words=args.hide, versus=versus)
+    text = written(
+        sources, shape, redact=args.redact or bool(args.hide), words=args.hide, versus=versus
+    )
     if target is None:
         sys.stdout.write(text)
         return 0
@@ -82,7 +107,10 @@ def shape_of(target: Path | None) -> Shape:
 
 
 def source_of(run_dir: Path) -> ReportedRun:
-    """Return a run to report; what is wrong with published figures is said. Raises BenchtuiError."""
+    """Return a run to report; what is wrong with published figures is said.
+
+    Raises BenchtuiError.
+    """
     from tui.view.report.write import source_at
 
     source, problems = source_at(run_dir, paths().baselines)
@@ -98,4 +126,6 @@ def save(target: Path, text: str) -> None:
     try:
         write_atomic(target, text.encode())
     except OSError as error:
-        raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(target))) from error
+        raise BenchtuiError(
+            Problem(f"cannot be written: {error.strerror}", file=str(target))
+        ) from error

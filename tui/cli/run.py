@@ -21,26 +21,43 @@ if TYPE_CHECKING:
     from tui.model.plan import Plan
     from tui.model.profile import Profile
 
-STREAM_HELP = "follow the run in a format of `benchtui export`: to stdout, a file, or an http address that takes it"
-HOSTS_HELP = (
-    "names, ranges like h[1-4], user@host:port, @groups, !NAME to leave out, local, or a source: file:PATH, -, "
-    "ansible:FILE[:GROUP], slurm:JOBID, slurm:@PARTITION,nodes=N, "
-    "k8s:NAMESPACE/SELECTOR, command:... (default: `hosts` of benchtui config)"
+STREAM_HELP = (
+    "follow the run in a format of `benchtui export`: to stdout, a file, or an http address that"
+    " takes it"
 )
-PROFILE_HELP = "a profile's name, the path of its YAML file, or a load generator for a job without a profile"
-TERMS_HELP = "the job, after a load generator's name; several values with commas are measured in turn: bs=4k,64k"
+HOSTS_HELP = (
+    "names, ranges like h[1-4], user@host:port, @groups, !NAME to leave out, local, or a source:"
+    " file:PATH, -, ansible:FILE[:GROUP], slurm:JOBID, slurm:@PARTITION,nodes=N,"
+    " k8s:NAMESPACE/SELECTOR, command:... (default: `hosts` of benchtui config)"
+)
+PROFILE_HELP = (
+    "a profile's name, the path of its YAML file, or a load generator for a job without a profile"
+)
+TERMS_HELP = (
+    "the job, after a load generator's name; several values with commas are measured in turn:"
+    " bs=4k,64k"
+)
 EXIT_CODES = (
-    "exit codes: 0 complete, 1 invalid by a finding, 2 wrong usage, 3 refused before any load, 4 partial or failed, "
-    "5 no load keeps the limits, 6 a search whose points or time were spent before it knew, 130 interrupted and saved"
+    "exit codes: 0 complete, 1 invalid by a finding, 2 wrong usage, 3 refused before any load, 4"
+    " partial or failed, 5 no load keeps the limits, 6 a search whose points or time were spent"
+    " before it knew, 130 interrupted and saved"
 )
 EXAMPLES = (
     "examples: benchtui run demo/quick --hosts 'h[1-8],!h3' --hosts ansible:inventory.ini:clients; "
     "benchtui run demo/quick --hosts slurm:@io,nodes=4,time=20m; "
     "nodeset -e @io | benchtui run demo/quick --hosts - --yes"
 )
-LEASE_HELP = "stop the load on hosts this long after they lost contact (default: `lease` of benchtui config, 60s)"
-WITH_HELP = "copy load generators from this folder, or from one such as DIR/aarch64, to the hosts for this run"
-ROLE_HELP = "hosts of a role of a suite: a number, a share such as 50%%, rest, or names, ranges, @groups"
+LEASE_HELP = (
+    "stop the load on hosts this long after they lost contact (default: `lease` of benchtui config,"
+    " 60s)"
+)
+WITH_HELP = (
+    "copy load generators from this folder, or from one such as DIR/aarch64, to the hosts for"
+    " this run"
+)
+ROLE_HELP = (
+    "hosts of a role of a suite: a number, a share such as 50%%, rest, or names, ranges, @groups"
+)
 NEVER_S = 10 * 365 * 86400.0
 
 
@@ -57,43 +74,136 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("profile", metavar="PROFILE", help=PROFILE_HELP)
     add("terms", metavar="KEY=VALUE", nargs="*", help=TERMS_HELP)
-    add("--save", metavar="NAME", help="with KEY=VALUE: also write it as a profile of yours, family/name")
+    add(
+        "--save",
+        metavar="NAME",
+        help="with KEY=VALUE: also write it as a profile of yours, family/name",
+    )
     add("--hosts", action="append", default=[], metavar="SPEC", help=HOSTS_HELP)
-    add("--servers", action="append", default=[], metavar="SPEC", help="storage nodes to look at meanwhile, as --hosts")
-    add("--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides", help="change a parameter")
-    add("--sweep", action="append", default=[], metavar="NAME=V1,V2", help="measure with each of these values in turn")
-    add("--repeat", type=int, metavar="N", help="measure each point N times (default: as the profile says)")
+    add(
+        "--servers",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="storage nodes to look at meanwhile, as --hosts",
+    )
+    add(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="overrides",
+        help="change a parameter",
+    )
+    add(
+        "--sweep",
+        action="append",
+        default=[],
+        metavar="NAME=V1,V2",
+        help="measure with each of these values in turn",
+    )
+    add(
+        "--repeat",
+        type=int,
+        metavar="N",
+        help="measure each point N times (default: as the profile says)",
+    )
     add("--note", metavar="TEXT", help="a remark to keep with the result")
-    add("--tag", action="append", default=[], metavar="K=V", dest="tags", help="a tag to keep with the result")
+    add(
+        "--tag",
+        action="append",
+        default=[],
+        metavar="K=V",
+        dest="tags",
+        help="a tag to keep with the result",
+    )
     add("--lease", metavar="DURATION", help=LEASE_HELP)
-    add("--on-host-loss", choices=["continue", "stop"], help="when a host drops out (default: as the profile says)")
-    add("--wait", nargs="?", const="0", metavar="DURATION", help="wait for hosts in use by another run")
+    add(
+        "--on-host-loss",
+        choices=["continue", "stop"],
+        help="when a host drops out (default: as the profile says)",
+    )
+    add(
+        "--wait",
+        nargs="?",
+        const="0",
+        metavar="DURATION",
+        help="wait for hosts in use by another run",
+    )
     add("--take-locks", action="store_true", help="run on hosts that another run is using")
-    add("--cleanup", action=argparse.BooleanOptionalAction, help="remove the test files that the run created")
-    add("--skip-missing", action="store_true", help="leave out the steps of a suite whose load generator hosts lack")
-    add("--destroy", action="append", default=[], metavar="PATH", help="agree that this device or file is overwritten")
-    add("--prove-bottleneck", action="store_true", help="then confirm the bottleneck with a counter-experiment")
+    add(
+        "--cleanup",
+        action=argparse.BooleanOptionalAction,
+        help="remove the test files that the run created",
+    )
+    add(
+        "--skip-missing",
+        action="store_true",
+        help="leave out the steps of a suite whose load generator hosts lack",
+    )
+    add(
+        "--destroy",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="agree that this device or file is overwritten",
+    )
+    add(
+        "--prove-bottleneck",
+        action="store_true",
+        help="then confirm the bottleneck with a counter-experiment",
+    )
     add("--prove-limiter", action="store_true", dest="prove_bottleneck", help=argparse.SUPPRESS)
-    add("--no-telemetry", action="store_true", help="do not look at CPU, network, disks of the hosts every second")
-    add("--no-precondition", action="store_true", help="leave out the fill and the rounds that the profile asks for")
-    add("--attest", action="append", default=[], metavar="ID=yes|no", help="answer what the profile asks of a person")
+    add(
+        "--no-telemetry",
+        action="store_true",
+        help="do not look at CPU, network, disks of the hosts every second",
+    )
+    add(
+        "--no-precondition",
+        action="store_true",
+        help="leave out the fill and the rounds that the profile asks for",
+    )
+    add(
+        "--attest",
+        action="append",
+        default=[],
+        metavar="ID=yes|no",
+        help="answer what the profile asks of a person",
+    )
     add("--role", action="append", default=[], metavar="NAME=HOSTS", dest="roles", help=ROLE_HELP)
     add("--with", dest="programs", metavar="DIR", help=WITH_HELP)
     add("--stream", action="append", default=[], metavar="FORMAT[=TARGET]", help=STREAM_HELP)
     add("--dry-run", action="store_true", help="print the plan and run nothing")
     add("--detach", action="store_true", help="start the run and return")
-    add("--print-id", action="store_true", help="print the run's id alone on stdout once it has started")
+    add(
+        "--print-id",
+        action="store_true",
+        help="print the run's id alone on stdout once it has started",
+    )
     add("--yes", action="store_true", help="do not ask")
-    add("--json", action="store_true", help="print the run record (with --dry-run: the plan) as JSON on stdout")
+    add(
+        "--json",
+        action="store_true",
+        help="print the run record (with --dry-run: the plan) as JSON on stdout",
+    )
     add_host_files(parser)
 
 
 def add_kinds(parser: argparse.ArgumentParser) -> None:
     """Add what a profile's load may be measured for, beside its figures."""
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--curve", action="store_true", help="measure latency over load: the maximum, then shares of it")
-    which.add_argument("--scaling", action="store_true", help="measure at full load with 1, 2, 4 ... all hosts")
-    which.add_argument("--no-search", action="store_true", help="measure once, though the profile has a search")
+    which.add_argument(
+        "--curve",
+        action="store_true",
+        help="measure latency over load: the maximum, then shares of it",
+    )
+    which.add_argument(
+        "--scaling", action="store_true", help="measure at full load with 1, 2, 4 ... all hosts"
+    )
+    which.add_argument(
+        "--no-search", action="store_true", help="measure once, though the profile has a search"
+    )
 
 
 def main(args: argparse.Namespace) -> int:
@@ -102,7 +212,10 @@ def main(args: argparse.Namespace) -> int:
 
 
 def wish_from(args: argparse.Namespace) -> SearchChoice:
-    """Return what is searched for: what was asked, else what the profile says. Raises UsageError."""
+    """Return what is searched for: what was asked, else what the profile says.
+
+    Raises UsageError.
+    """
     kinds: dict[str, Kind] = {"curve": "curve", "scaling": "scaling", "no_search": "none"}
     return wish_of(args, next((kind for name, kind in kinds.items() if getattr(args, name)), None))
 
@@ -122,7 +235,11 @@ def run_profile(args: argparse.Namespace, wish: SearchChoice) -> int:
 
         from tui.cli.shared.review import review_text
 
-        print(msgspec.json.format(msgspec.json.encode(plan)).decode() if args.json else review_text(plan))
+        print(
+            msgspec.json.format(msgspec.json.encode(plan)).decode()
+            if args.json
+            else review_text(plan)
+        )
         return 0
     from tui.cli.shared.launching import agreed, start
     from tui.view.plan import too_few_to_compare
@@ -134,7 +251,11 @@ def run_profile(args: argparse.Namespace, wish: SearchChoice) -> int:
     run_dir = start(agreed(plan, args.destroy, sure=args.yes))
     if args.detach:
         say(f"run {run_dir.name} is running; to watch it: benchtui attach {run_dir.name}")
-        print(json.dumps({"run_id": run_dir.name, "path": str(run_dir)}) if args.json else run_dir.name)
+        print(
+            json.dumps({"run_id": run_dir.name, "path": str(run_dir)})
+            if args.json
+            else run_dir.name
+        )
         return 0
     say(f"run {run_dir.name}")
     if not args.print_id:
@@ -145,7 +266,9 @@ def run_profile(args: argparse.Namespace, wish: SearchChoice) -> int:
 
 
 def watched(args: argparse.Namespace, run_dir: Path) -> int:
-    """Follow a run to its end, prove what limited it when asked, print its result, return its exit code."""
+    """Follow a run to its end, prove what limited it when asked, print its result, return its exit
+    code.
+    """
     from tui.cli.shared.progress import INTERRUPTED, followed, print_result, watch, watch_streamed
 
     if args.stream:
@@ -167,14 +290,25 @@ def check_proof(args: argparse.Namespace) -> None:
     """Raise UsageError for what a counter-experiment after the run cannot go with."""
     for name in ("detach", "no_telemetry"):
         if args.prove_bottleneck and getattr(args, name):
-            why = {"detach": "it follows the run", "no_telemetry": "it goes by what hosts do meanwhile"}[name]
+            why = {
+                "detach": "it follows the run",
+                "no_telemetry": "it goes by what hosts do meanwhile",
+            }[name]
             raise UsageError(f"--prove-bottleneck and --{name.replace('_', '-')}: {why}")
 
 
 def check_print_id(args: argparse.Namespace) -> None:
     """Raise UsageError for what cannot share standard output with the id."""
     to_stdout = [spec for spec in args.stream if spec.partition("=")[2] in ("", "-")]
-    other = "--json" if args.json else "--dry-run" if args.dry_run else f"--stream {to_stdout[0]}" if to_stdout else ""
+    other = (
+        "--json"
+        if args.json
+        else "--dry-run"
+        if args.dry_run
+        else f"--stream {to_stdout[0]}"
+        if to_stdout
+        else ""
+    )
     if args.print_id and other:
         raise UsageError(f"--print-id and {other}: the id is alone on standard output")
 
@@ -187,17 +321,26 @@ def check_streams(args: argparse.Namespace) -> None:
 
     targets = [parse_spec(spec)[1] for spec in args.stream if streamed(parse_spec(spec)[0])]
     if args.detach or args.prove_bottleneck:
-        raise UsageError("--stream follows the run: it goes neither with --detach nor with --prove-bottleneck")
+        raise UsageError(
+            "--stream follows the run: it goes neither with --detach nor with --prove-bottleneck"
+        )
     if targets.count("-") > 1:
-        raise UsageError("standard output takes one stream: name a file for the others, --stream FORMAT=FILE")
+        raise UsageError(
+            "standard output takes one stream: name a file for the others, --stream FORMAT=FILE"
+        )
     if "-" in targets and args.json:
-        raise UsageError("--json and a --stream both go to standard output: name a file, --stream FORMAT=FILE")
+        raise UsageError(
+            "--json and a --stream both go to standard output: name a file, --stream FORMAT=FILE"
+        )
     for target in targets:
         check_target(target)
 
 
 def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Plan:
-    """Return the plan that the arguments ask for; without a wish one that measures. Raises UsageError."""
+    """Return the plan that the arguments ask for; without a wish one that measures.
+
+    Raises UsageError.
+    """
     from tui.engine.plan.plan import Choices, build_plan
     from tui.engine.plan.search import SearchChoice
     from tui.model.roles import is_named
@@ -208,7 +351,10 @@ def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Pla
     fleet.context = fleet.context._replace(tell=say, may_allocate=not args.dry_run)
     roles = roles_of(loaded.profile, args.roles)
     in_roles = [text for text in roles.values() if is_named(text)]
-    hosts, servers = fleet.resolve(args.hosts or in_roles or wanted.hosts), fleet.resolve(args.servers)
+    hosts, servers = (
+        fleet.resolve(args.hosts or in_roles or wanted.hosts),
+        fleet.resolve(args.servers),
+    )
     choices = Choices(
         hosts=hosts,
         servers=servers,
@@ -237,7 +383,10 @@ def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Pla
 
 
 def roles_of(profile: Profile, words: list[str]) -> dict[str, str]:
-    """Return the hosts by role of --role. Raises UsageError, before any host is asked for, for what is none."""
+    """Return the hosts by role of --role.
+
+    Raises UsageError, before any host is asked for, for what is none.
+    """
     from tui.model.roles import chosen_roles
 
     given = pairs(words, "--role")
@@ -249,7 +398,10 @@ def roles_of(profile: Profile, words: list[str]) -> dict[str, str]:
 
 
 def with_own_programs(plan: Plan, given: str | None, usual: Path | None) -> Plan:
-    """Return a plan that copies the load generators of --with, or of the settings. Raises UsageError."""
+    """Return a plan that copies the load generators of --with, or of the settings.
+
+    Raises UsageError.
+    """
     if not given and usual is None:
         return plan
     from pathlib import Path
@@ -260,7 +412,10 @@ def with_own_programs(plan: Plan, given: str | None, usual: Path | None) -> Plan
 
 
 def profile_from(args: argparse.Namespace) -> LoadedProfile:
-    """Return the profile of that name, or the one that a load generator's name and terms make. Raises UsageError."""
+    """Return the profile of that name, or the one that a load generator's name and terms make.
+
+    Raises UsageError.
+    """
     from tui.engine.inputs.profiles import Catalogue, is_path
     from tui.model.tool import installed
 
@@ -286,11 +441,18 @@ def check_no_terms(args: argparse.Namespace, tools: list[str]) -> None:
     if not (args.terms or args.save):
         return
     if "/" not in args.profile and not is_path(args.profile):
-        raise UsageError(f"unknown load generator '{args.profile}'{did_you_mean(args.profile, tools)}; "
+        raise UsageError(f"unknown load generator "
+                         f"'{args.profile}'{did_you_mean(args.profile, tools)}; "
                          f"KEY=VALUE goes with one of {', '.join(tools)}")  # fmt: skip
     if args.save:
-        raise UsageError(f"--save {args.save}: {args.profile} is a profile already; see benchtui profiles new --from")
-    raise UsageError(f"{args.profile} {args.terms[0]}: parameters of a profile are changed with --set {args.terms[0]}")
+        raise UsageError(
+            f"--save {args.save}: {args.profile} is a profile already; see benchtui profiles new"
+            " --from"
+        )
+    raise UsageError(
+        f"{args.profile} {args.terms[0]}: parameters of a profile are changed with --set"
+        f" {args.terms[0]}"
+    )
 
 
 def check_time_left(plan: Plan) -> None:
@@ -300,7 +462,10 @@ def check_time_left(plan: Plan) -> None:
     for use in plan.sources:
         if use.left_s is not None and plan.expected_s is not None and plan.expected_s > use.left_s:
             takes, left = units.duration(plan.expected_s), units.duration(use.left_s)
-            raise UsageError(f"{use.how} ends in {left}, the load alone takes {takes}: shorten it or ask for more time")
+            raise UsageError(
+                f"{use.how} ends in {left}, the load alone takes {takes}: shorten it or ask for"
+                " more time"
+            )
 
 
 def sweep_of(words: list[str]) -> dict[str, list[str]]:
@@ -315,14 +480,17 @@ def sweep_of(words: list[str]) -> dict[str, list[str]]:
 
 
 def wait_of(text: str | None, *, sure: bool) -> float:
-    """Return for how many seconds to wait for hosts in use; ``--wait`` alone is for as long as it takes.
+    """Return for how many seconds to wait for hosts in use; ``--wait`` alone is for as long as it
+    takes.
 
     Raises UsageError. `sure`: hosts are taken though they are in use.
     """
     if text is None:
         return 0.0
     if sure:
-        raise UsageError("--wait and --take-locks: wait for hosts in use, or run beside the other run")
+        raise UsageError(
+            "--wait and --take-locks: wait for hosts in use, or run beside the other run"
+        )
     try:
         return parse_duration(text) or NEVER_S
     except ValueError as error:
@@ -330,11 +498,17 @@ def wait_of(text: str | None, *, sure: bool) -> float:
 
 
 def lease_of(text: str, *, sure: bool) -> float:
-    """Return the lease in seconds; 0 is for ever, and only for those who are sure. Raises UsageError."""
+    """Return the lease in seconds; 0 is for ever, and only for those who are sure.
+
+    Raises UsageError.
+    """
     try:
         lease_s = parse_duration(text)
     except ValueError as error:
         raise UsageError(f"--lease: {error}") from error
     if lease_s == 0 and not sure:
-        raise UsageError("--lease 0: hosts would go on for ever when this machine dies; if that is meant, add --yes")
+        raise UsageError(
+            "--lease 0: hosts would go on for ever when this machine dies; if that is meant, add"
+            " --yes"
+        )
     return lease_s or NEVER_S

@@ -38,10 +38,14 @@ def add_changes(actions: Actions) -> None:
     starring.add_argument("--off", action="store_true", help="take it away")
     starring.set_defaults(do=star_runs)
     add_json(starring)
-    tagging = actions.add_parser("tag", help="add tags to a run, or take them away; without any, print them")
+    tagging = actions.add_parser(
+        "tag", help="add tags to a run, or take them away; without any, print them"
+    )
     tagging.add_argument("run", metavar="RUN", help=RUN_HELP)
     tagging.add_argument("tags", metavar="TAG", nargs="*", help="NAME or NAME=VALUE")
-    tagging.add_argument("--remove", metavar="NAME", action="append", default=[], help="take this tag away")
+    tagging.add_argument(
+        "--remove", metavar="NAME", action="append", default=[], help="take this tag away"
+    )
     tagging.set_defaults(do=tag_run)
     add_json(tagging)
     renaming = actions.add_parser("rename", help="give a run a title; its id stays")
@@ -49,7 +53,9 @@ def add_changes(actions: Actions) -> None:
     renaming.add_argument("title", metavar="TITLE", help="a line of text; empty: none")
     renaming.set_defaults(do=rename_run)
     add_json(renaming)
-    remove = actions.add_parser("delete", aliases=["rm"], help="remove runs from this machine for good")
+    remove = actions.add_parser(
+        "delete", aliases=["rm"], help="remove runs from this machine for good"
+    )
     remove.add_argument("runs", metavar="RUN", nargs="+", help=RUN_HELP)
     remove.add_argument("--yes", action="store_true", help="do not ask")
     remove.set_defaults(do=remove_runs)
@@ -64,7 +70,10 @@ def own_run(store: RunStore, ref: str) -> Path:
 
 
 def run_on_own_hosts(store: RunStore, ref: str, *, last_of_all: bool = False) -> Path:
-    """Return the directory of a run whose plan may be carried out on hosts. Raises UsageError for any other."""
+    """Return the directory of a run whose plan may be carried out on hosts.
+
+    Raises UsageError for any other.
+    """
     run_dir = store.resolve(ref, last_of_all=last_of_all)
     store.check_hosts_ours(run_dir)
     return run_dir
@@ -128,7 +137,9 @@ def tell_note(run_dir: Path, text: str) -> None:
 
         answer = request(run_dir, {"verb": "note", "text": text})
         if not answer.get("ok"):
-            raise BenchtuiError(f"{run_dir.name}: {answer.get('error', 'the run did not take the note')}")
+            raise BenchtuiError(
+                f"{run_dir.name}: {answer.get('error', 'the run did not take the note')}"
+            )
         return
     from tui.library.additions import keep_note
 
@@ -166,17 +177,29 @@ def add_resuming(actions: Actions) -> None:
     """Add the actions."""
     told = "collect what hosts still hold: of runs whose engine died, or while they were away"
     recover = actions.add_parser("recover", help=told)
-    recover.add_argument("runs", metavar="RUN", nargs="*", help=f"{RUN_HELP}; default: all unfinished ones")
+    recover.add_argument(
+        "runs", metavar="RUN", nargs="*", help=f"{RUN_HELP}; default: all unfinished ones"
+    )
     recover.set_defaults(do=recover_runs)
     add_json(recover)
-    resume = actions.add_parser("resume", help="measure what a stopped or cut-off run still lacks; what is done stays")
+    resume = actions.add_parser(
+        "resume", help="measure what a stopped or cut-off run still lacks; what is done stays"
+    )
     resume.add_argument("run", metavar="RUN", help=RUN_HELP)
-    resume.add_argument("--failed", action="store_true", help="also measure again what ended with errors")
-    resume.add_argument("--points", type=int, metavar="N", help="of a search: measure so many points in all at most")
-    resume.add_argument("--within", metavar="DURATION", help="of a search: spend so long on it in all at most")
+    resume.add_argument(
+        "--failed", action="store_true", help="also measure again what ended with errors"
+    )
+    resume.add_argument(
+        "--points", type=int, metavar="N", help="of a search: measure so many points in all at most"
+    )
+    resume.add_argument(
+        "--within", metavar="DURATION", help="of a search: spend so long on it in all at most"
+    )
     resume.set_defaults(do=resume_run)
     add_json(resume)
-    prove = actions.add_parser("prove", help="confirm what limited a run by one short counter-experiment")
+    prove = actions.add_parser(
+        "prove", help="confirm what limited a run by one short counter-experiment"
+    )
     prove.add_argument("run", metavar="RUN", help=RUN_HELP)
     prove_arguments(prove)
     prove.set_defaults(do=prove_run)
@@ -198,7 +221,9 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
     written = write_missing(store.runs_dir) if not args.runs else []
     for run_id in written:
         print(f"{run_id} had come to its end: its record is written", file=sys.stderr)
-    chosen = [run_on_own_hosts(store, ref, last_of_all=True) for ref in args.runs] or unfinished_runs(store.runs_dir)
+    chosen = [
+        run_on_own_hosts(store, ref, last_of_all=True) for ref in args.runs
+    ] or unfinished_runs(store.runs_dir)
     for run_dir in chosen:
         if not is_unfinished(run_dir):
             check_held(run_dir)
@@ -211,7 +236,10 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
 
 
 def recover_run(run_dir: Path, *, quiet: bool) -> Recovered:
-    """Finish one run; what keeps it from that is said, as other runs have their turn. `quiet`: no summary."""
+    """Finish one run; what keeps it from that is said, as other runs have their turn.
+
+    `quiet`: no summary.
+    """
     from tui.cli.shared.launching import restart
     from tui.cli.shared.progress import followed, watch
 
@@ -220,7 +248,9 @@ def recover_run(run_dir: Path, *, quiet: bool) -> Recovered:
         restart(run_dir, "recover")
         code = followed(run_dir) if quiet else watch(run_dir, as_json=False)
     except BenchtuiError as error:
-        print("".join(f"benchtui: {problem}\n" for problem in error.problems), end="", file=sys.stderr)
+        print(
+            "".join(f"benchtui: {problem}\n" for problem in error.problems), end="", file=sys.stderr
+        )
         return Recovered(run_dir.name, 4, problem="; ".join(map(str, error.problems)))
     return Recovered(run_dir.name, code, state_of(run_dir))
 
@@ -234,7 +264,9 @@ def state_of(run_dir: Path) -> str | None:
 
 
 def check_held(run_dir: Path) -> None:
-    """Raise UsageError for a run that is over, unless hosts that were away may hold what they measured."""
+    """Raise UsageError for a run that is over, unless hosts that were away may hold what they
+    measured.
+    """
     from tui.engine.session.history import read_history
     from tui.journal.rundir import load_plan
 
@@ -257,34 +289,55 @@ def resume_run(args: argparse.Namespace, store: RunStore) -> int:
     if not running and (args.points is not None or within_s is not None):
         give_more(run_dir, args.points, within_s)
     mode, count = resume_mode(run_dir, failed=args.failed, running=running)
-    print(f"resuming {run_dir.name}: {count} {'step' if count == 1 else 'steps'} to go", file=sys.stderr)
+    print(
+        f"resuming {run_dir.name}: {count} {'step' if count == 1 else 'steps'} to go",
+        file=sys.stderr,
+    )
     restart(run_dir, mode)
     return watch(run_dir, as_json=args.json)
 
 
 def prove_run(args: argparse.Namespace, store: RunStore) -> int:
-    """Make a counter-experiment about what limited a run: a run of its own, on the same hosts and files."""
+    """Make a counter-experiment about what limited a run: a run of its own, on the same hosts and
+    files.
+    """
     from tui.cli.shared.experiments import run_proof
 
     return run_proof(args, run_on_own_hosts(store, args.run))
 
 
 SHOWN = 20
-SIGNER_HELP = "accept the signature of this public key alone, or of those in a file of allowed signers"
+SIGNER_HELP = (
+    "accept the signature of this public key alone, or of those in a file of allowed signers"
+)
 
 
 def add_proofs(actions: Actions) -> None:
     """Add the actions."""
-    verify = actions.add_parser("verify", help="derive every figure again from the raw output, and check the sums")
+    verify = actions.add_parser(
+        "verify", help="derive every figure again from the raw output, and check the sums"
+    )
     verify.add_argument("runs", metavar="RUN", nargs="+", help=f"{RUN_HELP}; or a packed run")
-    verify.add_argument("--signer", type=Path, metavar="KEY.pub", help=f"of packed runs: {SIGNER_HELP}")
+    verify.add_argument(
+        "--signer", type=Path, metavar="KEY.pub", help=f"of packed runs: {SIGNER_HELP}"
+    )
     verify.add_argument("--json", action="store_true", help="print one JSON array")
     verify.set_defaults(do=verify_runs)
-    packing = actions.add_parser("pack", help="put a run into one file that proves itself elsewhere")
+    packing = actions.add_parser(
+        "pack", help="put a run into one file that proves itself elsewhere"
+    )
     packing.add_argument("runs", metavar="RUN", nargs="+", help=RUN_HELP)
-    packing.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="a directory for several")
-    packing.add_argument("--sign", type=Path, metavar="KEY", help="sign it with this SSH key; .pub: one in the agent")
-    packing.add_argument("--no-report", action="store_true", help="without the report (report.html) that goes with it")
+    packing.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE", help="a directory for several"
+    )
+    packing.add_argument(
+        "--sign", type=Path, metavar="KEY", help="sign it with this SSH key; .pub: one in the agent"
+    )
+    packing.add_argument(
+        "--no-report",
+        action="store_true",
+        help="without the report (report.html) that goes with it",
+    )
     packing.set_defaults(do=pack_runs)
     add_json(packing)
     unpacking = actions.add_parser("unpack", help="put packed runs among the saved ones")
@@ -295,7 +348,10 @@ def add_proofs(actions: Actions) -> None:
 
 
 def verify_runs(args: argparse.Namespace, store: RunStore) -> int:
-    """Verify each; 1 when one of them is not what it says, 3 when one could not be derived again."""
+    """Verify each.
+
+    1 when one of them is not what it says, 3 when one could not be derived again.
+    """
     found = [_verified(ref, args.signer, store) for ref in args.runs]
     if args.json:
         told = [{**_as_json(verified), "signed_by": signed} for verified, signed in found]
@@ -344,8 +400,8 @@ def _as_json(verified: Verified) -> dict[str, object]:
 def lines_of(verified: Verified, signed: str) -> list[str]:
     """Return what is said of one run."""
     counted = (
-        f"{verified.files} files by their sums, {verified.results} results and samples from the raw output, "
-        f"{verified.values} values of {RECORD_FILE}"
+        f"{verified.files} files by their sums, {verified.results} results and samples from the raw"
+        f" output, {verified.values} values of {RECORD_FILE}"
     )
     heads = {0: f"verified: {counted}", 1: "DIFFERS", 3: f"not derived again: {verified.underived}"}
     rest = len(verified.differs) - SHOWN
@@ -377,13 +433,19 @@ def pack_runs(args: argparse.Namespace, store: RunStore) -> int:
         size = units.size(output.stat().st_size)
         rows.append({"run_id": run_dir.name, "path": str(output), "files": len(manifest.files),
                      "bytes": output.stat().st_size, "signed": args.sign is not None})  # fmt: skip
-        print(f"{output}: {len(manifest.files)} files, {size}{', signed' if args.sign else ''}", file=sys.stderr)
+        print(
+            f"{output}: {len(manifest.files)} files, {size}{', signed' if args.sign else ''}",
+            file=sys.stderr,
+        )
     report(args, rows)
     return 0
 
 
 def report_of(run_dir: Path) -> bytes:
-    """Return the report that goes with a run, without published figures of the user's own. Raises BenchtuiError."""
+    """Return the report that goes with a run, without published figures of the user's own.
+
+    Raises BenchtuiError.
+    """
     from tui.view.report.write import source_at, written
 
     source, _ = source_at(run_dir, None)
@@ -409,7 +471,12 @@ PARTS = (add_listing, add_showing, add_changes, add_proofs, add_resuming)
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument(
-        "--shared", type=Path, action="append", default=[], metavar="DIR", help="also read the runs of others in DIR"
+        "--shared",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="also read the runs of others in DIR",
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for add_actions in PARTS:

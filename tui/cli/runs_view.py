@@ -40,8 +40,12 @@ def add_listing(actions: Actions) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=f"FILTER: {HELP}\n(in a shell: behind -- when a part begins with -)",
     )
-    listing.add_argument("filter", nargs="*", metavar="FILTER", help="words and key:value, all of which must hold")
-    listing.add_argument("--sort", metavar="KEY", help=f"{', '.join(ORDERS)} (default: started, newest first)")
+    listing.add_argument(
+        "filter", nargs="*", metavar="FILTER", help="words and key:value, all of which must hold"
+    )
+    listing.add_argument(
+        "--sort", metavar="KEY", help=f"{', '.join(ORDERS)} (default: started, newest first)"
+    )
     listing.add_argument("--reverse", action="store_true", help="turn the order round")
     listing.add_argument("--json", action="store_true", help="print one JSON array")
     listing.add_argument("--limit", type=_positive, metavar="N", help="the first N only")
@@ -49,7 +53,10 @@ def add_listing(actions: Actions) -> None:
 
 
 def list_runs(args: argparse.Namespace, store: RunStore) -> int:
-    """Print runs: a table for people, or JSON. Directories that cannot be read are named on stderr."""
+    """Print runs: a table for people, or JSON.
+
+    Directories that cannot be read are named on stderr.
+    """
     with uncollected():
         print_runs(args, store, chosen(args, store))
     return 0
@@ -86,7 +93,9 @@ def chosen(args: argparse.Namespace, store: RunStore) -> Sequence[RunSummary]:
     from tui.library.summary import ORDERS, ordered
 
     if args.sort is not None and args.sort not in ORDERS:
-        raise UsageError(f"--sort {args.sort}: no such key{did_you_mean(args.sort, ORDERS)}: {', '.join(ORDERS)}")
+        raise UsageError(
+            f"--sort {args.sort}: no such key{did_you_mean(args.sort, ORDERS)}: {', '.join(ORDERS)}"
+        )
     wanted = parse(" ".join(args.filter))
     if not (args.filter or args.sort or args.reverse or store.shared):
         return store.list(args.limit)
@@ -106,9 +115,14 @@ def table(summaries: Sequence[RunSummary]) -> list[str]:
     judged = [each.judged or "-" for each in summaries]
     id_width = max(len("run"), *(len(each.run_id) for each in summaries))
     found_width = max(len("verdict"), *map(len, judged))
-    lines = [f"{'run':<{id_width}}  {'state':<11} hosts    time  {'verdict':<{found_width}}  headline"]
+    lines = [
+        f"{'run':<{id_width}}  {'state':<11} hosts    time  {'verdict':<{found_width}}  headline"
+    ]
     for each, verdict in zip(summaries, judged, strict=True):
-        begin = f"{each.run_id:<{id_width}}  {each.state:<11} {len(each.hosts):>5} {units.duration(each.duration_s):>7}"
+        begin = (
+            f"{each.run_id:<{id_width}} "
+            f" {each.state:<11} {len(each.hosts):>5} {units.duration(each.duration_s):>7}"
+        )
         lines.append(f"{begin}  {verdict:<{found_width}}  {each.headline}{_said(each)}".rstrip())
     return lines
 
@@ -143,10 +157,22 @@ def add_showing(actions: Actions) -> None:
     show.add_argument("run", metavar="RUN", help=RUN_HELP)
     form = show.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the run record")
-    form.add_argument("--plot", action="store_true", help="add a chart: values over time, of a sweep over its axis")
-    form.add_argument("--defend", action="store_true", help="objections to the figures, with the evidence")
-    show.add_argument("--steps", action="store_true", help="add the figures of every step of a sweep or a suite")
-    show.add_argument("--metric", choices=("iops", "bandwidth", "latency"), help="what to plot (default: the headline)")
+    form.add_argument(
+        "--plot",
+        action="store_true",
+        help="add a chart: values over time, of a sweep over its axis",
+    )
+    form.add_argument(
+        "--defend", action="store_true", help="objections to the figures, with the evidence"
+    )
+    show.add_argument(
+        "--steps", action="store_true", help="add the figures of every step of a sweep or a suite"
+    )
+    show.add_argument(
+        "--metric",
+        choices=("iops", "bandwidth", "latency"),
+        help="what to plot (default: the headline)",
+    )
     show.set_defaults(do=show_run)
 
 
@@ -174,7 +200,9 @@ def show_run(args: argparse.Namespace, store: RunStore) -> int:
     width = max(80, columns())
     view, problems = published(record, kept) if not running else (None, ())
     beside = published_text(view, text_width()) if view is not None else ""
-    text = shown_text(with_tags(record, marks), shown, beside, running=running, steps=args.steps, width=width)
+    text = shown_text(
+        with_tags(record, marks), shown, beside, running=running, steps=args.steps, width=width
+    )
     print(text, end="")
     for problem in problems:
         print(f"benchtui: {problem}", file=sys.stderr)
@@ -190,9 +218,17 @@ def defend_text(record: RunRecord) -> str:
     from tui.view.objections import objection_lines
     from tui.view.step_notes import checks_text
 
-    headline = f"headline: {record.headline.text}" if record.headline is not None and record.headline.value else ""
+    headline = (
+        f"headline: {record.headline.text}"
+        if record.headline is not None and record.headline.value
+        else ""
+    )
     first = [record.run_id, record.profile.tag, headline, checks_text(record)]
-    lines = plain_lines(objection_lines(objections_to(record), text_width() or 100, judged=record.checks is not None))
+    lines = plain_lines(
+        objection_lines(
+            objections_to(record), text_width() or 100, judged=record.checks is not None
+        )
+    )
     return "\n".join([*filter(None, first), "", *lines])
 
 
@@ -208,12 +244,20 @@ def plot(record: RunRecord, metric: str | None) -> str:
     from tui.view.charts import ChartMetric, chart
     from tui.view.matrix_chart import table_chart
 
-    known: dict[str | None, ChartMetric] = {"iops": "iops", "bandwidth": "bandwidth", "latency": "latency"}
+    known: dict[str | None, ChartMetric] = {
+        "iops": "iops",
+        "bandwidth": "bandwidth",
+        "latency": "latency",
+    }
     wanted = metric or (record.headline.metric if record.headline is not None else "iops")
     color = wants_colour()
     width = columns()
     tables = tables_of(cells_of_record(record)) if metric is None else []
-    drawn = (table_chart(table, width, 20, named=len(tables) > 1, coloured=color) for table in tables)
+    drawn = (
+        table_chart(table, width, 20, named=len(tables) > 1, coloured=color) for table in tables
+    )
     charts = [lines for lines in drawn if lines]
     charts = charts or [chart(record, known.get(wanted, "iops"), width, 20, coloured=color)]
-    return "\n\n".join(coloured(lines) if color else "\n".join(plain_lines(lines)) for lines in charts)
+    return "\n\n".join(
+        coloured(lines) if color else "\n".join(plain_lines(lines)) for lines in charts
+    )

@@ -22,8 +22,12 @@ NAMED = 3  # runs that go on, by their ids
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("run", metavar="RUN", help=RUN_HELP)
-    parser.add_argument("--host", metavar="NAME", help="end the load of this host alone; the others go on")
-    parser.add_argument("--abort", action="store_true", help="end at once instead of finishing properly")
+    parser.add_argument(
+        "--host", metavar="NAME", help="end the load of this host alone; the others go on"
+    )
+    parser.add_argument(
+        "--abort", action="store_true", help="end at once instead of finishing properly"
+    )
     add_json(parser)
 
 
@@ -57,7 +61,13 @@ def _ask(store: RunStore, run_dir: Path, message: Request) -> Request:
     try:
         return request(run_dir, message)
     except NotRunning as error:
-        others = [run.run_id for run in store.list() if run.state == "running" and run.run_id != run_dir.name]
+        others = [
+            run.run_id
+            for run in store.list()
+            if run.state == "running" and run.run_id != run_dir.name
+        ]
         if not others:
             raise
-        raise NotRunning(f"{error}; {some(others, NAMED)} {'goes' if len(others) == 1 else 'go'} on") from error
+        raise NotRunning(
+            f"{error}; {some(others, NAMED)} {'goes' if len(others) == 1 else 'go'} on"
+        ) from error

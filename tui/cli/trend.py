@@ -23,17 +23,28 @@ TREND_SCHEMA = "benchtui.trend/1"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.description = (
-        "Shows the runs of a profile on a target, oldest first, and from which run on they are others. Runs with other "
-        "parameters, hosts or another tool are histories of their own: shown is that of the newest run."
+        "Shows the runs of a profile on a target, oldest first, and from which run on they are"
+        " others. Runs with other parameters, hosts or another tool are histories of their own:"
+        " shown is that of the newest run."
     )
-    parser.add_argument("profile", metavar="PROFILE", help="the tag of a profile that runs were made of")
-    parser.add_argument("--target", metavar="T", help="runs on this target alone (default: each for itself)")
     parser.add_argument(
-        "--point", metavar="TEXT", help="of a sweep or a suite the points that hold TEXT, each with its runs and chart"
+        "profile", metavar="PROFILE", help="the tag of a profile that runs were made of"
+    )
+    parser.add_argument(
+        "--target", metavar="T", help="runs on this target alone (default: each for itself)"
+    )
+    parser.add_argument(
+        "--point",
+        metavar="TEXT",
+        help="of a sweep or a suite the points that hold TEXT, each with its runs and chart",
     )
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--like", metavar="RUN", help="the history of runs that were measured like this one")
-    which.add_argument("--all", action="store_true", help="each history, the newest parameters and the others")
+    which.add_argument(
+        "--like", metavar="RUN", help="the history of runs that were measured like this one"
+    )
+    which.add_argument(
+        "--all", action="store_true", help="each history, the newest parameters and the others"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -46,7 +57,11 @@ def main(args: argparse.Namespace) -> int:
         document = {"schema": TREND_SCHEMA, "trends": [as_builtins(each) for each in found]}
         print(msgspec.json.format(msgspec.json.encode(document), indent=1).decode())
         return 0
-    print("\n\n".join(told(found, whole=args.point is not None, which=args.all or args.like is not None)))
+    print(
+        "\n\n".join(
+            told(found, whole=args.point is not None, which=args.all or args.like is not None)
+        )
+    )
     return 0
 
 
@@ -56,24 +71,36 @@ def asked_for(args: argparse.Namespace) -> list[Trend]:
     from tui.analysis.trend import trends_of
 
     store = run_store()
-    target, like = like_run(store.resolve(args.like), args) if args.like is not None else (args.target, None)
+    target, like = (
+        like_run(store.resolve(args.like), args) if args.like is not None else (args.target, None)
+    )
     listing = store.everything()
     for problem in listing.problems:
         say(str(problem))
     runs = listing.runs
     found = trends_of(
-        runs, args.profile, target, lambda run: measured_at(store.directory_of(run)), like, every=args.all
+        runs,
+        args.profile,
+        target,
+        lambda run: measured_at(store.directory_of(run)),
+        like,
+        every=args.all,
     )
     if not found:
         near = nearest_profile(args.profile, {run.profile for run in runs})
         where = f" on {target}" if target else ""
         how = f" measured like {args.like}" if like is not None else ""
-        raise UsageError(f"no whole run of {args.profile}{where}{how} has a headline{near}; see benchtui runs list")
+        raise UsageError(
+            f"no whole run of {args.profile}{where}{how} has a headline{near}; see benchtui runs"
+            " list"
+        )
     return found
 
 
 def nearest_profile(name: str, measured: set[str]) -> str:
-    """Return what a mistyped profile was meant to be: one with runs, else any profile that there is."""
+    """Return what a mistyped profile was meant to be: one with runs, else any profile that there
+    is.
+    """
     if name in measured:
         return ""
     from tui.engine.inputs.profile_texts import Shelf
@@ -88,11 +115,16 @@ def like_run(run_dir: Path, args: argparse.Namespace) -> tuple[str, dict[str, Po
 
     head = head_at(run_dir)
     if head is None:
-        raise UsageError(f"--like {args.like}: it has no record yet; benchtui runs recover, when it was interrupted")
+        raise UsageError(
+            f"--like {args.like}: it has no record yet; benchtui runs recover, when it was"
+            " interrupted"
+        )
     if head.profile.tag != args.profile:
         raise UsageError(f"--like {args.like}: a run of {head.profile.tag}, not of {args.profile}")
     if args.target not in (None, head.target or ""):
-        raise UsageError(f"--like {args.like}: a run on {head.target or 'no target'}, not on {args.target}")
+        raise UsageError(
+            f"--like {args.like}: a run on {head.target or 'no target'}, not on {args.target}"
+        )
     return head.target or "", {each.point: each.setup for each in measured(head)}
 
 
@@ -100,13 +132,17 @@ def pointed(found: Sequence[Trend], text: str) -> list[Trend]:
     """Return the histories of the points that hold a text. Raises UsageError when there is none."""
     chosen = [each for each in found if each.point and text in each.point]
     if not chosen:
-        points = ", ".join(sorted({each.point for each in found if each.point})) or "none, they measure one thing"
+        points = (
+            ", ".join(sorted({each.point for each in found if each.point}))
+            or "none, they measure one thing"
+        )
         raise UsageError(f"no point of {found[0].profile} holds '{text}'; points: {points}")
     return chosen
 
 
 def told(found: Sequence[Trend], *, whole: bool, which: bool) -> Iterator[str]:
-    """Yield each history as text: the points of a target as one table, unless each is to be told `whole`.
+    """Yield each history as text: the points of a target as one table, unless each is to be told
+    `whole`.
 
     `which`: it is said how the runs of a history were measured.
     """
@@ -130,7 +166,11 @@ def whole_text(found: Trend, *, which: bool) -> str:
     from tui.view.trend import others_lines, setup_lines, trend_chart, trend_lines
 
     width = text_width()
-    lines = [*trend_lines(found, width), *(setup_lines(found, width) if which else ()), *others_lines([found], width)]
+    lines = [
+        *trend_lines(found, width),
+        *(setup_lines(found, width) if which else ()),
+        *others_lines([found], width),
+    ]
     text = "\n".join(plain_lines(lines))
     if len(found.runs) < 2:
         return text
@@ -140,7 +180,9 @@ def whole_text(found: Trend, *, which: bool) -> str:
 
 
 def as_builtins(found: Trend) -> dict[str, object]:
-    """Return a trend for JSON: of its runs what tells the history, how they were measured, and what is not in it."""
+    """Return a trend for JSON: of its runs what tells the history, how they were measured, and what
+    is not in it.
+    """
     return {
         "profile": found.profile,
         "point": found.point,
@@ -148,10 +190,16 @@ def as_builtins(found: Trend) -> dict[str, object]:
         "unit": found.unit,
         "left_out": found.left_out,
         "setup": dict(found.setup.parts),
-        "runs": [{"run_id": run.run_id, "utc": run.utc, "value": run.headline_value} for run in found.runs],
+        "runs": [
+            {"run_id": run.run_id, "utc": run.utc, "value": run.headline_value}
+            for run in found.runs
+        ],
         "changes": [
             {"run_id": found.runs[each.at].run_id, "at": each.at, "ratio": each.ratio, "p": each.p}
             for each in found.changes
         ],
-        "others": [{"runs": each.runs, "newest": each.newest.run_id, "differs": each.differs} for each in found.others],
+        "others": [
+            {"runs": each.runs, "newest": each.newest.run_id, "differs": each.differs}
+            for each in found.others
+        ],
     }

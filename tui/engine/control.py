@@ -27,7 +27,8 @@ class NotRunning(BenchtuiError):  # noqa: N818  (it names a state, not a failure
 
 
 def request(run_dir: Path, message: Request) -> Request:
-    """Send one request to the engine of a run and return its answer; one that is just starting is waited for.
+    """Send one request to the engine of a run and return its answer; one that is just starting is
+    waited for.
 
     Raises NotRunning.
     """
@@ -37,7 +38,9 @@ def request(run_dir: Path, message: Request) -> Request:
             return _ask(run_dir, message)
         except (OSError, ValueError) as error:
             # a socket is bound a moment before it listens
-            starting = isinstance(error, (FileNotFoundError, ConnectionRefusedError)) and lives(run_dir)
+            starting = isinstance(error, (FileNotFoundError, ConnectionRefusedError)) and lives(
+                run_dir
+            )
             if not starting or time.monotonic() > deadline:
                 raise NotRunning(f"run {run_dir.name} is not running") from error
             time.sleep(POLL_S)
@@ -48,7 +51,8 @@ def _ask(run_dir: Path, message: Request) -> Request:
     try:
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(TIMEOUT_S)
-            # by way of /proc: the path of a socket is limited to 107 bytes, that of a run directory is not
+            # by way of /proc: the path of a socket is limited to 107 bytes, that of a run directory
+            # is not
             client.connect(f"/proc/self/fd/{directory}/{SOCKET_FILE}")
             client.sendall(json.dumps(message).encode() + b"\n")
             with client.makefile("rb") as answers:

@@ -20,7 +20,9 @@ from tui.model.search import Search, SearchPoint
 
 
 class Spent(Struct, frozen=True):
-    """A run whose search may measure further points: what it may cost by now, and what was measured of it."""
+    """A run whose search may measure further points: what it may cost by now, and what was measured
+    of it.
+    """
 
     name: str
     plan: Plan
@@ -34,15 +36,26 @@ class Spent(Struct, frozen=True):
         """
         search = with_more(self.search, points, within_s)
         if next_offer(search, self.points) is None:
-            raise UsageError(f"run {self.name} would measure no further point: {why_over(search, self.points)}")
+            raise UsageError(
+                f"run {self.name} would measure no further point: {why_over(search, self.points)}"
+            )
         last, first, tag = self.plan.slots[-1], len(self.plan.slots) + 1, self.plan.profile.tag
-        names = [f"{tag} point {number}" for number in range(first, first + search.points - self.search.points)]
-        further = [replace(last, index=last.index + at, name=name, cell=name) for at, name in enumerate(names, start=1)]
+        names = [
+            f"{tag} point {number}"
+            for number in range(first, first + search.points - self.search.points)
+        ]
+        further = [
+            replace(last, index=last.index + at, name=name, cell=name)
+            for at, name in enumerate(names, start=1)
+        ]
         return replace(self.plan, search=search, steps=[*self.plan.steps, *further])
 
 
 def spent_search(run_dir: Path) -> Spent | None:
-    """Return the search of a run; None when it searched for nothing. Raises BenchtuiError when it cannot be read."""
+    """Return the search of a run; None when it searched for nothing.
+
+    Raises BenchtuiError when it cannot be read.
+    """
     history = read_history(run_dir / JOURNAL_FILE)
     plan = load_plan(run_dir)
     if plan.search is None:
@@ -52,13 +65,21 @@ def spent_search(run_dir: Path) -> Spent | None:
 
 
 def wants_more(run_dir: Path) -> Spent | None:
-    """Return the search of a run that would measure further points if it might; None when it knows, or is none."""
+    """Return the search of a run that would measure further points if it might.
+
+    None when it knows, or is none.
+    """
     spent = spent_search(run_dir)
-    return spent if spent and next_offer(unbounded(spent.search, spent.points), spent.points) is not None else None
+    return (
+        spent
+        if spent and next_offer(unbounded(spent.search, spent.points), spent.points) is not None
+        else None
+    )
 
 
 def plan_of_more(run_dir: Path, points: int | None, within_s: float | None) -> Plan:
-    """Return the plan of a run whose search may measure so many points in all, or spend so many seconds.
+    """Return the plan of a run whose search may measure so many points in all, or spend so many
+    seconds.
 
     Raises UsageError when it would measure none, BenchtuiError when its files cannot be read.
     """
@@ -77,9 +98,16 @@ def give_more(run_dir: Path, points: int | None, within_s: float | None) -> None
 
 
 def with_more(search: Search, points: int | None, within_s: float | None) -> Search:
-    """Return a search that may cost so much in all; None: as before. Raises UsageError where that is less."""
+    """Return a search that may cost so much in all; None: as before.
+
+    Raises UsageError where that is less.
+    """
     if points is not None and not search.points <= points <= MOST_POINTS:
-        raise UsageError(f"--points {points}: allowed are {search.points}, as before, to {MOST_POINTS} in all")
+        raise UsageError(
+            f"--points {points}: allowed are {search.points}, as before, to {MOST_POINTS} in all"
+        )
     if within_s is not None and within_s < (search.within_s or 0.0):
-        raise UsageError(f"--within: {short_duration(search.within_s or 0.0)} were allowed before; give more")
+        raise UsageError(
+            f"--within: {short_duration(search.within_s or 0.0)} were allowed before; give more"
+        )
     return replace(search, points=points or search.points, within_s=within_s or search.within_s)

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 ENGINE_UP_S = 60.0
 ROOM_BYTES = 2 << 20  # twice what the journal holds back for its last words
-# recover: finish what a dead engine began; resume: do what a run still lacks, resume-failed: and what failed
+# recover: finish what a dead engine began; resume: do what a run still lacks, resume-failed: and
+# what failed
 EngineMode = Literal["start", "recover", "resume", "resume-failed"]
 
 
@@ -46,7 +47,9 @@ class Launched(Struct, frozen=True):
 def create_run(plan: Plan, runs: Path) -> Path:
     """Create the directory of a new run with its plan in it, private to the user, and return it."""
     try:
-        data = plan_bytes(replace(signed(plan, owner(), _utc_now()), launched_in=working_directory()))
+        data = plan_bytes(
+            replace(signed(plan, owner(), _utc_now()), launched_in=working_directory())
+        )
         runs.mkdir(parents=True, exist_ok=True, mode=0o700)
         check_room(runs)
         run_dir = runs / new_run_id(plan.profile.tag)
@@ -75,15 +78,19 @@ def check_room(directory: Path) -> None:
     free = shutil.disk_usage(directory).free
     if free < ROOM_BYTES:
         raise BenchtuiError(
-            Problem(f"{units.size(free)} left: an engine needs {units.size(ROOM_BYTES)}", file=str(directory))
+            Problem(
+                f"{units.size(free)} left: an engine needs {units.size(ROOM_BYTES)}",
+                file=str(directory),
+            )
         )
 
 
 def launch(plan: Plan, runs: Path) -> Path:
     """Create a run and start its engine in a process of its own; return the run directory.
 
-    The engine has its own session and ignores SIGHUP from its first moment: neither a closed terminal nor the
-    end of this process touches it. Progress is in the journal, `tui.engine.control` talks to it.
+    The engine has its own session and ignores SIGHUP from its first moment: neither a closed
+    terminal nor the end of this process touches it. Progress is in the journal,
+    `tui.engine.control` talks to it.
     """
     run_dir = create_run(plan, runs)
     spawn_engine(run_dir)
@@ -91,13 +98,18 @@ def launch(plan: Plan, runs: Path) -> Path:
 
 
 def launch_asking(plan: Plan, runs: Path) -> Launched:
-    """Create a run and start its engine, which asks for what its hosts want: passwords, passphrases, codes."""
+    """Create a run and start its engine, which asks for what its hosts want: passwords,
+    passphrases, codes.
+    """
     run_dir = create_run(plan, runs)
     return Launched(run_dir, spawn_asking(run_dir))
 
 
 def spawn_asking(run_dir: Path, mode: EngineMode = "start") -> Questions:
-    """Start the engine process of an existing run directory and return what it asks; to be closed after use."""
+    """Start the engine process of an existing run directory and return what it asks.
+
+    To be closed after use.
+    """
     from tui.engine.questions import Questions
 
     ours, theirs = socket.socketpair()
@@ -106,11 +118,14 @@ def spawn_asking(run_dir: Path, mode: EngineMode = "start") -> Questions:
     return Questions(ours)
 
 
-def spawn_engine(run_dir: Path, mode: EngineMode = "start", link: socket.socket | None = None) -> None:
-    """Start the engine process of an existing run directory, which is known by pid from its first moment.
+def spawn_engine(
+    run_dir: Path, mode: EngineMode = "start", link: socket.socket | None = None
+) -> None:
+    """Start the engine process of an existing run directory, which is known by pid from its first
+    moment.
 
-    A busy machine takes long to start Python, and whoever looks meanwhile must not take the engine for dead.
-    Through `link` it asks for secrets; without one, hosts that want a secret are refused.
+    A busy machine takes long to start Python, and whoever looks meanwhile must not take the engine
+    for dead. Through `link` it asks for secrets; without one, hosts that want a secret are refused.
     """
     check_room(run_dir)
     arguments = ["engine", str(run_dir), "--mode", mode, *(["--ask"] if link else [])]
@@ -122,9 +137,22 @@ def spawn_engine(run_dir: Path, mode: EngineMode = "start", link: socket.socket 
 
 
 def start_program(arguments: Sequence[str], stdin: int, log: int, directory: Path) -> int:
-    """Start `benchtui ARGUMENTS` in a session of its own that no hangup ends, and return its pid."""
-    # ignored by the shell before exec: between fork and setsid a hangup of the terminal would kill the engine
-    words = ["/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh", sys.executable, "-P", "-m", "tui", *arguments]
+    """Start `benchtui ARGUMENTS` in a session of its own that no hangup ends, and return its
+    pid.
+    """
+    # ignored by the shell before exec: between fork and setsid a hangup of the terminal would kill
+    # the engine
+    words = [
+        "/bin/sh",
+        "-c",
+        'trap "" HUP; exec "$@"',
+        "sh",
+        sys.executable,
+        "-P",
+        "-m",
+        "tui",
+        *arguments,
+    ]
     return subprocess.Popen(
         words,
         stdin=stdin,
@@ -138,7 +166,9 @@ def start_program(arguments: Sequence[str], stdin: int, log: int, directory: Pat
 
 
 def journal_end(run_dir: Path) -> int:
-    """Return where another engine will go on with the journal of a run: the bytes of its whole lines."""
+    """Return where another engine will go on with the journal of a run: the bytes of its whole
+    lines.
+    """
     try:
         return complete_bytes(run_dir / JOURNAL_FILE)
     except OSError:
@@ -146,20 +176,27 @@ def journal_end(run_dir: Path) -> int:
 
 
 def await_resumed(run_dir: Path, end: int) -> None:
-    """Wait until an engine that goes on with a run writes: whoever reads the journal then sees a run that goes on.
+    """Wait until an engine that goes on with a run writes: whoever reads the journal then sees a
+    run that goes on.
 
-    `end` is the `journal_end` before it was started. Raises BenchtuiError when the engine does not come up.
+    `end` is the `journal_end` before it was started. Raises BenchtuiError when the engine does not
+    come up.
     """
     deadline = time.monotonic() + ENGINE_UP_S
     tail = JournalTail(run_dir / JOURNAL_FILE, end, stamps=True)
     while not any(isinstance(event, RunResumed) for event in tail):
         if time.monotonic() > deadline:
-            raise BenchtuiError(f"the engine of {run_dir.name} did not come up; see {run_dir / LOG_FILE}")
+            raise BenchtuiError(
+                f"the engine of {run_dir.name} did not come up; see {run_dir / LOG_FILE}"
+            )
         time.sleep(0.05)
 
 
 def resume_mode(run_dir: Path, *, failed: bool, running: bool) -> tuple[EngineMode, int]:
-    """Return how to resume a run and how many steps it lacks. Raises UsageError when there is nothing to do."""
+    """Return how to resume a run and how many steps it lacks.
+
+    Raises UsageError when there is nothing to do.
+    """
     from tui.engine.session.history import read_history
 
     if running:
@@ -170,7 +207,11 @@ def resume_mode(run_dir: Path, *, failed: bool, running: bool) -> tuple[EngineMo
     if count:
         return ("resume-failed" if failed else "resume"), count
     broken = len(history.missing(plan, failed=True))
-    hint = f"; {broken} ended with errors: --failed measures them again" if broken and not failed else ""
+    hint = (
+        f"; {broken} ended with errors: --failed measures them again"
+        if broken and not failed
+        else ""
+    )
     raise UsageError(f"nothing to resume in {run_dir.name}{hint}")
 
 

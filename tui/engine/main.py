@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 
 def run_engine(run_dir: Path, mode: EngineMode = "start", *, ask: bool = False) -> RunEnded:
-    """Execute the plan of a run directory in this process, or go on with what another engine began; return its end.
+    """Execute the plan of a run directory in this process, or go on with what another engine began;
+    return its end.
 
     `ask`: standard input is a socket to somebody who can be asked for passwords.
     """
@@ -44,7 +45,8 @@ def run_engine(run_dir: Path, mode: EngineMode = "start", *, ask: bool = False) 
         history = None if mode == "start" else _history(run_dir)
         if history is not None and (mode != "recover" or history.ended):
             history.going_on = mode != "recover"
-            for name in (RECORD_FILE, SUMMARY_FILE):  # they are derived again from the journal at the end
+            # they are derived again from the journal at the end
+            for name in (RECORD_FILE, SUMMARY_FILE):
                 (run_dir / name).unlink(missing_ok=True)
         return asyncio.run(_serve(run_dir, plan, history, mode, asker))
 
@@ -58,7 +60,9 @@ def _history(run_dir: Path) -> History:
 async def _serve(
     run_dir: Path, plan: Plan, history: History | None, mode: EngineMode, asker: EngineAsker | None
 ) -> RunEnded:
-    async with connections_of(plan, Paths.from_environ(os.environ).known_hosts, asker) as connections:
+    async with connections_of(
+        plan, Paths.from_environ(os.environ).known_hosts, asker
+    ) as connections:
         ctx = open_run(run_dir, plan, connections, history)
         ctx.journal.on_failure = partial(end_in_order, ctx)
         connections.remark = partial(remark, ctx)
@@ -75,7 +79,10 @@ async def _serve(
 
 
 def end_in_order(ctx: RunContext, reason: str) -> None:
-    """End the load: what it says cannot be kept any more. The hosts keep their spools for a recovery."""
+    """End the load: what it says cannot be kept any more.
+
+    The hosts keep their spools for a recovery.
+    """
     print(f"benchtui: {reason}", file=sys.stderr, flush=True)  # to engine.log
     ctx.request_stop("stop", "the engine", f"the disk of this machine refused: {reason}")
 
@@ -90,7 +97,10 @@ def remark(ctx: RunContext, host: str | None, text: str) -> None:
 
 
 def logged_in(ctx: RunContext, connections: Connections, asker: EngineAsker | None) -> None:
-    """Every host is connected or refused: nobody is asked from now on; what a later log-in would lack is journalled."""
+    """Every host is connected or refused: nobody is asked from now on.
+
+    What a later log-in would lack is journalled.
+    """
     connections.stop_asking()
     if asker is not None:
         asker.close()
@@ -98,7 +108,9 @@ def logged_in(ctx: RunContext, connections: Connections, asker: EngineAsker | No
         ctx.say("warning", text)
 
 
-def _course(ctx: RunContext, history: History | None, mode: EngineMode) -> Coroutine[None, None, RunEnded]:
+def _course(
+    ctx: RunContext, history: History | None, mode: EngineMode
+) -> Coroutine[None, None, RunEnded]:
     """Return what this engine does."""
     if history is None:
         return execute(ctx)
@@ -119,7 +131,10 @@ async def _guarded(ctx: RunContext, work: Coroutine[None, None, RunEnded]) -> Ru
         return await work
     except Exception as error:
         traceback.print_exc()  # to engine.log
-        text = f"internal error: {type(error).__name__}: {error}; details in {ctx.run_dir / 'engine.log'}"
+        text = (
+            f"internal error: {type(error).__name__}: {error}; details in"
+            f" {ctx.run_dir / 'engine.log'}"
+        )
         ctx.journal.append(Message(t=0.0, severity="error", text=text))
         state: RunStateName = "partial" if ctx.measured_hosts else "failed"
         return ctx.journal.append(RunEnded(t=0.0, state=state, exit_code=4, reason=text))

@@ -26,7 +26,10 @@ class Questions:
         self._lines = link.makefile("rb")
 
     def next(self) -> Question | None:
-        """Wait for the next question; None when there will be none: everybody is in, or the engine has ended."""
+        """Wait for the next question.
+
+        None when there will be none: everybody is in, or the engine has ended.
+        """
         try:
             line = self._lines.readline(LONGEST_LINE)
             return _questions.decode(line) if line.endswith(b"\n") else None
@@ -55,7 +58,10 @@ class EngineAsker:
         self._given_up = asyncio.Event()
 
     async def __call__(self, question: Question) -> Sequence[str] | None:
-        """Ask the launcher; None when it does not answer, is gone, or is not waited for any more."""
+        """Ask the launcher.
+
+        None when it does not answer, is gone, or is not waited for any more.
+        """
         asking = asyncio.ensure_future(self._ask(question))
         giving_up = asyncio.ensure_future(self._given_up.wait())
         try:
@@ -73,7 +79,9 @@ class EngineAsker:
     async def _ask(self, question: Question) -> Sequence[str] | None:
         try:
             if self._reader is None or self._writer is None:
-                self._reader, self._writer = await asyncio.open_unix_connection(sock=self._link, limit=LONGEST_LINE)
+                self._reader, self._writer = await asyncio.open_unix_connection(
+                    sock=self._link, limit=LONGEST_LINE
+                )
             self._writer.write(msgspec.json.encode(question) + b"\n")
             await self._writer.drain()
             return msgspec.json.decode(await self._reader.readline(), type=list[str] | None)
@@ -88,7 +96,8 @@ class EngineAsker:
 
 
 def take_link() -> socket.socket:
-    """Return the socket that is this process's standard input, which no child inherits from here on.
+    """Return the socket that is this process's standard input, which no child inherits from here
+    on.
 
     What comes over it is secret: this process leaves no core file either.
     """

@@ -1,4 +1,6 @@
-"""Recover a run whose engine died: adopt loads that still run, find unnamed ones, collect results."""
+"""Recover a run whose engine died: adopt loads that still run, find unnamed ones, collect
+results.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,15 @@ from tui.engine.executors.per_host import identify_written, not_reached, reopen_
 from tui.engine.run.preflight import connect_servers, preflight
 from tui.engine.run.run import check_secrets, connect_all, ended, finish, how_it_ended
 from tui.engine.run.steps import not_filled, run_steps
-from tui.engine.session.context import CONNECT, EXIT_PARTIAL, LOOK, REACH, RunContext, on_hosts, refuse_failed
+from tui.engine.session.context import (
+    CONNECT,
+    EXIT_PARTIAL,
+    LOOK,
+    REACH,
+    RunContext,
+    on_hosts,
+    refuse_failed,
+)
 from tui.engine.session.history import History, steps_beside
 from tui.engine.session.host_session import HostSession
 from tui.model.event import PhaseName, RunEnded, StepEnded, StepStarted, TaskStarted
@@ -29,7 +39,9 @@ LOAD = re.compile(r"(?P<step>\d+)\.(?P<phase>measure|layout)(?:\.(?P<attempt>\d+
 
 
 async def find_loads(ctx: RunContext, history: History) -> None:
-    """Ask the hosts for loads of steps that have not ended, and journal those that nothing is known of."""
+    """Ask the hosts for loads of steps that have not ended, and journal those that nothing is known
+    of.
+    """
     if history.seen.started is not None and not history.seen.unreadable:
         return
     ctx.say("warning", "the journal of this run has gaps: hosts are asked for what they hold of it")
@@ -45,14 +57,18 @@ async def _find_on(ctx: RunContext, history: History, session: HostSession) -> N
 
 
 def _step_started(step: Step, attempt: int) -> StepStarted:
-    return StepStarted(t=0.0, step=step.index, attempt=attempt, hosts=step.hosts if step.together else [])
+    return StepStarted(
+        t=0.0, step=step.index, attempt=attempt, hosts=step.hosts if step.together else []
+    )
 
 
 def _not_asked(session: HostSession, error: HostError) -> None:
     session.problem("connect", "host-lost", f"leftovers unknown: {error.message}")
 
 
-def _note(ctx: RunContext, history: History, session: HostSession, match: re.Match[str], *, released: bool) -> None:
+def _note(
+    ctx: RunContext, history: History, session: HostSession, match: re.Match[str], *, released: bool
+) -> None:
     index, attempt = int(match["step"]), int(match["attempt"] or 1)
     if index >= len(ctx.plan.steps) or session.name not in ctx.plan.steps[index].hosts:
         return
@@ -66,7 +82,13 @@ def _note(ctx: RunContext, history: History, session: HostSession, match: re.Mat
         return
     task = ctx.task_of(ctx.plan.steps[index], session)
     event = TaskStarted(
-        t=0.0, host=session.name, step=index, phase=phase, argv=task.argv, job_file=task.job_file, remote_dir=""
+        t=0.0,
+        host=session.name,
+        step=index,
+        phase=phase,
+        argv=task.argv,
+        job_file=task.job_file,
+        remote_dir="",
     )
     history.take(ctx.journal.append(event))
     if released:
@@ -74,7 +96,10 @@ def _note(ctx: RunContext, history: History, session: HostSession, match: re.Mat
 
 
 async def execute_collection(ctx: RunContext, history: History) -> RunEnded:
-    """Collect what hosts still hold of a run that is over, from these alone; return the last event of its journal."""
+    """Collect what hosts still hold of a run that is over, from these alone.
+
+    Return the last event of its journal.
+    """
     return await finish(ctx, _collected(ctx, history))
 
 
@@ -101,15 +126,23 @@ def _still_away(session: HostSession, error: HostError) -> None:
     session.say("warning", f"results not collected: {error.message}")
 
 
-async def _collect_step(ctx: RunContext, history: History, index: int, tasks: dict[str, TaskStarted]) -> None:
+async def _collect_step(
+    ctx: RunContext, history: History, index: int, tasks: dict[str, TaskStarted]
+) -> None:
     """Take what is left of a step's output on these hosts, and their results."""
-    here = {name: task for name, task in tasks.items() if name in {session.name for session in ctx.alive}}
+    here = {
+        name: task
+        for name, task in tasks.items()
+        if name in {session.name for session in ctx.alive}
+    }
     if not here:
         return
     before = history.at(index)
     step = replace(ctx.plan.steps[index], attempt=before.attempt)
     journalled_ms = {host: seen.last_ms for host, seen in before.telemetry.items()}
-    await ctx.telemetry.begin(step, [session for session in ctx.alive if session.name in here], [], journalled_ms)
+    await ctx.telemetry.begin(
+        step, [session for session in ctx.alive if session.name in here], [], journalled_ms
+    )
     try:
         with ctx.phase("measure", index):
             runs = await reopen_all(ctx, history, step, here)
@@ -153,7 +186,10 @@ async def _finished(ctx: RunContext, history: History) -> RunEnded:
 
 
 def search_is_over(ctx: RunContext) -> bool:
-    """Decide what was measured of a search before; tell whether it needs no further point. False of other runs."""
+    """Decide what was measured of a search before; tell whether it needs no further point.
+
+    False of other runs.
+    """
     if not ctx.plan.slots:
         return False
     from tui.engine.run.search import decide_measured, wants_more
@@ -175,7 +211,9 @@ async def _missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnd
     if history.ended:
         ctx.check_stop()
         await connect_all(ctx)
-    else:  # a run that ended before what hosts hold is collected could never have it: they are cleaned up at its end
+    # a run that ended before what hosts hold is collected could never have it: they are cleaned up
+    # at its end
+    else:
         await connect_again(ctx)
         if ctx.stop_mode is not None:
             return await _finished(ctx, history)
@@ -184,7 +222,9 @@ async def _missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnd
         ctx.check_stop()
         check_secrets(ctx)
         refuse_failed(CONNECT, away)
-    missing = [step for step in history.missing(ctx.plan, failed=failed) if step.index not in adopted]
+    missing = [
+        step for step in history.missing(ctx.plan, failed=failed) if step.index not in adopted
+    ]
     seen = ctx.journal.problems - history.problems if adopted else 0
     again = history.make_again(missing)
     ctx.forget(step.index for step in again)
@@ -196,7 +236,9 @@ async def _missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnd
 
 
 async def end_earlier(session: HostSession) -> None:
-    """End what an earlier engine had started on a host without saying so in the journal: it must not measure along."""
+    """End what an earlier engine had started on a host without saying so in the journal: it must
+    not measure along.
+    """
     await session.ask(lambda agent: agent.sweep(kill=True))
 
 
@@ -213,9 +255,14 @@ def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
     told = f"{len(rest)} of {len(ctx.plan.steps)} steps never began"
     if ctx.plan.search is not None:
         planned = points_planned(ctx.plan.search)
-        told = f"{len(ctx.search.points)} of at most {planned} points measured; continue with runs resume, or u on Runs"
+        told = (
+            f"{len(ctx.search.points)} of at most {planned} points measured; continue with runs"
+            " resume, or u on Runs"
+        )
     told = not_filled(ctx, rest[0]) or told
-    return ended("partial" if ctx.measured_hosts else "failed", EXIT_PARTIAL, f"the engine died; {told}")
+    return ended(
+        "partial" if ctx.measured_hosts else "failed", EXIT_PARTIAL, f"the engine died; {told}"
+    )
 
 
 async def _adopt_if_any(ctx: RunContext, history: History) -> set[int]:
@@ -230,8 +277,13 @@ async def _adopt_if_any(ctx: RunContext, history: History) -> set[int]:
     return {step.index for step in group} if all(map(ctx.is_whole, ended_before)) else set()
 
 
-async def connect_again(ctx: RunContext, failed: Callable[[HostSession, HostError], None] | None = None) -> None:
-    """Connect to every host; one that cannot be reached is lost, the others go on. `failed`: as of `on_hosts`."""
+async def connect_again(
+    ctx: RunContext, failed: Callable[[HostSession, HostError], None] | None = None
+) -> None:
+    """Connect to every host; one that cannot be reached is lost, the others go on.
+
+    `failed`: as of `on_hosts`.
+    """
     with ctx.phase("connect"):
         await on_hosts(ctx, REACH, ctx.sessions, _connect_to_recover, failed)
         await connect_servers(ctx)  # what a dead engine had there is removed in the end
@@ -243,19 +295,24 @@ async def _connect_to_recover(session: HostSession) -> None:
     session.enter("connected", "recovering")
 
 
-async def adopt(ctx: RunContext, history: History, unfinished: dict[int, list[TaskStarted]]) -> AdoptedStep:
+async def adopt(
+    ctx: RunContext, history: History, unfinished: dict[int, list[TaskStarted]]
+) -> AdoptedStep:
     """Follow the commands of the steps that were going on to their end."""
     if not any(task.phase == "measure" for tasks in unfinished.values() for task in tasks):
         return await _adopt_layout(ctx, history, max(unfinished), unfinished[max(unfinished)])
     adopting = (_adopt_step(ctx, history, index, tasks) for index, tasks in unfinished.items())
-    ends = await asyncio.gather(*adopting, return_exceptions=True)  # one that fails leaves the others to their end
+    # one that fails leaves the others to their end
+    ends = await asyncio.gather(*adopting, return_exceptions=True)
     if faults := [end for end in ends if isinstance(end, BaseException)]:
         raise faults[0]
     found = [end for end in ends if isinstance(end, AdoptedStep)]
     return AdoptedStep(all(each.alive for each in found), all(each.whole for each in found))
 
 
-async def _adopt_step(ctx: RunContext, history: History, index: int, tasks: list[TaskStarted]) -> AdoptedStep:
+async def _adopt_step(
+    ctx: RunContext, history: History, index: int, tasks: list[TaskStarted]
+) -> AdoptedStep:
     step = replace(ctx.plan.steps[index], attempt=history.at(index).attempt)
     measured = {task.host: task for task in tasks if task.phase == "measure"}
     if not measured:  # not armed when the engine died
@@ -268,8 +325,13 @@ async def _adopt_step(ctx: RunContext, history: History, index: int, tasks: list
         await ctx.telemetry.end(index)
 
 
-async def _adopt_layout(ctx: RunContext, history: History, index: int, loads: list[TaskStarted]) -> AdoptedStep:
-    """Follow a layout; then its step is begun again: what was laid out is found, what is missing is written."""
+async def _adopt_layout(
+    ctx: RunContext, history: History, index: int, loads: list[TaskStarted]
+) -> AdoptedStep:
+    """Follow a layout.
+
+    Then its step is begun again: what was laid out is found, what is missing is written.
+    """
     step = replace(ctx.plan.steps[index], attempt=history.at(index).attempt)
     tasks = {task.host: task for task in loads}
     with ctx.phase("layout", step.index, expected_s=step.expected_s):
@@ -284,6 +346,10 @@ async def _adopt_layout(ctx: RunContext, history: History, index: int, loads: li
     if complete:
         beside = steps_beside(ctx.plan, index)
         await run_steps(
-            ctx, [replace(each, attempt=history.at(each.index).attempt + 1, pause_s=0.0) for each in beside]
+            ctx,
+            [
+                replace(each, attempt=history.at(each.index).attempt + 1, pause_s=0.0)
+                for each in beside
+            ],
         )
     return AdoptedStep(complete, complete)

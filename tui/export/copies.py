@@ -39,16 +39,26 @@ def copies_of(record: RunRecord, run_dir: Path) -> list[Copy]:
     found = [Copy("h", "headline", headline(record))]
     if table := markdown(record):
         found.append(Copy("t", "table, Markdown", table))
-    found += [Copy("c", "table, CSV", summary_csv(record)), Copy("l", "command line", command_line(record))]
+    found += [
+        Copy("c", "table, CSV", summary_csv(record)),
+        Copy("l", "command line", command_line(record)),
+    ]
     return [*found, Copy("p", "path", str(run_dir / RECORD_FILE))]
 
 
 def headline(record: RunRecord) -> str:
-    """Return a line: what was measured, of what, by whom it can be looked up, and whether it is valid."""
+    """Return a line: what was measured, of what, by whom it can be looked up, and whether it is
+    valid.
+    """
     text = record.headline.text if record.headline is not None else ""
     hosts = f"{len(record.hosts)} host{'' if len(record.hosts) == 1 else 's'}"
     verdict = _in_line(judged(record)[0])
-    said = [text or headline_parts(record)[0], f"{record.profile.tag} on {hosts}", verdict, record.run_id]
+    said = [
+        text or headline_parts(record)[0],
+        f"{record.profile.tag} on {hosts}",
+        verdict,
+        record.run_id,
+    ]
     return ", ".join(part for part in said if part)
 
 
@@ -68,7 +78,11 @@ def markdown(record: RunRecord) -> str:
 
 def step_table(record: RunRecord, step: StepRecord) -> DocumentTable | None:
     """Return what a step did: its operations where it counts these, else its directions."""
-    return operations_table(step.metadata) if step.metadata is not None else figures_table(record, step, step.name)
+    return (
+        operations_table(step.metadata)
+        if step.metadata is not None
+        else figures_table(record, step, step.name)
+    )
 
 
 def summary_csv(record: RunRecord) -> str:
@@ -81,7 +95,9 @@ def summary_csv(record: RunRecord) -> str:
 
 
 def command_line(record: RunRecord) -> str:
-    """Return the command that runs the same again: profile, hosts, changed parameters, sweeps, tags."""
+    """Return the command that runs the same again: profile, hosts, changed parameters, sweeps,
+    tags.
+    """
     words = command_in(record.profile.text) or ["benchtui", "run", record.profile.tag]
     words += ["--hosts", ",".join(host.name for host in record.hosts)]
     for server in record.servers or ():
@@ -89,7 +105,8 @@ def command_line(record: RunRecord) -> str:
     words += [word for folder in _folders(record) for word in ("--with", folder)]
     for role, text in record.profile.roles.items():
         words += ["--role", f"{role}={text}"]
-    job = {word.partition("=")[0] for word in words if re.search(r"(?<!\\),", word)}  # what the job itself sweeps over
+    # what the job itself sweeps over
+    job = {word.partition("=")[0] for word in words if re.search(r"(?<!\\),", word)}
     swept = {name: values for name, values in sweeps(record).items() if name not in job}
     for name, value in record.profile.changed.items():
         words += [] if name in (*swept, *job) else ["--set", f"{name}={value}"]
@@ -103,11 +120,16 @@ def command_line(record: RunRecord) -> str:
 def _folders(record: RunRecord) -> list[str]:
     """Return the folder of the programs that were brought along: above those of machines."""
     paths = [(Path(each.path).parent, each.machine) for each in record.provenance.carried]
-    return list(dict.fromkeys(str(path.parent if path.name == machine else path) for path, machine in paths))
+    return list(
+        dict.fromkeys(str(path.parent if path.name == machine else path) for path, machine in paths)
+    )
 
 
 def sweeps(record: RunRecord) -> dict[str, list[str]]:
-    """Return the values of each swept parameter, in the order of the plan; a suite's are its profiles' own."""
+    """Return the values of each swept parameter, in the order of the plan.
+
+    A suite's are its profiles' own.
+    """
     if record.matrix is None or any(cell.profile for cell in record.matrix.cells):
         return {}
     found: dict[str, list[str]] = {}
@@ -118,7 +140,8 @@ def sweeps(record: RunRecord) -> dict[str, list[str]]:
     return found
 
 
-COLUMNS = ("a_runs", "b_runs", "point", "figure", "headline", "unit", "a", "b", "ratio", "ratio_low", "ratio_high",
+COLUMNS = ("a_runs", "b_runs", "point", "figure", "headline", "unit", "a", "b", "ratio",
+    "ratio_low", "ratio_high",
            "n_a", "n_b", "word", "why")  # fmt: skip
 Row = tuple[Scalar, ...]
 
@@ -126,7 +149,10 @@ Row = tuple[Scalar, ...]
 def copies_of_comparison(
     found: Sequence[Comparison], sides: Sequence[Sequence[Path]], across: Sequence[str] = ()
 ) -> list[Copy]:
-    """Return what a comparison has to paste; `found` is each side against the first, `sides` are the runs of all."""
+    """Return what a comparison has to paste.
+
+    `found` is each side against the first, `sides` are the runs of all.
+    """
     copies = [Copy("h", "headline", "\n".join(map(comparison_headline, found)))]
     if table := "\n\n".join(filter(None, map(comparison_markdown, found))):
         copies.append(Copy("t", "table, Markdown", table))
@@ -143,14 +169,25 @@ def comparison_headline(found: Comparison) -> str:
 
 
 def comparison_markdown(found: Comparison) -> str:
-    """Return every figure of every point, of searches what they found, as tables below the answer."""
+    """Return every figure of every point, of searches what they found, as tables below the
+    answer.
+    """
     if found.search is not None:
-        rows = [[name.strip(), "".join(text for text, _ in runs)] for name, runs in search_facts(found.search)]
+        rows = [
+            [name.strip(), "".join(text for text, _ in runs)]
+            for name, runs in search_facts(found.search)
+        ]
         tables = [
-            DocumentTable("What they sustain: B against A", [DocumentColumn("figure"), DocumentColumn("A → B")], rows)
+            DocumentTable(
+                "What they sustain: B against A",
+                [DocumentColumn("figure"), DocumentColumn("A → B")],
+                rows,
+            )
         ]
     else:
-        tables = [table] if (table := compared_figures_table(found, "B", every=True)) is not None else []
+        tables = (
+            [table] if (table := compared_figures_table(found, "B", every=True)) is not None else []
+        )
     return "\n\n".join([comparison_headline(found), *map(markdown_table, tables)]) if tables else ""
 
 
@@ -175,14 +212,30 @@ def _rows(found: Comparison) -> Iterator[Row]:
     if (search := found.search) is not None:
         counts = max(len(search.values_a), 1), max(len(search.values_b), 1)
         ratio = search.ratio
-        yield ("", search.figure, True, search.unit, search.a.value, search.b.value, ratio.value, ratio.low, ratio.high,
+        yield ("", search.figure, True, search.unit, search.a.value, search.b.value, ratio.value,
+            ratio.low, ratio.high,
                *counts, search.word, search.why)  # fmt: skip
     for point in found.points:
         for each in point.changes:
             effect = each.effect
-            known = (effect.ratio, effect.low, effect.high) if effect is not None else (None, None, None)
+            known = (
+                (effect.ratio, effect.low, effect.high)
+                if effect is not None
+                else (None, None, None)
+            )
             counts = len(each.values_a), len(each.values_b)
-            yield point.name, each.name, each.headline, each.unit, each.a, each.b, *known, *counts, each.word, each.why
+            yield (
+                point.name,
+                each.name,
+                each.headline,
+                each.unit,
+                each.a,
+                each.b,
+                *known,
+                *counts,
+                each.word,
+                each.why,
+            )
 
 
 def _names(records: Sequence[RunRecord]) -> str:

@@ -12,11 +12,14 @@ from tui.text.junit import Case, Suite, junit_xml
 
 
 def _files(source: ExportSource) -> Iterator[ExportFile]:
-    yield ExportFile(f"{source.record.run_id}.junit.xml", [junit_xml([suite_of(source.record)]).encode()])
+    yield ExportFile(
+        f"{source.record.run_id}.junit.xml", [junit_xml([suite_of(source.record)]).encode()]
+    )
 
 
 def suite_of(record: RunRecord) -> Suite:
-    """Return a run as a suite: an error is a failure, a warning is output of its case, what was not made is skipped.
+    """Return a run as a suite: an error is a failure, a warning is output of its case, what was not
+    made is skipped.
 
     The profile's own thresholds are cases too, those that need no other run.
     """
@@ -43,7 +46,12 @@ def suite_of(record: RunRecord) -> Suite:
 
 def _state(record: RunRecord) -> Case:
     good = record.state in ("complete", "imported", "baseline")
-    return Case("the run is complete", "passed" if good else "failed", record.reason or record.state, group="run")
+    return Case(
+        "the run is complete",
+        "passed" if good else "failed",
+        record.reason or record.state,
+        group="run",
+    )
 
 
 def _judged(name: str, found: Sequence[Finding]) -> Case:
@@ -59,4 +67,7 @@ def _title(name: str) -> str:
     return f"{name} {check.title}" if check is not None else name
 
 
-JUNIT = Exporter("JUnit XML: state, checks and thresholds as test cases (Jenkins, GitLab, GitHub Actions)", _files)
+JUNIT = Exporter(
+    "JUnit XML: state, checks and thresholds as test cases (Jenkins, GitLab, GitHub Actions)",
+    _files,
+)

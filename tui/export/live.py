@@ -37,25 +37,38 @@ from tui.model.problem import BenchtuiError
 from tui.model.record import RunRecord
 from tui.model.rundir import JOURNAL_FILE
 
-TOLD = (RunStarted, RunResumed, StepStarted, StepEnded, HostState, HostProblem, NoteAdded, StopRequested, RunEnded)
+TOLD = (
+    RunStarted,
+    RunResumed,
+    StepStarted,
+    StepEnded,
+    HostState,
+    HostProblem,
+    NoteAdded,
+    StopRequested,
+    RunEnded,
+)
 TAILS_OPEN_S = 10
 METRICS: tuple[MetricName, ...] = ("iops", "bandwidth", "latency")
-HELD_BACK_S = 1  # the next sample may begin a little before the last one ended, and add to its second
-CLOSES = (PhaseStarted, PhaseEnded, StepStarted, RunEnded)  # what was measured before has to be told before
+# the next sample may begin a little before the last one ended, and add to its second
+HELD_BACK_S = 1
+# what was measured before has to be told before
+CLOSES = (PhaseStarted, PhaseEnded, StepStarted, RunEnded)
 
 
 class Follower:
     """Follows the journal of a run. `poll` returns what is new; `ended`: the run was closed.
 
-    A second is published when the journal reaches the next one, whenever `poll` is called: all followers get the same
-    figures, even if samples arrive late.
+    A second is published when the journal reaches the next one, whenever `poll` is called: all
+    followers get the same figures, even if samples arrive late.
     """
 
     def __init__(self, run_dir: Path) -> None:
         self.state = RunState(tails_open_s=TAILS_OPEN_S)
         self._tail = JournalTail(run_dir / JOURNAL_FILE)
         self._names = _step_names(run_dir)
-        self._next: dict[tuple[str | None, str], int] = {}  # by host and direction: the first second not told yet
+        # by host and direction: the first second not told yet
+        self._next: dict[tuple[str | None, str], int] = {}
         self._ramp_end = 0
         self._due_t = 0.0  # the first event from here on publishes what is known by then
 
@@ -108,12 +121,20 @@ class Follower:
                 yield from self._of(dirs[name], host, name, {}, held_back_s)
 
     def _of(
-        self, view: DirectionView, host: str | None, name: str, tails: dict[int, int], held_back_s: int
+        self,
+        view: DirectionView,
+        host: str | None,
+        name: str,
+        tails: dict[int, int],
+        held_back_s: int,
     ) -> Iterator[ExportSecond]:
         span = view.span
         if span is None:
             return
-        start, end = max(self._next.get((host, name), span[0]), self._ramp_end), span[1] - held_back_s
+        start, end = (
+            max(self._next.get((host, name), span[0]), self._ramp_end),
+            span[1] - held_back_s,
+        )
         if end <= start:
             return
         self._next[host, name] = end
@@ -159,9 +180,19 @@ def _document(moment: ExportSecond | Event | RunRecord) -> object:
         said = moment.headline.model_dump() if moment.headline is not None else None
         findings = [finding.model_dump() for finding in moment.findings]
         known = {"state": moment.state, "reason": moment.reason, "verdict": moment.verdict}
-        return {"type": "record", "run_id": moment.run_id, **known, "headline": said, "findings": findings}
+        return {
+            "type": "record",
+            "run_id": moment.run_id,
+            **known,
+            "headline": said,
+            "findings": findings,
+        }
     utc = None if moment.utc is None else format_utc(moment.utc)
-    return {"type": "second", **{name: getattr(moment, name) for name in moment.__slots__}, "utc": utc}
+    return {
+        "type": "second",
+        **{name: getattr(moment, name) for name in moment.__slots__},
+        "utc": utc,
+    }
 
 
 def _files(source: ExportSource) -> Iterator[ExportFile]:
@@ -173,5 +204,6 @@ def _lines(source: ExportSource) -> Iterator[str]:
     yield line_of(source.record)
 
 
-JSON_LINES = Exporter("JSON lines: events and every second, an object a line (jq, scripts)", _files, stream=line_of,
+JSON_LINES = Exporter("JSON lines: events and every second, an object a line (jq, scripts)", _files,
+    stream=line_of,
                       reads_files=True)  # fmt: skip

@@ -1,4 +1,6 @@
-"""What `ls` and `less` read of a run: command.txt, summary.txt, and report.html where the settings ask for it."""
+"""What `ls` and `less` read of a run: command.txt, summary.txt, and report.html where the settings
+ask for it.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
 WIDTH = 100
 
 
-def write_run_files(run_dir: Path, record: RunRecord, baselines: Path | None, *, report: bool = False) -> None:
+def write_run_files(
+    run_dir: Path, record: RunRecord, baselines: Path | None, *, report: bool = False
+) -> None:
     """Write the files beside run.json, each whole. Raises BenchtuiError, OSError."""
     write_atomic(run_dir / COMMAND_FILE, command_text(record).encode())
     view, _ = published(record, baselines)
@@ -27,24 +31,39 @@ def write_run_files(run_dir: Path, record: RunRecord, baselines: Path | None, *,
     if report:
         from tui.view.report.write import source_at, written
 
-        write_atomic(run_dir / REPORT_FILE, written([source_at(run_dir, baselines)[0]], "html").encode())
+        write_atomic(
+            run_dir / REPORT_FILE, written([source_at(run_dir, baselines)[0]], "html").encode()
+        )
 
 
 def command_text(record: RunRecord) -> str:
-    """Return how to repeat a run, as a shell script with remarks: the command, and where the exact plan is."""
+    """Return how to repeat a run, as a shell script with remarks: the command, and where the exact
+    plan is.
+    """
     from tui.export.copies import command_line
 
-    lines = [f"# repeats {record.run_id}, benchtui {record.provenance.benchtui_version or 'unknown'}"]
+    lines = [
+        f"# repeats {record.run_id}, benchtui {record.provenance.benchtui_version or 'unknown'}"
+    ]
     if record.state == "imported":
         how = record.provenance.imported
         files = ", ".join(how.names) if how is not None else "output of a load generator"
-        lines[0] = f"# {record.run_id} was imported from {files}; its commands, as far as its output has them:"
+        lines[0] = (
+            f"# {record.run_id} was imported from {files}; its commands, as far as its output has"
+            " them:"
+        )
         commands = dict.fromkeys(shlex.join(command.argv) for command in record.provenance.commands)
         lines += [f"# {each}" for each in commands]
         return "\n".join(lines) + "\n"
     if record.profile.sha256:
-        lines.append(f"# profile {record.profile.tag}, sha256 {record.profile.sha256[:12]}; its text is in plan.json")
-    return "\n".join([*lines, command_line(record), "# what ran on each host, to the byte: plan.json"]) + "\n"
+        lines.append(
+            f"# profile {record.profile.tag}, sha256 {record.profile.sha256[:12]}; its text is in"
+            " plan.json"
+        )
+    return (
+        "\n".join([*lines, command_line(record), "# what ran on each host, to the byte: plan.json"])
+        + "\n"
+    )
 
 
 def shown_text(
@@ -56,7 +75,8 @@ def shown_text(
     steps: bool = False,
     width: int = WIDTH,
 ) -> str:
-    """Return what `runs show` prints: the summary, thresholds of the profile, the text of published results.
+    """Return what `runs show` prints: the summary, thresholds of the profile, the text of published
+    results.
 
     Tables of matrices are `width` columns wide.
     """

@@ -21,11 +21,16 @@ def source_of(run_dir: Path) -> ExportSource:
 def remark_of(source: ExportSource) -> str:
     """Return what has to be said of an export beside it; nothing of a run that is over."""
     run = source.record
-    return f"{run.run_id} is {run.reason}; exported is what it measured so far" if run.state == "running" else ""
+    return (
+        f"{run.run_id} is {run.reason}; exported is what it measured so far"
+        if run.state == "running"
+        else ""
+    )
 
 
 def without_names(source: ExportSource, name: str, words: Sequence[str] = ()) -> ExportSource:
-    """Return a run whose record names nobody: hosts, addresses, users and paths are replaced, as in reports.
+    """Return a run whose record names nobody: hosts, addresses, users and paths are replaced, as in
+    reports.
 
     `words` are more names. Raises UsageError for a format that takes more than the record.
     """
@@ -47,20 +52,25 @@ def default_path(run_id: str, name: str) -> Path:
 def export(source: ExportSource, name: str, where: str | None) -> list[Path]:
     """Write a run in a format and return the files written. Raises BenchtuiError.
 
-    One file goes to `where` itself, unless that is a directory or ends with a slash. Several are put below it; None
-    stands for a directory named after run and format.
+    One file goes to `where` itself, unless that is a directory or ends with a slash. Several are
+    put below it; None stands for a directory named after run and format.
     """
     files = list(load(name).files(source))
     target = to_write(where) if where else default_path(source.record.run_id, name)
     if where and len(files) == 1 and not target.is_dir() and not where.endswith("/"):
         return [_write(target, files[0])]
     if target.is_file():
-        raise UsageError(Problem(f"{name} of this run is {len(files)} files: name a directory", file=str(target)))
+        raise UsageError(
+            Problem(f"{name} of this run is {len(files)} files: name a directory", file=str(target))
+        )
     return [_write(target / file.path, file) for file in files]
 
 
 def alone(source: ExportSource, exporter: Exporter) -> ExportFile | None:
-    """Return the one file of an export that is text and has no more; None: it has to go to files."""
+    """Return the one file of an export that is text and has no more.
+
+    None: it has to go to files.
+    """
     files = list(exporter.files(source))
     return files[0] if len(files) == 1 and not exporter.binary else None
 
@@ -74,7 +84,9 @@ def _write(path: Path, file: ExportFile) -> Path:
     except OSError as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-        raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error
+        raise BenchtuiError(
+            Problem(f"cannot be written: {error.strerror}", file=str(path))
+        ) from error
     return path
 
 

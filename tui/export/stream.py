@@ -22,7 +22,8 @@ from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.record import RunRecord
 from tui.model.rundir import RECORD_FILE
 
-AUTHORIZATION = "BENCHTUI_STREAM_AUTHORIZATION"  # the header's value: "Token ..." for InfluxDB 2; never in an argument
+# the header's value: "Token ..." for InfluxDB 2; never in an argument
+AUTHORIZATION = "BENCHTUI_STREAM_AUTHORIZATION"
 TIMEOUT_S = 5.0
 AGAIN_S = 2.0
 MOST_BYTES = 1 << 20  # of one POST
@@ -47,7 +48,8 @@ class Sink(Protocol):
 def sink_of(target: str, say: Say, patient: Patient) -> Sink:
     """Return the sink of a target: an http address, the path of a file, ``-`` for standard output.
 
-    Raises UsageError. `say` is told once when an address does not answer; it is waited for while somebody is `patient`.
+    Raises UsageError. `say` is told once when an address does not answer; it is waited for while
+    somebody is `patient`.
     """
     if target in ("", "-"):
         return StdoutSink()
@@ -92,7 +94,8 @@ class StdoutSink:
             sys.stdout.write(text)
             sys.stdout.flush()
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more at exit
+            # the interpreter flushes once more at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SinkGoneError("its reader went away") from None
 
     def close(self) -> None:
@@ -125,7 +128,9 @@ class FileSink:
 
 
 class HttpSink:
-    """An address that takes lines with POST, such as InfluxDB's /write and VictoriaMetrics' /influx/write."""
+    """An address that takes lines with POST, such as InfluxDB's /write and VictoriaMetrics'
+    /influx/write.
+    """
 
     def __init__(self, url: str, say: Say, patient: Patient) -> None:
         self.url = url
@@ -134,7 +139,10 @@ class HttpSink:
         self._down = False
 
     def write(self, text: str) -> None:
-        """Send lines, again and again until they are taken. Raises SinkGoneError when they are refused."""
+        """Send lines, again and again until they are taken.
+
+        Raises SinkGoneError when they are refused.
+        """
         lines: list[bytes] = []
         size = 0
         for line in text.encode().splitlines(keepends=True):
@@ -160,7 +168,10 @@ class HttpSink:
         self._down = False
 
     def _post(self, body: bytes) -> str | None:
-        """Send it once; return why it may be worth trying again, None when it was taken. Raises SinkGoneError."""
+        """Send it once; return why it may be worth trying again, None when it was taken.
+
+        Raises SinkGoneError.
+        """
         from http.client import HTTPException
         from urllib import error, request
 
@@ -176,9 +187,12 @@ class HttpSink:
             if answer.code < 500 and answer.code not in (408, 429):
                 raise SinkGoneError(why) from None
             return why
-        except (OSError, ValueError, HTTPException) as failure:  # URLError is an OSError, and so is a timeout
+        # URLError is an OSError, and so is a timeout
+        except (OSError, ValueError, HTTPException) as failure:
             reason = getattr(failure, "reason", failure)
-            return str(getattr(reason, "strerror", None) or reason).strip() or type(failure).__name__
+            return (
+                str(getattr(reason, "strerror", None) or reason).strip() or type(failure).__name__
+            )
 
     def close(self) -> None:
         """There is nothing to close."""
@@ -208,16 +222,24 @@ def _can(name: str) -> bool:
 class Stream:
     """One run into one sink, to its end. `say` is told once when the sink is gone."""
 
-    def __init__(self, run_dir: Path, exporter: Exporter, sink: Sink, say: Say, over: threading.Event) -> None:
+    def __init__(
+        self, run_dir: Path, exporter: Exporter, sink: Sink, say: Say, over: threading.Event
+    ) -> None:
         self.run_dir, self.exporter, self.sink, self.say = run_dir, exporter, sink, say
         self._over = over
 
     def run(self) -> bool:
-        """Follow the run until it has ended and its record is there, or its engine is gone; False: nobody takes it."""
+        """Follow the run until it has ended and its record is there, or its engine is gone.
+
+        False: nobody takes it.
+        """
         try:
             self._follow()
         except SinkGoneError as error:
-            self.say(f"{error}; nothing more is streamed there. All of it: benchtui export {self.run_dir.name} ...")
+            self.say(
+                f"{error}; nothing more is streamed there. All of it: benchtui export"
+                f" {self.run_dir.name} ..."
+            )
             return False
         finally:
             self.sink.close()
@@ -262,7 +284,8 @@ def parse_spec(spec: str) -> tuple[str, str]:
 
 @contextmanager
 def streaming(run_dir: Path, specs: Sequence[str], say: Say) -> Iterator[None]:
-    """Stream a run beside whatever is done inside; at the end wait a little for what was not taken yet.
+    """Stream a run beside whatever is done inside; at the end wait a little for what was not taken
+    yet.
 
     Raises UsageError for a format or target that cannot be.
     """
@@ -281,7 +304,10 @@ def streaming(run_dir: Path, specs: Sequence[str], say: Say) -> Iterator[None]:
         for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
         if any(thread.is_alive() for thread in threads):
-            say(f"benchtui: a stream has not taken all of it. Again: benchtui export {run_dir.name} FORMAT --stream")
+            say(
+                "benchtui: a stream has not taken all of it. Again: benchtui export"
+                f" {run_dir.name} FORMAT --stream"
+            )
 
 
 def _stream(run_dir: Path, spec: str, say: Say, over: threading.Event) -> Stream:
@@ -290,9 +316,14 @@ def _stream(run_dir: Path, spec: str, say: Say, over: threading.Event) -> Stream
     def told(text: str) -> None:
         say(f"benchtui: stream {name}: {text}")
 
-    return Stream(run_dir, streamed(name), sink_of(target, told, lambda: is_running(run_dir)), told, over)
+    return Stream(
+        run_dir, streamed(name), sink_of(target, told, lambda: is_running(run_dir)), told, over
+    )
 
 
 def follow(run_dir: Path, name: str, target: str, say: Say) -> bool:
-    """Stream a run to its end, or a finished one whole; False: it was not taken. Raises UsageError."""
+    """Stream a run to its end, or a finished one whole; False: it was not taken.
+
+    Raises UsageError.
+    """
     return _stream(run_dir, f"{name}={target}", say, threading.Event()).run()

@@ -18,7 +18,9 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def guarded(value: Scalar) -> Scalar:
-    """Return a value that no spreadsheet takes for a formula: such a text gets an apostrophe before it."""
+    """Return a value that no spreadsheet takes for a formula: such a text gets an apostrophe before
+    it.
+    """
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
@@ -50,7 +52,8 @@ def _cell(value: Scalar) -> Scalar:
 
 
 CSV = Exporter(
-    "tidy tables: summary, hosts, jobs, operations, search, points, scaling, series, histogram, telemetry (pandas)",
+    "tidy tables: summary, hosts, jobs, operations, search, points, scaling, series, histogram,"
+    " telemetry (pandas)",
     _csv_files,
 )
 
@@ -67,15 +70,22 @@ PRINTED = 260  # characters that a page holds beside each other and that can sti
 
 def _xlsx_files(source: ExportSource) -> Iterator[ExportFile]:
     xlsxwriter = load_library("xlsxwriter", "the format xlsx", "xlsx")
-    yield ExportFile(f"{source.record.run_id}.xlsx", _workbook(xlsxwriter, tables_of(source.record)))
+    yield ExportFile(
+        f"{source.record.run_id}.xlsx", _workbook(xlsxwriter, tables_of(source.record))
+    )
 
 
 def _workbook(library: Any, tables: list[ExportTable]) -> Iterator[bytes]:
     kept = io.BytesIO()
     with library.Workbook(kept, {"constant_memory": True}) as book:
-        formats = {code: book.add_format({"num_format": code, "align": "left"}) for code in (TIME, TRUTH)}
+        formats = {
+            code: book.add_format({"num_format": code, "align": "left"}) for code in (TIME, TRUTH)
+        }
         formats[WHOLE] = book.add_format({"num_format": WHOLE})
-        formats |= {"heading": book.add_format({"bold": True}), "quoted": book.add_format({"quote_prefix": True})}
+        formats |= {
+            "heading": book.add_format({"bold": True}),
+            "quoted": book.add_format({"quote_prefix": True}),
+        }
         for table in tables:
             rows = table.rows
             number = 1
@@ -88,7 +98,10 @@ def _workbook(library: Any, tables: list[ExportTable]) -> Iterator[bytes]:
 
 
 def _lay_out(sheet: Any, columns: Sequence[ExportColumn], rows: list[Row]) -> None:
-    widths = [_width(column, [row[place] for row in rows[:LOOKED_AT]]) for place, column in enumerate(columns)]
+    widths = [
+        _width(column, [row[place] for row in rows[:LOOKED_AT]])
+        for place, column in enumerate(columns)
+    ]
     for place, width in enumerate(widths):
         sheet.set_column(place, place, width)
     sheet.freeze_panes(1, 0)
@@ -111,11 +124,18 @@ def _shown(column: ExportColumn, value: Scalar) -> str:
 
 
 def _is_whole(column: ExportColumn) -> bool:
-    """Tell whether values are shown without decimals; the usual format shows from 12 digits on powers of ten."""
-    return column.kind == "int" or (column.kind == "float" and column.name.endswith(("_bytes", "_bytes_per_s", "_ns")))
+    """Tell whether values are shown without decimals.
+
+    The usual format shows from 12 digits on powers of ten.
+    """
+    return column.kind == "int" or (
+        column.kind == "float" and column.name.endswith(("_bytes", "_bytes_per_s", "_ns"))
+    )
 
 
-def _fill(sheet: Any, columns: Sequence[ExportColumn], rows: list[Row], formats: dict[str, Any]) -> None:
+def _fill(
+    sheet: Any, columns: Sequence[ExportColumn], rows: list[Row], formats: dict[str, Any]
+) -> None:
     for place, column in enumerate(columns):
         sheet.write_string(0, place, column.name, formats["heading"])
     for line, row in enumerate(rows, 1):
@@ -124,7 +144,9 @@ def _fill(sheet: Any, columns: Sequence[ExportColumn], rows: list[Row], formats:
                 _write(sheet, (line, place), column, value, formats)
 
 
-def _write(sheet: Any, at: tuple[int, int], column: ExportColumn, value: Scalar, formats: dict[str, Any]) -> None:
+def _write(
+    sheet: Any, at: tuple[int, int], column: ExportColumn, value: Scalar, formats: dict[str, Any]
+) -> None:
     when = parse_utc(value) if column.kind == "time" and isinstance(value, str) else None
     if when is not None:
         sheet.write_datetime(*at, when.replace(tzinfo=None), formats[TIME])
@@ -136,7 +158,9 @@ def _write(sheet: Any, at: tuple[int, int], column: ExportColumn, value: Scalar,
         sheet.write_number(*at, value, *([formats[WHOLE]] if _is_whole(column) else []))
 
 
-XLSX = Exporter("a workbook, one sheet a table (Excel, LibreOffice)", _xlsx_files, binary=True, needs="xlsx")
+XLSX = Exporter(
+    "a workbook, one sheet a table (Excel, LibreOffice)", _xlsx_files, binary=True, needs="xlsx"
+)
 
 
 ROWS = 100_000  # of a row group
@@ -148,7 +172,9 @@ def _parquet_files(source: ExportSource) -> Iterator[ExportFile]:
     pyarrow = load_library("pyarrow", "the format parquet", "parquet")
     parquet = load_library("pyarrow.parquet", "the format parquet", "parquet")
     for table in tables_of(source.record):
-        yield ExportFile(f"{table.name}.parquet", _parts(pyarrow, parquet, table, source.record.run_id))
+        yield ExportFile(
+            f"{table.name}.parquet", _parts(pyarrow, parquet, table, source.record.run_id)
+        )
 
 
 def _parts(arrow: Any, parquet: Any, table: ExportTable, run_id: str) -> Iterator[bytes]:
@@ -159,7 +185,8 @@ def _parts(arrow: Any, parquet: Any, table: ExportTable, run_id: str) -> Iterato
         while part := list(islice(rows, ROWS)):
             columns = zip(*part, strict=True)
             arrays = [
-                arrow.array(_typed(values, kind), kind) for values, (_, kind) in zip(columns, fields, strict=True)
+                arrow.array(_typed(values, kind), kind)
+                for values, (_, kind) in zip(columns, fields, strict=True)
             ]
             writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
     yield kept.getvalue()
@@ -170,9 +197,16 @@ def _type_of(arrow: Any, kind: Kind) -> Any:
 
 
 def _typed(values: tuple[Any, ...], kind: Any) -> list[Any]:
-    """Return values that the type can hold: a count may stand in the record as a float, and the other way round."""
+    """Return values that the type can hold: a count may stand in the record as a float, and the
+    other way round.
+    """
     make = MAKES.get(str(kind).partition("[")[0])
     return [value if value is None or make is None else make(value) for value in values]
 
 
-PARQUET = Exporter("Parquet, one file a table (DuckDB, pandas, Spark)", _parquet_files, binary=True, needs="parquet")
+PARQUET = Exporter(
+    "Parquet, one file a table (DuckDB, pandas, Spark)",
+    _parquet_files,
+    binary=True,
+    needs="parquet",
+)

@@ -56,7 +56,9 @@ def tables_of(record: RunRecord) -> list[ExportTable]:
     found = [summary(record), per_host(record), per_job(record), operations(record)]
     found += [search_figures(record), search_points(record), scaling(record)]
     found += [series(record), histogram(record), telemetry(record)]
-    return [table for table in found if table.name == "summary" or next(table.rows, None) is not None]
+    return [
+        table for table in found if table.name == "summary" or next(table.rows, None) is not None
+    ]
 
 
 RUN = (
@@ -84,7 +86,9 @@ COUNTS = (
 )
 WINDOW = (ExportColumn("iops_window", "float"), ExportColumn("bw_window_bytes_per_s", "float"))
 MOVED = (ExportColumn("op_bytes", "int"), ExportColumn("op_bw_bytes_per_s", "float"))
-RATES = tuple(ExportColumn(METRICS["ops"].unit + end, "float") for end in ("", "_min", "_max", "_stddev"))
+RATES = tuple(
+    ExportColumn(METRICS["ops"].unit + end, "float") for end in ("", "_min", "_max", "_stddev")
+)
 
 
 def _latency_columns(kind: str, labels: Sequence[str]) -> tuple[ExportColumn, ...]:
@@ -95,7 +99,9 @@ def _latency_columns(kind: str, labels: Sequence[str]) -> tuple[ExportColumn, ..
         ExportColumn(f"{kind}_stddev_ns", "float"),
         ExportColumn(f"{kind}_max_ns", "int"),
     )
-    return exact + tuple(ExportColumn(f"{kind}_{percentile_name(each)}_ns", "int") for each in labels)
+    return exact + tuple(
+        ExportColumn(f"{kind}_{percentile_name(each)}_ns", "int") for each in labels
+    )
 
 
 def percentile_name(name: str) -> str:
@@ -104,7 +110,9 @@ def percentile_name(name: str) -> str:
 
 
 def percentiles_of(record: RunRecord) -> list[str]:
-    """Return the labels of all percentiles that a run has: our own, and what imported output has beyond them."""
+    """Return the labels of all percentiles that a run has: our own, and what imported output has
+    beyond them.
+    """
     known = set(map(label, PERCENTILES))
     for step in record.steps:
         for _, dirs in scopes(step):
@@ -125,7 +133,14 @@ def _rates(operation: OperationRecord) -> Row:
 
 def _run(record: RunRecord) -> Row:
     target = record.target or ""
-    return (record.run_id, record.created_utc, record.profile.tag, target, record.state, record.verdict)
+    return (
+        record.run_id,
+        record.created_utc,
+        record.profile.tag,
+        target,
+        record.state,
+        record.verdict,
+    )
 
 
 def _step(step: StepRecord) -> Row:
@@ -152,12 +167,18 @@ def axes(record: RunRecord) -> list[str]:
 
 
 def _point(record: RunRecord) -> tuple[tuple[ExportColumn, ...], Callable[[StepRecord], Row]]:
-    """Return columns for swept values, and how a step fills them: numbers where all are, text where one is not."""
-    kinds = {name: _kind_of([step.point.get(name) for step in record.steps]) for name in axes(record)}
+    """Return columns for swept values, and how a step fills them: numbers where all are, text where
+    one is not.
+    """
+    kinds = {
+        name: _kind_of([step.point.get(name) for step in record.steps]) for name in axes(record)
+    }
 
     def of(step: StepRecord) -> Row:
         found = ((step.point.get(name), kind) for name, kind in kinds.items())
-        return tuple(value if kind != "text" or value is None else str(value) for value, kind in found)
+        return tuple(
+            value if kind != "text" or value is None else str(value) for value, kind in found
+        )
 
     return tuple(ExportColumn(f"point_{name}", kind) for name, kind in kinds.items()), of
 
@@ -168,7 +189,8 @@ def _kind_of(values: Iterable[Scalar]) -> Kind:
 
 
 def summary(record: RunRecord) -> ExportTable:
-    """Return one row a step and direction, all hosts together; of a metadata benchmark one a step and operation.
+    """Return one row a step and direction, all hosts together; of a metadata benchmark one a step
+    and operation.
 
     Columns of I/O and of operations are there where the run has either.
     """
@@ -193,7 +215,9 @@ def summary(record: RunRecord) -> ExportTable:
                 yield (*head, _nodes(step), step.in_flight, name, *_nothing(figures), *told)
 
     hosts = (ExportColumn("hosts", "int"), ExportColumn("in_flight", "int"))
-    return ExportTable("summary", (*RUN, *STEP, *columns, *hosts, DIRECTION, *figures, *rates), rows)
+    return ExportTable(
+        "summary", (*RUN, *STEP, *columns, *hosts, DIRECTION, *figures, *rates), rows
+    )
 
 
 def _nothing(columns: Sequence[ExportColumn]) -> Row:
@@ -204,15 +228,25 @@ def _operations(step: StepRecord) -> Mapping[str, OperationRecord]:
     return step.metadata.operations if step.metadata is not None else {}
 
 
-def _moved(record: RunRecord) -> tuple[tuple[ExportColumn, ...], Callable[[OperationRecord, float | None], Row]]:
-    """Return the columns of operations that move bytes, and what fills them at a rate; none where no operation does."""
+def _moved(
+    record: RunRecord,
+) -> tuple[tuple[ExportColumn, ...], Callable[[OperationRecord, float | None], Row]]:
+    """Return the columns of operations that move bytes, and what fills them at a rate.
+
+    None where no operation does.
+    """
     if not any(each.bytes_per_op for step in record.steps for each in _operations(step).values()):
         return (), lambda _operation, _rate: ()
-    return MOVED, lambda each, rate: (each.bytes_per_op or None, (rate and rate * each.bytes_per_op) or None)
+    return MOVED, lambda each, rate: (
+        each.bytes_per_op or None,
+        (rate and rate * each.bytes_per_op) or None,
+    )
 
 
 def _nodes(step: StepRecord) -> int | None:
-    """Return how many hosts a metadata benchmark ran on: an import has one task, and hosts may share a name."""
+    """Return how many hosts a metadata benchmark ran on: an import has one task, and hosts may
+    share a name.
+    """
     nodes = step.metadata.nodes if step.metadata is not None else None
     return max(nodes or 0, len(step.tasks)) or None
 
@@ -230,14 +264,24 @@ def per_host(record: RunRecord) -> ExportTable:
         for step in record.steps:
             for host, dirs in step.results.per_host.items():
                 for name in in_order(dirs):
-                    yield (record.run_id, *_step(step), *point(step), host, name, *_figures(dirs[name], labels))
+                    yield (
+                        record.run_id,
+                        *_step(step),
+                        *point(step),
+                        host,
+                        name,
+                        *_figures(dirs[name], labels),
+                    )
 
     own = (ExportColumn("host", "text"), DIRECTION, *_figure_columns(labels))
     return ExportTable("hosts", (RUN[0], *STEP, *columns, *own), rows)
 
 
 def per_job(record: RunRecord) -> ExportTable:
-    """Return one row a step, host, job and direction, of steps with several jobs; without a host: over all of them."""
+    """Return one row a step, host, job and direction, of steps with several jobs.
+
+    Without a host: over all of them.
+    """
     columns, point = _point(record)
     labels = percentiles_of(record)
 
@@ -249,20 +293,29 @@ def per_job(record: RunRecord) -> ExportTable:
                         head = (record.run_id, *_step(step), *point(step), host, job, name)
                         yield (*head, *_figures(dirs[name], labels))
 
-    own = (ExportColumn("host", "text"), ExportColumn("job", "text"), DIRECTION, *_figure_columns(labels))
+    own = (
+        ExportColumn("host", "text"),
+        ExportColumn("job", "text"),
+        DIRECTION,
+        *_figure_columns(labels),
+    )
     return ExportTable("jobs", (RUN[0], *STEP, *columns, *own), rows)
 
 
-def _jobs(step: StepRecord) -> Iterator[tuple[str | None, Mapping[str, Mapping[str, DirectionRecord]]]]:
+def _jobs(
+    step: StepRecord,
+) -> Iterator[tuple[str | None, Mapping[str, Mapping[str, DirectionRecord]]]]:
     if step.results.jobs:
         yield None, step.results.jobs
     yield from (step.results.per_job or {}).items()
 
 
 def operations(record: RunRecord) -> ExportTable:
-    """Return one row a step, operation and iteration of a metadata benchmark; without an iteration: over all of them.
+    """Return one row a step, operation and iteration of a metadata benchmark; without an iteration:
+    over all of them.
 
-    `ops_per_s` of all iterations is their mean as the tool printed it; operations that move bytes have a bandwidth.
+    `ops_per_s` of all iterations is their mean as the tool printed it; operations that move bytes
+    have a bandwidth.
     """
     columns, point = _point(record)
     moving, moved = _moved(record)
@@ -277,7 +330,11 @@ def operations(record: RunRecord) -> ExportTable:
                     yield (*head, index + 1, rate, None, None, None, seconds, *moved(each, rate))
 
     own = (ExportColumn("operation", "text"), ExportColumn("iteration", "int"), *RATES)
-    return ExportTable("operations", (*RUN, *STEP, *columns, *own, ExportColumn("duration_s", "float"), *moving), rows)
+    return ExportTable(
+        "operations",
+        (*RUN, *STEP, *columns, *own, ExportColumn("duration_s", "float"), *moving),
+        rows,
+    )
 
 
 SEARCHED = (
@@ -299,19 +356,42 @@ SEARCHED = (
 
 
 def search_points(record: RunRecord) -> ExportTable:
-    """Return one row a point of a search and direction; `offered_iops` is empty where it was as much as it can.
+    """Return one row a point of a search and direction; `offered_iops` is empty where it was as
+    much as it can.
 
-    Percentiles from the intended start are over all directions together, and stand in each of their rows.
+    Percentiles from the intended start are over all directions together, and stand in each of their
+    rows.
     """
     points = record.search.points if record.search is not None else []
-    actual = sorted({name for point in points for dirs in point.percentiles_ns.values() for name in dirs}, key=float)
-    due = sorted({name for point in points for name in point.intended_ns if name != "mean"}, key=float)
+    actual = sorted(
+        {name for point in points for dirs in point.percentiles_ns.values() for name in dirs},
+        key=float,
+    )
+    due = sorted(
+        {name for point in points for name in point.intended_ns if name != "mean"}, key=float
+    )
 
     def rows() -> Iterator[Row]:
         for place, point in enumerate(points):
             knobs = " ".join(f"{name}={value}" for name, value in point.knobs.items())
-            head = (record.run_id, place, point.step, point.role, point.why, knobs, point.offered_iops, point.iops)
-            more = (point.bw_bytes_per_s, point.seconds, point.hosts, " ".join(point.lost), point.cut, point.verdict)
+            head = (
+                record.run_id,
+                place,
+                point.step,
+                point.role,
+                point.why,
+                knobs,
+                point.offered_iops,
+                point.iops,
+            )
+            more = (
+                point.bw_bytes_per_s,
+                point.seconds,
+                point.hosts,
+                " ".join(point.lost),
+                point.cut,
+                point.verdict,
+            )
             intended = tuple(map(point.intended_ns.get, due))
             for name in in_order(point.percentiles_ns):
                 yield (*head, *more, name, *map(point.percentiles_ns[name].get, actual), *intended)
@@ -324,8 +404,10 @@ def search_points(record: RunRecord) -> ExportTable:
 def search_figures(record: RunRecord) -> ExportTable:
     """Return one row a figure that a search found, with the interval that holds it with 95 %."""
     found = found_figures(record.search) if record.search is not None else []
-    own = (ExportColumn("figure", "text"), ExportColumn("unit", "text"), ExportColumn("value", "float"),
-           ExportColumn("low", "float"), ExportColumn("high", "float"), ExportColumn("text", "text"))  # fmt: skip
+    own = (ExportColumn("figure", "text"), ExportColumn("unit", "text"),
+        ExportColumn("value", "float"),
+           ExportColumn("low", "float"), ExportColumn("high", "float"),
+           ExportColumn("text", "text"))  # fmt: skip
 
     def rows() -> Iterator[Row]:
         for each in found:
@@ -336,16 +418,28 @@ def search_figures(record: RunRecord) -> ExportTable:
 
 
 def scaling(record: RunRecord) -> ExportTable:
-    """Return one row a number of hosts; `extrapolated`: of the scaling law alone, nothing was measured."""
+    """Return one row a number of hosts.
+
+    `extrapolated`: of the scaling law alone, nothing was measured.
+    """
     law = record.search.scaling if record.search is not None else None
-    own = (ExportColumn("hosts", "int"), ExportColumn("iops", "float"), ExportColumn("iops_low", "float"),
+    own = (ExportColumn("hosts", "int"), ExportColumn("iops", "float"),
+        ExportColumn("iops_low", "float"),
            ExportColumn("iops_high", "float"), ExportColumn("efficiency", "float"),
            ExportColumn("extrapolated", "bool"))  # fmt: skip
 
     def rows() -> Iterator[Row]:
         for each in law.points if law is not None else ():
             rate = each.iops
-            yield (record.run_id, each.hosts, rate.value, rate.low, rate.high, each.efficiency, each.extrapolated)
+            yield (
+                record.run_id,
+                each.hosts,
+                rate.value,
+                rate.low,
+                rate.high,
+                each.efficiency,
+                each.extrapolated,
+            )
 
     return ExportTable("scaling", (RUN[0], *own), rows)
 
@@ -364,12 +458,16 @@ SERIES = (
 
 
 def series(record: RunRecord) -> ExportTable:
-    """Return one row a second, host and direction; `scope` is ``all`` where it is all hosts together.
+    """Return one row a second, host and direction; `scope` is ``all`` where it is all hosts
+    together.
 
-    `t_s` counts from `created_utc` and is the begin of the second. Seconds of which nothing is known are left out.
-    Percentiles that a tool printed itself stand in columns `printed_`, for each host alone.
+    `t_s` counts from `created_utc` and is the begin of the second. Seconds of which nothing is
+    known are left out. Percentiles that a tool printed itself stand in columns `printed_`, for each
+    host alone.
     """
-    every = [column for step in record.steps if step.series is not None for column in step.series.columns]
+    every = [
+        column for step in record.steps if step.series is not None for column in step.series.columns
+    ]
     printed = sorted({name for column in every for name in column.printed_ns}, key=float)
 
     def rows() -> Iterator[Row]:
@@ -382,12 +480,15 @@ def series(record: RunRecord) -> ExportTable:
     return ExportTable("series", (RUN[0], STEP[0], STEP[1], *SERIES, *own), rows)
 
 
-def _seconds(record: RunRecord, step: StepRecord, column: SeriesColumns, printed: Sequence[str]) -> Iterator[Row]:
+def _seconds(
+    record: RunRecord, step: StepRecord, column: SeriesColumns, printed: Sequence[str]
+) -> Iterator[Row]:
     assert step.series is not None  # those who ask have a column of it
     begun = parse_utc(record.created_utc) if record.created_utc else None
     scope = "all" if column.host is None else "host"
     for place, iops in enumerate(column.iops):
-        values = (iops, _at(column.bw_bytes_per_s, place), _at(column.lat_mean_ns, place), _at(column.p99_ns, place),
+        values = (iops, _at(column.bw_bytes_per_s, place), _at(column.lat_mean_ns, place),
+            _at(column.p99_ns, place),
                   *(_at(column.printed_ns.get(name, []), place) for name in printed))  # fmt: skip
         if any(value is not None for value in values):
             t_s = round(step.series.start_s + place * step.series.step_s, 3)
@@ -411,17 +512,23 @@ UNIT_ENDS = {"number": "", "id": "", "count": ""}  # what other columns end with
 
 
 def telemetry_name(name: str, unit: str) -> str:
-    """Return the name of a column of telemetry with its unit: ``nic.eth0.rx`` is ``nic_eth0_rx_bytes_per_s``."""
+    """Return the name of a column of telemetry with its unit: ``nic.eth0.rx`` is
+    ``nic_eth0_rx_bytes_per_s``.
+    """
     return re.sub(r"\W", "_", f"{name}_{UNIT_ENDS.get(unit, unit)}").rstrip("_")
 
 
 def telemetry(record: RunRecord) -> ExportTable:
-    """Return one row an interval and host, of storage nodes too: `role` tells them apart, `t_s` is its end.
+    """Return one row an interval and host, of storage nodes too: `role` tells them apart, `t_s` is
+    its end.
 
-    There is a column for everything that any host told. `quiet`: it was before the run loaded any host.
+    There is a column for everything that any host told. `quiet`: it was before the run loaded any
+    host.
     """
     hosts = [(step, host) for step in record.steps for host in step.telemetry]
-    known = list(dict.fromkeys((each.name, each.unit) for _, host in hosts for each in host.columns))
+    known = list(
+        dict.fromkeys((each.name, each.unit) for _, host in hosts for each in host.columns)
+    )
 
     def rows() -> Iterator[Row]:
         begun = parse_utc(record.created_utc) if record.created_utc else None
@@ -429,7 +536,16 @@ def telemetry(record: RunRecord) -> ExportTable:
             values = [host.values_of(name) for name, _ in known]
             for place, (t_s, interval_s) in enumerate(zip(host.t_s, host.interval_s, strict=False)):
                 utc = None if begun is None else format_utc(begun + timedelta(seconds=t_s))
-                head = (record.run_id, step.index, step.name, host.role, host.host, t_s, utc, interval_s)
+                head = (
+                    record.run_id,
+                    step.index,
+                    step.name,
+                    host.role,
+                    host.host,
+                    t_s,
+                    utc,
+                    interval_s,
+                )
                 yield (*head, place < host.quiet, *(_at(column, place) for column in values))
 
     own = (ExportColumn(telemetry_name(*each), "float") for each in known)
@@ -450,7 +566,10 @@ BUCKET = (
 
 
 def histogram(record: RunRecord) -> ExportTable:
-    """Return one row a bucket that is not empty: latencies L with from_ns <= L < below_ns; the last one has no end."""
+    """Return one row a bucket that is not empty: latencies L with from_ns <= L < below_ns.
+
+    The last one has no end.
+    """
 
     def rows() -> Iterator[Row]:
         for step in record.steps:
@@ -466,7 +585,9 @@ def histogram(record: RunRecord) -> ExportTable:
                             name,
                             kind,
                         )
-                        yield from ((*head, *bucket) for bucket in _buckets(getattr(dirs[name], kind)))
+                        yield from (
+                            (*head, *bucket) for bucket in _buckets(getattr(dirs[name], kind))
+                        )
 
     return ExportTable("histogram", (RUN[0], STEP[0], STEP[1], *BUCKET), rows)
 

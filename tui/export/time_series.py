@@ -15,7 +15,13 @@ from tui.model.plain_data import parse_utc
 from tui.model.problem import UsageError
 from tui.model.record import RunRecord
 from tui.model.search_record import ConfidenceInterval
-from tui.model.step_record import DirectionRecord, HostTelemetryRecord, LatencyRecord, SeriesColumns, StepRecord
+from tui.model.step_record import (
+    DirectionRecord,
+    HostTelemetryRecord,
+    LatencyRecord,
+    SeriesColumns,
+    StepRecord,
+)
 from tui.record.search_figures import found_figures
 
 NAME = "benchtui"
@@ -23,7 +29,8 @@ RESULT_NAME = "benchtui_result"
 TELEMETRY = "benchtui_telemetry"
 NS = 1e-9
 PRINTED = "latency_printed_"
-BASE_UNITS = {"ms": ("_seconds", 1e-3), "bytes_per_s": ("_bytes_per_second", 1.0), "per_s": ("_per_second", 1.0),
+BASE_UNITS = {"ms": ("_seconds", 1e-3), "bytes_per_s": ("_bytes_per_second", 1.0),
+    "per_s": ("_per_second", 1.0),
               "number": ("", 1.0), "id": ("", 1.0), "count": ("", 1.0)}  # fmt: skip
 FIELDS = {  # of what a search found
     "capacity": "capacity",
@@ -38,7 +45,10 @@ FIELDS = {  # of what a search found
 
 @dataclass(frozen=True, slots=True)
 class SeriesPoint:
-    """Values of one moment. `tags` name what they are of; `utc_ns` counts from 1970, None: nobody knows when."""
+    """Values of one moment.
+
+    `tags` name what they are of; `utc_ns` counts from 1970, None: nobody knows when.
+    """
 
     name: str
     tags: Mapping[str, str]
@@ -47,14 +57,31 @@ class SeriesPoint:
 
 
 def tags_of(
-    run_id: str, profile: str, step: str, direction: str, host: str | None, more: Mapping[str, str] | None = None
+    run_id: str,
+    profile: str,
+    step: str,
+    direction: str,
+    host: str | None,
+    more: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Return what a point is of. `scope` tells all hosts together (``all``) from one of them (``host``)."""
+    """Return what a point is of.
+
+    `scope` tells all hosts together (``all``) from one of them (``host``).
+    """
     scope = {"scope": "all"} if host is None else {"scope": "host", "host": host}
-    return {"run": run_id, "profile": profile, "step": step, "direction": direction, **scope, **(more or {})}
+    return {
+        "run": run_id,
+        "profile": profile,
+        "step": step,
+        "direction": direction,
+        **scope,
+        **(more or {}),
+    }
 
 
-def second(iops: float | None, bw: float | None, lat_mean_ns: float | None, p99_ns: float | None) -> dict[str, float]:
+def second(
+    iops: float | None, bw: float | None, lat_mean_ns: float | None, p99_ns: float | None
+) -> dict[str, float]:
     """Return the fields of one second; what is unknown is left out."""
     values = {
         "iops": iops,
@@ -69,7 +96,9 @@ def point_of(at: ExportSecond) -> SeriesPoint:
     """Return a second of a run that goes on as a point."""
     fields = second(at.iops, at.bw_bytes_per_s, at.lat_mean_ns, at.lat_p99_ns)
     stamp = None if at.utc is None else round(at.utc.timestamp() * 1000) * 1_000_000
-    return SeriesPoint(NAME, tags_of(at.run_id, at.profile, at.step, at.direction, at.host), fields, stamp)
+    return SeriesPoint(
+        NAME, tags_of(at.run_id, at.profile, at.step, at.direction, at.host), fields, stamp
+    )
 
 
 def seconds(value_ns: float | None) -> float | None:
@@ -79,15 +108,24 @@ def seconds(value_ns: float | None) -> float | None:
 
 def utc_ns(begun: datetime | None, t_s: float | None) -> int | None:
     """Return a time of a run as ns from 1970."""
-    return None if begun is None or t_s is None else round((begun.timestamp() + t_s) * 1000) * 1_000_000
+    return (
+        None
+        if begun is None or t_s is None
+        else round((begun.timestamp() + t_s) * 1000) * 1_000_000
+    )
 
 
 def series_points(record: RunRecord) -> Iterator[SeriesPoint]:
-    """Yield every second of every host and direction, and of all hosts together; a column after the other."""
+    """Yield every second of every host and direction, and of all hosts together.
+
+    A column after the other.
+    """
     begun = parse_utc(record.created_utc) if record.created_utc else None
     for step in record.steps:
         for column in step.series.columns if step.series is not None else ():
-            tags = tags_of(record.run_id, record.profile.tag, step.name, column.direction, column.host)
+            tags = tags_of(
+                record.run_id, record.profile.tag, step.name, column.direction, column.host
+            )
             for place in range(len(column.iops)):
                 if fields := second(*_values(column, place)) | _printed(column, place):
                     assert step.series is not None
@@ -95,35 +133,62 @@ def series_points(record: RunRecord) -> Iterator[SeriesPoint]:
                     yield SeriesPoint(NAME, tags, fields, utc_ns(begun, t_s))
 
 
-def _values(column: SeriesColumns, place: int) -> tuple[float | None, float | None, float | None, float | None]:
+def _values(
+    column: SeriesColumns, place: int
+) -> tuple[float | None, float | None, float | None, float | None]:
     lists = (column.iops, column.bw_bytes_per_s, column.lat_mean_ns, column.p99_ns)
-    first, second_, third, fourth = (values[place] if place < len(values) else None for values in lists)
+    first, second_, third, fourth = (
+        values[place] if place < len(values) else None for values in lists
+    )
     return first, second_, third, fourth
 
 
 def _printed(column: SeriesColumns, place: int) -> dict[str, float]:
     """Return the percentiles that the tool printed for a second: they hold for their host alone."""
-    told = {name: seconds(values[place]) for name, values in column.printed_ns.items() if place < len(values)}
+    told = {
+        name: seconds(values[place])
+        for name, values in column.printed_ns.items()
+        if place < len(values)
+    }
     known = {name: value for name, value in told.items() if value is not None}
     return {f"{PRINTED}p{name.replace('.', '_')}_seconds": value for name, value in known.items()}
 
 
 def telemetry_points(record: RunRecord) -> Iterator[SeriesPoint]:
-    """Yield what every host did, an interval after the other: a point a subject, such as a NIC or a disk."""
+    """Yield what every host did, an interval after the other: a point a subject, such as a NIC or a
+    disk.
+    """
     begun = parse_utc(record.created_utc) if record.created_utc else None
     for step in record.steps:
         for host in step.telemetry:
-            tags = {"run": record.run_id, "profile": record.profile.tag, "step": step.name, "role": host.role}
+            tags = {
+                "run": record.run_id,
+                "profile": record.profile.tag,
+                "step": step.name,
+                "role": host.role,
+            }
             for subject, columns in _by_subject(host).items():
                 own = tags | {"host": host.host, "subject": subject}
                 for place, t_s in enumerate(host.t_s):
-                    seen = ((name, by, values[place]) for name, by, values in columns if place < len(values))
-                    if fields := {name: float(f"{value * by:.12g}") for name, by, value in seen if value is not None}:
+                    seen = (
+                        (name, by, values[place])
+                        for name, by, values in columns
+                        if place < len(values)
+                    )
+                    if fields := {
+                        name: float(f"{value * by:.12g}")
+                        for name, by, value in seen
+                        if value is not None
+                    }:
                         yield SeriesPoint(TELEMETRY, own, fields, utc_ns(begun, t_s))
 
 
-def _by_subject(host: HostTelemetryRecord) -> dict[str, list[tuple[str, float, list[float | None]]]]:
-    """Return the columns of a host by what they are of: field, what a value is multiplied by, values."""
+def _by_subject(
+    host: HostTelemetryRecord,
+) -> dict[str, list[tuple[str, float, list[float | None]]]]:
+    """Return the columns of a host by what they are of: field, what a value is multiplied by,
+    values.
+    """
     found: dict[str, list[tuple[str, float, list[float | None]]]] = {}
     for column in host.columns:
         parts = parse_column(column.name)
@@ -134,7 +199,9 @@ def _by_subject(host: HostTelemetryRecord) -> dict[str, list[tuple[str, float, l
 
 
 def result_points(record: RunRecord) -> Iterator[SeriesPoint]:
-    """Yield what came out: a point a step, direction and host, and one an operation of an MPI benchmark."""
+    """Yield what came out: a point a step, direction and host, and one an operation of an MPI
+    benchmark.
+    """
     begun = parse_utc(record.created_utc) if record.created_utc else None
     for step in record.steps:
         at = utc_ns(begun, _ended_s(record, step))
@@ -144,16 +211,32 @@ def result_points(record: RunRecord) -> Iterator[SeriesPoint]:
                 tags = tags_of(record.run_id, record.profile.tag, step.name, name, host, more)
                 yield SeriesPoint(RESULT_NAME, tags, _fields(dirs[name]), at)
         for name, each in step.metadata.operations.items() if step.metadata is not None else ():
-            tags = {"run": record.run_id, "profile": record.profile.tag, "step": step.name, "operation": name, **more}
-            known = {"operations_per_second": each.mean, "operations_per_second_stddev": each.stddev}
-            known |= {"bytes_per_second": each.mean * each.bytes_per_op} if each.mean and each.bytes_per_op else {}
+            tags = {
+                "run": record.run_id,
+                "profile": record.profile.tag,
+                "step": step.name,
+                "operation": name,
+                **more,
+            }
+            known = {
+                "operations_per_second": each.mean,
+                "operations_per_second_stddev": each.stddev,
+            }
+            known |= (
+                {"bytes_per_second": each.mean * each.bytes_per_op}
+                if each.mean and each.bytes_per_op
+                else {}
+            )
             if fields := {field: value for field, value in known.items() if value is not None}:
                 yield SeriesPoint(RESULT_NAME, tags, fields, at)
     yield from searched_points(record)
 
 
 def searched_points(record: RunRecord) -> Iterator[SeriesPoint]:
-    """Yield what a search found: a point a figure and bound, and a number of hosts; bounds hold it with 95 %."""
+    """Yield what a search found: a point a figure and bound, and a number of hosts.
+
+    Bounds hold it with 95 %.
+    """
     search = record.search
     if search is None:
         return
@@ -174,7 +257,9 @@ def searched_points(record: RunRecord) -> Iterator[SeriesPoint]:
             yield SeriesPoint(RESULT_NAME, own, {"scaling_efficiency_ratio": point.efficiency}, at)
 
 
-def _bounds(tags: dict[str, str], name: str, figure: ConfidenceInterval, at: int | None) -> Iterator[SeriesPoint]:
+def _bounds(
+    tags: dict[str, str], name: str, figure: ConfidenceInterval, at: int | None
+) -> Iterator[SeriesPoint]:
     for bound in ("value", "low", "high"):
         if (value := getattr(figure, bound)) is not None:
             yield SeriesPoint(RESULT_NAME, {**tags, "bound": bound}, {name: value}, at)
@@ -197,34 +282,59 @@ def _fields(part: DirectionRecord) -> dict[str, float]:
 def _latency_fields(kind: str, latency: LatencyRecord | None) -> dict[str, float]:
     if latency is None:
         return {}
-    exact = {"mean": latency.mean_ns, "stddev": latency.stddev_ns, "min": latency.min_ns, "max": latency.max_ns}
+    exact = {
+        "mean": latency.mean_ns,
+        "stddev": latency.stddev_ns,
+        "min": latency.min_ns,
+        "max": latency.max_ns,
+    }
     quantiles = {percentile_name(name): value for name, value in latency.percentiles_ns.items()}
-    values = {f"{kind}_{name}_seconds": seconds(value) for name, value in (exact | quantiles).items()}
+    values = {
+        f"{kind}_{name}_seconds": seconds(value) for name, value in (exact | quantiles).items()
+    }
     return {name: value for name, value in values.items() if value is not None}
 
 
 def line_of(point: SeriesPoint) -> str:
-    """Return a point as a line, newline at the end. All fields are floats: a type that changed would be refused."""
-    tags = "".join(f",{_key(name)}={_key(value)}" for name, value in sorted(point.tags.items()) if value)
+    """Return a point as a line, newline at the end.
+
+    All fields are floats: a type that changed would be refused.
+    """
+    tags = "".join(
+        f",{_key(name)}={_key(value)}" for name, value in sorted(point.tags.items()) if value
+    )
     fields = ",".join(f"{_key(name)}={value!r}" for name, value in point.fields.items())
-    return f"{_key(point.name)}{tags} {fields}{'' if point.utc_ns is None else f' {point.utc_ns}'}\n"
+    return (
+        f"{_key(point.name)}{tags} {fields}{'' if point.utc_ns is None else f' {point.utc_ns}'}\n"
+    )
 
 
 def _key(text: str) -> str:
-    """Escape what means something; a line break has no escape, and a backslash at the end would be one."""
+    """Escape what means something.
+
+    A line break has no escape, and a backslash at the end would be one.
+    """
     flat = " ".join(text.split("\n")).replace("\r", " ").rstrip("\\")
     return flat.replace(",", r"\,").replace("=", r"\=").replace(" ", r"\ ")
 
 
 def _files(source: ExportSource) -> Iterator[ExportFile]:
-    points = (point for found in (series_points, telemetry_points, result_points) for point in found(source.record))
+    points = (
+        point
+        for found in (series_points, telemetry_points, result_points)
+        for point in found(source.record)
+    )
     yield ExportFile(f"{source.record.run_id}.lp", text_parts(map(line_of, points)))
 
 
 def _stream(moment: ExportSecond | Event | RunRecord) -> str:
     if isinstance(moment, RunRecord):
         return "".join(map(line_of, result_points(moment)))
-    return line_of(point) if isinstance(moment, ExportSecond) and (point := point_of(moment)).fields else ""
+    return (
+        line_of(point)
+        if isinstance(moment, ExportSecond) and (point := point_of(moment)).fields
+        else ""
+    )
 
 
 LINES = Exporter(
@@ -249,7 +359,9 @@ SEARCHED = {
     "scaling_coherence": "Coherence of the scaling law",
     "scaling_best_hosts": "Hosts at which the scaling law has its maximum",
     "scaling_iops": "I/Os per second with so many hosts at full load",
-    "scaling_efficiency_ratio": "Throughput with so many hosts, as a share of linear growth from the fewest",
+    "scaling_efficiency_ratio": (
+        "Throughput with so many hosts, as a share of linear growth from the fewest"
+    ),
 }
 Labels = Mapping[str, str]
 
@@ -270,7 +382,10 @@ class Family:
         yield f"# HELP {self.name} {_escaped(self.help)}\n# TYPE {self.name} {self.kind}\n"
         for suffix, labels, value, at in self.samples:
             told = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items())
-            yield f"{self.name}{suffix}{{{told}}} {value!r}{'' if at is None else f' {at / 1e9:.3f}'}\n"
+            yield (
+                f"{self.name}{suffix}{{{told}}}"
+                f" {value!r}{'' if at is None else f' {at / 1e9:.3f}'}\n"
+            )
 
 
 def _escaped(text: str) -> str:
@@ -284,27 +399,38 @@ def _document(families: Iterable[Family]) -> Iterator[str]:
 
 
 def _result(source: ExportSource) -> Iterator[ExportFile]:
-    yield ExportFile(f"{source.record.run_id}.prom", text_parts(_document(result_families(source.record))))
+    yield ExportFile(
+        f"{source.record.run_id}.prom", text_parts(_document(result_families(source.record)))
+    )
 
 
 def _series(source: ExportSource) -> Iterator[ExportFile]:
     points = [*series_points(source.record), *telemetry_points(source.record)]
     if not points:
-        raise UsageError(f"{source.record.run_id}: has no per-second series; the format openmetrics is")
+        raise UsageError(
+            f"{source.record.run_id}: has no per-second series; the format openmetrics is"
+        )
     if points[0].utc_ns is None:
         raise UsageError(f"{source.record.run_id}: no start time; OpenMetrics series need one")
     yield ExportFile(f"{source.record.run_id}.om", text_parts(_document(series_families(points))))
 
 
 def series_families(points: Iterable[SeriesPoint]) -> list[Family]:
-    """Return the seconds of a run, a family a field; what hosts did meanwhile follows what they measured."""
-    found = {f"{NAME}_{name}": Family(f"{NAME}_{name}", "gauge", text) for name, text in HELP.items()}
+    """Return the seconds of a run, a family a field.
+
+    What hosts did meanwhile follows what they measured.
+    """
+    found = {
+        f"{NAME}_{name}": Family(f"{NAME}_{name}", "gauge", text) for name, text in HELP.items()
+    }
     for point in points:
         for field_name, value in point.fields.items():
             name = f"{point.name}_{field_name}"
             about = "Telemetry of a host: docs/telemetry.md"
             if field_name.startswith(PRINTED):
-                about = "Percentile of the second as the load generator printed it; cannot be merged"
+                about = (
+                    "Percentile of the second as the load generator printed it; cannot be merged"
+                )
             family = found.setdefault(name, Family(name, "gauge", about))
             family.samples.append(("", point.tags, value, point.utc_ns))
     for family in found.values():  # what has the same labels must stand together, by time
@@ -314,8 +440,15 @@ def series_families(points: Iterable[SeriesPoint]) -> list[Family]:
 
 def result_families(record: RunRecord) -> list[Family]:
     """Return what came out of a run: no times, a collector of files refuses them."""
-    rates = [Family(f"{NAME}_result_{name}", "gauge", f"{HELP[name]} over the run") for name in list(HELP)[:2]]
-    latency = Family(f"{NAME}_result_latency_seconds", "summary", "Latency over the run, of kind slat, clat or lat")
+    rates = [
+        Family(f"{NAME}_result_{name}", "gauge", f"{HELP[name]} over the run")
+        for name in list(HELP)[:2]
+    ]
+    latency = Family(
+        f"{NAME}_result_latency_seconds",
+        "summary",
+        "Latency over the run, of kind slat, clat or lat",
+    )
     most = Family(f"{NAME}_result_latency_max_seconds", "gauge", "Longest latency of the run")
     for step in record.steps:
         if step.warmup:
@@ -325,10 +458,20 @@ def result_families(record: RunRecord) -> list[Family]:
             for name in in_order(dirs):
                 tags = tags_of(record.run_id, record.profile.tag, step.name, name, host, more)
                 _add(rates, latency, most, tags, dirs[name])
-    return [_about(record), *rates, latency, most, *_operations(record), *_searched(record), _findings(record)]
+    return [
+        _about(record),
+        *rates,
+        latency,
+        most,
+        *_operations(record),
+        *_searched(record),
+        _findings(record),
+    ]
 
 
-def _add(rates: list[Family], latency: Family, most: Family, tags: Labels, part: DirectionRecord) -> None:
+def _add(
+    rates: list[Family], latency: Family, most: Family, tags: Labels, part: DirectionRecord
+) -> None:
     for family, value in zip(rates, (part.iops, part.bw_bytes_per_s), strict=True):
         if value is not None:
             family.samples.append(("", tags, value, None))
@@ -342,7 +485,9 @@ def _add(rates: list[Family], latency: Family, most: Family, tags: Labels, part:
             latency.samples.append(("", {**own, "quantile": quantile}, value_ns / 1e9, None))
         latency.samples.append(("_count", own, each.n, None))
         if each.mean_ns is not None:
-            latency.samples.append(("_sum", own, float(f"{each.mean_ns * each.n / 1e9:.12g}"), None))
+            latency.samples.append(
+                ("_sum", own, float(f"{each.mean_ns * each.n / 1e9:.12g}"), None)
+            )
         if (value := seconds(each.max_ns)) is not None:
             most.samples.append(("", own, value, None))
 
@@ -358,17 +503,32 @@ def _about(record: RunRecord) -> Family:
         "version": record.provenance.benchtui_version or "",
     }
     told = "What was run, and what is to be thought of it"
-    return Family(f"{NAME}_run_info", "gauge", told, [("", labels, 1, None)])  # collectors do not know the type info
+    # collectors do not know the type info
+    return Family(f"{NAME}_run_info", "gauge", told, [("", labels, 1, None)])
 
 
 def _operations(record: RunRecord) -> list[Family]:
-    """Return the rates of an MPI benchmark's operations; their bandwidth only where some move bytes."""
-    rates = Family(f"{NAME}_result_operations_per_second", "gauge", "Operations per second, mean of iterations")
-    moved = Family(f"{NAME}_result_operations_bytes_per_second", "gauge", "Bandwidth of operations, mean of iterations")
+    """Return the rates of an MPI benchmark's operations.
+
+    Their bandwidth only where some move bytes.
+    """
+    rates = Family(
+        f"{NAME}_result_operations_per_second", "gauge", "Operations per second, mean of iterations"
+    )
+    moved = Family(
+        f"{NAME}_result_operations_bytes_per_second",
+        "gauge",
+        "Bandwidth of operations, mean of iterations",
+    )
     for step in record.steps:
         for name, each in step.metadata.operations.items() if step.metadata is not None else ():
             if each.mean is not None:
-                labels = {"run": record.run_id, "profile": record.profile.tag, "step": step.name, "operation": name}
+                labels = {
+                    "run": record.run_id,
+                    "profile": record.profile.tag,
+                    "step": step.name,
+                    "operation": name,
+                }
                 labels |= {"repetition": str(step.repetition)}
                 rates.samples.append(("", labels, each.mean, None))
                 if each.bytes_per_op:
@@ -378,7 +538,9 @@ def _operations(record: RunRecord) -> list[Family]:
 
 def _searched(record: RunRecord) -> Iterator[Family]:
     """Yield what a search found, a family a figure: both ends of its interval stand beside it."""
-    found = {name: Family(f"{NAME}_result_{name}", "gauge", text) for name, text in SEARCHED.items()}
+    found = {
+        name: Family(f"{NAME}_result_{name}", "gauge", text) for name, text in SEARCHED.items()
+    }
     for point in searched_points(record):
         for name, value in point.fields.items():
             found[name].samples.append(("", point.tags, value, None))
@@ -394,5 +556,10 @@ def _findings(record: RunRecord) -> Family:
     return family
 
 
-RESULT = Exporter("OpenMetrics, what came out (node_exporter's textfile collector, Pushgateway)", _result)
-SERIES = Exporter("OpenMetrics, every second with its time (promtool tsdb create-blocks-from openmetrics)", _series)
+RESULT = Exporter(
+    "OpenMetrics, what came out (node_exporter's textfile collector, Pushgateway)", _result
+)
+SERIES = Exporter(
+    "OpenMetrics, every second with its time (promtool tsdb create-blocks-from openmetrics)",
+    _series,
+)

@@ -32,7 +32,10 @@ class StepsBeside(Struct):
         self.by_host.clear()
 
     def step_of(self, host: str, alone: int | None) -> int | None:
-        """Return the step that a host takes part in; `alone`: the one that runs when there is no other."""
+        """Return the step that a host takes part in.
+
+        `alone`: the one that runs when there is no other.
+        """
         return self.by_host.get(host, alone)
 
     def hosts_of(self, step: int | None) -> list[str]:

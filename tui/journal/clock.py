@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from tui.model.event import HostClock, TaskEnded
 
-STEP_S = 300.0  # a sample that came so much quicker than all before: the host's clock was set forward
+# a sample that came so much quicker than all before: the host's clock was set forward
+STEP_S = 300.0
 LATE_S = 1.0  # all samples seem later than this: the clock was set back since it was compared
 LATE_SAMPLES = 5
 APART_S = 0.5  # samples that arrive in a bunch are one piece of evidence
@@ -22,7 +23,8 @@ DRIFT = 5e-4  # NTP slews a clock by no more (ntp_adjtime(2): 500 ppm)
 class ClockReading(Struct, frozen=True):
     """How a host's clock stands: `offset_s` is run time minus host time.
 
-    `uncertainty_s` is None when the clocks were not compared: times are then late by the least delay of a sample.
+    `uncertainty_s` is None when the clocks were not compared: times are then late by the least
+    delay of a sample.
     """
 
     offset_s: float
@@ -31,7 +33,9 @@ class ClockReading(Struct, frozen=True):
 
 
 class ClockStep(Struct, frozen=True):
-    """A host's clock, or the jump host's, was set by about `size_s` after they had been compared, seen at `t`."""
+    """A host's clock, or the jump host's, was set by about `size_s` after they had been compared,
+    seen at `t`.
+    """
 
     t: float
     size_s: float
@@ -40,11 +44,22 @@ class ClockStep(Struct, frozen=True):
 class HostTime:
     """Turns a host's wall clock into run time.
 
-    With a `HostClock` the difference is known from an exchange of messages. Without one, or when arrivals contradict
-    it, the least delay seen of any sample, plus the difference of the clocks, is the best offset known.
+    With a `HostClock` the difference is known from an exchange of messages. Without one, or when
+    arrivals contradict it, the least delay seen of any sample, plus the difference of the clocks,
+    is the best offset known.
     """
 
-    __slots__ = ("_arrivals", "_last", "_last_t", "_least_delay", "_stamp", "compared", "jumps", "offset_s", "step")
+    __slots__ = (
+        "_arrivals",
+        "_last",
+        "_last_t",
+        "_least_delay",
+        "_stamp",
+        "compared",
+        "jumps",
+        "offset_s",
+        "step",
+    )
 
     def __init__(self, offset_s: float | None = None) -> None:
         self.offset_s = offset_s  # run time minus host time
@@ -62,17 +77,25 @@ class HostTime:
         self._arrivals, self._least_delay, self._last_t = 0, float("inf"), float("-inf")
 
     def expect_late(self) -> None:
-        """Samples were spooled while nobody took them: that they come late says nothing from now on."""
+        """Samples were spooled while nobody took them: that they come late says nothing from now
+        on.
+        """
         self._arrivals = -(1 << 62)
 
-    def interval(self, arrival_t: float, host_time_ms: int, interval_s: float) -> tuple[float, float]:
-        """Return the interval of a sample in run time; the same again for the sample that came last."""
+    def interval(
+        self, arrival_t: float, host_time_ms: int, interval_s: float
+    ) -> tuple[float, float]:
+        """Return the interval of a sample in run time.
+
+        The same again for the sample that came last.
+        """
         if self._stamp == (arrival_t, host_time_ms):
             return self._last
         known, jumps = self._stamp is not None, self.jumps
         t1 = self.run_time(arrival_t, host_time_ms)
         t0 = t1 - interval_s
-        if known and self.jumps > jumps:  # the tool measured the interval by a clock that was set meanwhile
+        # the tool measured the interval by a clock that was set meanwhile
+        if known and self.jumps > jumps:
             t0 = max(t0, min(self._last[1], t1))
         self._last = max(0.0, t0), max(0.0, t1)
         return self._last
@@ -94,8 +117,13 @@ class HostTime:
             self.offset_s = arrived
         return host_s + self.offset_s
 
-    def _check(self, compared: HostClock, offset_s: float, arrival_t: float, arrived: float) -> None:
-        """Hold the compared clock against an arrival; one that contradicts it is believed instead."""
+    def _check(
+        self, compared: HostClock, offset_s: float, arrival_t: float, arrived: float
+    ) -> None:
+        """Hold the compared clock against an arrival.
+
+        One that contradicts it is believed instead.
+        """
         delay = arrived - offset_s
         if arrival_t - self._last_t >= APART_S:
             self._arrivals, self._last_t = self._arrivals + 1, arrival_t
@@ -131,12 +159,14 @@ SHARE = re.compile(r"(\D*)(\d+)( % \D+)")
 
 
 class HostClocks:
-    """The clocks of all hosts. `offsets` (run time minus host time by host) are taken from events unless known
-    beforehand; comparisons of the clocks of `distrusted` hosts are passed over."""
+    """The clocks of all hosts. `offsets` (run time minus host time by host) are taken from events
+    unless known beforehand; comparisons of the clocks of `distrusted` hosts are passed over."""
 
     __slots__ = ("by_host", "compared", "distrusted")
 
-    def __init__(self, offsets: Mapping[str, float] | None = None, distrusted: Collection[str] = ()) -> None:
+    def __init__(
+        self, offsets: Mapping[str, float] | None = None, distrusted: Collection[str] = ()
+    ) -> None:
         self.by_host = {host: HostTime(offset) for host, offset in (offsets or {}).items()}
         self.compared: dict[str, HostClock] = {}  # the newest comparison of each host's clock
         self.distrusted = distrusted
@@ -170,7 +200,10 @@ class HostClocks:
 
 
 def ended_badly(event: TaskEnded) -> bool:
-    """Tell whether a command ended without anybody having asked it to; an exit code that nobody knows is no success."""
+    """Tell whether a command ended without anybody having asked it to.
+
+    An exit code that nobody knows is no success.
+    """
     if not event.collected:
         return True
     if event.reason in ASKED_TO_END:
@@ -187,7 +220,10 @@ def names_of(hosts: Sequence[str]) -> str:
 
 
 def told_of(found: Mapping[str, str], link: str = ": ") -> str:
-    """Return what is told of hosts, once where it is the same: ``h1, h2 and 6 more: 97 % busy; h9: 91 % busy``."""
+    """Return what is told of hosts, once where it is the same: ``h1, h2 and 6 more: 97 % busy.
+
+    H9: 91 % busy``.
+    """
     groups: dict[str, list[str]] = {}
     for host, text in found.items():
         groups.setdefault(text, []).append(host)
@@ -199,7 +235,9 @@ def told_of(found: Mapping[str, str], link: str = ": ") -> str:
 
 
 def told_in_range(found: Mapping[str, str]) -> str:
-    """Return what is told of hosts, the shares of many as a range: ``h1, h2, h3 and 6 more: 91 to 97 % busy``."""
+    """Return what is told of hosts, the shares of many as a range: ``h1, h2, h3 and 6 more: 91 to
+    97 % busy``.
+    """
     shares = {host: part for host, text in found.items() if (part := SHARE.fullmatch(text))}
     spans: dict[tuple[str, str], list[int]] = {}
     for part in shares.values():
@@ -213,6 +251,9 @@ def told_in_range(found: Mapping[str, str]) -> str:
 
 
 def loss_text(left: int, total: int, from_s: float, missing: Sequence[str]) -> str:
-    """Return a loss for people: "7 of 8 hosts from 132 s on (without h8)"; `from_s` counts from the first start."""
+    """Return a loss for people: "7 of 8 hosts from 132 s on (without h8)".
+
+    `from_s` counts from the first start.
+    """
     since = f"from {from_s:.0f} s on" if from_s >= 0.5 else "from the start"
     return f"{left} of {total} hosts {since} (without {names_of(missing)})"

@@ -27,7 +27,10 @@ class HostFigures(Struct, frozen=True):
 
 
 class HostView(Struct):
-    """One host. `dirs` and `total` are of the current measurement, `version` grows with every visible change."""
+    """One host.
+
+    `dirs` and `total` are of the current measurement, `version` grows with every visible change.
+    """
 
     name: str
     total: DirectionView
@@ -53,7 +56,9 @@ class HostView(Struct):
         results = told.jobs.get(job, {}) if told is not None else {}
         if job not in self.jobs:
             return HostFigures({}, Group(Clock()), results)
-        return HostFigures(self.jobs[job].dirs_of(self.name), self.jobs[job].total_of(self.name), results)
+        return HostFigures(
+            self.jobs[job].dirs_of(self.name), self.jobs[job].total_of(self.name), results
+        )
 
     def leave_step(self) -> None:
         """Forget what was wrong in a step that is over; what is wrong in the run stays."""
@@ -74,8 +79,16 @@ class HostView(Struct):
         self.version += 1
 
     def stale_s(self, now_t: float) -> float | None:
-        """Return the seconds since the last sample of a silent host; None when it is fresh or has no load."""
-        if self.gives_none or self.load_ended is not None or self.state not in LOADED or self.running_since_t is None:
+        """Return the seconds since the last sample of a silent host.
+
+        None when it is fresh or has no load.
+        """
+        if (
+            self.gives_none
+            or self.load_ended is not None
+            or self.state not in LOADED
+            or self.running_since_t is None
+        ):
             return None
         silent = now_t - max(self.running_since_t, self.last_sample_t or 0.0)
         return silent if silent > FRESH_S else None
@@ -111,15 +124,24 @@ def silent_text(host: HostView, now_t: float) -> str:
 
 
 def silent_hosts_text(hosts: Iterable[HostView], now_t: float) -> str:
-    """Return which hosts are silent: ``h7: silent for 18 s``, of several the longest; empty: none."""
-    silent = sorted(activities(hosts, now_t).get("silent", []), key=lambda host: -(host.stale_s(now_t) or 0.0))
+    """Return which hosts are silent: ``h7: silent for 18 s``, of several the longest.
+
+    Empty: none.
+    """
+    silent = sorted(
+        activities(hosts, now_t).get("silent", []), key=lambda host: -(host.stale_s(now_t) or 0.0)
+    )
     if len(silent) > 1:
-        return f"{len(silent)} hosts {silent_text(silent[0], now_t)}: {names_of([host.name for host in silent])}"
+        return (
+            f"{len(silent)} hosts {silent_text(silent[0], now_t)}:"
+            f" {names_of([host.name for host in silent])}"
+        )
     return f"{silent[0].name} {silent_text(silent[0], now_t)}" if silent else ""
 
 
 def waiting_text(hosts: Iterable[HostView], now_t: float) -> str:
-    """Return what a load waits for once hosts have finished: ``11 of 12 finished, waiting for h7 (silent for 18 s)``.
+    """Return what a load waits for once hosts have finished: ``11 of 12 finished, waiting for h7
+    (silent for 18 s)``.
 
     Empty while no host has finished, and when all hosts are done.
     """
@@ -136,4 +158,7 @@ def waiting_text(hosts: Iterable[HostView], now_t: float) -> str:
 def _named(rest: list[HostView], now_t: float) -> str:
     if len(rest) > NAMED + 1:
         return names_of([host.name for host in rest])
-    return ", ".join(f"{host.name} ({silent})" if (silent := silent_text(host, now_t)) else host.name for host in rest)
+    return ", ".join(
+        f"{host.name} ({silent})" if (silent := silent_text(host, now_t)) else host.name
+        for host in rest
+    )

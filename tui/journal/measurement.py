@@ -21,7 +21,10 @@ CLUSTER_OPEN_S = 90  # but one host may be behind the others by as long as it ta
 
 
 def p99_of(buckets: Buckets) -> int:
-    """Return the 99th percentile of a histogram that is not empty, by fio's rule; walks the short end only."""
+    """Return the 99th percentile of a histogram that is not empty, by fio's rule.
+
+    Walks the short end only.
+    """
     total = sum(buckets.n)
     beyond, wanted = total, rank(99, total)
     for index, count in zip(reversed(buckets.idx), reversed(buckets.n), strict=True):
@@ -40,24 +43,32 @@ def seconds_of(t0: float, t1: float) -> range:
 
 
 class PercentileBins:
-    """The 99th percentile of each second, merged over the intervals that cover the middle of the second.
+    """The 99th percentile of each second, merged over the intervals that cover the middle of the
+    second.
 
-    Where none does, over those that end in it. Seconds that lie more than `open_s` behind the newest one are settled,
-    so that memory does not grow with the run.
+    Where none does, over those that end in it. Seconds that lie more than `open_s` behind the
+    newest one are settled, so that memory does not grow with the run.
     """
 
     __slots__ = ("_known", "_middle", "_newest", "_open_s", "_settled", "_short")
 
     def __init__(self, open_s: int) -> None:
-        self._middle: dict[int, Buckets | Histogram] = {}  # by second, from intervals that cover its middle
-        self._short: dict[int, Buckets | Histogram] = {}  # from intervals that end in it and cover no middle
-        self._known: dict[int, int] = {}  # computed of seconds that are open, until something comes to them
+        # by second, from intervals that cover its middle
+        self._middle: dict[int, Buckets | Histogram] = {}
+        # from intervals that end in it and cover no middle
+        self._short: dict[int, Buckets | Histogram] = {}
+        # computed of seconds that are open, until something comes to them
+        self._known: dict[int, int] = {}
         self._settled: dict[int, int] = {}
         self._open_s = open_s
         self._newest = 0
 
-    def add(self, t0: float, t1: float, buckets: Buckets, packed: PackedBuckets | None = None) -> None:
-        """Take the histogram of an interval (t0, t1]; `packed`: the same, where others take it too."""
+    def add(
+        self, t0: float, t1: float, buckets: Buckets, packed: PackedBuckets | None = None
+    ) -> None:
+        """Take the histogram of an interval (t0, t1]; `packed`: the same, where others take it
+        too.
+        """
         seconds = seconds_of(t0, t1)
         held = self._middle if seconds else self._short
         for second in seconds or (floor(t1),):
@@ -65,13 +76,19 @@ class PercentileBins:
                 self._put(held, second, buckets, packed)
         if floor(t1) > self._newest:
             self._newest = floor(t1)
-            for second in [second for second in self._open() if second < self._newest - self._open_s]:
+            for second in [
+                second for second in self._open() if second < self._newest - self._open_s
+            ]:
                 self._settled[second] = self._p99(second)
                 for each in (self._middle, self._short, self._known):
                     each.pop(second, None)
 
     def _put(
-        self, held: dict[int, Buckets | Histogram], second: int, buckets: Buckets, packed: PackedBuckets | None
+        self,
+        held: dict[int, Buckets | Histogram],
+        second: int,
+        buckets: Buckets,
+        packed: PackedBuckets | None,
     ) -> None:
         self._known.pop(second, None)
         before = held.setdefault(second, buckets)
@@ -88,7 +105,9 @@ class PercentileBins:
         value = self._known.get(second)
         if value is None:
             held = self._middle[second] if second in self._middle else self._short[second]
-            value = self._known[second] = p99_of(held.buckets if isinstance(held, Histogram) else held)
+            value = self._known[second] = p99_of(
+                held.buckets if isinstance(held, Histogram) else held
+            )
         return value
 
     @property
@@ -106,10 +125,12 @@ NOTHING = DirectionSample(ios=0, bytes=0)
 
 
 class MeasuringWindow(Struct):
-    """When one host was measuring, run time: from the begin of its first sample to the end of its last one.
+    """When one host was measuring, run time: from the begin of its first sample to the end of its
+    last one.
 
-    `io_t0` and `io_t1` are the begin and end of the last sample with I/O: the load ended between them, or later when
-    the samples were cut off. `lat_max_s` is the longest I/O of the first sample.
+    `io_t0` and `io_t1` are the begin and end of the last sample with I/O: the load ended between
+    them, or later when the samples were cut off. `lat_max_s` is the longest I/O of the first
+    sample.
     """
 
     start_t: float
@@ -122,8 +143,9 @@ class MeasuringWindow(Struct):
 class Measurement:
     """What was seen of one phase of one step.
 
-    `for_record` keeps load that is not measured out of the hosts' series, keeps no series of the cluster, and p99 a
-    second of each host. `tails_open_s` is how late a sample may come to count in p99 a second; None: nobody wants it.
+    `for_record` keeps load that is not measured out of the hosts' series, keeps no series of the
+    cluster, and p99 a second of each host. `tails_open_s` is how late a sample may come to count in
+    p99 a second; None: nobody wants it.
     """
 
     def __init__(
@@ -142,8 +164,10 @@ class Measurement:
         self.step = step
         self.for_record = for_record
         self.tails_open_s = tails_open_s
-        self.tails: dict[tuple[str | None, str], PercentileBins] = {}  # by host (None: all together) and direction
-        self.heat: dict[str, HeatBins] = {}  # latencies over time of all hosts together, by direction; for screens
+        # by host (None: all together) and direction
+        self.tails: dict[tuple[str | None, str], PercentileBins] = {}
+        # latencies over time of all hosts together, by direction; for screens
+        self.heat: dict[str, HeatBins] = {}
         self.total = Group(clock)
         self.cluster: dict[str, Group] = {}
         self.hosts: dict[str, dict[str, Leaf]] = {}
@@ -169,7 +193,10 @@ class Measurement:
         return sample.phase == self.phase and (self.step is None or sample.step == self.step)
 
     def dirs_of(self, host: str) -> dict[str, Leaf]:
-        """Return the leaves of a host by direction; the dict stays the same while leaves come to it."""
+        """Return the leaves of a host by direction.
+
+        The dict stays the same while leaves come to it.
+        """
         return self.hosts.setdefault(host, {})
 
     def total_of(self, host: str) -> Group:
@@ -186,7 +213,11 @@ class Measurement:
             if part.ios and direction not in leaves:  # tools list directions that they never use
                 leaves[direction] = self._new_leaf(sample.host, direction)
         at = Arrival(sample.t, t0, t1, parts_of(t0, t1))
-        packed = {direction: PackedBuckets(part.lat) for direction, part in sample.dirs.items() if part.lat.idx}
+        packed = {
+            direction: PackedBuckets(part.lat)
+            for direction, part in sample.dirs.items()
+            if part.lat.idx
+        }
         for direction, leaf in leaves.items():
             self._feed(leaf, direction, sample, at, packed.get(direction))
         if sample.ramp:
@@ -202,11 +233,17 @@ class Measurement:
         for job, dirs in sample.of_jobs().items():
             if job not in self.jobs:
                 self.jobs[job] = Measurement(
-                    self.clock, self.phase, self.step, self.started_t, tails_open_s=self.tails_open_s
+                    self.clock,
+                    self.phase,
+                    self.step,
+                    self.started_t,
+                    tails_open_s=self.tails_open_s,
                 )
             self.jobs[job].add(msgspec.structs.replace(sample, dirs=dirs, jobs={}), t0, t1)
 
-    def _add_tails(self, sample: Sample, t0: float, t1: float, open_s: int, packed: dict[str, PackedBuckets]) -> None:
+    def _add_tails(
+        self, sample: Sample, t0: float, t1: float, open_s: int, packed: dict[str, PackedBuckets]
+    ) -> None:
         for direction, number in packed.items():
             lat = sample.dirs[direction].lat
             self._tail(None, direction, open_s).add(t0, t1, lat, number)
@@ -230,9 +267,15 @@ class Measurement:
     @property
     def cluster_tails(self) -> dict[str, dict[int, int]]:
         """The 99th percentile of all hosts together in ns, by direction and second of the run."""
-        return {direction: bins.by_second for (host, direction), bins in self.tails.items() if host is None}
+        return {
+            direction: bins.by_second
+            for (host, direction), bins in self.tails.items()
+            if host is None
+        }
 
-    def _feed(self, leaf: Leaf, direction: str, sample: Sample, at: Arrival, packed: PackedBuckets | None) -> None:
+    def _feed(
+        self, leaf: Leaf, direction: str, sample: Sample, at: Arrival, packed: PackedBuckets | None
+    ) -> None:
         part = sample.dirs.get(direction, NOTHING)
         own = at._replace(parts=[]) if self.for_record and sample.ramp else at
         leaf.add(own, part, packed, counts=not sample.ramp)
@@ -259,7 +302,9 @@ class Measurement:
         return leaf
 
     def _join(self, leaf: Leaf, host: str, joint: Histogram) -> None:
-        """Have the latencies of reads and writes together be those of the totals, which count the I/Os one by one."""
+        """Have the latencies of reads and writes together be those of the totals, which count the
+        I/Os one by one.
+        """
         for group, histogram in ((self.total, joint), (self.total_of(host), leaf.so_far)):
             if not any(each is histogram for each in group.latencies):
                 group.latencies.append(histogram)

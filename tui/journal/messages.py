@@ -20,7 +20,9 @@ class MessageLine(Struct, frozen=True):
 
 
 class RunMessages(Struct):
-    """What was said in a run: `newest` of all lines, `first` of those in the journal, and how many more there are."""
+    """What was said in a run: `newest` of all lines, `first` of those in the journal, and how many
+    more there are.
+    """
 
     newest: list[MessageLine] = field(default_factory=list)
     first: list[Message] = field(default_factory=list)

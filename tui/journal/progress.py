@@ -1,4 +1,7 @@
-"""Progress folded from events: of phases, searches and metadata benchmarks; files made and removed."""
+"""Progress folded from events: of phases, searches and metadata benchmarks.
+
+Files made and removed.
+"""
 
 from __future__ import annotations
 
@@ -38,14 +41,20 @@ def phase_progress(
     """Return how far a phase is: by bytes when it has a size, else by time."""
     if total_bytes:
         done = min(done_bytes, total_bytes)
-        return PhaseProgress(done / total_bytes, elapsed_s * (total_bytes - done) / done if done else None, elapsed_s)
+        return PhaseProgress(
+            done / total_bytes, elapsed_s * (total_bytes - done) / done if done else None, elapsed_s
+        )
     if not expected_s:
         return PhaseProgress(None, None, elapsed_s)
-    return PhaseProgress(min(1.0, elapsed_s / expected_s), max(0.0, expected_s - elapsed_s), elapsed_s)
+    return PhaseProgress(
+        min(1.0, elapsed_s / expected_s), max(0.0, expected_s - elapsed_s), elapsed_s
+    )
 
 
 class SearchState(Struct):
-    """What was offered by step, the newest alone, and what was decided of it, in the order of decision."""
+    """What was offered by step, the newest alone, and what was decided of it, in the order of
+    decision.
+    """
 
     offered: dict[int, PointOffered] = field(default_factory=dict)
     decided: dict[int, SearchPoint] = field(default_factory=dict)
@@ -72,11 +81,17 @@ class SearchState(Struct):
     @property
     def open(self) -> PointOffered | None:
         """What is being measured, or was when the run ended; None: nothing."""
-        return next((each for step, each in reversed(self.offered.items()) if step not in self.decided), None)
+        return next(
+            (each for step, each in reversed(self.offered.items()) if step not in self.decided),
+            None,
+        )
 
 
 def plan_as_run(plan: Plan, seen: SearchState) -> Plan:
-    """Return the plan with what its steps really offered in their place; the same plan when nothing was decided."""
+    """Return the plan with what its steps really offered in their place.
+
+    The same plan when nothing was decided.
+    """
     if not seen.offered:
         return plan
     planned = {step: each.planned for step, each in seen.offered.items()}
@@ -114,19 +129,29 @@ class MetadataView(Struct):
     finished: list[Finished] = field(default_factory=list)
     operations: dict[str, OperationResult] = field(default_factory=dict)
     result: MetadataResult | None = None
-    begun: list[tuple[float, str]] = field(default_factory=list)  # (time of the run, phase) of each begin
+    # (time of the run, phase) of each begin
+    begun: list[tuple[float, str]] = field(default_factory=list)
 
     def enter(self, event: MetadataPhase) -> None:
         """Take the begin of a phase."""
-        if event.ended and event.seconds and event.ops and not self._known(event.ended, self.iteration):
+        if (
+            event.ended
+            and event.seconds
+            and event.ops
+            and not self._known(event.ended, self.iteration)
+        ):
             rate = event.ops / event.seconds
-            self.finished.append(Finished(event.ended, self.iteration, rate, estimated=True, seconds=event.seconds))
+            self.finished.append(
+                Finished(event.ended, self.iteration, rate, estimated=True, seconds=event.seconds)
+            )
         self.begun.append((event.t, event.phase))
         self.phase, self.iteration, self.iterations = event.phase, event.iteration, event.iterations
         self.since_t = event.t
 
     def end_iteration(self, event: MetadataIteration) -> None:
-        """Take the tool's own figure of one operation of one iteration: it replaces the estimate."""
+        """Take the tool's own figure of one operation of one iteration: it replaces the
+        estimate.
+        """
         operation = self.operations.setdefault(event.operation, OperationResult())
         operation.iterations.append(event.rate)
         operation.seconds.append(event.seconds)
@@ -135,26 +160,44 @@ class MetadataView(Struct):
             return
         same = (event.operation, event.iteration)
         self.finished = [each for each in self.finished if (each.operation, each.iteration) != same]
-        own = Finished(*same, event.rate, estimated=False, seconds=event.seconds, bytes_per_op=event.bytes_per_op)
+        own = Finished(
+            *same,
+            event.rate,
+            estimated=False,
+            seconds=event.seconds,
+            bytes_per_op=event.bytes_per_op,
+        )
         self.finished.append(own)
 
     def spans(self, iteration: int) -> dict[str, float]:
-        """Return the seconds that each operation of an iteration took, those that are over, in order."""
+        """Return the seconds that each operation of an iteration took, those that are over, in
+        order.
+        """
         own = [each for each in self.finished if each.iteration == iteration]
-        return {each.operation: each.seconds for each in sorted(own, key=lambda each: rank(each.operation))}
+        return {
+            each.operation: each.seconds
+            for each in sorted(own, key=lambda each: rank(each.operation))
+        }
 
     def ahead(self, now_t: float) -> dict[str, float]:
-        """Return the seconds that this iteration still needs, by operation, if it goes like the one before.
+        """Return the seconds that this iteration still needs, by operation, if it goes like the one
+        before.
 
         Empty in the first iteration, of which nothing is known, and once all is over.
         """
         before = {} if self.over else self.spans(self.iteration - 1)
         left = {name: span for name, span in before.items() if rank(name) >= rank(self.phase)}
         elapsed = max(0.0, now_t - self.since_t)
-        return {name: max(0.0, span - elapsed) if name == self.phase else span for name, span in left.items()}
+        return {
+            name: max(0.0, span - elapsed) if name == self.phase else span
+            for name, span in left.items()
+        }
 
     def progress(self, now_t: float) -> tuple[float, float] | None:
-        """Return what share is done and the seconds that are left, by the iteration before; None in the first one."""
+        """Return what share is done and the seconds that are left, by the iteration before.
+
+        None in the first one.
+        """
         ahead = self.ahead(now_t)
         if not ahead:
             return None
@@ -164,7 +207,9 @@ class MetadataView(Struct):
         return (spent / (spent + left) if spent + left else 1.0), left
 
     def _known(self, operation: str, iteration: int) -> bool:
-        return any((each.operation, each.iteration) == (operation, iteration) for each in self.finished)
+        return any(
+            (each.operation, each.iteration) == (operation, iteration) for each in self.finished
+        )
 
     @property
     def over(self) -> bool:
@@ -174,11 +219,16 @@ class MetadataView(Struct):
     def moved(self, operation: str, usual: int = 0) -> int:
         """Return the bytes that each operation of a name moves; `usual` until one has ended."""
         told = self.result.operations.get(operation) if self.result is not None else None
-        ended = next((each.bytes_per_op for each in self.finished if each.operation == operation), 0)
+        ended = next(
+            (each.bytes_per_op for each in self.finished if each.operation == operation), 0
+        )
         return (told.bytes_per_op if told is not None else ended) or usual
 
     def line(self, now_t: float) -> str:
-        """Return where it is, in one line: "iteration 2 of 3: stat for 12 s; create 41.2k, ~ 1.1M ops/s"."""
+        """Return where it is, in one line: "iteration 2 of 3: stat for 12 s.
+
+        Create 41.2k, ~ 1.1M ops/s".
+        """
         if not self.phase:
             return "ranks are starting"
         elapsed = units.duration(max(0.0, now_t - self.since_t))
@@ -189,8 +239,13 @@ class MetadataView(Struct):
         return f"{head}; {', '.join(rates)}{counted}" if rates else head
 
     def rates(self, iteration: int) -> list[str]:
-        """Return the rates of the finished phases of an iteration: "create 41.2k", "~" before an estimate."""
-        found = sorted((each for each in self.finished if each.iteration == iteration), key=lambda e: rank(e.operation))
+        """Return the rates of the finished phases of an iteration: "create 41.2k", "~" before an
+        estimate.
+        """
+        found = sorted(
+            (each for each in self.finished if each.iteration == iteration),
+            key=lambda e: rank(e.operation),
+        )
         return [f"{each.operation} {'~' if each.estimated else ''}{each.text}" for each in found]
 
 
@@ -204,7 +259,8 @@ class HostFiles(Struct):
 
     removed: list[FilesRemoved] = field(default_factory=list)
     known: Identities = field(default_factory=Identities)  # what they are
-    _groups: list[tuple[dict[str, None], int]] = field(default_factory=list)  # paths made together, and their bytes
+    # paths made together, and their bytes
+    _groups: list[tuple[dict[str, None], int]] = field(default_factory=list)
 
     def create(self, event: FileCreated) -> None:
         """Take files that were made; the bytes are those of all of them."""
@@ -232,7 +288,10 @@ class HostFiles(Struct):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Each path once; the bytes of files that were made together are put on the first path, the sum counts."""
+        """Each path once.
+
+        The bytes of files that were made together are put on the first path, the sum counts.
+        """
         sizes: dict[str, int] = {}
         for paths, size in self._groups:
             fresh = [path for path in paths if path not in sizes]

@@ -18,13 +18,16 @@ from tui.model.rundir import RAW_DIR
 if TYPE_CHECKING:
     from tui.journal.writer import Journal
 
-COMPRESSION = 1  # 0 makes a third more bytes, 3 takes twice the time and makes more bytes of fio's text as well
+# 0 makes a third more bytes, 3 takes twice the time and makes more bytes of fio's text as well
+COMPRESSION = 1
 PIECE_BYTES = 1 << 20  # of what 64 KiB are inflated to: they may hold 64 MiB
 GZIP = 31  # zlib's name for a window of 32 KiB in gzip's format
 
 
 class _Stored:
-    """A new private file that knows the size and digest of what was written to it: nothing is read again for them."""
+    """A new private file that knows the size and digest of what was written to it: nothing is read
+    again for them.
+    """
 
     def __init__(self, path: Path) -> None:
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -66,7 +69,8 @@ class RawFile:
         self.offset = 0
         self._journal = journal
         self._refused = False
-        self.path.parent.mkdir(mode=0o700, exist_ok=True)  # it may be lost of a run that is recovered
+        # it may be lost of a run that is recovered
+        self.path.parent.mkdir(mode=0o700, exist_ok=True)
         self._before = self.path.with_suffix(".before") if keep else None
         if self._before is not None and self.path.exists() and not self._before.exists():
             self.path.replace(self._before)
@@ -83,7 +87,10 @@ class RawFile:
         self._before.unlink()
 
     def write(self, data: bytes) -> None:
-        """Take bytes; they are readable in the file when this returns. Raises OSError without a journal."""
+        """Take bytes; they are readable in the file when this returns.
+
+        Raises OSError without a journal.
+        """
         self.offset += len(data)
         self._try(lambda: self._write(data))
 

@@ -1,6 +1,8 @@
-"""Reading a journal: whole, while it grows, or backwards. What cannot be read is counted, and never hides the rest.
+"""Reading a journal: whole, while it grows, or backwards. What cannot be read is counted, and never
+hides the rest.
 
-An incomplete last line is no line yet. A line of a kind that this version does not know is passed over."""
+An incomplete last line is no line yet. A line of a kind that this version does not know is passed
+over."""
 
 from __future__ import annotations
 
@@ -12,17 +14,29 @@ from typing import Any, Union, get_args
 import msgspec
 
 from tui.model.bounded import MOST_LINE_BYTES, NO_JSON, open_plain
-from tui.model.event import AnyEvent, Buckets, HostResult, PhaseName, Sample, TelemetrySample, encode
+from tui.model.event import (
+    AnyEvent,
+    Buckets,
+    HostResult,
+    PhaseName,
+    Sample,
+    TelemetrySample,
+    encode,
+)
 from tui.model.plain_data import PlainDecoder
 
 CHUNK_BYTES = 1 << 20
 KNOWN_TYPES = frozenset(kind.__struct_config__.tag for kind in get_args(AnyEvent))
-LATEST_S, LONGEST_S = 1e11, 1e6  # no run, and no interval, is that long: a line that says so is damaged
+# no run, and no interval, is that long: a line that says so is damaged
+LATEST_S, LONGEST_S = 1e11, 1e6
 BEYOND = 1 << 64  # as little as any count
 
 
 class SampleStamp(msgspec.Struct, tag_field="type", tag="sample"):
-    """The part of a sample that says when it came; the rest is skipped, which is several times quicker."""
+    """The part of a sample that says when it came.
+
+    The rest is skipped, which is several times quicker.
+    """
 
     t: float
     host: str
@@ -32,7 +46,10 @@ class SampleStamp(msgspec.Struct, tag_field="type", tag="sample"):
 
 
 class Unreadable(msgspec.Struct, frozen=True):
-    """Stands among the events for a line that cannot be read; `t` is that of the event before it."""
+    """Stands among the events for a line that cannot be read.
+
+    `t` is that of the event before it.
+    """
 
     t: float
     bytes: int
@@ -56,7 +73,8 @@ class Damaged(ValueError):  # noqa: N818  (it names a state of a line)
 
 
 def parse_line(line: bytes, *, stamps: bool = False) -> AnyEvent | SampleStamp | None:
-    """Return the event of a complete line; None for an event of a kind that this version does not know.
+    """Return the event of a complete line; None for an event of a kind that this version does not
+    know.
 
     `stamps`: of a sample, only when it came. Raises Damaged for anything else.
     """
@@ -72,7 +90,10 @@ def parse_line(line: bytes, *, stamps: bool = False) -> AnyEvent | SampleStamp |
 
 
 def _is_sound(event: AnyEvent | SampleStamp) -> bool:
-    """Tell whether an event can be counted: changed bytes may have left it JSON. Raises OverflowError."""
+    """Tell whether an event can be counted: changed bytes may have left it JSON.
+
+    Raises OverflowError.
+    """
     if not 0 <= event.t < LATEST_S:
         return False
     if isinstance(event, SampleStamp):
@@ -92,9 +113,16 @@ def _fits(buckets: Buckets) -> bool:
 
 
 def _buckets_of(result: HostResult) -> Iterator[Buckets]:
-    parts = [*result.dirs.values(), *(part for dirs in result.jobs.values() for part in dirs.values())]
+    parts = [
+        *result.dirs.values(),
+        *(part for dirs in result.jobs.values() for part in dirs.values()),
+    ]
     for part in parts:
-        yield from (kind.buckets for kind in (part.slat, part.clat, part.lat) if kind is not None and kind.buckets)
+        yield from (
+            kind.buckets
+            for kind in (part.slat, part.clat, part.lat)
+            if kind is not None and kind.buckets
+        )
 
 
 def _is_newer_kind(line: bytes) -> bool:
@@ -105,12 +133,16 @@ def _is_newer_kind(line: bytes) -> bool:
 
 
 class JournalTail:
-    """Follows a journal that another process appends to, from a byte on. The file need not exist yet.
+    """Follows a journal that another process appends to, from a byte on. The file need not exist
+    yet.
 
-    `damaged` counts the lines that could not be read, `unread_bytes` these and what was begun at the end.
+    `damaged` counts the lines that could not be read, `unread_bytes` these and what was begun at
+    the end.
     """
 
-    def __init__(self, path: Path, start: int = 0, *, stamps: bool = False, wanted: bytes = b"") -> None:
+    def __init__(
+        self, path: Path, start: int = 0, *, stamps: bool = False, wanted: bytes = b""
+    ) -> None:
         self.path = path
         self._wanted = wanted  # lines without these bytes are passed over unread
         self.events = self.damaged = 0
@@ -118,7 +150,8 @@ class JournalTail:
         self._damaged_bytes = 0
         self._stamps = stamps
         self.offset = start
-        self._begun: list[bytes] | None = []  # the line without an end, in pieces; None: it is too long to be one
+        # the line without an end, in pieces; None: it is too long to be one
+        self._begun: list[bytes] | None = []
         self._begun_bytes = 0
         self._t = 0.0
 
@@ -130,8 +163,8 @@ class JournalTail:
     def poll(self, max_bytes: int = CHUNK_BYTES) -> list[JournalEvent]:
         """Return events that were completed since the last poll, oldest first.
 
-        `max_bytes` bounds how much is read at once; `more`: poll again for the rest. Raises OSError when it cannot be
-        read.
+        `max_bytes` bounds how much is read at once; `more`: poll again for the rest. Raises OSError
+        when it cannot be read.
         """
         *lines, begun = self._fresh_bytes(max_bytes).split(b"\n")
         found: list[JournalEvent | None] = []
@@ -188,13 +221,19 @@ class JournalTail:
 
 
 def read_events(path: Path, *, stamps: bool = False) -> JournalTail:
-    """Return the events of a journal file, to be iterated once. Raises OSError when it cannot be read."""
+    """Return the events of a journal file, to be iterated once.
+
+    Raises OSError when it cannot be read.
+    """
     path.stat()
     return JournalTail(path, stamps=stamps)
 
 
 def events_backwards(path: Path) -> Iterator[AnyEvent]:
-    """Yield the events that can be read, newest first. Raises OSError when the file cannot be read."""
+    """Yield the events that can be read, newest first.
+
+    Raises OSError when the file cannot be read.
+    """
     for line in _lines_backwards(path):
         try:
             event = parse_line(line)
@@ -225,7 +264,8 @@ def _lines_backwards(path: Path) -> Iterator[bytes]:
     """
     with open_plain(path) as file:
         start = complete_bytes(path)
-        rest, passing = b"", False  # passing: what begins in front of `start` is the rest of a line that is too long
+        # passing: what begins in front of `start` is the rest of a line that is too long
+        rest, passing = b"", False
         while start > 0:
             end, start = start, max(0, start - CHUNK_BYTES)
             file.seek(start)

@@ -1,4 +1,6 @@
-"""The run directory: its files, its plan, and the engine that writes it (is it alive, who owns it)."""
+"""The run directory: its files, its plan, and the engine that writes it (is it alive, who owns
+it).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ def is_run_dir(path: Path) -> bool:
 
 
 def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Put a file in place whole: readers see the old one or the new one, also after a power cut. Mode 0600.
+    """Put a file in place whole: readers see the old one or the new one, also after a power cut.
+    Mode 0600.
 
     What is not `durable` may be damaged by a power cut: a cache that says so of itself.
     """
@@ -62,7 +65,10 @@ def owner() -> str:
 
 @contextlib.contextmanager
 def sole_engine(run_dir: Path) -> Iterator[None]:
-    """Be the only engine of a run, known by pid to whoever looks. Raises BenchtuiError when there is another one."""
+    """Be the only engine of a run, known by pid to whoever looks.
+
+    Raises BenchtuiError when there is another one.
+    """
     with no_engine(run_dir) as descriptor:
         size = os.pwrite(descriptor, process_stamp(os.getpid()).encode(), 0)
         os.ftruncate(descriptor, size)
@@ -84,19 +90,26 @@ def no_engine(run_dir: Path) -> Iterator[int]:
     try:
         descriptor = _opened(run_dir)
     except OSError as error:
-        raise BenchtuiError(Problem(f"cannot be opened: {error.strerror}", file=str(run_dir / PID_FILE))) from error
+        raise BenchtuiError(
+            Problem(f"cannot be opened: {error.strerror}", file=str(run_dir / PID_FILE))
+        ) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BenchtuiError(f"run {run_dir.name} has an engine already, or is being cleaned up") from None
+            raise BenchtuiError(
+                f"run {run_dir.name} has an engine already, or is being cleaned up"
+            ) from None
         yield descriptor
     finally:
         os.close(descriptor)
 
 
 def _opened(run_dir: Path) -> int:
-    """Return a descriptor of the file that names the engine, made when it is not there. Raises OSError."""
+    """Return a descriptor of the file that names the engine, made when it is not there.
+
+    Raises OSError.
+    """
     path = run_dir / PID_FILE
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o600)
     try:
@@ -108,7 +121,9 @@ def _opened(run_dir: Path) -> int:
 
 
 def lives(run_dir: Path) -> bool:
-    """Tell whether the engine of a run that was announced last is there: just started, at work, or about to leave."""
+    """Tell whether the engine of a run that was announced last is there: just started, at work, or
+    about to leave.
+    """
     try:
         identity = read_text(run_dir / PID_FILE, MOST_SMALL_BYTES, "ascii")
         return identity == process_stamp(int(identity.split()[0]))
@@ -117,7 +132,9 @@ def lives(run_dir: Path) -> bool:
 
 
 def process_stamp(pid: int) -> str:
-    """Return ``pid start_ticks boot_id``, which no other process ever has (proc(5): stat field 22)."""
+    """Return ``pid start_ticks boot_id``, which no other process ever has (proc(5): stat field
+    22).
+    """
     stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     start_ticks = stat.rpartition(")")[2].split()[19]
     boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
@@ -137,7 +154,9 @@ def is_running(run_dir: Path) -> bool:
 
 
 def may_live_elsewhere(run_dir: Path) -> bool:
-    """Tell whether another machine's engine has written a run's journal within FRESH_S: homes may be shared."""
+    """Tell whether another machine's engine has written a run's journal within FRESH_S: homes may
+    be shared.
+    """
     try:
         boot_id = read_text(run_dir / PID_FILE, MOST_SMALL_BYTES, "ascii").split()[2]
         age_s = time.time() - (run_dir / JOURNAL_FILE).stat().st_mtime
@@ -151,7 +170,9 @@ def _boot_id() -> str:
 
 
 def process_identity(pid: str) -> tuple[str, str] | None:
-    """Return start time in ticks and boot id of a process, None when there is none (proc(5): stat, field 22)."""
+    """Return start time in ticks and boot id of a process, None when there is none (proc(5): stat,
+    field 22).
+    """
     try:
         stat = Path("/proc", pid, "stat").read_text(encoding="utf-8", errors="replace")
         boot_id = _boot_id()
@@ -162,18 +183,25 @@ def process_identity(pid: str) -> tuple[str, str] | None:
 
 
 def load_plan(run_dir: Path) -> Plan:
-    """Return the plan of a run directory. Raises BenchtuiError when there is none that can be read."""
+    """Return the plan of a run directory.
+
+    Raises BenchtuiError when there is none that can be read.
+    """
     from tui.model.plan import parse_plan  # lists of runs need none of its structs
 
     path = run_dir / PLAN_FILE
     try:
         return parse_plan(read_file(path))
     except FileNotFoundError:
-        raise BenchtuiError(Problem(f"is gone{_advice_without_plan(run_dir)}", file=str(path))) from None
+        raise BenchtuiError(
+            Problem(f"is gone{_advice_without_plan(run_dir)}", file=str(path))
+        ) from None
     except OSError as error:
         raise BenchtuiError(Problem(f"cannot be read: {error.strerror}", file=str(path))) from error
     except NO_JSON as error:
-        raise BenchtuiError(Problem(f"is no plan: {error}{_advice_without_plan(run_dir)}", file=str(path))) from error
+        raise BenchtuiError(
+            Problem(f"is no plan: {error}{_advice_without_plan(run_dir)}", file=str(path))
+        ) from error
 
 
 def plan_bytes(plan: Plan) -> bytes:

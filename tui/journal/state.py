@@ -1,6 +1,8 @@
-"""The state of a run, folded from its events. Pure: live screen, replay, progress, record and recovery are views of it.
+"""The state of a run, folded from its events. Pure: live screen, replay, progress, record and
+recovery are views of it.
 
-What belongs to a step is in its `StepState`. A new kind of event is taken by one function, here or in `step.py`."""
+What belongs to a step is in its `StepState`. A new kind of event is taken by one function, here or
+in `step.py`."""
 
 from __future__ import annotations
 
@@ -54,7 +56,8 @@ from tui.model.search import ProofResult
 
 StateName = Literal["starting", "running", "stopping", "complete", "partial", "aborted", "failed"]
 FINAL: frozenset[str] = frozenset({"complete", "partial", "aborted", "failed"})
-OVER: frozenset[str] = frozenset({"collecting", "done", "failed", "lost"})  # host states without load
+# host states without load
+OVER: frozenset[str] = frozenset({"collecting", "done", "failed", "lost"})
 HANDLERS: Handlers[RunState] = Handlers()
 
 
@@ -62,9 +65,9 @@ HANDLERS: Handlers[RunState] = Handlers()
 class RunState:
     """Everything known of a run after the events applied so far.
 
-    The record keeps the views of every step and leaves the ramp out of series; screens keep only the current one.
-    `has_result` names steps and hosts whose latencies need not be kept, `tails_open_s` asks for p99 a second (see
-    `Measurement`).
+    The record keeps the views of every step and leaves the ramp out of series; screens keep only
+    the current one. `has_result` names steps and hosts whose latencies need not be kept,
+    `tails_open_s` asks for p99 a second (see `Measurement`).
     """
 
     clocks: HostClocks = field(default_factory=HostClocks)
@@ -75,7 +78,8 @@ class RunState:
     end: RunEnded | None = None
     state: StateName = "starting"
     reason: str = ""
-    stop_mode: Literal["stop", "abort"] | None = None  # what was asked for since the run last went on
+    # what was asked for since the run last went on
+    stop_mode: Literal["stop", "abort"] | None = None
     stop_reason: str = ""  # why the engine itself did
     t: float = 0.0
     phase: PhaseName | None = None
@@ -87,10 +91,12 @@ class RunState:
     step: int | None = None
     steps: dict[int, StepState] = field(default_factory=dict)
     hosts: dict[str, HostView] = field(default_factory=dict)
-    server_facts: dict[str, dict[str, Fact]] = field(default_factory=dict)  # storage nodes are no hosts of the run
+    # storage nodes are no hosts of the run
+    server_facts: dict[str, dict[str, Fact]] = field(default_factory=dict)
     messages: RunMessages = field(default_factory=RunMessages)
     notes: list[NoteAdded] = field(default_factory=list)
-    proved: dict[int, ProofResult] = field(default_factory=dict)  # by step, the newest counter-experiment
+    # by step, the newest counter-experiment
+    proved: dict[int, ProofResult] = field(default_factory=dict)
     run_problems: list[HostProblem] = field(default_factory=list)  # that fell into no step
     run_problems_over: int = 0  # how many of these the run has gone on from
     commands: list[TaskStarted] = field(default_factory=list)  # of all steps and attempts
@@ -103,7 +109,8 @@ class RunState:
     clock: Clock = field(default_factory=Clock)
     current: Measurement = field(init=False)
     armed: set[str] = field(default_factory=set)  # hosts of the steps that go on
-    beside: StepsBeside = field(default_factory=StepsBeside)  # steps that run at the same time; `step` is that shown
+    # steps that run at the same time; `step` is that shown
+    beside: StepsBeside = field(default_factory=StepsBeside)
 
     def __post_init__(self) -> None:
         self.current = Measurement(self.clock, None, None, 0.0)
@@ -150,9 +157,14 @@ class RunState:
 
     @property
     def problems(self) -> list[HostProblem]:
-        """What went wrong on hosts, oldest first; of steps that were made again only the newest attempt."""
+        """What went wrong on hosts, oldest first.
+
+        Of steps that were made again only the newest attempt.
+        """
         parts = [self.run_problems, *(step.problems for step in self.steps.values())]
-        return sorted((problem for part in parts for problem in part), key=lambda problem: problem.t)
+        return sorted(
+            (problem for part in parts for problem in part), key=lambda problem: problem.t
+        )
 
     @property
     def ended(self) -> bool:
@@ -171,7 +183,9 @@ class RunState:
         view = self.hosts.get(name)
         if view is None:
             now = self.current
-            view = self.hosts[name] = HostView(name, now.total_of(name), now.dirs_of(name), jobs=now.jobs)
+            view = self.hosts[name] = HostView(
+                name, now.total_of(name), now.dirs_of(name), jobs=now.jobs
+            )
         return view
 
     def apply(self, event: JournalEvent) -> None:
@@ -199,14 +213,21 @@ class RunState:
     def progress(self, now_t: float) -> PhaseProgress:
         """Return how far the current phase is."""
         elapsed_s = max(0.0, now_t - self.phase_started_t)
-        return phase_progress(elapsed_s, self.phase_expected_s, self.phase_bytes, self.phase_total_bytes)
+        return phase_progress(
+            elapsed_s, self.phase_expected_s, self.phase_bytes, self.phase_total_bytes
+        )
 
     def interval_of(self, sample: Sample) -> tuple[float, float]:
         """Return the interval of a sample in run time."""
-        return self.clocks.of(sample.host).interval(sample.t, sample.host_time_ms, sample.interval_s)
+        return self.clocks.of(sample.host).interval(
+            sample.t, sample.host_time_ms, sample.interval_s
+        )
 
     def reading_of(self, host: str, step: int | None = None) -> ClockReading | None:
-        """Return how a host's clock stood when its result of a step came, else now; None: nothing is known of it."""
+        """Return how a host's clock stood when its result of a step came, else now.
+
+        None: nothing is known of it.
+        """
         known = self.steps.get(step) if step is not None else None
         if known is not None and host in known.readings:
             return known.readings[host]
@@ -230,16 +251,26 @@ class RunState:
             self.phases.append(PhaseSpan(event.phase, None, event.t))
         if event.phase not in ("layout", "measure"):
             return
-        if self.resumed and event.phase == "measure" and (known := self.at_step(event.step or 0).measurement):
+        if (
+            self.resumed
+            and event.phase == "measure"
+            and (known := self.at_step(event.step or 0).measurement)
+        ):
             if event.step == self.step:
-                self.phase_started_t = known.started_t  # it continues, or what it lacked is collected
+                # it continues, or what it lacked is collected
+                self.phase_started_t = known.started_t
             if known is not self.current:
                 self._enter(known)
             return
         if event.step == self.step:
             self.phase_bytes = 0
         measurement = Measurement(
-            self.clock, event.phase, event.step, event.t, for_record=self.for_record, tails_open_s=self.tails_open_s
+            self.clock,
+            event.phase,
+            event.step,
+            event.t,
+            for_record=self.for_record,
+            tails_open_s=self.tails_open_s,
         )
         measurement.has_result = {host for step, host in self.has_result if step == event.step}
         self._enter(measurement)
@@ -255,15 +286,24 @@ class RunState:
             self.at_step(index).measurement = measurement
         for view in self.hosts.values():
             if self.beside.step_of(view.name, index) == index:
-                view.enter(measurement, self.at_step(index or 0).ended_well(measurement.phase, view.name))
+                view.enter(
+                    measurement, self.at_step(index or 0).ended_well(measurement.phase, view.name)
+                )
 
     def show(self, step: int) -> None:
-        """Make a step that measures beside others the one that screens show: `step`, `phase`, `current`."""
+        """Make a step that measures beside others the one that screens show: `step`, `phase`,
+        `current`.
+        """
         seen = self.at_step(step)
         if seen.measurement is None or not seen.phases:
             return
         span = seen.phases[-1]
-        self.step, self.current, self.phase, self.phase_started_t = step, seen.measurement, span.name, span.start_t
+        self.step, self.current, self.phase, self.phase_started_t = (
+            step,
+            seen.measurement,
+            span.name,
+            span.start_t,
+        )
         self.phase_expected_s, self.phase_total_bytes = span.expected_s, None
         self.version += 1
 
@@ -271,7 +311,9 @@ class RunState:
     def hosts_shown(self) -> dict[str, HostView]:
         """The hosts of the step that screens show, and those that sit it out."""
         beside, step = self.beside, self.step
-        return {name: view for name, view in self.hosts.items() if beside.step_of(name, step) == step}
+        return {
+            name: view for name, view in self.hosts.items() if beside.step_of(name, step) == step
+        }
 
     @property
     def measuring(self) -> dict[int, Measurement]:
@@ -280,7 +322,10 @@ class RunState:
         return {step: measurement for step, measurement in found.items() if measurement is not None}
 
     def _measurement(self, phase: PhaseName, step: int | None) -> Measurement | None:
-        """Return what a phase of a step measures, of those that go on; None: it is over, or never was."""
+        """Return what a phase of a step measures, of those that go on.
+
+        None: it is over, or never was.
+        """
         known = self.steps.get(step) if step in self.beside and step is not None else None
         for found in (self.current, known.measurement if known is not None else None):
             if found is not None and found.is_of(phase, step):
@@ -340,18 +385,28 @@ class RunState:
     def _on_run_resumed(self, event: RunResumed) -> None:
         self.resumed.append(event)
         if self.ended or event.going_on:
-            self.state, self.end, self.reason, self.stop_mode, self.stop_reason = "running", None, "", None, ""
+            self.state, self.end, self.reason, self.stop_mode, self.stop_reason = (
+                "running",
+                None,
+                "",
+                None,
+                "",
+            )
         if event.going_on:
             self.run_problems_over = len(self.run_problems)
         for clock in self.clocks.by_host.values():
             clock.expect_late()
-        self.messages.say(event.t, "warning", None, f"taken over after {event.gap_s:.1f} s without an engine")
+        self.messages.say(
+            event.t, "warning", None, f"taken over after {event.gap_s:.1f} s without an engine"
+        )
 
     @HANDLERS.on(StepStarted)
     def _on_step_started(self, event: StepStarted) -> None:
         self.step = event.step
         going = [self.at_step(step) for step in self.beside.steps if step != event.step]
-        if not event.hosts or not any(step.state == "running" and step.attempt >= event.attempt for step in going):
+        if not event.hosts or not any(
+            step.state == "running" and step.attempt >= event.attempt for step in going
+        ):
             self.beside.clear()
             self.armed.clear()
             for view in self.hosts.values():
@@ -392,11 +447,15 @@ class RunState:
         return span.start_t, span.expected_s
 
     def _drop(self, host: str, measurement: Measurement) -> None:
-        """Say once that a host measures no more: every total from here on holds over fewer hosts."""
+        """Say once that a host measures no more: every total from here on holds over fewer
+        hosts.
+        """
         if host in measurement.dropped:
             return
         windows = measurement.windows
-        start_t = min((window.start_t for window in windows.values()), default=measurement.started_t)
+        start_t = min(
+            (window.start_t for window in windows.values()), default=measurement.started_t
+        )
         end_t = windows[host].end_t if host in windows else start_t
         measurement.dropped[host] = end_t
         count = len(self.beside.hosts_of(measurement.step)) or len(self.armed) or len(self.hosts)
@@ -421,8 +480,11 @@ class RunState:
         view.version += 1
         if event.phase == self.phase and event.step == self.step and self.phase_total_bytes:
             self.phase_bytes += sum(part.bytes for part in event.dirs.values())
-        measurement = self.current if self.current.holds(event) else self.at_step(event.step).measurement
-        if measurement is not None and measurement.holds(event):  # a late sample of a phase before counts nowhere else
+        measurement = (
+            self.current if self.current.holds(event) else self.at_step(event.step).measurement
+        )
+        # a late sample of a phase before counts nowhere else
+        if measurement is not None and measurement.holds(event):
             measurement.add(event, t0, t1)
 
     @HANDLERS.on(TelemetrySample)
@@ -430,7 +492,8 @@ class RunState:
         kept = self.at_step(event.step).telemetry.get(event.host)
         if kept is None:
             return
-        offset_s = self.clocks.offset_of(event.host)  # what is stamped by uptime says nothing of the wall clock
+        # what is stamped by uptime says nothing of the wall clock
+        offset_s = self.clocks.offset_of(event.host)
         end_t = event.t if offset_s is None else min(event.t, event.host_time_ms / 1000 + offset_s)
         kept.add(event, max(0.0, end_t), keep_all=self.for_record)
 
@@ -475,8 +538,12 @@ class RunState:
 
     HANDLERS.on(TaskStarted)(lambda self, event: self.commands.append(event))
     HANDLERS.on(Artefact)(lambda self, event: self.artefacts.append(event))
-    HANDLERS.on(FileCreated)(lambda self, event: self.files.setdefault(event.host, HostFiles()).create(event))
-    HANDLERS.on(FilesRemoved)(lambda self, event: self.files.setdefault(event.host, HostFiles()).remove(event))
+    HANDLERS.on(FileCreated)(
+        lambda self, event: self.files.setdefault(event.host, HostFiles()).create(event)
+    )
+    HANDLERS.on(FilesRemoved)(
+        lambda self, event: self.files.setdefault(event.host, HostFiles()).remove(event)
+    )
 
     @HANDLERS.on(SampleStamp)
     def _on_stamp(self, event: SampleStamp) -> None:
@@ -486,4 +553,6 @@ class RunState:
     def _on_unreadable(self, event: Unreadable) -> None:
         self.unreadable += 1
         if self.unreadable == 1:
-            self.messages.say(event.t, "warning", None, "a part of the journal cannot be read: it is damaged")
+            self.messages.say(
+                event.t, "warning", None, "a part of the journal cannot be read: it is damaged"
+            )

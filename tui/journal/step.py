@@ -35,7 +35,10 @@ E = TypeVar("E")
 
 
 class Handlers(Generic[S]):
-    """By kind of event, the function that takes it into a state; kinds without one are passed over."""
+    """By kind of event, the function that takes it into a state.
+
+    Kinds without one are passed over.
+    """
 
     def __init__(self) -> None:
         self._by_kind: dict[type, Callable[[S, Any], None]] = {}
@@ -63,7 +66,10 @@ DATA_GONE = "host-data-gone"  # a problem: the host was asked, and holds nothing
 
 
 class PhaseSpan(Struct):
-    """A phase as it was seen; `ok` and `end_t` are None while it is running. `expected_s`: how long it was to take."""
+    """A phase as it was seen; `ok` and `end_t` are None while it is running.
+
+    `expected_s`: how long it was to take.
+    """
 
     name: PhaseName
     step: int | None
@@ -74,9 +80,11 @@ class PhaseSpan(Struct):
 
 
 class StepState(Struct):
-    """One step. `state`: missing (not begun), running, done, failed (with errors), cut (stopped), skipped.
+    """One step. `state`: missing (not begun), running, done, failed (with errors), cut (stopped),
+    skipped.
 
-    `commands` are all that were started, `ended` the ends of the loads themselves, `released` the hosts that measured.
+    `commands` are all that were started, `ended` the ends of the loads themselves, `released` the
+    hosts that measured.
     """
 
     index: int
@@ -92,10 +100,12 @@ class StepState(Struct):
     released: set[str] = field(default_factory=set)
     sampled_ms: dict[Load, int] = field(default_factory=dict)  # host time of the newest sample
     results: dict[str, HostResult] = field(default_factory=dict)  # by host
-    readings: dict[str, ClockReading] = field(default_factory=dict)  # how a host's clock stood when its result came
+    # how a host's clock stood when its result came
+    readings: dict[str, ClockReading] = field(default_factory=dict)
     measurement: Measurement | None = None
     metadata: MetadataView | None = None
-    telemetry: dict[str, HostTelemetry] = field(default_factory=dict)  # by host, those of role server too
+    # by host, those of role server too
+    telemetry: dict[str, HostTelemetry] = field(default_factory=dict)
     cache_drops: list[CacheDropped] = field(default_factory=list)
     problems: list[HostProblem] = field(default_factory=list)
 
@@ -118,7 +128,9 @@ class StepState(Struct):
 
     @property
     def uncollected(self) -> list[TaskStarted]:
-        """The loads that measured, whose output was not taken to its end, and may still lie on the host."""
+        """The loads that measured, whose output was not taken to its end, and may still lie on the
+        host.
+        """
         gone = {problem.host for problem in self.problems if problem.code == DATA_GONE}
         return [
             task
@@ -142,7 +154,9 @@ class StepState(Struct):
     @HANDLERS.on(StepEnded)
     def _end(self, event: StepEnded) -> None:
         self.ended_t, self.reason = event.t, event.reason
-        self.state = "skipped" if event.skipped else "cut" if event.cut else "done" if event.ok else "failed"
+        self.state = (
+            "skipped" if event.skipped else "cut" if event.cut else "done" if event.ok else "failed"
+        )
         self.end = None if event.skipped else event
 
     @HANDLERS.on(PhaseStarted)

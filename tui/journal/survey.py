@@ -20,8 +20,9 @@ from tui.model.event import Sample
 class Survey(Struct):
     """`offsets` are run time minus host time by host, at the begin, from the least delayed sample.
 
-    They are of hosts that were never compared or are in `distrusted`, whose clock was set back before they sent their
-    first samples. `results` are the steps and hosts that have one: their histograms need not be rebuilt from samples.
+    They are of hosts that were never compared or are in `distrusted`, whose clock was set back
+    before they sent their first samples. `results` are the steps and hosts that have one: their
+    histograms need not be rebuilt from samples.
     """
 
     offsets: dict[str, float]
@@ -30,7 +31,9 @@ class Survey(Struct):
 
 
 class _Arrivals:
-    """The clock of every host by the arrival of its samples alone, beside the one that `RunState` keeps."""
+    """The clock of every host by the arrival of its samples alone, beside the one that `RunState`
+    keeps.
+    """
 
     def __init__(self) -> None:
         self.clocks: dict[str, HostTime] = {}
@@ -76,7 +79,10 @@ def survey_of(events: Iterable[JournalEvent]) -> Survey:
 
 
 class HostHeat:
-    """Follows one host in the journal of a run, in the phase that a state is in; one job, or all (None) together."""
+    """Follows one host in the journal of a run, in the phase that a state is in.
+
+    One job, or all (None) together.
+    """
 
     def __init__(self, journal: Path, host: str, state: RunState, job: str | None = None) -> None:
         self.host, self.job = host, job
@@ -92,7 +98,10 @@ class HostHeat:
         return (self.host, self.job) == (host, job) and self.measurement is state.current
 
     def advance(self, until_t: float) -> None:
-        """Take what the journal has up to a time of the run. Raises OSError when it cannot be read."""
+        """Take what the journal has up to a time of the run.
+
+        Raises OSError when it cannot be read.
+        """
         while True:
             while self._waiting and self._waiting[0].t <= until_t:
                 self._take(self._waiting.popleft())

@@ -17,9 +17,11 @@ KEPT_S = 600  # what screens look back on; the record has all
 
 
 class HostTelemetry(Struct):
-    """What one host gave: the end of each interval in run time, its length, whether the host was quiet, and values.
+    """What one host gave: the end of each interval in run time, its length, whether the host was
+    quiet, and values.
 
-    A value that is not known is NaN: of a column that came later too, or that there was only before.
+    A value that is not known is NaN: of a column that came later too, or that there was only
+    before.
     """
 
     host: str
@@ -33,7 +35,8 @@ class HostTelemetry(Struct):
     last_ms: int = 0  # host time of the newest interval
     current: list[str] = field(default_factory=list)  # names of the values that come
     place: int | None = -1  # of the interval that is looked at: the newest; None: there is none
-    _subjects: dict[str, list[str]] = field(default_factory=dict)  # of the columns that there are, by family
+    # of the columns that there are, by family
+    _subjects: dict[str, list[str]] = field(default_factory=dict)
 
     def head(self, event: TelemetryColumns) -> None:
         """Take the columns of what follows."""
@@ -46,7 +49,10 @@ class HostTelemetry(Struct):
                 self.columns[name] = array("f", [UNKNOWN]) * len(self.end_t)
 
     def add(self, event: TelemetrySample, end_t: float, *, keep_all: bool) -> None:
-        """Take an interval that ended at `end_t`; one that does not fit the columns says nothing."""
+        """Take an interval that ended at `end_t`.
+
+        One that does not fit the columns says nothing.
+        """
         if len(event.values) != len(self.current):
             return
         self.last_ms = event.host_time_ms
@@ -67,14 +73,19 @@ class HostTelemetry(Struct):
             del each[:-KEPT_S]
 
     def at(self, second: int) -> HostTelemetry:
-        """Return what it gave in a second of the run, for a look: the interval that the middle of the second is in."""
+        """Return what it gave in a second of the run, for a look: the interval that the middle of
+        the second is in.
+        """
         middle = second + 0.5
         place = bisect_left(self.end_t, middle)
         held = place < len(self.end_t) and self.end_t[place] - self.interval_s[place] <= middle
         return replace(self, place=place if held else None)
 
     def newest(self, name: str) -> float | None:
-        """Return the value of a column in the interval that is looked at, the newest; None when it is not known."""
+        """Return the value of a column in the interval that is looked at, the newest.
+
+        None when it is not known.
+        """
         values = self.columns.get(name)
         return _known(values[self.place]) if values and self.place is not None else None
 
@@ -85,14 +96,19 @@ class HostTelemetry(Struct):
 
     @property
     def busiest_link(self) -> tuple[str, float] | None:
-        """The NIC or RDMA port that carries most now, and its bytes per second both ways; None: nothing is known."""
+        """The NIC or RDMA port that carries most now, and its bytes per second both ways.
+
+        None: nothing is known.
+        """
         links = (*self.subjects("nic"), *self.subjects("rdma"))
         rates = {name: self._sum(f"{name}.rx", f"{name}.tx") for name in links}
         return _most({name: rate for name, rate in rates.items() if not name.endswith(".others")})
 
     @property
     def busiest_disk(self) -> tuple[str, float] | None:
-        """The disk that is busy for the largest part of its time now, and that share in per cent."""
+        """The disk that is busy for the largest part of its time now, and that share in per
+        cent.
+        """
         return _most({name: self.newest(f"{name}.busy") for name in self.subjects("dev")})
 
     @property
@@ -102,9 +118,18 @@ class HostTelemetry(Struct):
 
     @property
     def groups(self) -> list[tuple[str, float, int]]:
-        """Groups of processes with the CPU that they use now, per cent of a core, and how many they are."""
-        named = [(name, self.newest(f"{name}.cpu"), self.newest(f"{name}.procs")) for name in self.subjects("group")]
-        return [(name.partition(".")[2], cpu, round(count or 0)) for name, cpu, count in named if cpu is not None]
+        """Groups of processes with the CPU that they use now, per cent of a core, and how many they
+        are.
+        """
+        named = [
+            (name, self.newest(f"{name}.cpu"), self.newest(f"{name}.procs"))
+            for name in self.subjects("group")
+        ]
+        return [
+            (name.partition(".")[2], cpu, round(count or 0))
+            for name, cpu, count in named
+            if cpu is not None
+        ]
 
     def _sum(self, *names: str) -> float | None:
         known = [value for name in names if (value := self.newest(name)) is not None]
@@ -120,7 +145,9 @@ class HostTelemetry(Struct):
         An interval counts by the part of it that lies between.
         """
         rows: Sequence[tuple[float, float, int, float]]
-        rows = list(zip(self.end_t, self.interval_s, self.quiet, self.columns.get(name, ()), strict=False))
+        rows = list(
+            zip(self.end_t, self.interval_s, self.quiet, self.columns.get(name, ()), strict=False)
+        )
         for end, seconds, quiet, value in rows:
             inside = min(end, end_t) - max(end - seconds, start_t)
             if inside > 0 and not quiet and value == value:
@@ -130,7 +157,9 @@ class HostTelemetry(Struct):
         """Return family and subject of the columns of a family, each once: nic.eth0, nic.eth1."""
         found = self._subjects.get(family)
         if found is None:
-            names = (name.rpartition(".")[0] for name in self.columns if name.startswith(f"{family}."))
+            names = (
+                name.rpartition(".")[0] for name in self.columns if name.startswith(f"{family}.")
+            )
             found = self._subjects[family] = list(dict.fromkeys(names))
         return found
 

@@ -1,7 +1,7 @@
 """Figures of one direction while a run goes on: of one host, or of several together.
 
-A `Leaf` is fed with samples; a `Group` is computed from leaves when somebody looks. Percentiles are computed when
-read, once a version: nobody pays for figures that are not on the screen."""
+A `Leaf` is fed with samples; a `Group` is computed from leaves when somebody looks. Percentiles are
+computed when read, once a version: nobody pays for figures that are not on the screen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from tui.metrics.series import Parts, RateSeries, parts_of
 from tui.model.event import Buckets, DirectionSample
 
 FRESH_S = 3.0  # a running host that was silent for longer is stale
-SHORT_S = 0.3  # an interval shorter than this gives no rate worth showing; it counts in totals and series
+# an interval shorter than this gives no rate worth showing; it counts in totals and series
+SHORT_S = 0.3
 EDGE_S = 0.05  # a second that lacks no more than this is whole
 SHOWN: tuple[float, ...] = (50, 95, 99, 99.5, 99.9)
 LABELS = ("50", "95", "99", "99.5", "99.9", "max")
@@ -48,7 +49,10 @@ class Interval(Struct):
 
 
 class Tally:
-    """Counts the changes of all leaves of a group; the leaves hold it, not the group, so that no circle arises."""
+    """Counts the changes of all leaves of a group.
+
+    The leaves hold it, not the group, so that no circle arises.
+    """
 
     __slots__ = ("count",)
 
@@ -71,7 +75,9 @@ class SeriesSet:
         self.first_t: float | None = None
         self.last_t: float | None = None
 
-    def add(self, t0: float, t1: float, sample: DirectionSample, parts: Parts | None = None) -> None:
+    def add(
+        self, t0: float, t1: float, sample: DirectionSample, parts: Parts | None = None
+    ) -> None:
         """Spread one interval over its seconds; `parts`: these, where they are known."""
         parts = parts_of(t0, t1) if parts is None else parts
         lat_n = sample.timed
@@ -85,10 +91,19 @@ class SeriesSet:
         self.last_t = t1 if self.last_t is None else max(self.last_t, t1)
 
 
-def values_over_time(parts: Sequence[SeriesSet], metric: MetricName, start_s: float, end_s: float) -> Values:
-    """Return one value a second, all parts together: IOPS, bytes per second, or mean latency in ns."""
+def values_over_time(
+    parts: Sequence[SeriesSet], metric: MetricName, start_s: float, end_s: float
+) -> Values:
+    """Return one value a second, all parts together: IOPS, bytes per second, or mean latency in
+    ns.
+    """
     if metric != "latency":
-        return add_values([(part.bytes if metric == "bandwidth" else part.ios).rates(start_s, end_s) for part in parts])
+        return add_values(
+            [
+                (part.bytes if metric == "bandwidth" else part.ios).rates(start_s, end_s)
+                for part in parts
+            ]
+        )
     sums = add_values([part.lat_sum.rates(start_s, end_s) for part in parts])
     counts = add_values([part.lat_n.rates(start_s, end_s) for part in parts])
     return [a / b if a is not None and b else None for a, b in zip(sums, counts, strict=True)]
@@ -101,13 +116,20 @@ def add_values(columns: Sequence[Values]) -> Values:
     if not any(None in column for column in columns):
         return [*map(sum, zip(*columns, strict=True))]
     return [
-        sum(value for value in row if value is not None) if any(value is not None for value in row) else None
+        (
+            sum(value for value in row if value is not None)
+            if any(value is not None for value in row)
+            else None
+        )
         for row in zip(*columns, strict=True)
     ]
 
 
 class DirectionView(ABC):
-    """What a screen shows of one direction. Rates are of the last interval, totals since the end of the ramp."""
+    """What a screen shows of one direction.
+
+    Rates are of the last interval, totals since the end of the ramp.
+    """
 
     def __init__(self) -> None:
         self._cache: dict[str, tuple[object, object]] = {}
@@ -191,13 +213,18 @@ class DirectionView(ABC):
 
     @property
     def interval_percentiles(self) -> dict[str, int | None]:
-        """50, 95, 99, 99.5, 99.9 and max in ns of the last interval; max is the middle of the topmost bucket."""
+        """50, 95, 99, 99.5, 99.9 and max in ns of the last interval.
+
+        Max is the middle of the topmost bucket.
+        """
         return self._cached("interval", self._current_version(), self._interval_percentiles)
 
     @property
     def so_far_percentiles(self) -> dict[str, int | None]:
         """50, 95, 99, 99.5, 99.9 in ns of everything so far, and the exact max."""
-        return self._cached("so_far", self.version, lambda: _percentiles(self.so_far_buckets, self.so_far_max))
+        return self._cached(
+            "so_far", self.version, lambda: _percentiles(self.so_far_buckets, self.so_far_max)
+        )
 
     @property
     def so_far_buckets(self) -> Buckets:
@@ -233,7 +260,10 @@ class DirectionView(ABC):
         return self.percentiles_in(self.interval_buckets)
 
     def percentiles_in(self, buckets: Buckets) -> dict[str, int | None]:
-        """Return 50, 95, 99, 99.5, 99.9 and max in ns of a part of the measurement; max is as of an interval."""
+        """Return 50, 95, 99, 99.5, 99.9 and max in ns of a part of the measurement.
+
+        Max is as of an interval.
+        """
         if not buckets.idx:
             return dict(UNKNOWN_PERCENTILES)
         top, exact = index_to_value(buckets.idx[-1]), self.so_far_max
@@ -250,18 +280,25 @@ class DirectionView(ABC):
         start, end = span
         if last is not None:
             start = max(start, end - last)
-        return self._cached(f"{metric}:{last}", (self.version, start, end), lambda: self.values(metric, start, end))
+        return self._cached(
+            f"{metric}:{last}", (self.version, start, end), lambda: self.values(metric, start, end)
+        )
 
 
 def _percentiles(buckets: Buckets, maximum: int | None) -> dict[str, int | None]:
     total, found = sum(buckets.n), percentiles_of(buckets, SHOWN, maximum)
     if not found:
         return dict(UNKNOWN_PERCENTILES)
-    return {**{name: marked(value, total, float(name)) for name, value in found.items()}, "max": maximum}
+    return {
+        **{name: marked(value, total, float(name)) for name, value in found.items()},
+        "max": maximum,
+    }
 
 
 def whole_seconds(first_t: float, last_t: float) -> tuple[int, int] | None:
-    """Return the first and the end of the seconds that lie whole in an interval, with a little tolerance."""
+    """Return the first and the end of the seconds that lie whole in an interval, with a little
+    tolerance.
+    """
     start, end = ceil(first_t - EDGE_S), floor(last_t + EDGE_S)
     return (start, end) if end > start else None
 
@@ -272,7 +309,8 @@ class Arrival(NamedTuple):
     t: float
     t0: float
     t1: float
-    parts: Parts  # seconds of the series that the interval covers; empty for load that is left out of them
+    # seconds of the series that the interval covers; empty for load that is left out of them
+    parts: Parts
 
 
 class Leaf(DirectionView):
@@ -286,10 +324,12 @@ class Leaf(DirectionView):
     def __init__(self, joint: Histogram, *, keeps_latencies: bool = True) -> None:
         super().__init__()
         self._histogram = Histogram()
-        self._joint = joint  # of all leaves of a direction: merged as samples come, not at each look
+        # of all leaves of a direction: merged as samples come, not at each look
+        self._joint = joint
         self._keeps_latencies = keeps_latencies
         self.over_time = SeriesSet()
-        self.printed: dict[str, dict[int, int]] = {}  # percentile as the tool printed it -> second of the run -> ns
+        # percentile as the tool printed it -> second of the run -> ns
+        self.printed: dict[str, dict[int, int]] = {}
         self.last: Interval | None = None
         self.tallies: list[Tally] = []  # of the groups that it belongs to
         self.restart()
@@ -309,9 +349,17 @@ class Leaf(DirectionView):
         self._changed()
 
     def add(
-        self, at: Arrival, sample: DirectionSample, packed: PackedBuckets | None = None, *, counts: bool
+        self,
+        at: Arrival,
+        sample: DirectionSample,
+        packed: PackedBuckets | None = None,
+        *,
+        counts: bool,
     ) -> None:
-        """Add a sample. `counts` is False for load that is not measured; `packed`: its latencies, if already packed."""
+        """Add a sample.
+
+        `counts` is False for load that is not measured; `packed`: its latencies, if already packed.
+        """
         t, t0, t1, parts = at
         interval_s = max(t1 - t0, 1e-3)
         if interval_s >= SHORT_S or self.last is None:
@@ -330,7 +378,9 @@ class Leaf(DirectionView):
             own = self.printed.setdefault(name, {})
             own.update(dict.fromkeys(range(floor(t0 + 0.5), floor(t1 + 0.5)), value))
 
-    def _count(self, interval_s: float, sample: DirectionSample, packed: PackedBuckets | None) -> None:
+    def _count(
+        self, interval_s: float, sample: DirectionSample, packed: PackedBuckets | None
+    ) -> None:
         if sample.ios or self.ios:  # before the first I/O nothing is measured: start delay
             self.runtime_s += interval_s
         self.ios += sample.ios
@@ -365,14 +415,20 @@ class Leaf(DirectionView):
     def span(self) -> tuple[int, int] | None:
         """First and end second of which everything is known."""
         series = self.over_time
-        return None if series.first_t is None or series.last_t is None else whole_seconds(series.first_t, series.last_t)
+        return (
+            None
+            if series.first_t is None or series.last_t is None
+            else whole_seconds(series.first_t, series.last_t)
+        )
 
     def _so_far_mean(self) -> float | None:
         return self.lat_sum_ns / self.timed if self.timed else None
 
 
 class Group(DirectionView):
-    """Several leaves together: exact merges, and only hosts that are fresh count for the current figures."""
+    """Several leaves together: exact merges, and only hosts that are fresh count for the current
+    figures.
+    """
 
     def __init__(self, clock: Clock) -> None:
         super().__init__()
@@ -380,7 +436,8 @@ class Group(DirectionView):
         self.leaves: list[Leaf] = []
         self.over_time: list[SeriesSet] = []  # of the leaves, or of larger parts that cover them
         self.latencies: list[Histogram] = []  # the same
-        self.joint: list[Leaf] = []  # reads and writes with one histogram: its latencies are those of the group
+        # reads and writes with one histogram: its latencies are those of the group
+        self.joint: list[Leaf] = []
         self._tally = Tally()
 
     def take(self, leaf: Leaf) -> None:
@@ -416,12 +473,18 @@ class Group(DirectionView):
     def so_far_max(self) -> int | None:
         """Exact maximum latency so far, ns."""
         leaves = self.joint or self.leaves
-        return max((leaf.so_far_max for leaf in leaves if leaf.so_far_max is not None), default=None)
+        return max(
+            (leaf.so_far_max for leaf in leaves if leaf.so_far_max is not None), default=None
+        )
 
     @property
     def so_far(self) -> Histogram:
         """All latencies so far, merged."""
-        return self.latencies[0] if len(self.latencies) == 1 else self._cached("histogram", self.version, self._merge)
+        return (
+            self.latencies[0]
+            if len(self.latencies) == 1
+            else self._cached("histogram", self.version, self._merge)
+        )
 
     def _merge(self) -> Histogram:
         merged = Histogram()
@@ -458,7 +521,8 @@ class Group(DirectionView):
         if not known:
             return None
         end = max(end for _, end in known)
-        settled = [last for _, last in known if last >= end - FRESH_S]  # a host that stalled does not hold up the rest
+        # a host that stalled does not hold up the rest
+        settled = [last for _, last in known if last >= end - FRESH_S]
         return min(start for start, _ in known), min(settled)
 
     def _so_far_mean(self) -> float | None:

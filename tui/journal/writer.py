@@ -1,8 +1,9 @@
 """The writer of a run's journal: the single truth of a run, append-only.
 
-An event is in the file when `append` returns, so that it survives this process. It survives this machine once it is
-synced: a thread does that once a second and at the end of each phase, and `settled` waits for it. The engine waits
-before it says GO, before it lays out files, and before it lets hosts remove what they spooled."""
+An event is in the file when `append` returns, so that it survives this process. It survives this
+machine once it is synced: a thread does that once a second and at the end of each phase, and
+`settled` waits for it. The engine waits before it says GO, before it lays out files, and before it
+lets hosts remove what they spooled."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ from tui.model.rundir import JOURNAL_FILE, RESERVE_FILE
 SYNC_EVERY_S = 1.0
 RESERVE_BYTES = 1 << 20
 LEFT_TO_RECOVERY = (
-    Sample, HostResult, MetadataPhase, MetadataIteration, MetadataResult, TelemetryColumns, TelemetrySample, Artefact,
+    Sample, HostResult, MetadataPhase, MetadataIteration, MetadataResult, TelemetryColumns,
+    TelemetrySample, Artefact,
     StepEnded, RunEnded,
 )  # fmt: skip
 
@@ -65,8 +67,9 @@ class Resume(Struct, frozen=True):
 class Journal:
     """Appends events, stamped with seconds since the journal was opened (monotonic clock).
 
-    When the disk refuses, a reserve is given up for the last words: `failed` says why, `on_failure` hears it, and what
-    was measured is not written any more. The run has no end then, and can be recovered from what the hosts hold.
+    When the disk refuses, a reserve is given up for the last words: `failed` says why, `on_failure`
+    hears it, and what was measured is not written any more. The run has no end then, and can be
+    recovered from what the hosts hold.
     """
 
     def __init__(self, run_dir: Path, resume: Resume | None = None) -> None:
@@ -77,7 +80,8 @@ class Journal:
         begun_s = 0.0
         self.zero_ms = round(time.time() * 1000, 3)  # this machine's wall clock at t = 0
         if resume is not None:
-            os.ftruncate(self._fd, complete_bytes(path))  # an incomplete last line would spoil the next one
+            # an incomplete last line would spoil the next one
+            os.ftruncate(self._fd, complete_bytes(path))
             self.zero_ms = resume.zero_ms
             begun_s = max(resume.t, time.time() - resume.zero_ms / 1000)
         self._start = time.monotonic() - begun_s
@@ -86,7 +90,8 @@ class Journal:
         self._unsynced: list[Path] = []  # files that were kept since the last sync
         self._thread = ThreadPoolExecutor(1, "journal")
         self._syncing: Future[None] | None = None
-        self.problems = resume.problems if resume else 0  # HostProblem events: a run with any is not complete
+        # HostProblem events: a run with any is not complete
+        self.problems = resume.problems if resume else 0
         self._problems_on: Counter[str] = Counter()
         self.failed = ""
         self.on_failure: Callable[[str], object] = lambda _: None
@@ -102,7 +107,10 @@ class Journal:
         return sum(self._problems_on[host] for host in hosts)
 
     def append(self, event: E) -> E:
-        """Stamp an event, write its line in one piece, and return it. Never raises for the disk: see `failed`."""
+        """Stamp an event, write its line in one piece, and return it.
+
+        Never raises for the disk: see `failed`.
+        """
         event.t = self.now
         if isinstance(event, HostProblem):
             self.problems += 1
@@ -191,10 +199,11 @@ def _sync(journal: int, files: Sequence[Path]) -> None:
 
 
 def append_events(run_dir: Path, events: Sequence[Event], now: datetime | None = None) -> None:
-    """Append to the journal of a run that nobody writes to any more; times count from the run's start.
+    """Append to the journal of a run that nobody writes to any more; times count from the run's
+    start.
 
-    The rest of a line that was never finished is cut off: it is no event. Raises BenchtuiError when the journal is
-    missing, or does not say when the run started.
+    The rest of a line that was never finished is cut off: it is no event. Raises BenchtuiError when
+    the journal is missing, or does not say when the run started.
     """
     path = run_dir / JOURNAL_FILE
     try:
@@ -209,12 +218,18 @@ def append_events(run_dir: Path, events: Sequence[Event], now: datetime | None =
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error
+        raise BenchtuiError(
+            Problem(f"cannot be written: {error.strerror}", file=str(path))
+        ) from error
 
 
 def _seconds_since_start(path: Path, now: datetime) -> float:
-    started = next((event for event in read_events(path, stamps=True) if isinstance(event, RunStarted)), None)
+    started = next(
+        (event for event in read_events(path, stamps=True) if isinstance(event, RunStarted)), None
+    )
     begun = parse_utc(started.utc) if started is not None else None
     if begun is None:
-        raise BenchtuiError(Problem("does not say when the run started: nothing can be added", file=str(path)))
+        raise BenchtuiError(
+            Problem("does not say when the run started: nothing can be added", file=str(path))
+        )
     return round(max(0.0, (now - begun).total_seconds()), 3)

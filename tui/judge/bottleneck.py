@@ -1,4 +1,6 @@
-"""The bottleneck of a step: the first saturated resource the run has evidence for, from the clients outwards."""
+"""The bottleneck of a step: the first saturated resource the run has evidence for, from the clients
+outwards.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
     from tui.model.plan import Step
     from tui.model.step_record import BottleneckRecord, HostTelemetryRecord
 
-Kind = Literal["rate", "client-cpu", "network", "client-device", "server-cpu", "concurrency", "storage"]
+Kind = Literal[
+    "rate", "client-cpu", "network", "client-device", "server-cpu", "concurrency", "storage"
+]
 MOST = 0.5  # of the hosts: one slow client is a straggler, not the bottleneck
 IN_DEVICE = 0.6  # of the latency that the load sees
 SATURATED, QUEUED = 90.0, 1.5  # per cent of the time, and requests in flight on average
@@ -55,7 +59,10 @@ def bottleneck_of(at: StepEvidence) -> BottleneckRecord | None:
 
 
 def _offered_rate(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
-    """Return the rates that were offered and reached; empty unless every direction is held at one."""
+    """Return the rates that were offered and reached.
+
+    Empty unless every direction is held at one.
+    """
     hosts = len(at.step.tasks)
     said: dict[str, str] = {}
     try:
@@ -78,7 +85,9 @@ def _network(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
     return _most("network", carrying, lambda host: full_link(host, record_of(at.run, host.host)))
 
 
-def _most(what: str, hosts: list[HostTelemetryRecord], why: Callable[[HostTelemetryRecord], str]) -> str:
+def _most(
+    what: str, hosts: list[HostTelemetryRecord], why: Callable[[HostTelemetryRecord], str]
+) -> str:
     found = {host.host: text for host in hosts if (text := why(host))}
     if not hosts or len(found) < MOST * len(hosts):
         return ""
@@ -86,20 +95,35 @@ def _most(what: str, hosts: list[HostTelemetryRecord], why: Callable[[HostTeleme
 
 
 def _client_device(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
-    return _most("device of the client", hosts, lambda host: _io_limit(at, host) or _busy_device(at, host))
+    return _most(
+        "device of the client", hosts, lambda host: _io_limit(at, host) or _busy_device(at, host)
+    )
 
 
 def _io_limit(at: StepEvidence, host: HostTelemetryRecord) -> str:
-    """Return the limit of its control group that a host's load has reached; empty when it has none, or not."""
+    """Return the limit of its control group that a host's load has reached.
+
+    Empty when it has none, or not.
+    """
     found = reached_io_limit(at, record_of(at.run, host.host))
     return f"its control group allows {found[0].text}" if found is not None else ""
 
 
 def _busy_device(at: StepEvidence, host: HostTelemetryRecord) -> str:
-    """Return the device that holds a host's I/O: it always has some, more than one waits, and it takes the time."""
+    """Return the device that holds a host's I/O: it always has some, more than one waits, and it
+    takes the time.
+    """
     for name, place in host.devices.items():
-        busy, queue = host.mean_of(f"dev.{name}.busy") or 0.0, host.mean_of(f"dev.{name}.queue") or 0.0
-        if place == "top" and busy > SATURATED and queue > QUEUED and _share_in(at, host, name) > IN_DEVICE:
+        busy, queue = (
+            host.mean_of(f"dev.{name}.busy") or 0.0,
+            host.mean_of(f"dev.{name}.queue") or 0.0,
+        )
+        if (
+            place == "top"
+            and busy > SATURATED
+            and queue > QUEUED
+            and _share_in(at, host, name) > IN_DEVICE
+        ):
             return f"{name} {busy:.0f} % busy, {queue:.0f} requests in flight"
     return ""
 
@@ -117,20 +141,34 @@ def _share_in(at: StepEvidence, host: HostTelemetryRecord, device: str) -> float
 
 
 def _server_cpu(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
-    servers = [host for host in at.record.telemetry if host.role == "server" and host.start_s is not None]
-    found = {host.host: text for host in servers if (text := "; ".join(_busy_groups(host, at.limit)))}
+    servers = [
+        host for host in at.record.telemetry if host.role == "server" and host.start_s is not None
+    ]
+    found = {
+        host.host: text for host in servers if (text := "; ".join(_busy_groups(host, at.limit)))
+    }
     return f"server CPU: {told_of(found)}" if found else ""
 
 
 def _busy_groups(host: HostTelemetryRecord, limit: Callable[[str], float]) -> Iterator[str]:
-    """Yield the groups of processes whose every process uses a core, and the host itself when it is busy.
+    """Yield the groups of processes whose every process uses a core, and the host itself when it is
+    busy.
 
-    A process that uses more than one core has threads, and of a group of those nobody can tell that it is at its end.
+    A process that uses more than one core has threads, and of a group of those nobody can tell that
+    it is at its end.
     """
-    groups = [name.subject for name in map(parse_column, host.names) if name.family == "group" and name.field == "cpu"]
+    groups = [
+        name.subject
+        for name in map(parse_column, host.names)
+        if name.family == "group" and name.field == "cpu"
+    ]
     for group in groups:
         count, cpu = (host.mean_of(f"group.{group}.{field}") or 0.0 for field in ("procs", "cpu"))
-        if count and cpu / count <= ONE_CORE and wanted(host, cpu / count) > limit("client-cpu.core"):
+        if (
+            count
+            and cpu / count <= ONE_CORE
+            and wanted(host, cpu / count) > limit("client-cpu.core")
+        ):
             left = left_by_hypervisor(cpu / count, limit("client-cpu.core"))
             each = "its one process" if count == 1 else f"each of {count:.0f} processes"
             yield f"{group} uses {cpu / count:.0f} % of a core in {each}{left}"
@@ -142,18 +180,27 @@ def _concurrency(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
     held = sum(job.held for job in at.step.jobs) * len(at.step.tasks)
     if 0 < held <= FEW:
         more = "1 I/O" if held == 1 else f"{held} I/Os"
-        give = "more connections give more" if on_objects(at.step) else "raise the queue depth for more"
+        give = (
+            "more connections give more"
+            if on_objects(at.step)
+            else "raise the queue depth for more"
+        )
         return f"concurrency: with {more} in flight latency-bound; {give}"
     share = occupied(at.record.results.aggregate, held) if _thinks(at.step) else None
     if share is None or share > 1 - IDLE:
         return ""
-    return f"concurrency: the workers think for {units.share(1 - share)} of their time; more of them would give more"
+    return (
+        f"concurrency: the workers think for {units.share(1 - share)} of their time; more of them"
+        " would give more"
+    )
 
 
 def _thinks(step: Step) -> bool:
     """Tell whether workers wait for other than I/O, such as think time, at their own pace."""
     together = len({job.wave for job in step.jobs}) == 1
-    return together and all(job.paced and not job.rate_iops and not job.rate_bytes_per_s for job in step.jobs)
+    return together and all(
+        job.paced and not job.rate_iops and not job.rate_bytes_per_s for job in step.jobs
+    )
 
 
 _LOOKS: tuple[tuple[Kind, Callable[[StepEvidence, list[HostTelemetryRecord]], str]], ...] = (

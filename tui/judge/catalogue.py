@@ -62,7 +62,10 @@ class Examination(Struct, frozen=True):
 
 
 def examine(evidence: RunEvidence, *, running: bool = False) -> Examination:
-    """Make every check for which there is evidence; of a run that goes on not those that speak of its end."""
+    """Make every check for which there is evidence.
+
+    Of a run that goes on not those that speak of its end.
+    """
     outcome = Examination()
     for check in CHECKS:
         if running and not check.live:
@@ -77,10 +80,14 @@ def examine(evidence: RunEvidence, *, running: bool = False) -> Examination:
     return outcome
 
 
-def verdict_of(state: RecordState, steps: Sequence[StepRecord], findings: Sequence[Finding]) -> Verdict | None:
-    """Return what the findings say together; None when nothing was measured that counts, such as a fill alone.
+def verdict_of(
+    state: RecordState, steps: Sequence[StepRecord], findings: Sequence[Finding]
+) -> Verdict | None:
+    """Return what the findings say together; None when nothing was measured that counts, such as a
+    fill alone.
 
-    Only a complete run is valid; of one that goes on nothing is said but that it cannot be any more.
+    Only a complete run is valid; of one that goes on nothing is said but that it cannot be any
+    more.
     """
     if not any((step.results.aggregate or step.metadata) and not step.warmup for step in steps):
         return None

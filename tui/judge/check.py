@@ -1,4 +1,6 @@
-"""A check: one function over the evidence of a run, with its threshold, its meaning and what to do."""
+"""A check: one function over the evidence of a run, with its threshold, its meaning and what to
+do.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +45,12 @@ class CheckResult(Struct, frozen=True):
 
 
 class RunEvidence(Struct, frozen=True):
-    """Everything that a run left, as its record holds it. `from_begin`: series hold the first second of their steps.
+    """Everything that a run left, as its record holds it. `from_begin`: series hold the first
+    second of their steps.
 
-    `rounding`: the share by which figures may be off as they were printed. `foreign`: the run was somebody else's, so
-    that of the plan only what the load was holds, not what we add to it (seeds).
+    `rounding`: the share by which figures may be off as they were printed. `foreign`: the run was
+    somebody else's, so that of the plan only what the load was holds, not what we add to it
+    (seeds).
     """
 
     plan: Plan
@@ -76,8 +80,16 @@ class StepEvidence(Struct, frozen=True):
     @property
     def beside(self) -> list[StepEvidence]:
         """The steps that ran at the same time, on other hosts."""
-        others = [(step, record) for step, record in _pairs(self.run) if step.together and step is not self.step]
-        return [StepEvidence(self.run, *each) for each in others if each[0].together == self.step.together]
+        others = [
+            (step, record)
+            for step, record in _pairs(self.run)
+            if step.together and step is not self.step
+        ]
+        return [
+            StepEvidence(self.run, *each)
+            for each in others
+            if each[0].together == self.step.together
+        ]
 
 
 Look = Callable[[RunEvidence], Iterable[CheckResult]]
@@ -86,10 +98,12 @@ T = TypeVar("T", Look, LookAtStep)
 
 
 class Check(Struct, frozen=True):
-    """One check. `means` is the docstring of its function: what it is to an engineer who reads the finding.
+    """One check. `means` is the docstring of its function: what it is to an engineer who reads the
+    finding.
 
-    `live`: it is made while a run goes on too; else it says something only once a step, or the run, is over.
-    `of_files`: it is about files, devices or page caches of hosts, which a load on objects of a store does not use.
+    `live`: it is made while a run goes on too; else it says something only once a step, or the run,
+    is over. `of_files`: it is about files, devices or page caches of hosts, which a load on objects
+    of a store does not use.
     """
 
     id: str
@@ -104,7 +118,10 @@ class Check(Struct, frozen=True):
     of_files: bool = False
 
     def look(self, evidence: RunEvidence) -> list[Finding]:
-        """Return what it finds in a run. Raises UnknownError when there was no evidence anywhere."""
+        """Return what it finds in a run.
+
+        Raises UnknownError when there was no evidence anywhere.
+        """
         if self.of_run is not None:
             if self.of_files and all(map(on_objects, evidence.plan.steps)):
                 raise UnknownError(Moot.OBJECTS)
@@ -122,7 +139,10 @@ class Check(Struct, frozen=True):
                 seen.setdefault(key, []).append((record.index, each))
         if len(unknown) == len(counted):
             raise unknown[0] if unknown else UnknownError("nothing was measured")
-        return [self._finding(_together(each), _steps([index for index, _ in each])) for each in seen.values()]
+        return [
+            self._finding(_together(each), _steps([index for index, _ in each]))
+            for each in seen.values()
+        ]
 
     def _look_at(self, at: StepEvidence) -> list[CheckResult]:
         if self.of_files and on_objects(at.step):
@@ -152,9 +172,12 @@ def _counts(record: StepRecord) -> bool:
     return record.state not in ("missing", "skipped") and not record.warmup
 
 
-def _keyed(found: Iterable[CheckResult], *, by_kind: bool) -> Iterable[tuple[tuple[object, ...], CheckResult]]:
-    """Yield what was found in a step with what it has in common with other steps': all but the step, or (`by_kind`: the
-    points of a search are made to differ) what is wrong and in which direction."""
+def _keyed(
+    found: Iterable[CheckResult], *, by_kind: bool
+) -> Iterable[tuple[tuple[object, ...], CheckResult]]:
+    """Yield what was found in a step with what it has in common with other steps': all but the
+    step, or (`by_kind`: the points of a search are made to differ) what is wrong and in which
+    direction."""
     count: dict[tuple[object, ...], int] = {}
     for each in found:
         if not by_kind:
@@ -171,7 +194,9 @@ def _together(found: Sequence[tuple[int, CheckResult]]) -> CheckResult:
     if all(one.message == each[0].message for one in each):
         return each[0]
     worst = max(each, key=_how_far)
-    hosts = dict.fromkeys(host for one in each for host in str(one.scope.get("hosts") or "").split())
+    hosts = dict.fromkeys(
+        host for one in each for host in str(one.scope.get("hosts") or "").split()
+    )
     scope = worst.scope | ({"hosts": " ".join(hosts)} if hosts else {})
     return replace(worst, message=f"{worst.message}; the worst of {len(each)} points", scope=scope)
 
@@ -188,22 +213,48 @@ def _steps(indices: Sequence[int]) -> dict[str, Scalar]:
 
 
 def run_check(
-    name: str, title: str, *, rule: str, advice: str, source: str, live: bool = True, of_files: bool = False
+    name: str,
+    title: str,
+    *,
+    rule: str,
+    advice: str,
+    source: str,
+    live: bool = True,
+    of_files: bool = False,
 ) -> Callable[[Look], Check]:
     """Make a check of a function that looks at a whole run."""
     told = (name, title, rule)
     return lambda look: Check(
-        *told, cleandoc(look.__doc__ or ""), advice, source, of_run=look, live=live, of_files=of_files
+        *told,
+        cleandoc(look.__doc__ or ""),
+        advice,
+        source,
+        of_run=look,
+        live=live,
+        of_files=of_files,
     )
 
 
 def step_check(
-    name: str, title: str, *, rule: str, advice: str, source: str, live: bool = True, of_files: bool = False
+    name: str,
+    title: str,
+    *,
+    rule: str,
+    advice: str,
+    source: str,
+    live: bool = True,
+    of_files: bool = False,
 ) -> Callable[[LookAtStep], Check]:
     """Make a check of a function that looks at one step; it is made for every one that was run."""
     told = (name, title, rule)
     return lambda look: Check(
-        *told, cleandoc(look.__doc__ or ""), advice, source, of_step=look, live=live, of_files=of_files
+        *told,
+        cleandoc(look.__doc__ or ""),
+        advice,
+        source,
+        of_step=look,
+        live=live,
+        of_files=of_files,
     )
 
 

@@ -5,15 +5,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.journal.clock import names_of, told_of
-from tui.judge.check import CheckResult, Moot, RunEvidence, Severity, StepEvidence, UnknownError, run_check, step_check
+from tui.judge.check import (
+    CheckResult,
+    Moot,
+    RunEvidence,
+    Severity,
+    StepEvidence,
+    UnknownError,
+    run_check,
+    step_check,
+)
 from tui.judge.hot_set import HOT, HotSet, hot_sets
 from tui.judge.machines import file_systems, may_cache
 from tui.metrics import units
 from tui.metrics.steady import window_text
 from tui.model.criteria import default
-from tui.model.hostfacts import BlockLayer, Content, Mount, Written, boot_of, number_of, rows, why_unknown
+from tui.model.hostfacts import (
+    BlockLayer,
+    Content,
+    Mount,
+    Written,
+    boot_of,
+    number_of,
+    rows,
+    why_unknown,
+)
 from tui.model.plan import JobLoad, is_device
-from tui.model.shared_files import more, other_names_text, paths_used_at_once, same_files, sharing_text
+from tui.model.shared_files import (
+    more,
+    other_names_text,
+    paths_used_at_once,
+    same_files,
+    sharing_text,
+)
 from tui.record.progress import rounds_of_step
 
 if TYPE_CHECKING:
@@ -22,14 +46,21 @@ if TYPE_CHECKING:
     from tui.model.record import HostRecord
     from tui.model.step_record import DirectionRecord
 
-DURABLE = ("cache-off", "cache-protected")  # conditions that say what becomes of writes in a power cut
+# conditions that say what becomes of writes in a power cut
+DURABLE = ("cache-off", "cache-protected")
 
 
 @step_check(
     "precondition",
     "Preconditioned",
-    rule="where the profile asks for it, the files were filled and rounds repeated until they were steady",
-    advice="Allow more rounds, or longer ones. Look at the figures of each round: a falling rate is flash filling up.",
+    rule=(
+        "where the profile asks for it, the files were filled and rounds repeated until they were"
+        " steady"
+    ),
+    advice=(
+        "Allow more rounds, or longer ones. Look at the figures of each round: a falling rate is"
+        " flash filling up."
+    ),
     source="SNIA SSS PTS 2.0",
 )
 def preconditioned(at: StepEvidence) -> Iterator[CheckResult]:
@@ -37,7 +68,8 @@ def preconditioned(at: StepEvidence) -> Iterator[CheckResult]:
     plan, state = at.run.plan, at.run.seen.state
     if plan.no_precondition:
         yield CheckResult(
-            "warning", "measured without the preconditioning that the profile asks for: left out at launch"
+            "warning",
+            "measured without the preconditioning that the profile asks for: left out at launch",
         )
         return
     found = rounds_of_step(plan, state, at.step)
@@ -52,7 +84,10 @@ def preconditioned(at: StepEvidence) -> Iterator[CheckResult]:
         return
     slow = window.range <= rule.range
     measured, threshold = (window.slope, rule.slope) if slow else (window.range, rule.range)
-    message = f"not steady when it was measured, after {len(found.steps)} rounds: {window_text(rule, window)}"
+    message = (
+        f"not steady when it was measured, after {len(found.steps)} rounds:"
+        f" {window_text(rule, window)}"
+    )
     yield CheckResult("warning", message, round(measured, 4), threshold)
 
 
@@ -64,8 +99,8 @@ def preconditioned(at: StepEvidence) -> Iterator[CheckResult]:
     source="attest: in the profile",
 )
 def attested(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """No host can tell whether an array's cache is off. Unless a person confirms it, nobody knows what was
-    measured."""
+    """No host can tell whether an array's cache is off. Unless a person confirms it, nobody knows
+    what was measured."""
     asked = evidence.plan.attested
     if not asked:
         raise UnknownError(Moot.ASKED)
@@ -75,27 +110,41 @@ def attested(evidence: RunEvidence) -> Iterator[CheckResult]:
         said = "; ".join(f"{each.question} ({each.id})" for each in no)
         yield CheckResult("info", f"answered with no: {said}", len(no), 0)
     if unknown:
-        yield CheckResult("info", f"not attested: {', '.join(each.id for each in unknown)}", len(unknown), 0)
+        yield CheckResult(
+            "info", f"not attested: {', '.join(each.id for each in unknown)}", len(unknown), 0
+        )
 
 
 def durable_by_word(evidence: RunEvidence) -> str:
-    """Return the condition by which writes outlive a power cut, as a person attested; empty: none did."""
-    return next((each.id for each in evidence.plan.attested if each.id in DURABLE and each.answer == "yes"), "")
+    """Return the condition by which writes outlive a power cut, as a person attested.
+
+    Empty: none did.
+    """
+    return next(
+        (each.id for each in evidence.plan.attested if each.id in DURABLE and each.answer == "yes"),
+        "",
+    )
 
 
 PRECONDITION_CHECKS = (preconditioned, attested)
 
 
 WRITTEN, HALF = default("unwritten-data.written"), 0.5
-OF_MEMORY = default("working-set.memory")  # a working set below this multiple of the memory may be served from it
+# a working set below this multiple of the memory may be served from it
+OF_MEMORY = default("working-set.memory")
 
 
 @step_check(
     "unwritten-data",
     "Files written before they are read",
-    rule=f"{units.share(WRITTEN)} of the files that are read were written beforehand; error below {units.share(HALF)}",
-    advice="Let benchtui lay the files out (prepare: layout), or write them once in full: holes and preallocated "
-    "blocks are read as zeros, at memory speed.",
+    rule=(
+        f"{units.share(WRITTEN)} of the files that are read were written beforehand; error below"
+        f" {units.share(HALF)}"
+    ),
+    advice=(
+        "Let benchtui lay the files out (prepare: layout), or write them once in full: holes and"
+        " preallocated blocks are read as zeros, at memory speed."
+    ),
     source="FIEMAP by filefrag -v, before the load; neither size nor allocated blocks tell it",
     of_files=True,
 )
@@ -103,62 +152,107 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
     """Blocks that were never written are not on any disk. Reading them measures memory."""
     if not any("read" in job.directions and job.stores for job in at.step.jobs):
         raise UnknownError(Moot.READS)
-    looked = {host.name: row for host in at.run.hosts for row in rows(host.facts, Written) if row.step == at.step.index}
+    looked = {
+        host.name: row
+        for host in at.run.hosts
+        for row in rows(host.facts, Written)
+        if row.step == at.step.index
+    }
     if not looked:
         reasons = (why_unknown(host.facts, "written") for host in at.run.hosts)
         raise UnknownError(next(filter(None, reasons), "the extents of the files were not read"))
-    shares = {host: 1 - row.never_written_bytes / row.size_bytes for host, row in looked.items() if row.size_bytes}
-    low = {host: share for host, share in shares.items() if share < at.limit("unwritten-data.written")}
+    shares = {
+        host: 1 - row.never_written_bytes / row.size_bytes
+        for host, row in looked.items()
+        if row.size_bytes
+    }
+    low = {
+        host: share for host, share in shares.items() if share < at.limit("unwritten-data.written")
+    }
     if low:
         worst = min(low, key=lambda host: low[host])
         written = units.share(low[worst])
-        message = f"read: only {written} of the files was ever written, as of {looked[worst].path} on {worst}"
+        message = (
+            f"read: only {written} of the files was ever written, as of {looked[worst].path} on"
+            f" {worst}"
+        )
         severity: Severity = "error" if low[worst] < HALF else "warning"
         yield CheckResult(
-            severity, message, round(low[worst], 4), at.limit("unwritten-data.written"), {"hosts": " ".join(low)}
+            severity,
+            message,
+            round(low[worst], 4),
+            at.limit("unwritten-data.written"),
+            {"hosts": " ".join(low)},
         )
 
 
 @step_check(
     "working-set",
     "Working set and memory",
-    rule=f"without direct I/O, a host's files (for skewed I/O: the blocks that get {units.share(HOT)} of it) "
-    f"are at least {OF_MEMORY:g} x its memory; a note where the file system may cache direct I/O",
-    advice="Use direct=1, or make the files larger than the memory of the clients (and of the servers).",
+    rule=(
+        "without direct I/O, a host's files (for skewed I/O: the blocks that get"
+        f" {units.share(HOT)} of it) are at least {OF_MEMORY:g} x its memory; a note where the file"
+        " system may cache direct I/O"
+    ),
+    advice=(
+        "Use direct=1, or make the files larger than the memory of the clients (and of the"
+        " servers)."
+    ),
     source="page cache",
     of_files=True,
 )
 def working_set(at: StepEvidence) -> Iterator[CheckResult]:
-    """Files that fit into a host's memory are read from there, and writes end there: the figure is the memory's."""
+    """Files that fit into a host's memory are read from there, and writes end there: the figure is
+    the memory's.
+    """
     if not at.step.jobs:
         raise UnknownError("the parameters of the jobs are not known")
     storing = [job for job in at.step.jobs if job.stores]
     buffered = any(not job.direct for job in storing)
-    cached = bool(storing) and any(may_cache(name) for host in at.run.hosts for name in file_systems(host))
+    cached = bool(storing) and any(
+        may_cache(name) for host in at.run.hosts for name in file_systems(host)
+    )
     if not buffered and not cached:
         return
     memory = {host.name: memory_of(host) for host in at.run.hosts}
     sizes = {task.host: sum(spec.total_bytes for spec in task.files) for task in at.step.tasks}
     skewed = skewed_sets(at)
-    sizes |= {host: round(each.hot_bytes) for host, each in skewed.items() if each.hot_bytes < sizes.get(host, 0)}
-    known = {host: (size, memory.get(host) or 0.0) for host, size in sizes.items() if size and memory.get(host)}
+    sizes |= {
+        host: round(each.hot_bytes)
+        for host, each in skewed.items()
+        if each.hot_bytes < sizes.get(host, 0)
+    }
+    known = {
+        host: (size, memory.get(host) or 0.0)
+        for host, size in sizes.items()
+        if size and memory.get(host)
+    }
     if not known:
         raise UnknownError("sizes of files, or memory of hosts, are not known")
-    small = {host: size / mem for host, (size, mem) in known.items() if size < at.limit("working-set.memory") * mem}
+    small = {
+        host: size / mem
+        for host, (size, mem) in known.items()
+        if size < at.limit("working-set.memory") * mem
+    }
     if small:
         worst = min(small, key=lambda host: small[host])
         size, mem = known[worst]
         held = f"{units.size(size)} of files on {units.size(mem)} of memory"
         if worst in skewed:
             held = (
-                f"{units.share(HOT)} of the I/Os ({skewed[worst].text}) on {held.replace('of files', 'of the files,')}"
+                f"{units.share(HOT)} of the I/Os ({skewed[worst].text}) on"
+                f" {held.replace('of files', 'of the files,')}"
             )
         message = f"without direct I/O {held}: the page cache serves them"
         if not buffered:
             message = f"{held}, and the file system may cache direct I/O"
         severity: Severity = "warning" if buffered else "info"
         yield CheckResult(
-            severity, message, round(small[worst], 4), at.limit("working-set.memory"), {"hosts": " ".join(small)}
+            severity,
+            message,
+            round(small[worst], 4),
+            at.limit("working-set.memory"),
+            {"hosts": " ".join(small)},
         )
 
 
@@ -173,7 +267,9 @@ def skewed_sets(at: StepEvidence) -> dict[str, HotSet]:
 
 
 def memory_of(host: HostRecord) -> float | None:
-    """Return the memory that the host's load may use: a control group may leave it less than there is."""
+    """Return the memory that the host's load may use: a control group may leave it less than there
+    is.
+    """
     usable = number_of(host.facts, "mem_usable_bytes")
     return usable if usable is not None else number_of(host.facts, "mem_bytes")
 
@@ -182,18 +278,27 @@ def memory_of(host: HostRecord) -> float | None:
     "page-cache",
     "Page cache dropped",
     rule="where the profile asks for it, every host dropped its page cache before the step",
-    advice="Give the user sudo for /proc/sys/vm/drop_caches; without it, only the run's own files can be dropped.",
+    advice=(
+        "Give the user sudo for /proc/sys/vm/drop_caches; without it, only the run's own files can"
+        " be dropped."
+    ),
     source="/proc/sys/vm/drop_caches, posix_fadvise",
 )
 def caches_dropped(at: StepEvidence) -> Iterator[CheckResult]:
     """Whatever an earlier step left in memory is read from there."""
     if at.run.plan.drop_caches_before(at.step) == "no":
         raise UnknownError(Moot.DROPPED)
-    failed = {drop.host: drop.detail or "not dropped" for drop in at.record.cache_drops if not drop.ok}
+    failed = {
+        drop.host: drop.detail or "not dropped" for drop in at.record.cache_drops if not drop.ok
+    }
     if failed:
         named = names_of([f"{host}: {why}" for host, why in failed.items()])
         yield CheckResult(
-            "warning", f"the page cache was not dropped: {named}", len(failed), 0, {"hosts": " ".join(failed)}
+            "warning",
+            f"the page cache was not dropped: {named}",
+            len(failed),
+            0,
+            {"hosts": " ".join(failed)},
         )
 
 
@@ -201,14 +306,16 @@ def caches_dropped(at: StepEvidence) -> Iterator[CheckResult]:
     "shared-files",
     "Files shared by hosts",
     rule="each host and each job has its own files, unless the target is meant to be shared",
-    advice="Put {host} into directory or filename, and look for bind mounts and links. If sharing is intended, "
-    "say so when you quote the figure.",
+    advice=(
+        "Put {host} into directory or filename, and look for bind mounts and links. If sharing is"
+        " intended, say so when you quote the figure."
+    ),
     source="one file system and inode by several names or on several hosts, before the load",
     of_files=True,
 )
 def shared_files(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """Hosts that write the same file wait for each other's locks; hosts that read it profit from each other's
-    cache."""
+    """Hosts that write the same file wait for each other's locks; hosts that read it profit from
+    each other's cache."""
     named = same_files({host.name: host.facts for host in evidence.hosts})
     if len(evidence.hosts) < 2 and not named:
         raise UnknownError(Moot.SHARED)
@@ -217,42 +324,66 @@ def shared_files(evidence: RunEvidence) -> Iterator[CheckResult]:
         message = other_names_text(named[0]) + more(len(named))
         yield CheckResult("warning", message, float(len(named)), 0.0, {"hosts": " ".join(hosts)})
     for names in _groups(evidence.hosts):
-        paths = [path for path, users in paths_used_at_once(evidence.plan).items() if set(names) <= set(users)]
+        paths = [
+            path
+            for path, users in paths_used_at_once(evidence.plan).items()
+            if set(names) <= set(users)
+        ]
         if paths:
             message = sharing_text(evidence.plan, paths, names, "a shared file system")
-            yield CheckResult("warning", message, float(len(paths)), 0.0, {"hosts": " ".join(names)})
+            yield CheckResult(
+                "warning", message, float(len(paths)), 0.0, {"hosts": " ".join(names)}
+            )
 
 
 def _groups(hosts: Sequence[HostRecord]) -> list[list[str]]:
     shared = (host.facts.get("shares_files_with") for host in hosts)
-    return [str(group).split() for group in dict.fromkeys(group for group in shared if group is not None)]
+    return [
+        str(group).split()
+        for group in dict.fromkeys(group for group in shared if group is not None)
+    ]
 
 
 @step_check(
     "same-offsets",
     "Same offsets",
     rule="each host, and each worker on a shared file, has its own random offsets",
-    advice="Leave randseed and randrepeat out: benchtui gives each host its own seed and records it.",
+    advice=(
+        "Leave randseed and randrepeat out: benchtui gives each host its own seed and records it."
+    ),
     source="seeds of the job files; random generators repeat themselves by default",
     of_files=True,
 )
 def same_offsets(at: StepEvidence) -> Iterator[CheckResult]:
-    """Hosts that read the same blocks of a shared target in the same order are served by its cache."""
+    """Hosts that read the same blocks of a shared target in the same order are served by its
+    cache.
+    """
     jobs = [job for job in at.step.jobs if job.random]
     if not jobs:
         raise UnknownError(Moot.RANDOM)
     if at.run.foreign:
         raise UnknownError("the seeds are not known")
     seeds = [task.randseed for task in at.step.tasks]
-    shared = bool(_groups(at.run.hosts)) or any(task.images for task in at.step.tasks) or _share_a_device(at)
+    shared = (
+        bool(_groups(at.run.hosts))
+        or any(task.images for task in at.step.tasks)
+        or _share_a_device(at)
+    )
     same = any(job.same_offsets for job in jobs) or len(set(seeds)) < len(seeds)
     if same and shared and len(seeds) > 1:
-        message = "the same random offsets on every host, on files that they share: the cache of the storage answers"
-        yield CheckResult("warning", message, len(set(seeds)), len(seeds), {"hosts": " ".join(at.step.hosts)})
+        message = (
+            "the same random offsets on every host, on files that they share: the cache of the"
+            " storage answers"
+        )
+        yield CheckResult(
+            "warning", message, len(set(seeds)), len(seeds), {"hosts": " ".join(at.step.hosts)}
+        )
 
 
 def _share_a_device(at: StepEvidence) -> bool:
-    """Tell whether two hosts work on one block device: by its disks' own names, or because they are one machine."""
+    """Tell whether two hosts work on one block device: by its disks' own names, or because they are
+    one machine.
+    """
     seen: set[str] = set()
     facts = {host.name: host.facts for host in at.run.hosts}
     for task in at.step.tasks:
@@ -279,43 +410,69 @@ def _writers(at: StepEvidence) -> list[JobLoad]:
 @step_check(
     "reducible-data",
     "Reducible data",
-    rule="what is written cannot be compressed or deduplicated, unless this is stated with the figure",
-    advice="Use refill_buffers=1 and leave buffer options out, or quote the reduction ratio with the figure.",
-    source="zero_buffers, buffer_pattern, buffer_compress_percentage, dedupe_percentage, scramble_buffers",
+    rule=(
+        "what is written cannot be compressed or deduplicated, unless this is stated with the"
+        " figure"
+    ),
+    advice=(
+        "Use refill_buffers=1 and leave buffer options out, or quote the reduction ratio with the"
+        " figure."
+    ),
+    source=(
+        "zero_buffers, buffer_pattern, buffer_compress_percentage, dedupe_percentage,"
+        " scramble_buffers"
+    ),
 )
 def reducible(at: StepEvidence) -> Iterator[CheckResult]:
-    """An array that compresses stores zeros for free: it never had to write what the figure claims."""
+    """An array that compresses stores zeros for free: it never had to write what the figure
+    claims.
+    """
     said = list(dict.fromkeys(job.reducible for job in _writers(at) if job.reducible))
     if said:
-        yield CheckResult("warning", f"the data written is reducible: {', '.join(said)}", ", ".join(said), "none")
+        yield CheckResult(
+            "warning", f"the data written is reducible: {', '.join(said)}", ", ".join(said), "none"
+        )
 
 
-DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4  # left by gzip; different among the sampled; of fewer blocks nothing is said
+# left by gzip; different among the sampled; of fewer blocks nothing is said
+DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4
 
 
 @step_check(
     "content",
     "Content of the files",
-    rule=f"of at least {LEAST_BLOCKS} sampled blocks, half are not zeros (reads), {units.share(OTHERS)} of the "
-    f"rest differ, and gzip leaves {units.share(DATA)} of each, unless the job declares it "
-    "(reducible-data)",
-    advice="Lay the files out with the load generator's random data (prepare: layout), or write the device once "
-    "in full: a drive or array that reduces data reads or stores next to nothing.",
-    source="dd, cksum and gzip of 16 blocks of 4 KiB on each host, before the first 8 steps that read and after those "
-    "that write",
+    rule=(
+        f"of at least {LEAST_BLOCKS} sampled blocks, half are not zeros (reads),"
+        f" {units.share(OTHERS)} of the rest differ, and gzip leaves {units.share(DATA)} of each,"
+        " unless the job declares it (reducible-data)"
+    ),
+    advice=(
+        "Lay the files out with the load generator's random data (prepare: layout), or write the"
+        " device once in full: a drive or array that reduces data reads or stores next to nothing."
+    ),
+    source=(
+        "dd, cksum and gzip of 16 blocks of 4 KiB on each host, before the first 8 steps that read"
+        " and after those that write"
+    ),
     of_files=True,
 )
 def content(at: StepEvidence) -> Iterator[CheckResult]:
-    """Options promise what is written. What is on the disk may be older, or may come from a program that writes
-    something else."""
+    """Options promise what is written. What is on the disk may be older, or may come from a program
+    that writes something else."""
     sampled = [(host.name, row) for host in at.run.hosts for row in rows(host.facts, Content)]
-    here = [(host, row) for host, row in sampled if row.step == at.step.index and row.blocks >= LEAST_BLOCKS]
+    here = [
+        (host, row)
+        for host, row in sampled
+        if row.step == at.step.index and row.blocks >= LEAST_BLOCKS
+    ]
     if not here:
         reasons = (why_unknown(host.facts, "content") for host in at.run.hosts)
         raise UnknownError(next(filter(None, reasons), "no blocks of the files were sampled"))
     told = any(job.reducible for job in at.step.jobs)  # by reducible-data
     for kind in ("read", "written"):
-        found = {host: why for host, row in here if row.kind == kind and (why := _reduced(at, host, row))}
+        found = {
+            host: why for host, row in here if row.kind == kind and (why := _reduced(at, host, row))
+        }
         if found and not (kind == "written" and told):
             named = told_of(found)
             message = f"what is {kind} can be reduced to less: {named}"
@@ -340,15 +497,23 @@ def _has_holes(at: StepEvidence, host: str) -> bool:
     """Tell whether zeros are blocks that were never written, which another check tells."""
     facts = next((each.facts for each in at.run.hosts if each.name == host), {})
     known = [row for row in rows(facts, Written) if row.step == at.step.index]
-    return any(row.never_written_bytes > (1 - at.limit("unwritten-data.written")) * row.size_bytes for row in known)
+    return any(
+        row.never_written_bytes > (1 - at.limit("unwritten-data.written")) * row.size_bytes
+        for row in known
+    )
 
 
 @step_check(
     "no-flush",
     "Writes that may not be durable",
-    rule="a note when writes are never flushed during the measurement and nobody attested that the caches "
-    "survive a power cut",
-    advice="Attest that caches on the way are off or survive a power cut, or use fsync, fdatasync or sync.",
+    rule=(
+        "a note when writes are never flushed during the measurement and nobody attested that the"
+        " caches survive a power cut"
+    ),
+    advice=(
+        "Attest that caches on the way are off or survive a power cut, or use fsync, fdatasync or"
+        " sync."
+    ),
     source="fsync, fdatasync, sync, end_fsync",
     of_files=True,
 )
@@ -359,7 +524,10 @@ def durability(at: StepEvidence) -> Iterator[CheckResult]:
         flushed = next((job.flushed for job in loose if job.flushed), "")
         message = "no fsync inside the measured time"
         if flushed:
-            message = f"no fsync during the load, only {flushed} at the end: the rate includes it, latencies do not"
+            message = (
+                f"no fsync during the load, only {flushed} at the end: the rate includes it,"
+                " latencies do not"
+            )
         yield CheckResult("info", message, "none", "fsync")
 
 
@@ -370,11 +538,18 @@ FLUSH_NS = 3000  # a command to a device over PCI Express and back takes longer
 @step_check(
     "flush-no-op",
     "Flushes reach the device",
-    rule="where writes are flushed, no mount below the target turns flushes into no-ops, and the median flush "
-    f"takes at least {FLUSH_NS / 1000:g} µs",
-    advice="Mount without nobarrier; look for libeatmydata (LD_PRELOAD) and for a virtual disk with cache=unsafe.",
-    source="mount options; latency of syncs. What a hypervisor, a controller or an NFS server (async) does with a "
-    "flush cannot be seen from a client",
+    rule=(
+        "where writes are flushed, no mount below the target turns flushes into no-ops, and the"
+        f" median flush takes at least {FLUSH_NS / 1000:g} µs"
+    ),
+    advice=(
+        "Mount without nobarrier; look for libeatmydata (LD_PRELOAD) and for a virtual disk with"
+        " cache=unsafe."
+    ),
+    source=(
+        "mount options; latency of syncs. What a hypervisor, a controller or an NFS server (async)"
+        " does with a flush cannot be seen from a client"
+    ),
     of_files=True,
 )
 def flush_no_op(at: StepEvidence) -> Iterator[CheckResult]:
@@ -393,16 +568,31 @@ def flush_no_op(at: StepEvidence) -> Iterator[CheckResult]:
         message = f"flushes do not reach the device: mounted without barriers on {named}"
         yield CheckResult("warning", message, len(without), 0, {"hosts": " ".join(without)})
     took = {host: _median_sync(dirs) for host, dirs in at.record.results.per_host.items()}
-    quick = {host: median_ns for host, median_ns in took.items() if median_ns is not None and median_ns < FLUSH_NS}
+    quick = {
+        host: median_ns
+        for host, median_ns in took.items()
+        if median_ns is not None and median_ns < FLUSH_NS
+    }
     if quick:
         host = min(quick, key=lambda name: quick[name])
-        message = f"flushes take {units.latency(quick[host])} at the median on {host}: no device is that fast"
-        yield CheckResult("warning", message, quick[host], FLUSH_NS, {"hosts": " ".join(quick), "direction": "sync"})
+        message = (
+            f"flushes take {units.latency(quick[host])} at the median on {host}: no device is that"
+            " fast"
+        )
+        yield CheckResult(
+            "warning",
+            message,
+            quick[host],
+            FLUSH_NS,
+            {"hosts": " ".join(quick), "direction": "sync"},
+        )
 
 
 def _median_sync(dirs: Mapping[str, DirectionRecord]) -> int | None:
     latency = dirs["sync"].lat if "sync" in dirs else None
-    return latency.percentiles_ns.get("50") if latency is not None and latency.percentiles_ns else None
+    return (
+        latency.percentiles_ns.get("50") if latency is not None and latency.percentiles_ns else None
+    )
 
 
 DATA_CHECKS = (

@@ -23,41 +23,63 @@ TOGETHER = 0.9  # of the time of the longest host, for loads that end with their
 @step_check(
     "end-skew",
     "End skew",
-    rule=f"no host of a timed load stops more than {END_SKEW_S:g} s before the longest one (error beyond "
-    f"{units.share(END_SKEW_SHARE)} of its time, if the clocks are accurate enough to tell); all hosts of "
-    f"a size-bound load run together for {units.share(TOGETHER)} of the time",
-    advice="Find out what ended the load on that host: its stderr under raw/, its kernel log, its files. Quote "
-    "the common window, in which all hosts ran.",
+    rule=(
+        f"no host of a timed load stops more than {END_SKEW_S:g} s before the longest one (error"
+        f" beyond {units.share(END_SKEW_SHARE)} of its time, if the clocks are accurate enough to"
+        f" tell); all hosts of a size-bound load run together for {units.share(TOGETHER)} of the"
+        " time"
+    ),
+    advice=(
+        "Find out what ended the load on that host: its stderr under raw/, its kernel log, its"
+        " files. Quote the common window, in which all hosts ran."
+    ),
     source="first and last measured I/O of each host, clocks compared over the connection",
     live=False,
 )
 def end_skew(at: StepEvidence) -> Iterator[CheckResult]:
-    """Hosts' rates are added up. If one host stopped early, the others had the storage to themselves from then on,
-    and the sum is a rate that never existed."""
+    """Hosts' rates are added up. If one host stopped early, the others had the storage to
+    themselves from then on, and the sum is a rate that never existed."""
     timing = at.record.timing
     if timing is None or len(timing.hosts) < 2:
         raise UnknownError("fewer than two hosts measured")
     if at.record.state == "cut":
         raise UnknownError("the load was stopped before its end")
-    lost = {host for part in at.record.coverage for host in part.missing}  # another finding is about these
-    ran_s = {host: span.end_s - span.start_s for host, span in timing.hosts.items() if host not in lost}
+    # another finding is about these
+    lost = {host for part in at.record.coverage for host in part.missing}
+    ran_s = {
+        host: span.end_s - span.start_s for host, span in timing.hosts.items() if host not in lost
+    }
     longest_s = max(ran_s.values(), default=0.0)
     if at.step.runtime_s is None:
         yield from _apart(timing, ran_s, longest_s)
         return
     allowed_s = at.limit("end-skew.skew_s")
-    short = {host: longest_s - seconds for host, seconds in ran_s.items() if longest_s - seconds > allowed_s}
+    short = {
+        host: longest_s - seconds
+        for host, seconds in ran_s.items()
+        if longest_s - seconds > allowed_s
+    }
     if short:
         worst = max(short, key=lambda host: short[host])
-        sure_s = short[worst] - (timing.start_skew_uncertainty_s or 0.0) - (timing.end_skew_uncertainty_s or 0.0)
+        sure_s = (
+            short[worst]
+            - (timing.start_skew_uncertainty_s or 0.0)
+            - (timing.end_skew_uncertainty_s or 0.0)
+        )
         heavy = sure_s > max(allowed_s, END_SKEW_SHARE * longest_s)
         message = _ran(timing, {host: ran_s[host] for host in short}, longest_s)
         scope = {"hosts": " ".join(short)}
-        yield CheckResult("error" if heavy else "warning", message, round(short[worst], 3), allowed_s, {**scope})
+        yield CheckResult(
+            "error" if heavy else "warning", message, round(short[worst], 3), allowed_s, {**scope}
+        )
 
 
-def _apart(timing: TimingRecord, ran_s: dict[str, float], longest_s: float) -> Iterator[CheckResult]:
-    """Yield that hosts of a load that ends with its data ran together for a part of the time only."""
+def _apart(
+    timing: TimingRecord, ran_s: dict[str, float], longest_s: float
+) -> Iterator[CheckResult]:
+    """Yield that hosts of a load that ends with its data ran together for a part of the time
+    only.
+    """
     together_s = timing.window.length_s if timing.window is not None else 0.0
     if longest_s <= 0 or together_s >= TOGETHER * longest_s:
         return
@@ -65,27 +87,40 @@ def _apart(timing: TimingRecord, ran_s: dict[str, float], longest_s: float) -> I
     if short:
         message = _ran(timing, short, longest_s)
         yield CheckResult(
-            "warning", message, round(together_s / longest_s, 4), TOGETHER, {"hosts": " ".join(sorted(short))}
+            "warning",
+            message,
+            round(together_s / longest_s, 4),
+            TOGETHER,
+            {"hosts": " ".join(sorted(short))},
         )
 
 
 def _ran(timing: TimingRecord, short: dict[str, float], longest_s: float) -> str:
-    named = names_of([f"{host} {short[host]:.1f} s" for host in sorted(short, key=lambda host: short[host])])
+    named = names_of(
+        [f"{host} {short[host]:.1f} s" for host in sorted(short, key=lambda host: short[host])]
+    )
     together = f"{timing.window.length_s:.1f} s" if timing.window is not None else "at no time"
-    return f"ran shorter than the {longest_s:.1f} s of the longest host: {named}; all hosts ran together: {together}"
+    return (
+        f"ran shorter than the {longest_s:.1f} s of the longest host: {named}; all hosts ran"
+        f" together: {together}"
+    )
 
 
 @step_check(
     "job-time",
     "Jobs run to the end",
     rule="every timed job of a host runs for 95 % of its runtime if another one does",
-    advice="Find out what ended the job: an error in its stderr under raw/, a size or io_size that was reached, "
-    "a full disk.",
+    advice=(
+        "Find out what ended the job: an error in its stderr under raw/, a size or io_size that was"
+        " reached, a full disk."
+    ),
     source="runtime of each job, as the load generator printed it",
     live=False,
 )
 def job_time(at: StepEvidence) -> Iterator[CheckResult]:
-    """When a job ends early, the others have the host to themselves from then on: the figures mix two loads."""
+    """When a job ends early, the others have the host to themselves from then on: the figures mix
+    two loads.
+    """
     if at.record.state == "cut":
         raise UnknownError("the load was stopped before its end")
     jobs: dict[tuple[str, str], list[Counted]] = {}
@@ -94,13 +129,22 @@ def job_time(at: StepEvidence) -> Iterator[CheckResult]:
             jobs.setdefault((each.host, each.job), []).append(each)
     if len(jobs) < 2:
         raise UnknownError("fewer than two jobs end by time")
-    early = {key: parts for key, parts in jobs.items() if ended_early(_ran_s(parts), _bound_s(parts))}
+    early = {
+        key: parts for key, parts in jobs.items() if ended_early(_ran_s(parts), _bound_s(parts))
+    }
     if len(early) == len(jobs):
         return  # the whole load was short, which is another finding
     for (host, job), parts in early.items():
-        message = f"{host}, job {job}: ran {units.seconds(_ran_s(parts))} of {units.seconds(_bound_s(parts))}"
+        message = (
+            f"{host}, job {job}: ran {units.seconds(_ran_s(parts))} of"
+            f" {units.seconds(_bound_s(parts))}"
+        )
         yield CheckResult(
-            "error", message, round(_ran_s(parts), 3), round(_bound_s(parts), 3), {"hosts": host, "job": job}
+            "error",
+            message,
+            round(_ran_s(parts), 3),
+            round(_bound_s(parts), 3),
+            {"hosts": host, "job": job},
         )
 
 
@@ -115,14 +159,20 @@ def _bound_s(parts: Sequence[Counted]) -> float:
 @step_check(
     "roles-overlap",
     "Overlap of roles",
-    rule=f"each role runs beside the others for at least {units.share(TOGETHER)} of its measured time",
-    advice="Use the same runtime and ramp for all roles and lay out files first; state the overlap with the figures.",
+    rule=(
+        f"each role runs beside the others for at least {units.share(TOGETHER)} of its measured"
+        " time"
+    ),
+    advice=(
+        "Use the same runtime and ramp for all roles and lay out files first; state the overlap"
+        " with the figures."
+    ),
     source="first and last measured I/O of the hosts of each step, on the clock of the jump host",
     live=False,
 )
 def roles_overlap(at: StepEvidence) -> Iterator[CheckResult]:
-    """A role's figures describe storage that serves the other roles too. If another role started late or ended early,
-    part of the measurement ran without it."""
+    """A role's figures describe storage that serves the other roles too. If another role started
+    late or ended early, part of the measurement ran without it."""
     if not at.step.together:
         raise UnknownError(Moot.ALONE)
     own, others = _span(at), {step.step.role: _span(step) for step in at.beside}
@@ -130,9 +180,14 @@ def roles_overlap(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("nothing was measured")
     start_s, end_s = own
     for role, other in others.items():
-        both_s = max(0.0, min(end_s, other[1]) - max(start_s, other[0])) if other is not None else 0.0
+        both_s = (
+            max(0.0, min(end_s, other[1]) - max(start_s, other[0])) if other is not None else 0.0
+        )
         if both_s < TOGETHER * (end_s - start_s):
-            told = f"{at.step.role}: {units.seconds(both_s)} of {units.seconds(end_s - start_s)} beside {role}"
+            told = (
+                f"{at.step.role}: {units.seconds(both_s)} of"
+                f" {units.seconds(end_s - start_s)} beside {role}"
+            )
             share = round(both_s / (end_s - start_s), 3)
             yield CheckResult("warning", told, share, TOGETHER, {"hosts": " ".join(at.step.hosts)})
 

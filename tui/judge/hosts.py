@@ -8,7 +8,14 @@ from statistics import fmean, median, pstdev, quantiles
 from typing import TYPE_CHECKING
 
 from tui.journal.clock import names_of, told_of
-from tui.judge.check import CheckResult, RunEvidence, StepEvidence, UnknownError, run_check, step_check
+from tui.judge.check import (
+    CheckResult,
+    RunEvidence,
+    StepEvidence,
+    UnknownError,
+    run_check,
+    step_check,
+)
 from tui.metrics import units
 from tui.metrics.figures import latency_of, shown_percentile
 from tui.metrics.registry import direction, each_io_once
@@ -24,22 +31,27 @@ Rates = Sequence[float | None]
 STRAGGLER = default("straggler.rate")  # of the median host
 STRAGGLER_HOSTS = 3  # with fewer there is no median to speak of
 TAIL_OF_MEDIAN = default("straggler.tail")  # p99 of a host, in medians of all
-FAIR, SPREAD = 0.95, 0.10  # Jain's index, and standard deviation of the hosts' rates against their mean
+# Jain's index, and standard deviation of the hosts' rates against their mean
+FAIR, SPREAD = 0.95, 0.10
 
 
 @step_check(
     "straggler",
     "Stragglers",
-    rule=f"every host reaches {units.share(STRAGGLER)} of the median host's IOPS, its p99 stays below "
-    f"{TAIL_OF_MEDIAN:g} x the median host's, and rates differ between hosts by less than "
-    f"{units.share(SPREAD)} (Jain's index {FAIR:g} or more)",
+    rule=(
+        f"every host reaches {units.share(STRAGGLER)} of the median host's IOPS, its p99 stays"
+        f" below {TAIL_OF_MEDIAN:g} x the median host's, and rates differ between hosts by less"
+        f" than {units.share(SPREAD)} (Jain's index {FAIR:g} or more)"
+    ),
     advice="Look at that host: its link, its CPU, its path. It lowers the total.",
     source="results of each host; Jain, Chiu and Hawe 1984",
 )
 def stragglers(at: StepEvidence) -> Iterator[CheckResult]:
     """Hosts far behind the median lower the total, or measure something else."""
     if len(at.record.results.per_host) < STRAGGLER_HOSTS:
-        raise UnknownError(f"fewer than {STRAGGLER_HOSTS} hosts: there is no median to compare with")
+        raise UnknownError(
+            f"fewer than {STRAGGLER_HOSTS} hosts: there is no median to compare with"
+        )
     for name in each_io_once(at.record.results.aggregate):
         yield from _of_direction(at, name)
 
@@ -48,21 +60,35 @@ def _of_direction(at: StepEvidence, name: str) -> Iterator[CheckResult]:
     rates = rates_of(at.record, name)
     middle = median(rates.values()) if rates else 0.0
     slow = sorted(
-        (host for host in rates if rates[host] < at.limit("straggler.rate") * middle), key=lambda host: rates[host]
+        (host for host in rates if rates[host] < at.limit("straggler.rate") * middle),
+        key=lambda host: rates[host],
     )
     if slow:
         named = names_of([f"{host} {units.share(rates[host] / middle)}" for host in slow])
-        message = f"{name} {direction(name).counted} far below the median host's {units.iops(middle)}: {named}"
+        message = (
+            f"{name} {direction(name).counted} far below the median host's {units.iops(middle)}:"
+            f" {named}"
+        )
         scope = {"direction": name, "hosts": " ".join(slow)}
-        yield CheckResult("warning", message, round(rates[slow[0]] / middle, 4), at.limit("straggler.rate"), {**scope})
+        yield CheckResult(
+            "warning",
+            message,
+            round(rates[slow[0]] / middle, 4),
+            at.limit("straggler.rate"),
+            {**scope},
+        )
     elif len(rates) >= STRAGGLER_HOSTS and (unfair := unfairness(rates, direction(name).counted)):
-        yield CheckResult("warning", f"{name}: {unfair}", round(jain(rates), 4), FAIR, {"direction": name})
+        yield CheckResult(
+            "warning", f"{name}: {unfair}", round(jain(rates), 4), FAIR, {"direction": name}
+        )
     yield from _slow_tails(at, name)
 
 
 def rates_of(record: StepRecord, name: str) -> dict[str, float]:
     """Return IOPS by host, where they are known."""
-    rates = {host: dirs[name].iops for host, dirs in record.results.per_host.items() if name in dirs}
+    rates = {
+        host: dirs[name].iops for host, dirs in record.results.per_host.items() if name in dirs
+    }
     return {host: rate for host, rate in rates.items() if rate is not None}
 
 
@@ -85,7 +111,11 @@ def unfairness(rates: Mapping[str, float], counted: str = "IOPS") -> str:
 
 def _slow_tails(at: StepEvidence, name: str) -> Iterator[CheckResult]:
     kind = at.run.plan.latency_kind_of(at.step)
-    tails = {host: _p99(dirs, name, kind) for host, dirs in at.record.results.per_host.items() if name in dirs}
+    tails = {
+        host: _p99(dirs, name, kind)
+        for host, dirs in at.record.results.per_host.items()
+        if name in dirs
+    }
     known = {host: tail for host, tail in tails.items() if tail}
     if len(known) < STRAGGLER_HOSTS:
         return
@@ -96,7 +126,13 @@ def _slow_tails(at: StepEvidence, name: str) -> Iterator[CheckResult]:
         named = names_of([f"{host} {units.latency(known[host])}" for host in slow])
         message = f"{name} p99 far above the median host's {units.latency(middle)}: {named}"
         scope = {"direction": name, "hosts": " ".join(slow)}
-        yield CheckResult("warning", message, round(known[slow[0]] / middle, 2), at.limit("straggler.tail"), {**scope})
+        yield CheckResult(
+            "warning",
+            message,
+            round(known[slow[0]] / middle, 2),
+            at.limit("straggler.tail"),
+            {**scope},
+        )
 
 
 def _p99(dirs: Mapping[str, DirectionRecord], name: str, kind: str) -> int | None:
@@ -112,7 +148,8 @@ START_SKEW_S = default("start-skew.skew_s")
 START_SKEW_SHARE = 0.02  # of the runtime
 CLOCK_OFFSET_S = default("clock-offset.offset_s")
 STALL_SHARE = 0.25  # of the host's own median second
-STALL_OF_GOOD = 0.08  # of its good seconds, the upper quarter: a host may stand still for most of a run
+# of its good seconds, the upper quarter: a host may stand still for most of a run
+STALL_OF_GOOD = 0.08
 STALL_S = 3  # seconds in a row
 SHORTEST_S = 8  # of fewer seconds the median says little
 
@@ -120,10 +157,15 @@ SHORTEST_S = 8  # of fewer seconds the median says little
 @step_check(
     "start-skew",
     "Start skew",
-    rule=f"hosts start within {START_SKEW_S:g} s of each other (error beyond {units.share(START_SKEW_SHARE)} of "
-    "the runtime, if the clocks are accurate enough to tell)",
-    advice="Find out what delayed the late hosts: a layout, a busy CPU, a slow login. The common window tells "
-    "what all of them did together.",
+    rule=(
+        f"hosts start within {START_SKEW_S:g} s of each other (error beyond"
+        f" {units.share(START_SKEW_SHARE)} of the runtime, if the clocks are accurate enough to"
+        " tell)"
+    ),
+    advice=(
+        "Find out what delayed the late hosts: a layout, a busy CPU, a slow login. The common"
+        " window tells what all of them did together."
+    ),
     source="first measured I/O of each host, clocks compared over the connection",
 )
 def start_skew(at: StepEvidence) -> Iterator[CheckResult]:
@@ -134,16 +176,22 @@ def start_skew(at: StepEvidence) -> Iterator[CheckResult]:
     allowed_s = at.limit("start-skew.skew_s")
     if timing.start_skew_s <= allowed_s:
         return
-    runtime_s = at.step.runtime_s or max(host.end_s - host.start_s for host in timing.hosts.values())
+    runtime_s = at.step.runtime_s or max(
+        host.end_s - host.start_s for host in timing.hosts.values()
+    )
     sure_s = timing.start_skew_s - (timing.start_skew_uncertainty_s or 0.0)
     heavy = sure_s > max(allowed_s, START_SKEW_SHARE * runtime_s)
     scope = {"hosts": " ".join(_late(timing, allowed_s))}
     message = _skew_message(timing, allowed_s, at.run.foreign)
-    yield CheckResult("error" if heavy else "warning", message, timing.start_skew_s, allowed_s, {**scope})
+    yield CheckResult(
+        "error" if heavy else "warning", message, timing.start_skew_s, allowed_s, {**scope}
+    )
 
 
 def _late(timing: TimingRecord, allowed_s: float) -> dict[str, float]:
-    """Return hosts that started more than the allowed skew after the first one, and how much, latest first."""
+    """Return hosts that started more than the allowed skew after the first one, and how much,
+    latest first.
+    """
     first = min(host.start_s for host in timing.hosts.values())
     behind = {name: host.start_s - first for name, host in timing.hosts.items()}
     late = {name: delay for name, delay in behind.items() if delay > allowed_s}
@@ -156,21 +204,28 @@ def _skew_message(timing: TimingRecord, allowed_s: float, foreign: bool) -> str:
     by = "by the hosts' own clocks, which" if foreign else "by arrival: clocks"
     error = f" (± {known:.2f} s)" if known is not None else f" ({by} were not compared)"
     together = f"{timing.window.length_s:.1f} s" if timing.window is not None else "not at any time"
-    return f"started {timing.start_skew_s:.2f} s apart{error}: {names_of(late)}; all measured together: {together}"
+    return (
+        f"started {timing.start_skew_s:.2f} s apart{error}: {names_of(late)}; all measured"
+        f" together: {together}"
+    )
 
 
 @run_check(
     "clock-offset",
     "Clock offset",
     rule=f"each host's clock is within {CLOCK_OFFSET_S * 1000:g} ms of the jump host's",
-    advice="Times in this record are corrected, those in the host's own logs are not: set its clock (chrony, "
-    "ntpd).",
+    advice=(
+        "Times in this record are corrected, those in the host's own logs are not: set its clock"
+        " (chrony, ntpd)."
+    ),
     source="seven exchanges over the open connection, the quickest one counts",
 )
 def clock_offsets(evidence: RunEvidence) -> Iterator[CheckResult]:
     """The record corrects for a clock that is off; the host's own logs do not."""
     compared = {
-        host.name: host.clock for host in evidence.hosts if host.clock is not None and host.clock.method == "exchange"
+        host.name: host.clock
+        for host in evidence.hosts
+        if host.clock is not None and host.clock.method == "exchange"
     }
     if not compared:
         raise UnknownError("clocks were not compared")
@@ -178,7 +233,8 @@ def clock_offsets(evidence: RunEvidence) -> Iterator[CheckResult]:
     off = {
         name: clock.offset_s
         for name, clock in compared.items()
-        if clock.offset_s is not None and abs(clock.offset_s) > max(allowed_s, clock.uncertainty_s or 0.0)
+        if clock.offset_s is not None
+        and abs(clock.offset_s) > max(allowed_s, clock.uncertainty_s or 0.0)
     }
     if off:
         worst = sorted(off, key=lambda name: -abs(off[name]))
@@ -195,11 +251,18 @@ def clock_offsets(evidence: RunEvidence) -> Iterator[CheckResult]:
     source="stamps of samples against their arrival",
 )
 def clock_steps(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """The clock was set during the run: later samples are placed by their time of arrival instead."""
-    if not any(host.clock is not None and host.clock.method == "exchange" for host in evidence.hosts):
+    """The clock was set during the run: later samples are placed by their time of arrival
+    instead.
+    """
+    if not any(
+        host.clock is not None and host.clock.method == "exchange" for host in evidence.hosts
+    ):
         raise UnknownError("clocks were not compared")
     for host, step in evidence.seen.clock_steps.items():
-        message = f"{host}: its clock, or the jump host's, was set by about {step.size_s:+.1f} s after they had been "
+        message = (
+            f"{host}: its clock, or the jump host's, was set by about {step.size_s:+.1f} s after"
+            " they had been "
+        )
         message += "compared; times are placed by arrival instead"
         yield CheckResult("warning", message, round(step.size_s, 3), 0.0, {"host": host})
 
@@ -208,12 +271,16 @@ def clock_steps(evidence: RunEvidence) -> Iterator[CheckResult]:
     "host-loss",
     "Hosts measure to the end",
     rule="every host measures to the end",
-    advice="Measure again without that host, or once it is repaired. Until then, quote what all hosts did "
-    "together.",
+    advice=(
+        "Measure again without that host, or once it is repaired. Until then, quote what all hosts"
+        " did together."
+    ),
     source="samples and results of each host",
 )
 def host_loss(at: StepEvidence) -> Iterator[CheckResult]:
-    """If a host is missing for part of the time, the total does not stand for any number of hosts."""
+    """If a host is missing for part of the time, the total does not stand for any number of
+    hosts.
+    """
     if not at.record.coverage:
         raise UnknownError("there are no samples of the hosts")
     if at.record.coverage_text:
@@ -226,11 +293,17 @@ def host_loss(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def idle_hosts(record: StepRecord) -> list[str]:
-    """Return hosts whose load generator ended by itself, without an error and any I/O, while others did some."""
+    """Return hosts whose load generator ended by itself, without an error and any I/O, while others
+    did some.
+    """
     did = record.results.per_host
     if not did or record.state != "done":
         return []
-    ended = (host for host, task in record.tasks.items() if task.final and not task.errors and not task.exit_code)
+    ended = (
+        host
+        for host, task in record.tasks.items()
+        if task.final and not task.errors and not task.exit_code
+    )
     return [host for host in ended if host not in did]
 
 
@@ -243,31 +316,45 @@ def idle_hosts(record: StepRecord) -> list[str]:
     live=False,
 )
 def never_together(at: StepEvidence) -> Iterator[CheckResult]:
-    """The hosts never all measured at the same time, so the total adds up loads that did not run together."""
+    """The hosts never all measured at the same time, so the total adds up loads that did not run
+    together.
+    """
     timing = at.record.timing
     if timing is None or timing.start_skew_s is None:
         raise UnknownError("fewer than two hosts measured")
     if len(timing.hosts) > 1 and timing.window is None:
-        message = "the hosts never measured at the same time: the total adds up loads that did not run together"
+        message = (
+            "the hosts never measured at the same time: the total adds up loads that did not run"
+            " together"
+        )
         yield CheckResult("error", message, 0.0, 0.0, {"hosts": " ".join(timing.hosts)})
 
 
 @step_check(
     "stall",
     "Seconds without I/O",
-    rule=f"no host does less than {units.share(STALL_SHARE)} of its usual rate for {STALL_S} seconds in a row",
-    advice="Look at the logs of the storage and the host at that time: a failover, a frozen host, a full "
-    "journal.",
+    rule=(
+        f"no host does less than {units.share(STALL_SHARE)} of its usual rate for {STALL_S} seconds"
+        " in a row"
+    ),
+    advice=(
+        "Look at the logs of the storage and the host at that time: a failover, a frozen host, a"
+        " full journal."
+    ),
     source="I/Os and bytes of each second",
 )
 def stall(at: StepEvidence) -> Iterator[CheckResult]:
     """A host all but stood still for seconds: it was frozen, or its storage did not answer.
 
-    The last seconds of a load that is bound by size are left out: its jobs end one after the other."""
+    The last seconds of a load that is bound by size are left out: its jobs end one after the other.
+    """
     series = at.record.series
     if series is None:
         raise UnknownError("there are no samples")
-    found = {host: stalled_of(series, host, tail=at.step.runtime_s is not None) for host in _hosts(series)}
+    found = {
+        host: stalled_of(series, host, tail=at.step.runtime_s is not None)
+        for host in _hosts(series)
+    }
     stood = {host: seconds for host, seconds in found.items() if seconds}
     if stood:
         longest = sorted(stood, key=lambda host: -len(stood[host]))
@@ -276,35 +363,54 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
         said = _all_at_once(spans, len(found), whole) or told_of(spans, " for ") + whole
         message = f"I/O stalled: {said}; the host froze, or its storage did not answer"
         yield CheckResult(
-            "warning", message, float(len(stood[longest[0]])), float(STALL_S), {"hosts": " ".join(longest)}
+            "warning",
+            message,
+            float(len(stood[longest[0]])),
+            float(STALL_S),
+            {"hosts": " ".join(longest)},
         )
 
 
 def _all_at_once(spans: dict[str, str], hosts: int, whole: str) -> str:
-    """Return when all of several hosts stood still; empty when others did not, or at another time."""
+    """Return when all of several hosts stood still.
+
+    Empty when others did not, or at another time.
+    """
     when, *other = set(spans.values())
     return f"{when}{whole}, all {hosts} hosts" if len(spans) == hosts > 1 and not other else ""
 
 
 def stalled_of(series: SeriesRecord | None, host: str, *, tail: bool) -> list[int]:
-    """Return the seconds, from the begin of the series, in which a host did less than a quarter of its usual I/O.
+    """Return the seconds, from the begin of the series, in which a host did less than a quarter of
+    its usual I/O.
 
-    Both by operations and by bytes: a job that goes on to larger blocks does fewer, and does not stand still. `tail`:
-    whether the last seconds count.
+    Both by operations and by bytes: a job that goes on to larger blocks does fewer, and does not
+    stand still. `tail`: whether the last seconds count.
     """
     if series is None:
         return []
-    columns = [column for column in series.columns if column.host == host and direction(column.direction).in_total]
-    return stalled_seconds([each.iops for each in columns], [each.bw_bytes_per_s for each in columns], tail=tail)
+    columns = [
+        column
+        for column in series.columns
+        if column.host == host and direction(column.direction).in_total
+    ]
+    return stalled_seconds(
+        [each.iops for each in columns], [each.bw_bytes_per_s for each in columns], tail=tail
+    )
 
 
 def stalled_seconds(ios: Sequence[Rates], bandwidths: Sequence[Rates], *, tail: bool) -> list[int]:
-    """Return the places at which the sum of some columns, a value a second, is far below its usual value."""
+    """Return the places at which the sum of some columns, a value a second, is far below its usual
+    value.
+    """
     if _is_even(ios):
         return []
     by_ios, by_bytes = _low(ios), _low(bandwidths)
     low = [both for both in range(len(by_ios)) if by_ios[both] and by_bytes[both]]
-    rows = [[second for _, second in row] for _, row in groupby(enumerate(low), lambda each: each[1] - each[0])]
+    rows = [
+        [second for _, second in row]
+        for _, row in groupby(enumerate(low), lambda each: each[1] - each[0])
+    ]
     known = [second for column in ios for second, value in enumerate(column) if value is not None]
     kept = [row for row in rows if len(row) >= STALL_S and (tail or row[-1] < max(known))]
     return [second for row in kept for second in row]
@@ -316,15 +422,22 @@ def _hosts(series: SeriesRecord | None) -> list[str]:
 
 
 def _is_even(columns: Sequence[Rates]) -> bool:
-    """Tell at a glance that no sum of columns is far below the others: the lowest values together are not."""
+    """Tell at a glance that no sum of columns is far below the others: the lowest values together
+    are not.
+    """
     known = [[value for value in column if value is not None] for column in columns]
-    if any(len(values) < len(column) for values, column in zip(known, columns, strict=True)) or not all(known):
+    if any(
+        len(values) < len(column) for values, column in zip(known, columns, strict=True)
+    ) or not all(known):
         return False
     return sum(map(min, known)) >= STALL_SHARE * sum(map(max, known))
 
 
 def _low(columns: Sequence[Rates]) -> list[bool]:
-    """Return for each second whether the sum of columns is far below its usual value; an unknown second is not."""
+    """Return for each second whether the sum of columns is far below its usual value.
+
+    An unknown second is not.
+    """
     rows = [[value for value in row if value is not None] for row in zip(*columns, strict=True)]
     sums = [sum(row) if row else None for row in rows]
     known = [value for value in sums if value is not None]

@@ -1,4 +1,6 @@
-"""Checks of what random I/O really goes to: few blocks, over and over, are served by a cache on the way."""
+"""Checks of what random I/O really goes to: few blocks, over and over, are served by a cache on the
+way.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,17 @@ if TYPE_CHECKING:
     from tui.model.step_record import DirectionRecord
 
 HOT = 0.9  # the share of the I/Os that the hot set gets
-AGAIN = 2.0  # I/Os for each block that is touched: from here on most of them meet what was there before
+# I/Os for each block that is touched: from here on most of them meet what was there before
+AGAIN = 2.0
 MOVING = ("read", "write", MIXED, BOTH)
 DRIVE, ARRAY = default("hot-set.drive"), default("hot-set.array")
 
 
 class HotSet(Struct, frozen=True):
-    """The bytes that HOT of the I/Os go to; those of all I/Os; and of what they are a part. `text` of the skew."""
+    """The bytes that HOT of the I/Os go to; those of all I/Os; and of what they are a part.
+
+    `text` of the skew.
+    """
 
     hot_bytes: float
     touched_bytes: float
@@ -43,17 +49,24 @@ class HotSet(Struct, frozen=True):
 @step_check(
     "hot-set",
     "Hot set",
-    rule=f"the blocks that are accessed {AGAIN:g} times or more, over all hosts, exceed {units.size(DRIVE)} "
-    f"(any drive's buffer); a note up to {units.size(ARRAY)} (a typical controller's cache), and up to the "
-    "servers' memory where it is known",
-    advice="Make the files larger or random_distribution more even; or attest cache-off; or state that you "
-    "measure a cache.",
-    source="random_distribution, sizes of files, I/Os completed: expected values, nothing is traced",
+    rule=(
+        f"the blocks that are accessed {AGAIN:g} times or more, over all hosts, exceed"
+        f" {units.size(DRIVE)} (any drive's buffer); a note up to {units.size(ARRAY)} (a typical"
+        " controller's cache), and up to the servers' memory where it is known"
+    ),
+    advice=(
+        "Make the files larger or random_distribution more even; or attest cache-off; or state that"
+        " you measure a cache."
+    ),
+    source=(
+        "random_distribution, sizes of files, I/Os completed: expected values, nothing is traced"
+    ),
     of_files=True,
 )
 def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
-    """Direct I/O bypasses the client's page cache, but not the caches behind it: drives, controllers and servers
-    keep blocks that are accessed repeatedly, and the figure is then theirs."""
+    """Direct I/O bypasses the client's page cache, but not the caches behind it: drives,
+    controllers and servers keep blocks that are accessed repeatedly, and the figure is then theirs.
+    """
     if at.step.jobs and not any(job.direct for job in at.step.jobs if job.stores):
         raise UnknownError("without direct I/O: see working-set")
     found = hot_sets(at)
@@ -63,25 +76,42 @@ def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
     if every.times < AGAIN:
         return
     hot, skew = every.hot_bytes, f" ({every.text})" if every.text else ""
-    asked = f"{units.share(HOT)} of the I/Os go to {units.size(round(hot))} of {units.size(round(every.whole_bytes))}"
+    asked = (
+        f"{units.share(HOT)} of the I/Os go to {units.size(round(hot))} of"
+        f" {units.size(round(every.whole_bytes))}"
+    )
     times = f"{asked}{skew}, {every.times:.0f} for each block touched"
-    drive, array, servers = at.limit("hot-set.drive"), at.limit("hot-set.array"), _memory_of_servers(at)
+    drive, array, servers = (
+        at.limit("hot-set.drive"),
+        at.limit("hot-set.array"),
+        _memory_of_servers(at),
+    )
     if hot < drive:
-        flushed = all(job.durable for job in at.step.jobs if job.stores)  # each write is flushed: none ends in a buffer
+        # each write is flushed: none ends in a buffer
+        flushed = all(job.durable for job in at.step.jobs if job.stores)
         severity: Severity = "info" if flushed else "warning"
-        yield CheckResult(severity, f"{times}: a single drive's buffer holds them", round(hot), drive)
+        yield CheckResult(
+            severity, f"{times}: a single drive's buffer holds them", round(hot), drive
+        )
     elif servers and hot < servers:
         text = f"{times}: they fit into the servers' {units.size(servers)} of memory"
         yield CheckResult("info", text, round(hot), servers)
     elif hot < array:
-        yield CheckResult("info", f"{times}: a typical controller's cache holds them", round(hot), array)
+        yield CheckResult(
+            "info", f"{times}: a typical controller's cache holds them", round(hot), array
+        )
 
 
 def hot_sets(at: StepEvidence) -> dict[str, HotSet]:
-    """Return by host which bytes its I/O goes to. Raises UnknownError when no host's can be told."""
+    """Return by host which bytes its I/O goes to.
+
+    Raises UnknownError when no host's can be told.
+    """
     jobs = [job for job in at.step.jobs if job.stores and {"read", "write"} & set(job.directions)]
     if not jobs:
-        raise UnknownError(Moot.DATA if at.step.jobs else "the parameters of the jobs are not known")
+        raise UnknownError(
+            Moot.DATA if at.step.jobs else "the parameters of the jobs are not known"
+        )
     sizes = [spec.size_bytes for task in at.step.tasks for spec in task.files]
     if not all(job.range_bytes for job in jobs) and not (sizes and all(sizes)):
         raise UnknownError("the range of the I/O is not known")
@@ -102,12 +132,22 @@ def _sum(sets: Sequence[HotSet], room: float) -> HotSet:
         min(sum(each), most)
         for each in zip(*((s.hot_bytes, s.touched_bytes, s.whole_bytes) for s in sets), strict=True)
     )
-    return HotSet(hot, seen, whole, sum(each.moved_bytes for each in sets), next((s.text for s in sets if s.text), ""))
+    return HotSet(
+        hot,
+        seen,
+        whole,
+        sum(each.moved_bytes for each in sets),
+        next((s.text for s in sets if s.text), ""),
+    )
 
 
 def _room(at: StepEvidence) -> float:
     """Return the bytes of all files, those that hosts share once."""
-    sharing = {host for each in at.run.hosts for host in str(each.facts.get("shares_files_with") or "").split()}
+    sharing = {
+        host
+        for each in at.run.hosts
+        for host in str(each.facts.get("shares_files_with") or "").split()
+    }
     files: dict[tuple[str, str], int] = {}
     for task in at.step.tasks:
         for spec in task.files:
@@ -118,8 +158,12 @@ def _room(at: StepEvidence) -> float:
 def _of_job(at: StepEvidence, task: HostTask, job: JobLoad) -> HotSet | None:
     """Return what one job's workers touch; None where its I/Os were not counted."""
     counted = _counted(at, task.host, job)
-    ios, moved = sum(each.ios for each in counted.values()), float(sum(each.bytes for each in counted.values()))
-    whole = job.range_bytes or sum(spec.total_bytes for spec in task.files)  # all files of the host as one
+    ios, moved = (
+        sum(each.ios for each in counted.values()),
+        float(sum(each.bytes for each in counted.values())),
+    )
+    # all files of the host as one
+    whole = job.range_bytes or sum(spec.total_bytes for spec in task.files)
     if not ios or not moved or not whole:
         return None
     ranges, block = (max(job.ranges, 1) if job.range_bytes else 1), moved / ios
@@ -129,13 +173,19 @@ def _of_job(at: StepEvidence, task: HostTask, job: JobLoad) -> HotSet | None:
     seen = min(each, blocks) if job.each_once or not job.random else touched.distinct(parts, each)
     hot = min(touched.hottest(parts, HOT), seen)
     size = ranges * block
-    return HotSet(hot * size, seen * size, blocks * size, moved, skew.text if skew is not None else "")
+    return HotSet(
+        hot * size, seen * size, blocks * size, moved, skew.text if skew is not None else ""
+    )
 
 
 def _counted(at: StepEvidence, host: str, job: JobLoad) -> Mapping[str, DirectionRecord]:
     results = at.record.results
     only = len([each for each in at.step.jobs if each.stores]) == 1
-    dirs = results.per_host.get(host, {}) if only else (results.per_job or {}).get(host, {}).get(job.name, {})
+    dirs = (
+        results.per_host.get(host, {})
+        if only
+        else (results.per_job or {}).get(host, {}).get(job.name, {})
+    )
     return {name: dirs[name] for name in each_io_once(dirs) if name in MOVING}
 
 
@@ -147,7 +197,11 @@ def parts_of(skew: Skew | None, blocks: float) -> list[Part]:
         return touched.zipf(blocks, skew.value)
     if skew.kind == "pareto":
         return touched.pareto(blocks, skew.value)
-    return touched.bell(blocks, skew.value) if skew.kind == "normal" else touched.zones(blocks, skew.zones)
+    return (
+        touched.bell(blocks, skew.value)
+        if skew.kind == "normal"
+        else touched.zones(blocks, skew.zones)
+    )
 
 
 def _memory_of_servers(at: StepEvidence) -> float:

@@ -1,8 +1,9 @@
 """Identities: what the figures of any result must satisfy among themselves, whatever was measured.
 
-Each is arithmetic, not experience: a violation means that a figure was changed, misread, or belongs to another load.
-Slack comes from how figures are printed (digits, buckets, whole milliseconds) and from what a load may legitimately do
-at its edges; the derivation stands where the slack is computed."""
+Each is arithmetic, not experience: a violation means that a figure was changed, misread, or belongs
+to another load. Slack comes from how figures are printed (digits, buckets, whole milliseconds) and
+from what a load may legitimately do at its edges; the derivation stands where the slack is
+computed."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ RateText = Callable[[float | None], str]
 class Counted(Struct, frozen=True):
     """One direction of a host, or of one of its jobs, as the load generator counted it.
 
-    `loads` are the jobs behind it; `failed`: I/Os that ended in an error are in the counts, or may be.
+    `loads` are the jobs behind it; `failed`: I/Os that ended in an error are in the counts, or may
+    be.
     """
 
     host: str
@@ -52,17 +54,23 @@ class Counted(Struct, frozen=True):
     @property
     def where(self) -> str:
         """Return what it is of: ``h1, job log, read``."""
-        return ", ".join(part for part in (self.host, self.job and f"job {self.job}", self.name) if part)
+        return ", ".join(
+            part for part in (self.host, self.job and f"job {self.job}", self.name) if part
+        )
 
     def error(self, what: str, measured: float | None, expected: float | None) -> CheckResult:
         """Return the finding of a violated identity."""
         scope: dict[str, Scalar] = {"hosts": self.host, "direction": self.name}
         if self.job:
             scope["job"] = self.job
-        return CheckResult("error", f"{self.where}: {what}", _digits(measured), _digits(expected), scope)
+        return CheckResult(
+            "error", f"{self.where}: {what}", _digits(measured), _digits(expected), scope
+        )
 
     def slack(self, *names: str) -> float:
-        """Return by which share figures may be off as they were printed: half a unit of the last digit of each."""
+        """Return by which share figures may be off as they were printed: half a unit of the last
+        digit of each.
+        """
         return sum(PRINTED for name in names if name in self.figures.rounded)
 
 
@@ -71,10 +79,11 @@ def _digits(value: float | None) -> float | None:
 
 
 def counted(at: StepEvidence) -> list[Counted]:
-    """Return every direction of every host and job of a step that is whole. Raises UnknownError when there is none.
+    """Return every direction of every host and job of a step that is whole. Raises UnknownError
+    when there is none.
 
-    Published figures are not looked at: each was rounded by hand, to digits of its own. What a tool that was killed
-    printed last may be torn: its counters are then of different moments.
+    Published figures are not looked at: each was rounded by hand, to digits of its own. What a tool
+    that was killed printed last may be torn: its counters are then of different moments.
     """
     found = list(_of_journal(at.step, at.run.seen.state.at_step(at.step.index).results))
     if not found:
@@ -89,11 +98,18 @@ def _of_journal(step: Step, told: Mapping[str, HostResult]) -> Iterator[Counted]
         failed = bool(result.errors or result.failed_ios)
         yield from _of_dirs(host, "", result.dirs, step.jobs, failed=failed)
         for job, dirs in result.jobs.items():
-            yield from _of_dirs(host, job, dirs, [each for each in step.jobs if each.name == job], failed=failed)
+            yield from _of_dirs(
+                host, job, dirs, [each for each in step.jobs if each.name == job], failed=failed
+            )
 
 
 def _of_dirs(
-    host: str, job: str, dirs: Mapping[str, DirectionResult], loads: Sequence[JobLoad], *, failed: bool
+    host: str,
+    job: str,
+    dirs: Mapping[str, DirectionResult],
+    loads: Sequence[JobLoad],
+    *,
+    failed: bool,
 ) -> Iterator[Counted]:
     for name, part in dirs.items():
         if part.ios:
@@ -101,7 +117,10 @@ def _of_dirs(
 
 
 def _doing(loads: Sequence[JobLoad], name: str) -> list[JobLoad]:
-    """Return the jobs that do a direction; of reads and writes that are counted together those of either."""
+    """Return the jobs that do a direction.
+
+    Of reads and writes that are counted together those of either.
+    """
     return [load for load in loads if name in load.directions or name in (MIXED, BOTH)]
 
 
@@ -111,41 +130,60 @@ def _doing(loads: Sequence[JobLoad], name: str) -> list[JobLoad]:
 @step_check(
     "rate-mismatch",
     "Rate x time",
-    rule="IOPS x runtime equals the I/Os, and bandwidth x runtime the bytes, to the printed precision",
-    advice="Look at the tool's own output under raw/: one of the three figures was changed or misread.",
+    rule=(
+        "IOPS x runtime equals the I/Os, and bandwidth x runtime the bytes, to the printed"
+        " precision"
+    ),
+    advice=(
+        "Look at the tool's own output under raw/: one of the three figures was changed or misread."
+    ),
     source="counts, rates and runtime of the load generator",
     live=False,
 )
 def rate_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
-    """A rate is a count divided by a time. If the three contradict each other, at least one was not measured, and
-    nobody can say which."""
+    """A rate is a count divided by a time. If the three contradict each other, at least one was not
+    measured, and nobody can say which."""
     for each in counted(at):
         seconds = each.figures.runtime_s
         if not seconds:
             continue
         for count, rate, names, text in (
             (each.figures.ios, each.figures.iops, ("ios", "iops"), _iops),
-            (each.figures.bytes, each.figures.bw_bytes_per_s, ("bytes", "bw_bytes_per_s"), units.bandwidth),
+            (
+                each.figures.bytes,
+                each.figures.bw_bytes_per_s,
+                ("bytes", "bw_bytes_per_s"),
+                units.bandwidth,
+            ),
         ):
             if count and rate and (expected := _other_rate(at, each, count, rate, names)):
-                what = f"{units.exact(count)} {names[0].replace('ios', 'I/Os')} in {units.seconds(seconds)} are "
-                yield each.error(f"{what}{text(expected)}, but the result says {text(rate)}", rate, expected)
+                what = (
+                    f"{units.exact(count)} {names[0].replace('ios', 'I/Os')} in"
+                    f" {units.seconds(seconds)} are "
+                )
+                yield each.error(
+                    f"{what}{text(expected)}, but the result says {text(rate)}", rate, expected
+                )
 
 
 def _iops(value: float | None) -> str:
     return f"{units.iops(value)} IOPS"
 
 
-def _other_rate(at: StepEvidence, each: Counted, count: int, rate: float, names: tuple[str, str]) -> float | None:
+def _other_rate(
+    at: StepEvidence, each: Counted, count: int, rate: float, names: tuple[str, str]
+) -> float | None:
     """Return the rate that a count makes, when it is not the one that is told.
 
-    Rates of jobs that ran side by side are added up, each over its own time, so that the sum lies between the count
-    over the longest and over the shortest time.
+    Rates of jobs that ran side by side are added up, each over its own time, so that the sum lies
+    between the count over the longest and over the shortest time.
     """
     seconds = each.figures.runtime_s or MILLISECOND_S
     slack = max(COUNTED, MILLISECOND_S / seconds) + each.slack(*names) + at.run.rounding
     least, most = count / seconds, count / (each.figures.shortest_s or seconds)
-    digit = (1.0 if names[1] == "iops" else KIB) if names[1] in each.figures.rounded else 1 / seconds
+    digit = (
+        (1.0 if names[1] == "iops" else KIB) if names[1] in each.figures.rounded else 1 / seconds
+    )
     if least * (1 - slack) - digit <= rate <= most * (1 + slack) + digit:
         return None
     return least
@@ -154,30 +192,44 @@ def _other_rate(at: StepEvidence, each: Counted, count: int, rate: float, names:
 @step_check(
     "size-mismatch",
     "I/Os x block size",
-    rule="bytes equal I/Os times the job's block size (for split sizes their mean, within six standard "
-    "errors); jobs that only read write nothing",
-    advice="Look at the job file and the tool's own output: the bytes belong to another block size, or were "
-    "changed.",
+    rule=(
+        "bytes equal I/Os times the job's block size (for split sizes their mean, within six"
+        " standard errors); jobs that only read write nothing"
+    ),
+    advice=(
+        "Look at the job file and the tool's own output: the bytes belong to another block size, or"
+        " were changed."
+    ),
     source="I/Os and bytes of the load generator; bs, bsrange and bssplit of the job",
     live=False,
 )
 def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
-    """The bandwidth does not belong to the block size stated next to it: it is from another load."""
+    """The bandwidth does not belong to the block size stated next to it: it is from another
+    load.
+    """
     looked = False
     for each in counted(at):
         if _is_uncalled_for(at, each):
             looked = True
-            yield each.error(f"{units.exact(each.figures.ios)} I/Os, and its jobs only read", each.figures.ios, 0.0)
+            yield each.error(
+                f"{units.exact(each.figures.ios)} I/Os, and its jobs only read",
+                each.figures.ios,
+                0.0,
+            )
         span = _sizes(at, each)
         if span is None:
             continue
         looked = True
         mean, (low, high) = each.figures.bytes / each.figures.ios, span
-        flying = sum(load.held for load in each.loads) / each.figures.ios  # counted in one of the two alone
+        # counted in one of the two alone
+        flying = sum(load.held for load in each.loads) / each.figures.ios
         slack = each.slack("ios", "bytes") + at.run.rounding + flying
         if not low * (1 - slack) - ONE_BYTE <= mean <= high * (1 + slack) + ONE_BYTE:
             wanted = units.size(low) if low == high else f"{units.size(low)} to {units.size(high)}"
-            what = f"{units.exact(each.figures.bytes)} bytes by {units.exact(each.figures.ios)} I/Os are "
+            what = (
+                f"{units.exact(each.figures.bytes)} bytes by {units.exact(each.figures.ios)} I/Os"
+                " are "
+            )
             what += f"{units.size(mean)} each, and the job has blocks of {wanted}"
             yield each.error(what, mean, low if mean < low else high)
     if not looked:
@@ -185,15 +237,24 @@ def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _is_uncalled_for(at: StepEvidence, each: Counted) -> bool:
-    """Tell whether something was written by jobs that only read. The reverse happens: a job that writes may verify."""
+    """Tell whether something was written by jobs that only read.
+
+    The reverse happens: a job that writes may verify.
+    """
     jobs = at.step.jobs or []
-    return each.name in ("write", "trim") and {(*job.directions, job.stores) for job in jobs} == {("read", True)}
+    return each.name in ("write", "trim") and {(*job.directions, job.stores) for job in jobs} == {
+        ("read", True)
+    }
 
 
 def _sizes(at: StepEvidence, each: Counted) -> tuple[float, float] | None:
     """Return between which sizes the mean I/O lies; None where it is not known."""
     loads = each.loads
-    if not loads or not direction(each.name).in_total or not all(load.stores and _told(load, each) for load in loads):
+    if (
+        not loads
+        or not direction(each.name).in_total
+        or not all(load.stores and _told(load, each) for load in loads)
+    ):
         return None
     if "ios" in each.figures.rounded and (each.figures.runtime_s or 0.0) < SHORTEST_S:
         return None  # a rate in whole numbers, times milliseconds
@@ -205,7 +266,9 @@ def _sizes(at: StepEvidence, each: Counted) -> tuple[float, float] | None:
 
 
 def _told(load: JobLoad, each: Counted) -> bool:
-    return load.block_bytes is not None or all(load.blocks.get(name) for name in _names(load, each.name))
+    return load.block_bytes is not None or all(
+        load.blocks.get(name) for name in _names(load, each.name)
+    )
 
 
 def _names(load: JobLoad, name: str) -> Sequence[str]:
@@ -215,9 +278,10 @@ def _names(load: JobLoad, name: str) -> Sequence[str]:
 def _span_of(at: StepEvidence, each: Counted, load: JobLoad, name: str) -> tuple[float, float]:
     """Return the least and the largest mean size of a job's I/Os in one direction.
 
-    Of split sizes the shares are chances, drawn anew for each I/O: the mean of n has a standard error of the sizes'
-    deviation by the root of n. A block that does not fit before the end of a file is cut to the smallest size, so that
-    each way through a file of S bytes ends in largest/smallest small I/Os at most.
+    Of split sizes the shares are chances, drawn anew for each I/O: the mean of n has a standard
+    error of the sizes' deviation by the root of n. A block that does not fit before the end of a
+    file is cut to the smallest size, so that each way through a file of S bytes ends in
+    largest/smallest small I/Os at most.
     """
     parts = load.blocks.get(name)
     if not parts:
@@ -230,7 +294,9 @@ def _span_of(at: StepEvidence, each: Counted, load: JobLoad, name: str) -> tuple
     mean = sum(size * share for size, share in shares)
     spread = sqrt(sum(share * (size - mean) ** 2 for size, share in shares))
     error = SIGMAS * spread / sqrt(each.figures.ios)
-    files = [spec.size_bytes for task in at.step.tasks if task.host == each.host for spec in task.files]
+    files = [
+        spec.size_bytes for task in at.step.tasks if task.host == each.host for spec in task.files
+    ]
     smallest = min((size for size in files if size), default=0)
     cut = smallest / (smallest / mean + high / low) if smallest else low
     return max(low, cut - error), min(high, mean + error)
@@ -240,15 +306,19 @@ def _span_of(at: StepEvidence, each: Counted, load: JobLoad, name: str) -> tuple
     "above-offered",
     "Achieved load within offered load",
     rule="no host exceeds the rate that its jobs are held to",
-    advice="The rate was not applied, or the result is from another load: compare the job file with the command "
-    "line.",
+    advice=(
+        "The rate was not applied, or the result is from another load: compare the job file with"
+        " the command line."
+    ),
     source="rate and rate_iops of the job; counts of the load generator",
     live=False,
 )
 def above_offered(at: StepEvidence) -> Iterator[CheckResult]:
-    """A load that is held to a rate cannot exceed it. If it does, another load was running, or another result is
-    shown."""
-    found = [(each, offered) for each in counted(at) for offered in [_offered(each)] if any(offered)]
+    """A load that is held to a rate cannot exceed it. If it does, another load was running, or
+    another result is shown."""
+    found = [
+        (each, offered) for each in counted(at) for offered in [_offered(each)] if any(offered)
+    ]
     if not found:
         raise UnknownError(Moot.RATE)
     for each, (ios, amount) in found:
@@ -262,9 +332,18 @@ def _largest(load: JobLoad) -> int:
 
 
 def _offered(each: Counted) -> tuple[float, float]:
-    """Return I/Os and bytes per second that one host is offered; 0 unless each of its jobs has such a rate."""
-    ios = [sum(load.rate_iops.get(name, 0.0) for name in _names(load, each.name)) for load in each.loads]
-    amount = [sum(load.rate_bytes_per_s.get(name, 0.0) for name in _names(load, each.name)) for load in each.loads]
+    """Return I/Os and bytes per second that one host is offered.
+
+    0 unless each of its jobs has such a rate.
+    """
+    ios = [
+        sum(load.rate_iops.get(name, 0.0) for name in _names(load, each.name))
+        for load in each.loads
+    ]
+    amount = [
+        sum(load.rate_bytes_per_s.get(name, 0.0) for name in _names(load, each.name))
+        for load in each.loads
+    ]
     return (sum(ios) if ios and all(ios) else 0.0), (sum(amount) if amount and all(amount) else 0.0)
 
 
@@ -278,29 +357,41 @@ def _above(
 ) -> Iterator[CheckResult]:
     """Yield a rate that is above the one offered by more than one I/O in flight each and by chance.
 
-    A load that fell behind in its ramp makes up for it afterwards, so that a ramp may add all of its time. Poisson
-    arrivals in T seconds have a deviation of the root of their number; fio draws them for each worker.
+    A load that fell behind in its ramp makes up for it afterwards, so that a ramp may add all of
+    its time. Poisson arrivals in T seconds have a deviation of the root of their number; fio draws
+    them for each worker.
     """
     seconds = each.figures.runtime_s or 0.0
     if not offered or not reached or not seconds or seconds < SHORTEST_S or each.failed:
         return  # a job that gives up tells a shorter time than it ran for
-    most = offered * (1 + at.step.ramp_s / seconds) + sum(load.held for load in each.loads) * unit / seconds
+    most = (
+        offered * (1 + at.step.ramp_s / seconds)
+        + sum(load.held for load in each.loads) * unit / seconds
+    )
     if any(load.poisson for load in each.loads):
         most += SIGMAS * sqrt(offered * seconds * unit) / seconds
     if reached > most * (1 + PRINTED + each.slack("iops", "bw_bytes_per_s")):
-        yield each.error(f"{text(reached)}, and only {text(offered)} were offered", reached, offered)
+        yield each.error(
+            f"{text(reached)}, and only {text(offered)} were offered", reached, offered
+        )
 
 
 @step_check(
     "above-depth",
     "In flight within queue depth",
     rule="IOPS x mean latency is at most iodepth x numjobs",
-    advice="IOPS, latency and depth are not from the same load: look at the job file and the tool's own output.",
+    advice=(
+        "IOPS, latency and depth are not from the same load: look at the job file and the tool's"
+        " own output."
+    ),
     source="Little's law, as an upper bound: it holds for loads with a rate or think time too",
     live=False,
 )
 def above_depth(at: StepEvidence) -> Iterator[CheckResult]:
-    """No more I/Os can be in flight than the load generator has slots for. Anything above was not measured."""
+    """No more I/Os can be in flight than the load generator has slots for.
+
+    Anything above was not measured.
+    """
     if not at.step.jobs:
         raise UnknownError("the queue depth of the jobs is not known")
     groups: dict[tuple[str, str], list[Counted]] = {}
@@ -314,13 +405,17 @@ def above_depth(at: StepEvidence) -> Iterator[CheckResult]:
         yield from _above_depth(at, parts, jobs)
 
 
-def _above_depth(at: StepEvidence, parts: Sequence[Counted], jobs: Sequence[JobLoad]) -> Iterator[CheckResult]:
+def _above_depth(
+    at: StepEvidence, parts: Sequence[Counted], jobs: Sequence[JobLoad]
+) -> Iterator[CheckResult]:
     """Yield that more was in flight than there are places.
 
-    The waits of all I/Os together fit into places x time, where an I/O that was sent before the begin (in a ramp) adds
-    its whole wait, once for each place.
+    The waits of all I/Os together fit into places x time, where an I/O that was sent before the
+    begin (in a ramp) adds its whole wait, once for each place.
     """
-    waves = [sum(job.held for job in jobs if job.wave == wave) for wave in {job.wave for job in jobs}]
+    waves = [
+        sum(job.held for job in jobs if job.wave == wave) for wave in {job.wave for job in jobs}
+    ]
     seconds = max(each.figures.runtime_s or 0.0 for each in parts)
     if not waves or seconds < SHORTEST_S or any(each.failed for each in parts):
         return
@@ -333,7 +428,9 @@ def _above_depth(at: StepEvidence, parts: Sequence[Counted], jobs: Sequence[JobL
         flying = waited / seconds
         name = " and ".join(each.name for each in parts)
         whole = Counted(parts[0].host, parts[0].job, name, parts[0].figures, jobs)
-        yield whole.error(f"{flying:.1f} I/Os in flight by IOPS x latency, and the jobs keep {held}", flying, held)
+        yield whole.error(
+            f"{flying:.1f} I/Os in flight by IOPS x latency, and the jobs keep {held}", flying, held
+        )
 
 
 def whole_latency(each: Counted) -> Latency | None:
@@ -347,15 +444,20 @@ def whole_latency(each: Counted) -> Latency | None:
 @step_check(
     "latency-mismatch",
     "Latencies agree",
-    rule="count, minimum, mean, maximum, deviation and percentiles of each latency are possible for one set of "
-    "I/Os, and agree with the I/O count and with the histogram, if there is one",
-    advice="Look at the tool's own output under raw/: a latency was changed, or is from another result.",
+    rule=(
+        "count, minimum, mean, maximum, deviation and percentiles of each latency are possible for"
+        " one set of I/Os, and agree with the I/O count and with the histogram, if there is one"
+    ),
+    advice=(
+        "Look at the tool's own output under raw/: a latency was changed, or is from another"
+        " result."
+    ),
     source="latencies and buckets of the load generator",
     live=False,
 )
 def latency_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
-    """Percentiles rise, the mean lies within the range they allow, and the histogram holds as many I/Os as were
-    counted. Figures that violate this were not measured together."""
+    """Percentiles rise, the mean lies within the range they allow, and the histogram holds as many
+    I/Os as were counted. Figures that violate this were not measured together."""
     looked = False
     for each in counted(at):
         for kind in ("slat", "clat", "lat"):
@@ -374,7 +476,9 @@ def latency_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _kinds_apart(each: Counted) -> Iterator[CheckResult]:
-    """Yield that the whole latency is not the sum of its parts, where all three are of the same I/Os."""
+    """Yield that the whole latency is not the sum of its parts, where all three are of the same
+    I/Os.
+    """
     slat, clat, lat = each.figures.slat, each.figures.clat, each.figures.lat
     if clat is None or lat is None or clat.n != lat.n or not lat.n or "lat" in each.figures.rounded:
         return
@@ -386,9 +490,17 @@ def _kinds_apart(each: Counted) -> Iterator[CheckResult]:
 
 
 def _counts_apart(at: StepEvidence, each: Counted) -> Iterator[CheckResult]:
-    """Yield that other I/Os were counted than latencies: each I/O has one, but those in flight at begin and end."""
+    """Yield that other I/Os were counted than latencies: each I/O has one, but those in flight at
+    begin and end.
+    """
     latency = whole_latency(each)
-    if latency is None or not latency.n or not each.loads or each.failed or not direction(each.name).in_total:
+    if (
+        latency is None
+        or not latency.n
+        or not each.loads
+        or each.failed
+        or not direction(each.name).in_total
+    ):
         return
     held = sum(load.held for load in each.loads)
     lost = (each.figures.short_ios or 0) + (each.figures.drop_ios or 0)

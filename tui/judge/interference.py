@@ -1,4 +1,6 @@
-"""Checks of traffic that is not the load's: on its devices, its NFS mount and the storage nodes, while it measures."""
+"""Checks of traffic that is not the load's: on its devices, its NFS mount and the storage nodes,
+while it measures.
+"""
 
 from __future__ import annotations
 
@@ -17,31 +19,46 @@ if TYPE_CHECKING:
 
     from tui.model.step_record import HostTelemetryRecord
 
-OTHERS, WRITES, FLOOR = 0.25, 1.0, float(1 << 20)  # of the load's bytes; of what it writes; bytes per second
-SERVERS_READ, SERVERS_WRITE = 2.0, 0.5  # of what is read: a read of a block is one read of it, in shards or whole
-AMPLIFY = ("btrfs", "bcachefs", "f2fs", "zfs")  # file systems that move more than they are asked for
+# of the load's bytes; of what it writes; bytes per second
+OTHERS, WRITES, FLOOR = 0.25, 1.0, float(1 << 20)
+# of what is read: a read of a block is one read of it, in shards or whole
+SERVERS_READ, SERVERS_WRITE = 2.0, 0.5
+# file systems that move more than they are asked for
+AMPLIFY = ("btrfs", "bcachefs", "f2fs", "zfs")
 COUNTED = {"read": ("rd", "rd_server"), "write": ("wr", "wr_server")}
 
 
 @step_check(
     "other-traffic",
     "Traffic of others",
-    rule=f"while a load with direct I/O measures, its devices or NFS mount move at most {units.share(OTHERS)} of its "
-    "bytes more than it does (writes without a sync for each: twice as much); storage nodes of a load that only reads "
-    f"read at most {SERVERS_READ:g} x, and write at most {units.share(SERVERS_WRITE)} of its bytes; "
-    f"below {units.bandwidth(FLOOR)} it is nothing",
-    advice="Find out who uses the device or the servers (iotop, biosnoop; backups, rebuilds, scrubs), and "
-    "measure when they are done.",
-    source="/proc/diskstats and /proc/self/mountstats of the hosts and storage nodes, less what the load counts",
+    rule=(
+        "while a load with direct I/O measures, its devices or NFS mount move at most"
+        f" {units.share(OTHERS)} of its bytes more than it does (writes without a sync for each:"
+        f" twice as much); storage nodes of a load that only reads read at most {SERVERS_READ:g} x,"
+        f" and write at most {units.share(SERVERS_WRITE)} of its bytes; below"
+        f" {units.bandwidth(FLOOR)} it is nothing"
+    ),
+    advice=(
+        "Find out who uses the device or the servers (iotop, biosnoop; backups, rebuilds, scrubs),"
+        " and measure when they are done."
+    ),
+    source=(
+        "/proc/diskstats and /proc/self/mountstats of the hosts and storage nodes, less what the"
+        " load counts"
+    ),
     of_files=True,
 )
 def other_traffic(at: StepEvidence) -> Iterator[CheckResult]:
-    """While you measure, reads and writes by others take their share of the storage, and no figure shows it."""
+    """While you measure, reads and writes by others take their share of the storage, and no figure
+    shows it.
+    """
     jobs = [job for job in at.step.jobs if job.stores]
     if at.step.jobs and not jobs:
         raise UnknownError(Moot.DATA)
     if not jobs or not all(job.direct for job in jobs):
-        raise UnknownError("without direct I/O, devices move what the page cache reads ahead and writes later")
+        raise UnknownError(
+            "without direct I/O, devices move what the page cache reads ahead and writes later"
+        )
     if (at.record.measured_s or 0.0) < LEAST_S:
         raise UnknownError(f"measured for less than {LEAST_S:g} s")
     if not all(step.record.results.per_host for step in at.beside):
@@ -71,22 +88,35 @@ def _machine(at: StepEvidence, host: HostTelemetryRecord) -> str:
     return (boot_of(record.facts) if record is not None else "") or f"host {host.host}"
 
 
-def _loads_on(at: StepEvidence, hosts: Sequence[HostTelemetryRecord]) -> list[tuple[StepEvidence, HostTelemetryRecord]]:
-    """Return what of this run loads a machine: its hosts of this step, and of those that ran at the same time."""
+def _loads_on(
+    at: StepEvidence, hosts: Sequence[HostTelemetryRecord]
+) -> list[tuple[StepEvidence, HostTelemetryRecord]]:
+    """Return what of this run loads a machine: its hosts of this step, and of those that ran at the
+    same time.
+    """
     machine = _machine(at, hosts[0])
-    beside = [(other, host) for other in at.beside for host in clients_of(other) if _machine(other, host) == machine]
+    beside = [
+        (other, host)
+        for other in at.beside
+        for host in clients_of(other)
+        if _machine(other, host) == machine
+    ]
     return [*((at, host) for host in hosts), *beside]
 
 
 def _extra(at: StepEvidence, hosts: Sequence[HostTelemetryRecord]) -> dict[str, tuple[str, float]]:
-    """Return by the name of a machine what others move there, in words, and the largest share; empty: not known."""
+    """Return by the name of a machine what others move there, in words, and the largest share.
+
+    Empty: not known.
+    """
     records = [record for host in hosts if (record := record_of(at.run, host.host)) is not None]
     loads = _loads_on(at, hosts)
     jobs = [job for step, _ in loads for job in step.step.jobs]
     if not all(job.direct for job in jobs if job.stores):
         return {}  # of a step at the same time
     results = [step.record.results.per_host.get(host.host, {}) for step, host in loads]
-    if not all(set(dirs) & set(COUNTED) for dirs in results):  # lost, or reads and writes are counted together
+    # lost, or reads and writes are counted together
+    if not all(set(dirs) & set(COUNTED) for dirs in results):
         return {}
     if any(name in AMPLIFY for record in records for name in file_systems(record)):
         return {}
@@ -103,13 +133,17 @@ def _extra(at: StepEvidence, hosts: Sequence[HostTelemetryRecord]) -> dict[str, 
         other = moved - own[name]
         allowed = WRITES * own[name] if name == "write" and own[name] else OTHERS * whole
         if other > max(allowed, FLOOR):
-            said.append(f"{name} {units.bandwidth(other)} more than the load's {units.bandwidth(own[name])}")
+            said.append(
+                f"{name} {units.bandwidth(other)} more than the load's {units.bandwidth(own[name])}"
+            )
             worst = max(worst, other / whole)
     return {hosts[0].host: (", ".join(said), worst)}
 
 
 def _counted(at: StepEvidence, host: HostTelemetryRecord, name: str) -> float:
-    """Return the bytes per second that a host's load counts in a direction, those of layers of its own included."""
+    """Return the bytes per second that a host's load counts in a direction, those of layers of its
+    own included.
+    """
     result = at.record.results.per_host.get(host.host, {}).get(name)
     return (result.bw_bytes_per_s or 0.0) if result is not None else 0.0
 
@@ -130,18 +164,27 @@ def _moved(hosts: Sequence[HostTelemetryRecord], disk: str, server: str) -> floa
 def _of_servers(at: StepEvidence) -> Iterator[CheckResult]:
     """Yield that storage nodes do more than a load that only reads asks of them."""
     steps = [at, *at.beside]
-    if any(set(job.directions) != {"read"} for step in steps for job in step.step.jobs if job.stores):
+    if any(
+        set(job.directions) != {"read"} for step in steps for job in step.step.jobs if job.stores
+    ):
         return
-    servers = [host for host in at.record.telemetry if host.role == "server" and host.start_s is not None]
+    servers = [
+        host for host in at.record.telemetry if host.role == "server" and host.start_s is not None
+    ]
     read = sum(_counted(step, host, "read") for step in steps for host in clients_of(step))
     for name, share in (("read", SERVERS_READ), ("write", SERVERS_WRITE)):
         disks = {host.host: _of_disks(host, COUNTED[name][0]) for host in servers}
         moved = sum(disks.values())
         if read and moved > max(share * read, FLOOR):
             most = max(disks, key=lambda host: disks[host])
-            message = f"disks of storage nodes {name} {units.bandwidth(moved)}, {most} most; the load only reads "
+            message = (
+                f"disks of storage nodes {name} {units.bandwidth(moved)}, {most} most; the load"
+                " only reads "
+            )
             message += units.bandwidth(read)
-            yield CheckResult("warning", message, round(moved / read, 3), share, {"direction": name})
+            yield CheckResult(
+                "warning", message, round(moved / read, 3), share, {"direction": name}
+            )
 
 
 def _of_disks(host: HostTelemetryRecord, field: str) -> float:

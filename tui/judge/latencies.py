@@ -1,4 +1,6 @@
-"""What the figures of one latency say of each other: order, mean, deviation, histogram, percentiles."""
+"""What the figures of one latency say of each other: order, mean, deviation, histogram,
+percentiles.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from tui.metrics.histogram import percentiles_of
 from tui.model.event import Buckets
 
 PRINTED = 0.005  # three significant digits, the fewest that tools print: 1.00 may be 0.995 or 1.005
-COUNTED = 1e-4  # counts over whole milliseconds, of a second or more; fio prints the rate of these very numbers
+# counts over whole milliseconds, of a second or more; fio prints the rate of these very numbers
+COUNTED = 1e-4
 BUCKET = 1 / 64  # width of a bucket, as a share of its low edge
 Disagreement = tuple[str, float, float]
 
@@ -27,7 +30,11 @@ def disagreements(latency: Latency, rounding: float) -> Iterator[Disagreement]:
         return
     total = sum(latency.buckets.n)
     if total != latency.n:
-        yield f"{units.exact(latency.n)} I/Os, and {units.exact(total)} in the histogram", latency.n, total
+        yield (
+            f"{units.exact(latency.n)} I/Os, and {units.exact(total)} in the histogram",
+            latency.n,
+            total,
+        )
         return
     if latency.bucket_width is not None or latency.buckets.upper_ns:
         return  # buckets of another tool: where each begins nobody says
@@ -38,18 +45,25 @@ def disagreements(latency: Latency, rounding: float) -> Iterator[Disagreement]:
 
 
 def _unit(value: int) -> int:
-    """Return the unit that a printed time is told in: the largest of ns, µs, ms and s that it is a multiple of."""
+    """Return the unit that a printed time is told in: the largest of ns, µs, ms and s that it is a
+    multiple of.
+    """
     return next(unit for unit in (10**9, 10**6, 1000, 1) if value % unit == 0) if value else 1
 
 
 def _by(value: int | float, rounding: float, unit: int = 1) -> float:
-    """Return how far a time may be off: its digits, the unit it is told in, and the width of its bucket."""
+    """Return how far a time may be off: its digits, the unit it is told in, and the width of its
+    bucket.
+    """
     return value * (rounding + BUCKET) + (unit if rounding else 1)
 
 
 def _marks(latency: Latency) -> list[tuple[str, float, int]]:
     """Return name, share and value of each percentile, ascending."""
-    return sorted(((name, float(name), value) for name, value in latency.percentiles_ns.items()), key=lambda at: at[1])
+    return sorted(
+        ((name, float(name), value) for name, value in latency.percentiles_ns.items()),
+        key=lambda at: at[1],
+    )
 
 
 def _out_of_order(latency: Latency, rounding: float) -> Iterator[Disagreement]:
@@ -64,30 +78,62 @@ def _out_of_order(latency: Latency, rounding: float) -> Iterator[Disagreement]:
     row = [*first, *rising, *last]
     for (name, value, own), (after, more, other) in pairwise(row):
         percentiles = name[0] == after[0] == "p"
-        allowed = 0.0 if percentiles else _by(value, rounding, max(own, other)) + value * (latency.bucket_width or 0.0)
+        allowed = (
+            0.0
+            if percentiles
+            else _by(value, rounding, max(own, other)) + value * (latency.bucket_width or 0.0)
+        )
         if value > more + allowed:
-            yield f"{name} {units.latency(value)} is above {after} {units.latency(more)}", value, more
+            yield (
+                f"{name} {units.latency(value)} is above {after} {units.latency(more)}",
+                value,
+                more,
+            )
     mean = latency.mean_ns or 0.0
     if low is not None and high is not None and high:
         off = max(mean * rounding, 1.0) + (max(_unit(low), _unit(high)) if rounding else 0)
         if not low - off <= mean <= high + off:
             limit = low if mean < low else high
-            yield f"mean {units.latency(mean)} outside of minimum and maximum ({units.latency(limit)})", mean, limit
+            yield (
+                (
+                    f"mean {units.latency(mean)} outside of minimum and maximum"
+                    f" ({units.latency(limit)})"
+                ),
+                mean,
+                limit,
+            )
 
 
 def _deviation(latency: Latency, rounding: float) -> Iterator[Disagreement]:
-    """Yield a deviation that no set of values between minimum and maximum with this mean has (Bhatia and Davis)."""
-    low, high, mean, told = latency.min_ns, latency.max_ns, latency.mean_ns or 0.0, latency.stddev_ns
+    """Yield a deviation that no set of values between minimum and maximum with this mean has
+    (Bhatia and Davis).
+    """
+    low, high, mean, told = (
+        latency.min_ns,
+        latency.max_ns,
+        latency.mean_ns or 0.0,
+        latency.stddev_ns,
+    )
     if low is None or not high or told is None or isnan(told) or latency.n < 2:
         return
     off = mean * rounding + (max(_unit(low), _unit(high)) if rounding else 1)
-    most = sqrt(max(high + off - mean, 0.0) * max(mean + off - low, 0.0) * latency.n / (latency.n - 1))
+    most = sqrt(
+        max(high + off - mean, 0.0) * max(mean + off - low, 0.0) * latency.n / (latency.n - 1)
+    )
     if told > most * (1 + rounding + COUNTED) + 1:
-        yield f"deviation {units.latency(told)}, and minimum, mean and maximum allow {units.latency(most)}", told, most
+        yield (
+            (
+                f"deviation {units.latency(told)}, and minimum, mean and maximum allow"
+                f" {units.latency(most)}"
+            ),
+            told,
+            most,
+        )
 
 
 def _deviation_off(latency: Latency) -> Iterator[Disagreement]:
-    """Yield a deviation that the histogram does not have: the mean of squares lies between those of its buckets' edges.
+    """Yield a deviation that the histogram does not have: the mean of squares lies between those of
+    its buckets' edges.
 
     Around the printed mean: variance = mean of squares - square of the mean.
     """
@@ -96,23 +142,31 @@ def _deviation_off(latency: Latency) -> Iterator[Disagreement]:
         return
     edges = [bucket_edges(index) for index in latency.buckets.idx]
     counts = latency.buckets.n
-    least = sum(count * low * low for count, (low, _) in zip(counts, edges, strict=True)) / latency.n
+    least = (
+        sum(count * low * low for count, (low, _) in zip(counts, edges, strict=True)) / latency.n
+    )
     high = sum(
         count * min(most if index >= TOP_BUCKET else top, most) ** 2
         for count, index, (_, top) in zip(counts, latency.buckets.idx, edges, strict=True)
     )
     few = latency.n / (latency.n - 1)  # a tool divides by n - 1
-    low, top = (sqrt(max(squares - mean * mean, 0.0) * few) for squares in (least, high / latency.n))
+    low, top = (
+        sqrt(max(squares - mean * mean, 0.0) * few) for squares in (least, high / latency.n)
+    )
     if not low * (1 - COUNTED) - 1 <= told <= top * (1 + COUNTED) + 1:
         where = f"{units.latency(low)} to {units.latency(top)}"
-        yield f"deviation {units.latency(told)}, and its histogram allows {where}", told, low if told < low else top
+        yield (
+            f"deviation {units.latency(told)}, and its histogram allows {where}",
+            told,
+            low if told < low else top,
+        )
 
 
 def _by_percentiles(latency: Latency) -> tuple[float, float] | None:
     """Return between which values the mean lies, by minimum, percentiles and maximum.
 
-    I/Os between two ranks lie between the two percentiles. A rank may be one off, as tools compute it in floating
-    point, and a percentile is the middle of its bucket.
+    I/Os between two ranks lie between the two percentiles. A rank may be one off, as tools compute
+    it in floating point, and a percentile is the middle of its bucket.
     """
     low, high, n = latency.min_ns, latency.max_ns, latency.n
     marks = [(rank(share, n), value) for _, share, value in _marks(latency) if 0 < share < 100]
@@ -134,11 +188,19 @@ def _by_buckets(latency: Latency) -> tuple[float, float] | None:
     most = latency.max_ns or 0
     edges = [bucket_edges(index) for index in buckets.idx]
     least = sum(count * low for count, (low, _) in zip(buckets.n, edges, strict=True))
-    last = [most if index >= TOP_BUCKET else high for index, (_, high) in zip(buckets.idx, edges, strict=True)]
-    return least / latency.n, sum(count * high for count, high in zip(buckets.n, last, strict=True)) / latency.n
+    last = [
+        most if index >= TOP_BUCKET else high
+        for index, (_, high) in zip(buckets.idx, edges, strict=True)
+    ]
+    return (
+        least / latency.n,
+        sum(count * high for count, high in zip(buckets.n, last, strict=True)) / latency.n,
+    )
 
 
-def _mean_off(latency: Latency, span: tuple[float, float] | None, rounding: float) -> Iterator[Disagreement]:
+def _mean_off(
+    latency: Latency, span: tuple[float, float] | None, rounding: float
+) -> Iterator[Disagreement]:
     if span is None:
         return
     mean, (low, high) = latency.mean_ns or 0.0, span
@@ -147,14 +209,23 @@ def _mean_off(latency: Latency, span: tuple[float, float] | None, rounding: floa
     off = mean * rounding + (max(unit, own) if rounding else 1)
     if not low - off <= mean <= high + off:
         where = f"{units.latency(low)} to {units.latency(high)}"
-        yield f"mean {units.latency(mean)}, and its distribution allows {where}", mean, low if mean < low else high
+        yield (
+            f"mean {units.latency(mean)}, and its distribution allows {where}",
+            mean,
+            low if mean < low else high,
+        )
 
 
 def _ends_off(latency: Latency) -> Iterator[Disagreement]:
     """Yield a minimum or maximum that is in another bucket than the first or the last one."""
     assert latency.buckets is not None
-    filled = [index for index, count in zip(latency.buckets.idx, latency.buckets.n, strict=True) if count]
-    for name, value, index in (("minimum", latency.min_ns, filled[0]), ("maximum", latency.max_ns, filled[-1])):
+    filled = [
+        index for index, count in zip(latency.buckets.idx, latency.buckets.n, strict=True) if count
+    ]
+    for name, value, index in (
+        ("minimum", latency.min_ns, filled[0]),
+        ("maximum", latency.max_ns, filled[-1]),
+    ):
         if value is None:
             continue
         low, high = bucket_edges(index)
@@ -165,7 +236,10 @@ def _ends_off(latency: Latency) -> Iterator[Disagreement]:
 
 
 def _percentiles_off(latency: Latency) -> Iterator[Disagreement]:
-    """Yield percentiles that the histogram does not have. The rank may be one off (see `_by_percentiles`)."""
+    """Yield percentiles that the histogram does not have.
+
+    The rank may be one off (see `_by_percentiles`).
+    """
     assert latency.buckets is not None
     buckets = Buckets(idx=latency.buckets.idx, n=latency.buckets.n)
     shares = [float(name) for name in latency.percentiles_ns]

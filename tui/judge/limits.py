@@ -17,15 +17,19 @@ if TYPE_CHECKING:
     from tui.model.record import HostRecord
 
 REACHED = default("io-limit.reached")
-SPARE = 0.9  # the kernel lets a little more pass than a limit; far above it something else moved the bytes
-LESS_CACHED = 0.1  # share of the files that fits into the page cache of a host, and not into that of its control group
+# the kernel lets a little more pass than a limit; far above it something else moved the bytes
+SPARE = 0.9
+# share of the files that fits into the page cache of a host, and not into that of its control group
+LESS_CACHED = 0.1
 OLD_LIMITS = ("read_bps", "write_bps", "read_iops", "write_iops")
 NEW_LIMITS = {"rbps": "read_bps", "wbps": "write_bps", "riops": "read_iops", "wiops": "write_iops"}
 COLUMNS = {"read_bps": "rd", "write_bps": "wr", "read_iops": "reads", "write_iops": "writes"}
 
 
 class IoLimit(NamedTuple):
-    """What a control group allows of a device (major:minor): `what` is ``read_bps``, ``write_iops``, ..."""
+    """What a control group allows of a device (major:minor): `what` is ``read_bps``,
+    ``write_iops``, ...
+    """
 
     number: str
     what: str
@@ -35,7 +39,10 @@ class IoLimit(NamedTuple):
     def text(self) -> str:
         """The limit for people: ``reads of 100 MiB/s``."""
         direction, _, unit = self.what.partition("_")
-        return f"{direction}s of {units.bandwidth(self.limit) if unit == 'bps' else f'{units.iops(self.limit)} IOPS'}"
+        return (
+            f"{direction}s of"
+            f" {units.bandwidth(self.limit) if unit == 'bps' else f'{units.iops(self.limit)} IOPS'}"
+        )
 
 
 def io_limits(line: object) -> Iterator[IoLimit]:
@@ -46,11 +53,16 @@ def io_limits(line: object) -> Iterator[IoLimit]:
     else:
         pairs = (word.partition("=") for word in words[1:])
         found = [(words[0], NEW_LIMITS[key], value) for key, _, value in pairs if key in NEW_LIMITS]
-    yield from (IoLimit(number, what, float(value)) for number, what, value in found if value.isdigit())
+    yield from (
+        IoLimit(number, what, float(value)) for number, what, value in found if value.isdigit()
+    )
 
 
 def reached_io_limit(at: StepEvidence, host: HostRecord | None) -> tuple[IoLimit, float] | None:
-    """Return the limit of a device below the target that a host's load reached, and the rate; None: it reached none."""
+    """Return the limit of a device below the target that a host's load reached, and the rate.
+
+    None: it reached none.
+    """
     listed = host.facts.get("cgroup_io") if host is not None else None
     if host is None or not isinstance(listed, list):
         return None
@@ -66,9 +78,11 @@ def _reaches(at: StepEvidence, rate: float, limit: IoLimit) -> bool:
 
 
 def _rates(at: StepEvidence, host: HostRecord, limit: IoLimit) -> Iterator[float]:
-    """Yield the rates to compare with a limit: the load's, if all its I/O goes to that device, and the device's.
+    """Yield the rates to compare with a limit: the load's, if all its I/O goes to that device, and
+    the device's.
 
-    I/Os are limited as they are submitted, before the kernel merges them: the device itself may count fewer.
+    I/Os are limited as they are submitted, before the kernel merges them: the device itself may
+    count fewer.
     """
     layers = rows(host.facts, BlockLayer)
     device = next((layer for layer in layers if layer.number == limit.number), None)
@@ -79,7 +93,10 @@ def _rates(at: StepEvidence, host: HostRecord, limit: IoLimit) -> Iterator[float
     if own is not None and (device is None or sum(not layer.below for layer in layers) == 1):
         rate = own.bw_bytes_per_s if unit == "bps" else own.iops
         yield from [rate] if rate is not None else []
-    seen = next((each for each in at.record.telemetry if each.host == host.name and each.role == "client"), None)
+    seen = next(
+        (each for each in at.record.telemetry if each.host == host.name and each.role == "client"),
+        None,
+    )
     if device is not None and seen is not None:
         measured = seen.mean_of(f"dev.{device.name}.{COLUMNS[limit.what]}")
         yield from [measured] if measured is not None else []
@@ -88,10 +105,14 @@ def _rates(at: StepEvidence, host: HostRecord, limit: IoLimit) -> Iterator[float
 @step_check(
     "io-limit",
     "I/O limit of the control group",
-    rule=f"no host moves more than {units.share(REACHED)} of what its control group allows of a device below the "
-    "target (bytes or IOPS, by direction)",
-    advice="The figure is the limit. Raise io.max (v1: blkio.throttle) of the group or slice that the load runs in, or "
-    "quote the limit with the figure.",
+    rule=(
+        f"no host moves more than {units.share(REACHED)} of what its control group allows of a"
+        " device below the target (bytes or IOPS, by direction)"
+    ),
+    advice=(
+        "The figure is the limit. Raise io.max (v1: blkio.throttle) of the group or slice that the"
+        " load runs in, or quote the limit with the figure."
+    ),
     source="io.max, blkio.throttle; rates of the load and of the device",
     of_files=True,
 )
@@ -102,7 +123,9 @@ def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("the control groups of the hosts are not known")
     found = {host.name: each for host in hosts if (each := reached_io_limit(at, host)) is not None}
     if found:
-        named = told_in_range({host: f"{limit.text} on {limit.number}" for host, (limit, _) in found.items()})
+        named = told_in_range(
+            {host: f"{limit.text} on {limit.number}" for host, (limit, _) in found.items()}
+        )
         limit, rate = next(iter(found.values()))
         message = f"the load is at the I/O limit of its control group: {named}"
         yield CheckResult("warning", message, round(rate), limit.limit, {"hosts": " ".join(found)})
@@ -111,33 +134,51 @@ def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "memory-limit",
     "Memory limit of the control group",
-    rule="without direct I/O, the control group leaves the page cache room for as large a share of the files as the "
-    f"host's memory would (less {units.share(LESS_CACHED)}); a warning if all of them would fit without the limit",
-    advice="Quote the limit with the figure, raise memory.max, or use direct=1. Buffered writes are held back earlier "
-    "too: the kernel derives the limit of dirty pages from that of the group.",
+    rule=(
+        "without direct I/O, the control group leaves the page cache room for as large a share of"
+        f" the files as the host's memory would (less {units.share(LESS_CACHED)}); a warning if all"
+        " of them would fit without the limit"
+    ),
+    advice=(
+        "Quote the limit with the figure, raise memory.max, or use direct=1. Buffered writes are"
+        " held back earlier too: the kernel derives the limit of dirty pages from that of the"
+        " group."
+    ),
     source="memory.max, memory.high, memory.limit_in_bytes; MemTotal",
     of_files=True,
 )
 def memory_limit(at: StepEvidence) -> Iterator[CheckResult]:
-    """The page cache of a load counts as its control group's memory: the same host without the limit caches more."""
+    """The page cache of a load counts as its control group's memory: the same host without the
+    limit caches more.
+    """
     if not at.step.jobs:
         raise UnknownError("the parameters of the jobs are not known")
     if all(job.direct for job in at.step.jobs if job.stores):
         return
     if not any("cgroup_version" in host.facts for host in at.run.hosts):
         raise UnknownError("the control groups of the hosts are not known")
-    sizes: dict[str, float] = {task.host: sum(spec.total_bytes for spec in task.files) for task in at.step.tasks}
-    sizes |= {host: each.hot_bytes for host, each in skewed_sets(at).items() if each.hot_bytes < sizes.get(host, 0)}
+    sizes: dict[str, float] = {
+        task.host: sum(spec.total_bytes for spec in task.files) for task in at.step.tasks
+    }
+    sizes |= {
+        host: each.hot_bytes
+        for host, each in skewed_sets(at).items()
+        if each.hot_bytes < sizes.get(host, 0)
+    }
     for host in at.run.hosts:
         size, limit = sizes.get(host.name), number_of(host.facts, "cgroup_mem_bytes")
         memory = number_of(host.facts, "mem_bytes")
         if not size or limit is None or memory is None:
             continue
         if min(1.0, memory / size) - min(1.0, limit / size) > LESS_CACHED:
-            message = f"{host.name}: the control group leaves the page cache {units.size(limit)} of "
+            message = (
+                f"{host.name}: the control group leaves the page cache {units.size(limit)} of "
+            )
             message += f"{units.size(memory)} of memory, for {units.size(size)} of files"
             severity: Severity = "warning" if size <= memory else "info"
-            yield CheckResult(severity, message, round(limit), round(min(size, memory)), {"hosts": host.name})
+            yield CheckResult(
+                severity, message, round(limit), round(min(size, memory)), {"hosts": host.name}
+            )
 
 
 LIMIT_CHECKS = (io_limit, memory_limit)

@@ -1,4 +1,6 @@
-"""Findings of a running run: the same checks as at its end, every few seconds, from the live fold."""
+"""Findings of a running run: the same checks as at its end, every few seconds, from the live
+fold.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ SHARE = 0.005  # of this process's time that looking may take
 
 @dataclass(slots=True)
 class LiveFinding:
-    """Something that was found, from `since_t` to `ended_t` of run time; None: it still holds. `step`: of which."""
+    """Something that was found, from `since_t` to `ended_t` of run time; None: it still holds.
+
+    `step`: of which.
+    """
 
     finding: Finding
     since_t: float
@@ -85,7 +90,9 @@ class LiveFindings:
         self._step: RunningStep | None = None
         self._at: tuple[int, int] | None = None  # step and attempt
         self._next_t = float("-inf")
-        self._others = [StepRecord(index=step.index, name=step.name, state="missing") for step in plan.steps]
+        self._others = [
+            StepRecord(index=step.index, name=step.name, state="missing") for step in plan.steps
+        ]
         self._hosts: list[HostRecord] = []
         self._hosts_seen: object = None
         self._other_bottleneck: str = ""
@@ -98,13 +105,18 @@ class LiveFindings:
     @property
     def was(self) -> list[LiveFinding]:
         """What is over, the newest first."""
-        return sorted((each for each in self._told() if each.ended_t), key=lambda each: -(each.ended_t or 0.0))
+        return sorted(
+            (each for each in self._told() if each.ended_t), key=lambda each: -(each.ended_t or 0.0)
+        )
 
     def _told(self) -> Iterator[LiveFinding]:
         return (each for each in self._known.values() if each.told)
 
     def by_host(self) -> dict[str, list[LiveFinding]]:
-        """Return what holds now of each host that is named, the worst first; notes are of no host alone."""
+        """Return what holds now of each host that is named, the worst first.
+
+        Notes are of no host alone.
+        """
         found: dict[str, list[LiveFinding]] = {}
         for each in self.now:
             for host in each.hosts if each.severity != "info" else ():
@@ -112,14 +124,23 @@ class LiveFindings:
         return found
 
     def settle(self, findings: Iterable[Finding], now_t: float) -> None:
-        """Take the findings of the record of a run that is over, of all of the load; what else held is over."""
+        """Take the findings of the record of a run that is over, of all of the load.
+
+        What else held is over.
+        """
         self.settled, self._next_t = True, float("inf")
         held = [each for each in self._known.values() if each.ended_t is None]
         for each in held:
             each.ended_t = now_t
         for number, finding in enumerate(findings):
-            same = (each for each in held if _kind(each.finding) == _kind(finding) and each.ended_t == now_t)
-            known = next(same, None) or self._known.setdefault(("kept", number), LiveFinding(finding, now_t))
+            same = (
+                each
+                for each in held
+                if _kind(each.finding) == _kind(finding) and each.ended_t == now_t
+            )
+            known = next(same, None) or self._known.setdefault(
+                ("kept", number), LiveFinding(finding, now_t)
+            )
             known.finding, known.ended_t, known.told = finding, None, True
 
     def look(self, state: RunState, now_t: float) -> list[LiveFinding]:
@@ -153,14 +174,18 @@ class LiveFindings:
         entered = self._at != before
         evidence = self._evidence(state, record)
         if changed or entered:
-            made = yield from self._make((check for check in CHECKS if check.of_run is not None), evidence)
+            made = yield from self._make(
+                (check for check in CHECKS if check.of_run is not None), evidence
+            )
             new += self._take(made, now_t, step=None, sure=True)
         if record is not None and self._step is not None:
             lately = self._step.lately(state, record)
             yield
             self._take_bottleneck(bottleneck_of(StepEvidence(evidence, self._step.step, lately)))
             yield
-            made = yield from self._make((check for check in CHECKS if check.of_step is not None), evidence)
+            made = yield from self._make(
+                (check for check in CHECKS if check.of_step is not None), evidence
+            )
             sure = entered and (record.measured_s or 0.0) >= SETTLED_S
             new += self._take(made, now_t, step=record.index, sure=sure)
 
@@ -169,10 +194,18 @@ class LiveFindings:
         if record is not None:
             steps[record.index] = record
         whole = self._step is None or self._step.series.from_begin
-        return RunEvidence(self.plan, self._hosts, steps, JournalData(state, state.clocks.steps()), from_begin=whole)
+        return RunEvidence(
+            self.plan,
+            self._hosts,
+            steps,
+            JournalData(state, state.clocks.steps()),
+            from_begin=whole,
+        )
 
     def _see_hosts(self, state: RunState) -> bool:
-        """Tell whether anything is new about the hosts themselves: for most of a run there is not."""
+        """Tell whether anything is new about the hosts themselves: for most of a run there is
+        not.
+        """
         facts = [len(view.facts) for view in state.hosts.values()]
         seen = (facts, len(state.problems), dict(state.clocks.compared), state.clocks.steps())
         changed = seen != self._hosts_seen
@@ -192,7 +225,10 @@ class LiveFindings:
         return (yield from self._step.record(state)) if self._step is not None else None
 
     def _leave(self, state: RunState, now_t: float) -> None:
-        """Once another step is prepared, what was found of this one is over; of an attempt before, it is forgotten."""
+        """Once another step is prepared, what was found of this one is over.
+
+        Of an attempt before, it is forgotten.
+        """
         step = state.steps.get(state.step) if state.step is not None else None
         if self._at is None or step is None or (step.index, step.attempt) == self._at:
             return
@@ -214,7 +250,9 @@ class LiveFindings:
 
     # -- findings that come and go
 
-    def _make(self, checks: Iterable[Check], evidence: RunEvidence) -> Sliced[dict[str, list[Finding]]]:
+    def _make(
+        self, checks: Iterable[Check], evidence: RunEvidence
+    ) -> Sliced[dict[str, list[Finding]]]:
         """Make checks; those that cannot be made are not in it."""
         made: dict[str, list[Finding]] = {}
         for check in checks:
@@ -224,13 +262,18 @@ class LiveFindings:
                     made[check.id] = check.look(evidence)
                 except UnknownError:
                     continue
-                except Exception as error:  # nobody foresaw it: the run is watched on, and the end will show it
+                # nobody foresaw it: the run is watched on, and the end will show it
+                except Exception as error:
                     self.broken[check.id] = f"internal error: {error!r}"
         self.made |= made.keys()
         return made
 
-    def _take(self, made: dict[str, list[Finding]], now_t: float, *, step: int | None, sure: bool) -> list[LiveFinding]:
-        found = {key: finding for findings in made.values() for key, finding in _keyed(findings, step)}
+    def _take(
+        self, made: dict[str, list[Finding]], now_t: float, *, step: int | None, sure: bool
+    ) -> list[LiveFinding]:
+        found = {
+            key: finding for findings in made.values() for key, finding in _keyed(findings, step)
+        }
         for key, each in self._known.items():
             if each.step == step and each.finding.id in made and key not in found:
                 each.miss(now_t, sure=step is None)
@@ -249,14 +292,18 @@ class LiveFindings:
         """Tell whether an earlier point of a search had it too, which it stands for from now on."""
         if self.plan.search is None or found.step is None:
             return False
-        others = [other for other in self._known if other != key and _but_step(other) == _but_step(key)]
+        others = [
+            other for other in self._known if other != key and _but_step(other) == _but_step(key)
+        ]
         told = [self._known.pop(other) for other in others]
         found.points += sum(each.points for each in told if each.told)
         return found.points > 1
 
 
 def _keyed(findings: Iterable[Finding], step: int | None) -> Iterator[tuple[Key, Finding]]:
-    """Yield findings of one check with what tells them apart: figures and hosts change from look to look."""
+    """Yield findings of one check with what tells them apart: figures and hosts change from look to
+    look.
+    """
     count: dict[Key, int] = {}
     for finding in findings:
         key = (finding.id, step, finding.scope.get("direction"), finding.threshold)

@@ -9,7 +9,16 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from tui.journal.clock import names_of
-from tui.judge.check import CheckResult, Moot, RunEvidence, Severity, StepEvidence, UnknownError, run_check, step_check
+from tui.judge.check import (
+    CheckResult,
+    Moot,
+    RunEvidence,
+    Severity,
+    StepEvidence,
+    UnknownError,
+    run_check,
+    step_check,
+)
 from tui.judge.observed import cpu_bound_hosts, cpu_share
 from tui.judge.severity import SUBMISSION_SHARE, submission_waits
 from tui.metrics import units
@@ -28,7 +37,8 @@ OCCUPIED, OCCUPIED_AT_ALL = (
     default("concurrency.off"),
     0.05,
 )  # how far the share in flight may be from 1: warning, error
-BETWEEN_NS = 30_000.0  # a worker may take so long from one I/O to the next: what the load generator itself does
+# a worker may take so long from one I/O to the next: what the load generator itself does
+BETWEEN_NS = 30_000.0
 RATE_REACHED = default("offered-rate.reached")
 LEAST_S = 5.0  # of a shorter load the begin and the end of its workers are too large a part
 LONG_S, ENOUGH_S = default("runtime.note_s"), default("runtime.warning_s")
@@ -39,34 +49,47 @@ PUBLISHED = (50.0, 99.0, 99.5, 99.9)
 @step_check(
     "concurrency",
     "Concurrency",
-    rule=f"IOPS x mean latency is within {units.share(OCCUPIED)} of jobs x queue depth (error beyond "
-    f"{units.share(OCCUPIED_AT_ALL)}, unless client-cpu says why there is less); "
-    f"less is allowed where the load generator takes under {BETWEEN_NS / 1000:g} µs from one I/O to the next",
-    advice="Fewer: some jobs did not run, failed, or waited for something other than I/O (a busy CPU); look at "
-    "each host's errors and CPU. More: IOPS, latency and depth are not from the same load.",
+    rule=(
+        f"IOPS x mean latency is within {units.share(OCCUPIED)} of jobs x queue depth (error beyond"
+        f" {units.share(OCCUPIED_AT_ALL)}, unless client-cpu says why there is less); less is"
+        f" allowed where the load generator takes under {BETWEEN_NS / 1000:g} µs from one I/O to"
+        " the next"
+    ),
+    advice=(
+        "Fewer: some jobs did not run, failed, or waited for something other than I/O (a busy CPU);"
+        " look at each host's errors and CPU. More: IOPS, latency and depth are not from the same"
+        " load."
+    ),
     source="Little's law",
 )
 def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
-    """By Little's law, the I/Os in flight are IOPS times mean latency. If that is not what the profile keeps in
-    flight, the figure belongs to another load than the one stated."""
+    """By Little's law, the I/Os in flight are IOPS times mean latency. If that is not what the
+    profile keeps in flight, the figure belongs to another load than the one stated."""
     held = steady_load(at)
     shares = {
-        host: share for host, dirs in at.record.results.per_host.items() if (share := occupied(dirs, held)) is not None
+        host: share
+        for host, dirs in at.record.results.per_host.items()
+        if (share := occupied(dirs, held)) is not None
     }
     if not shares:
         raise UnknownError("latencies or rates of the hosts are not known")
     rounding = at.run.rounding
     doubtful = {
-        host: share for host, share in shares.items() if abs(share - 1) > at.limit("concurrency.off") + rounding
+        host: share
+        for host, share in shares.items()
+        if abs(share - 1) > at.limit("concurrency.off") + rounding
     }
     if doubtful:
-        starved = {host for host in cpu_bound_hosts(at) if _starves(at, host, doubtful.get(host, 1.0))}
+        starved = {
+            host for host in cpu_bound_hosts(at) if _starves(at, host, doubtful.get(host, 1.0))
+        }
         worst = sorted(doubtful, key=lambda host: (host in starved, -abs(doubtful[host] - 1)))
         named = names_of([f"{host} {units.share(doubtful[host], 1)}" for host in worst])
         why = "; the client's CPU was busy" if worst[0] in starved else ""
         yield CheckResult(
             "warning" if worst[0] in starved else severity_of_share(doubtful[worst[0]], rounding),
-            f"not the {held} I/Os in flight that the profile keeps on each host: {named} of them{why}",
+            f"not the {held} I/Os in flight that the profile keeps on each host: {named} of"
+            f" them{why}",
             round(doubtful[worst[0]], 4),
             1.0,
             {"hosts": " ".join(worst)},
@@ -75,7 +98,9 @@ def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
 
 def _starves(at: StepEvidence, host: str, share: float) -> bool:
     """Tell whether busy CPUs explain why only a share of the I/Os was in flight."""
-    looked = next((each for each in at.record.telemetry if each.host == host and each.role == "client"), None)
+    looked = next(
+        (each for each in at.record.telemetry if each.host == host and each.role == "client"), None
+    )
     explained = cpu_share(at, looked) if looked is not None else None
     return share < 1 and (explained is None or 1 - share <= explained + at.limit("concurrency.off"))
 
@@ -86,7 +111,10 @@ def severity_of_share(share: float, rounding: float = 0.0) -> Severity:
 
 
 def steady_load(at: StepEvidence) -> int:
-    """Return the I/Os that each host holds in flight all the time. Raises UnknownError when that changes."""
+    """Return the I/Os that each host holds in flight all the time.
+
+    Raises UnknownError when that changes.
+    """
     jobs = at.step.jobs
     if not jobs:
         raise UnknownError("the queue depth of the jobs is not known")
@@ -106,9 +134,11 @@ def steady_load(at: StepEvidence) -> int:
 
 
 def occupied(dirs: Mapping[str, DirectionRecord], held: int) -> float | None:
-    """Return which share of `held` I/Os was in flight on average, 1.0 when the rest is the load generator's own time.
+    """Return which share of `held` I/Os was in flight on average, 1.0 when the rest is the load
+    generator's own time.
 
-    Syncs are part of it: the worker waits for them like for any other I/O. None when a latency is missing.
+    Syncs are part of it: the worker waits for them like for any other I/O. None when a latency is
+    missing.
     """
     counted = [MIXED] if MIXED in dirs else [name for name in dirs if direction(name).in_total]
     if BOTH in dirs:  # reads and writes have no latencies of their own
@@ -134,17 +164,23 @@ def _whole(result: DirectionRecord) -> LatencyRecord | None:
     "depth",
     "Queue depth",
     rule="the engine keeps the requested queue depth",
-    advice="Use an engine that queues (libaio, io_uring) with direct=1, or more jobs: each keeps one I/O in "
-    "flight.",
+    advice=(
+        "Use an engine that queues (libaio, io_uring) with direct=1, or more jobs: each keeps one"
+        " I/O in flight."
+    ),
     source="the engine is synchronous, by the load generator's own table",
 )
 def depth(at: StepEvidence) -> Iterator[CheckResult]:
-    """A synchronous engine keeps one I/O of each job in flight, whatever depth is stated. A sweep over depth then
-    measures the same load again and again, and its best point is chance."""
+    """A synchronous engine keeps one I/O of each job in flight, whatever depth is stated. A sweep
+    over depth then measures the same load again and again, and its best point is chance."""
     if not at.step.jobs:
         raise UnknownError("the parameters of the jobs are not known")
     swept = vain_axes(at.run.plan.steps, at.run.plan.axes)
-    more = f"; it was swept: points that differ by {', '.join(swept)} alone are the same load" if swept else ""
+    more = (
+        f"; it was swept: points that differ by {', '.join(swept)} alone are the same load"
+        if swept
+        else ""
+    )
     for told in dict.fromkeys(job.in_vain for job in at.step.jobs if job.in_vain):
         yield CheckResult("warning", told + more, 1)
 
@@ -152,43 +188,61 @@ def depth(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "offered-rate",
     "Offered rate",
-    rule=f"a load that is held at a rate reaches {units.share(RATE_REACHED)} of it; Poisson arrivals, less three "
-    "standard deviations; split block sizes, the bytes per second of the smallest block",
-    advice="The storage or the client cannot sustain this rate: the latency is that of an overload. Lower the "
-    "rate, or run without one to see what is sustained.",
+    rule=(
+        f"a load that is held at a rate reaches {units.share(RATE_REACHED)} of it; Poisson"
+        " arrivals, less three standard deviations; split block sizes, the bytes per second of the"
+        " smallest block"
+    ),
+    advice=(
+        "The storage or the client cannot sustain this rate: the latency is that of an overload."
+        " Lower the rate, or run without one to see what is sustained."
+    ),
     source="coordinated omission: I/Os that were not sent have no latency",
 )
 def rate(at: StepEvidence) -> Iterator[CheckResult]:
-    """A load at a fixed rate shows the latency that users see at that rate. If the rate is not reached, I/Os waited
-    before they were sent, and the printed latency leaves that wait out. A search offers more than the storage can
-    do on purpose, and judges such points itself."""
+    """A load at a fixed rate shows the latency that users see at that rate. If the rate is not
+    reached, I/Os waited before they were sent, and the printed latency leaves that wait out. A
+    search offers more than the storage can do on purpose, and judges such points itself."""
     severity: Severity = "info" if at.run.plan.search is not None else "warning"
     hosts = len(at.step.tasks)
     whole = [("", each) for each in offered_rates(at.step.jobs, at.record)]
     for job, (name, offered, reached, text) in [*whole, *_of_single_jobs(at.step.jobs, at.record)]:
-        if reached < at.limit("offered-rate.reached") * offered * hosts - _chance(at, name, offered * hosts):
+        if reached < at.limit("offered-rate.reached") * offered * hosts - _chance(
+            at, name, offered * hosts
+        ):
             share = reached / (offered * hosts)
             who = f"{name} of job {job}" if job else name
-            message = f"{who}: {text(reached)} of the {text(offered * hosts)} that were offered ({units.share(share)})"
+            message = (
+                f"{who}: {text(reached)} of the {text(offered * hosts)} that were offered"
+                f" ({units.share(share)})"
+            )
             scope: dict[str, Scalar] = {"direction": name, **({"job": job} if job else {})}
-            yield CheckResult(severity, message, round(share, 4), at.limit("offered-rate.reached"), scope)
+            yield CheckResult(
+                severity, message, round(share, 4), at.limit("offered-rate.reached"), scope
+            )
 
 
 def _chance(at: StepEvidence, name: str, offered: float) -> float:
-    """Return by how much Poisson arrivals may fall short: three deviations, each the root of their number in T."""
+    """Return by how much Poisson arrivals may fall short: three deviations, each the root of their
+    number in T.
+    """
     seconds = at.record.measured_s
     poisson = any(job.poisson and job.rate_iops.get(name) for job in at.step.jobs)
     return 3.0 * sqrt(offered * seconds) / seconds if poisson and seconds else 0.0
 
 
 def _paced_iops(job: JobLoad, name: str) -> float | None:
-    """Return the I/Os per second that a job is offered: load generators turn it into bytes by the smallest block."""
+    """Return the I/Os per second that a job is offered: load generators turn it into bytes by the
+    smallest block.
+    """
     rate, parts = job.rate_iops.get(name), job.blocks.get(name)
     if not rate or not parts:
         return rate
     smallest = min(part.low for part in parts)
     shares = [part.share for part in parts if part.share and part.low == part.high]
-    mean = sum(part.high * (part.share or 0.0) for part in parts) if len(shares) == len(parts) else 0.0
+    mean = (
+        sum(part.high * (part.share or 0.0) for part in parts) if len(shares) == len(parts) else 0.0
+    )
     return rate * smallest / (mean or max(part.high for part in parts))
 
 
@@ -196,7 +250,8 @@ Offered = tuple[str, float, float, Callable[[float | None], str]]
 
 
 def offered_rates(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[Offered]:
-    """Yield each direction with what one host was offered, what all reached, and how that is written.
+    """Yield each direction with what one host was offered, what all reached, and how that is
+    written.
 
     A direction that a job without a rate shares is left out: what it should reach is not known.
     """
@@ -207,18 +262,25 @@ def offered_rates(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[Offer
 
 
 def _offered(running: Sequence[JobLoad], name: str, result: DirectionRecord) -> Iterator[Offered]:
-    """Yield what these jobs together were offered in one direction; nothing unless each of them was."""
+    """Yield what these jobs together were offered in one direction.
+
+    Nothing unless each of them was.
+    """
     for rates, reached, text in (
         ([_paced_iops(job, name) for job in running], result.iops, units.iops),
-        ([job.rate_bytes_per_s.get(name) for job in running], result.bw_bytes_per_s, units.bandwidth),
+        (
+            [job.rate_bytes_per_s.get(name) for job in running],
+            result.bw_bytes_per_s,
+            units.bandwidth,
+        ),
     ):
         if rates and all(rates) and reached is not None:
             yield name, sum(each or 0.0 for each in rates), reached, text
 
 
 def _of_single_jobs(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[tuple[str, Offered]]:
-    """Yield, by job, what jobs were offered whose direction others share without a rate. Jobs that the generator
-    reports as one cannot be told apart."""
+    """Yield, by job, what jobs were offered whose direction others share without a rate. Jobs that
+    the generator reports as one cannot be told apart."""
     reported = record.results.jobs or {}
     if {job.name for job in jobs} != set(reported):
         return
@@ -233,7 +295,10 @@ def _of_single_jobs(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[tup
     "short",
     "Ended early",
     rule=f"measured at least 95 % of the runtime, and {SHORT_S:g} s",
-    advice="Find out what ended the load: files too small for the runtime (time_based), an error, a full disk.",
+    advice=(
+        "Find out what ended the load: files too small for the runtime (time_based), an error, a"
+        " full disk."
+    ),
     source="runtime of the profile",
     live=False,
 )
@@ -242,14 +307,21 @@ def short(at: StepEvidence) -> Iterator[CheckResult]:
     record = at.record
     if record.measured_s is None and (phase_s := shortest_phase_s(record)) is not None:
         if phase_s < SHORT_S:
-            message = f"the shortest phase took {units.seconds(phase_s)}: too little to stand for the load"
+            message = (
+                f"the shortest phase took {units.seconds(phase_s)}: too little to stand for the"
+                " load"
+            )
             yield CheckResult("warning", message, phase_s, SHORT_S)
         return
     if record.measured_s is None:
         raise UnknownError("the measured time is not known")
     if record.state != "cut" and is_short(record):
-        threshold = record.runtime_s if ended_early(record.measured_s, record.runtime_s) else SHORT_S
-        message = f"{length_text(record.measured_s, record.runtime_s)}: too little to stand for the load"
+        threshold = (
+            record.runtime_s if ended_early(record.measured_s, record.runtime_s) else SHORT_S
+        )
+        message = (
+            f"{length_text(record.measured_s, record.runtime_s)}: too little to stand for the load"
+        )
         yield CheckResult("warning", message, record.measured_s, threshold)
 
 
@@ -257,8 +329,10 @@ def short(at: StepEvidence) -> Iterator[CheckResult]:
     "runtime",
     "Runtime",
     rule=f"measured {LONG_S:g} s or more (a note), {ENOUGH_S:g} s or more (a warning)",
-    advice="Measure for a minute for a first look, and for five to publish a figure: caches and flash need that "
-    "long to show.",
+    advice=(
+        "Measure for a minute for a first look, and for five to publish a figure: caches and flash"
+        " need that long to show."
+    ),
     source="SPECstorage 2020: 5 min; IO500: 300 s",
     live=False,
 )
@@ -267,7 +341,12 @@ def runtime(at: StepEvidence) -> Iterator[CheckResult]:
     seconds = at.record.measured_s or shortest_phase_s(at.record)
     if seconds is None:
         raise UnknownError("the measured time is not known")
-    if is_short(at.record) or seconds < SHORT_S or at.record.state == "cut" or seconds >= at.limit("runtime.note_s"):
+    if (
+        is_short(at.record)
+        or seconds < SHORT_S
+        or at.record.state == "cut"
+        or seconds >= at.limit("runtime.note_s")
+    ):
         return
     severity: Severity = "info" if seconds >= at.limit("runtime.warning_s") else "warning"
     threshold = at.limit("runtime.note_s" if severity == "info" else "runtime.warning_s")
@@ -277,33 +356,46 @@ def runtime(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "slat",
     "Time spent in submission",
-    rule=f"slat is under {units.share(SUBMISSION_SHARE)} of lat, or lat is shown; with direct I/O a note: "
-    "submission costs that much",
-    advice="Use direct=1, or show lat (latency: lat in the profile): clat starts only after submission.",
+    rule=(
+        f"slat is under {units.share(SUBMISSION_SHARE)} of lat, or lat is shown; with direct I/O a"
+        " note: submission costs that much"
+    ),
+    advice=(
+        "Use direct=1, or show lat (latency: lat in the profile): clat starts only after"
+        " submission."
+    ),
     source="slat, clat and lat of the load generator",
 )
 def submission(at: StepEvidence) -> Iterator[CheckResult]:
-    """Without direct I/O, an asynchronous engine does its I/O while submitting it: the time is in slat, and clat is
-    close to zero."""
+    """Without direct I/O, an asynchronous engine does its I/O while submitting it: the time is in
+    slat, and clat is close to zero."""
     if not any(result.slat is not None for result in at.record.results.aggregate.values()):
         raise UnknownError(Moot.SUBMISSION)
     if at.run.plan.latency_kind_of(at.step) == "lat":
         return
     direct = bool(at.step.jobs) and all(job.direct for job in at.step.jobs)
     for name, slat, lat in submission_waits(at.record):
-        message = f"clat leaves out the wait in the submission: {name} slat mean {units.latency(slat)} "
+        message = (
+            f"clat leaves out the wait in the submission: {name} slat mean {units.latency(slat)} "
+        )
         message += f"of {units.latency(lat)}"
         severity: Severity = "info" if direct else "warning"
-        yield CheckResult(severity, message, round(slat / lat, 4), SUBMISSION_SHARE, {"direction": name})
+        yield CheckResult(
+            severity, message, round(slat / lat, 4), SUBMISSION_SHARE, {"direction": name}
+        )
 
 
 @step_check(
     "sync",
     "Time spent in syncs",
-    rule=f"a note when workers spend more than {units.share(SYNC_SHARE)} of their time waiting for fsync or "
-    "fdatasync",
-    advice="The write figure is that of the flush: quote the sync latency, and look at write caches and "
-    "journals.",
+    rule=(
+        f"a note when workers spend more than {units.share(SYNC_SHARE)} of their time waiting for"
+        " fsync or fdatasync"
+    ),
+    advice=(
+        "The write figure is that of the flush: quote the sync latency, and look at write caches"
+        " and journals."
+    ),
     source="latency of syncs, as the load generator counts it",
 )
 def sync_bound(at: StepEvidence) -> Iterator[CheckResult]:
@@ -316,7 +408,9 @@ def sync_bound(at: StepEvidence) -> Iterator[CheckResult]:
     held = sum(job.workers for job in jobs) * len(at.step.tasks)
     share = (result.iops or 0.0) * (latency or 0.0) / 1e9 / held
     if share > SYNC_SHARE:
-        message = f"{units.share(share)} of the time is spent in syncs, mean {units.latency(latency)}"
+        message = (
+            f"{units.share(share)} of the time is spent in syncs, mean {units.latency(latency)}"
+        )
         yield CheckResult("info", message, round(share, 4), SYNC_SHARE, {"direction": "sync"})
 
 
@@ -324,8 +418,14 @@ def sync_bound(at: StepEvidence) -> Iterator[CheckResult]:
     "few-samples",
     "I/Os behind a percentile",
     rule=f"at least {units.TAIL_SAMPLES} I/Os are slower than each printed percentile",
-    advice="Measure longer, or quote a lower percentile: with so few I/Os the next run will give another value.",
-    source="order statistics: the rank of a percentile is known to about the root of the number of slower I/Os",
+    advice=(
+        "Measure longer, or quote a lower percentile: with so few I/Os the next run will give"
+        " another value."
+    ),
+    source=(
+        "order statistics: the rank of a percentile is known to about the root of the number of"
+        " slower I/Os"
+    ),
     live=False,
 )
 def tails(at: StepEvidence) -> Iterator[CheckResult]:
@@ -334,11 +434,17 @@ def tails(at: StepEvidence) -> Iterator[CheckResult]:
     if not any(latency is not None and latency.n for _, latency in counted):
         raise UnknownError("the number of I/Os behind the latencies is not known")
     for name, latency in counted:
-        thin = [each for each in PUBLISHED if latency is not None and not enough_behind(latency.n, each)]
+        thin = [
+            each for each in PUBLISHED if latency is not None and not enough_behind(latency.n, each)
+        ]
         if latency is not None and latency.n and thin:
             slower = latency.n * (100 - thin[0]) / 100
-            message = f"{name}: {units.exact(latency.n)} I/Os are too few for p{thin[0]:g} and above"
-            yield CheckResult("info", message, round(slower, 1), units.TAIL_SAMPLES, {"direction": name})
+            message = (
+                f"{name}: {units.exact(latency.n)} I/Os are too few for p{thin[0]:g} and above"
+            )
+            yield CheckResult(
+                "info", message, round(slower, 1), units.TAIL_SAMPLES, {"direction": name}
+            )
 
 
 LOAD_CHECKS = (concurrency, depth, rate, short, runtime, submission, sync_bound, tails)
@@ -351,7 +457,10 @@ RESTARTED = ("host-rebooted",)
     "tool-errors",
     "Errors of the load generator",
     rule="every host ends without errors, short or dropped I/Os",
-    advice="Look at the host's stderr under raw/ and its kernel log; discard figures that include failed I/O.",
+    advice=(
+        "Look at the host's stderr under raw/ and its kernel log; discard figures that include"
+        " failed I/O."
+    ),
     source="error numbers, short and dropped I/Os, exit codes",
 )
 def tool_errors(at: StepEvidence) -> Iterator[CheckResult]:
@@ -359,14 +468,26 @@ def tool_errors(at: StepEvidence) -> Iterator[CheckResult]:
     record = at.record
     if not record.tasks:
         raise UnknownError("the exit status of the load generator is not known")
-    said = {host: ", ".join(map(_error_text, task.errors)) for host, task in record.tasks.items() if task.errors}
-    codes = {host: f"exit code {task.exit_code}" for host, task in record.tasks.items() if task.exit_code}
+    said = {
+        host: ", ".join(map(_error_text, task.errors))
+        for host, task in record.tasks.items()
+        if task.errors
+    }
+    codes = {
+        host: f"exit code {task.exit_code}" for host, task in record.tasks.items() if task.exit_code
+    }
     wrong = (codes if record.state != "cut" else {}) | said
     if at.run.foreign:  # nobody else has judged what its tool complained of
         wrong = {error.host: error.message for error in record.errors if error.fatal} | wrong
     if wrong:
         named = names_of([f"{host} {text}" for host, text in wrong.items()])
-        yield CheckResult("error", f"the load generator failed: {named}", len(wrong), 0, {"hosts": " ".join(wrong)})
+        yield CheckResult(
+            "error",
+            f"the load generator failed: {named}",
+            len(wrong),
+            0,
+            {"hosts": " ".join(wrong)},
+        )
     yield from _short_ios(record)
 
 
@@ -395,7 +516,11 @@ def restarted(evidence: RunEvidence) -> Iterator[CheckResult]:
     """A host that restarted during a run measured with two sets of caches, mounts and clocks."""
     if not any(boot_of(host.facts) for host in evidence.hosts):
         raise UnknownError("the boot IDs of the hosts are not known")
-    again = [host.name for host in evidence.hosts if any(each.code in RESTARTED for each in host.problems)]
+    again = [
+        host.name
+        for host in evidence.hosts
+        if any(each.code in RESTARTED for each in host.problems)
+    ]
     if again:
         message = f"restarted while it was measured: {names_of(again)}"
         yield CheckResult("error", message, len(again), 0, {"hosts": " ".join(again)})

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 IN_MEMORY = ("tmpfs", "ramfs", "hugetlbfs", "devtmpfs")
 MEMORY_DEVICES = ("ram", "zram", "nullb")  # brd, zram; null_blk, which forgets what it is given
-MAY_CACHE = ("fuse", "9p", "virtiofs", "zfs", "ntfs", "vboxsf")  # takes direct I/O, and may cache all the same
+# takes direct I/O, and may cache all the same
+MAY_CACHE = ("fuse", "9p", "virtiofs", "zfs", "ntfs", "vboxsf")
 SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit")
 FULL = default("target-full.full")
 NAMED = 3
@@ -27,13 +28,20 @@ NAMED = 3
 @run_check(
     "host-differences",
     "Identical hosts",
-    rule="kernel, tools, CPU, memory, links, mount options and relevant settings are the same on all hosts",
-    advice="Compare the hosts (Facts on Result, hosts check --facts) and align them, or state the difference "
-    "with the figure.",
+    rule=(
+        "kernel, tools, CPU, memory, links, mount options and relevant settings are the same on all"
+        " hosts"
+    ),
+    advice=(
+        "Compare the hosts (Facts on Result, hosts check --facts) and align them, or state the"
+        " difference with the figure."
+    ),
     source="facts read in preflight",
 )
 def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """A total over hosts that differ describes none of them, and cannot be reproduced with others."""
+    """A total over hosts that differ describes none of them, and cannot be reproduced with
+    others.
+    """
     known = {host.name: host.facts for host in evidence.hosts if host.facts}
     if len(known) < 2:
         raise UnknownError("facts of fewer than two hosts are known")
@@ -47,31 +55,45 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
 @run_check(
     "direct-io",
     "Direct I/O is direct",
-    rule="neither the target nor anything that its loop devices and overlays rest on is in memory; a note "
-    "where the file system may cache despite direct I/O",
-    advice="Measure on the storage itself; compare with a working set far larger than the memory of clients and "
-    "servers.",
+    rule=(
+        "neither the target nor anything that its loop devices and overlays rest on is in memory; a"
+        " note where the file system may cache despite direct I/O"
+    ),
+    advice=(
+        "Measure on the storage itself; compare with a working set far larger than the memory of"
+        " clients and servers."
+    ),
     source="/proc/self/mountinfo and /sys/block of each target, down to the last device",
     of_files=True,
 )
 def direct(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """O_DIRECT is a request. A file system in memory accepts it and has no storage; others accept it and still
-    cache."""
+    """O_DIRECT is a request. A file system in memory accepts it and has no storage; others accept
+    it and still cache."""
     kinds = {host.name: file_systems(host) for host in evidence.hosts}
-    devices = {host.name: {layer.name for layer in rows(host.facts, BlockLayer)} for host in evidence.hosts}
+    devices = {
+        host.name: {layer.name for layer in rows(host.facts, BlockLayer)} for host in evidence.hosts
+    }
     if not any(kinds.values()) and not any(devices.values()):
         raise UnknownError("neither file system nor device of the target is known")
-    in_memory = {host: {name for name in names if _is_memory(name)} for host, names in devices.items()}
+    in_memory = {
+        host: {name for name in names if _is_memory(name)} for host, names in devices.items()
+    }
     yield from _named(in_memory, "error", "the target is in memory: no storage was measured")
-    yield from _on_kind(kinds, IN_MEMORY, "error", "the target is in memory: no storage was measured")
+    yield from _on_kind(
+        kinds, IN_MEMORY, "error", "the target is in memory: no storage was measured"
+    )
     if any(job.direct for step in evidence.plan.steps for job in step.jobs):
-        yield from _on_kind(kinds, MAY_CACHE, "info", "direct I/O may be served from a cache of the file system")
+        yield from _on_kind(
+            kinds, MAY_CACHE, "info", "direct I/O may be served from a cache of the file system"
+        )
 
 
 def file_systems(host: HostRecord) -> set[str]:
     """Return the types of the target's file systems on a host, as far as they are known."""
     fact = host.facts.get("target_fstype")
-    return {mount.fstype for mount in rows(host.facts, Mount) if mount.fstype} | ({str(fact)} if fact else set())
+    return {mount.fstype for mount in rows(host.facts, Mount) if mount.fstype} | (
+        {str(fact)} if fact else set()
+    )
 
 
 def may_cache(kind: str) -> bool:
@@ -82,7 +104,10 @@ def may_cache(kind: str) -> bool:
 def _on_kind(
     kinds: dict[str, set[str]], doubtful: Sequence[str], severity: Severity, why: str
 ) -> Iterator[CheckResult]:
-    found = {host: {name for name in names if name.partition(".")[0] in doubtful} for host, names in kinds.items()}
+    found = {
+        host: {name for name in names if name.partition(".")[0] in doubtful}
+        for host, names in kinds.items()
+    }
     yield from _named(found, severity, why)
 
 
@@ -96,7 +121,11 @@ def _named(kinds: dict[str, set[str]], severity: Severity, why: str) -> Iterator
     if found:
         name = ", ".join(sorted(set().union(*found.values())))
         yield CheckResult(
-            severity, f"{why} ({name} on {names_of(list(found))})", name, "a disk", {"hosts": " ".join(found)}
+            severity,
+            f"{why} ({name} on {names_of(list(found))})",
+            name,
+            "a disk",
+            {"hosts": " ".join(found)},
         )
 
 
@@ -104,22 +133,33 @@ def _named(kinds: dict[str, set[str]], severity: Severity, why: str) -> Iterator
     "target-full",
     "Free space on the target",
     rule=f"the target's file system is at most {units.share(FULL)} full",
-    advice="Free some space: flash and file systems that are nearly full are slower than half-empty ones.",
+    advice=(
+        "Free some space: flash and file systems that are nearly full are slower than half-empty"
+        " ones."
+    ),
     source="df -Pk",
     of_files=True,
 )
 def room(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """A nearly full target has few free blocks: garbage collection and fragmentation show in the figure."""
+    """A nearly full target has few free blocks: garbage collection and fragmentation show in the
+    figure.
+    """
     full = {host.name: number_of(host.facts, "target_full") for host in evidence.hosts}
     known = {host: share for host, share in full.items() if share is not None}
     if not known:
         raise UnknownError("the free space of the target is not known")
-    high = {host: share for host, share in known.items() if share > evidence.limit("target-full.full")}
+    high = {
+        host: share for host, share in known.items() if share > evidence.limit("target-full.full")
+    }
     if high:
         worst = max(high, key=lambda host: high[host])
         message = f"the target is {units.share(high[worst])} full on {names_of(list(high))}"
         yield CheckResult(
-            "warning", message, round(high[worst], 3), evidence.limit("target-full.full"), {"hosts": " ".join(high)}
+            "warning",
+            message,
+            round(high[worst], 3),
+            evidence.limit("target-full.full"),
+            {"hosts": " ".join(high)},
         )
 
 
@@ -148,17 +188,29 @@ def devices(evidence: RunEvidence) -> Iterator[CheckResult]:
 @run_check(
     "cpu-frequency",
     "CPU frequency and clock",
-    rule="a note if the governor is not performance, a warning for a latency headline; a warning for a clock "
-    "source that is slow to read",
-    advice="Run cpupower frequency-set -g performance before you measure; put clocksource=tsc on the kernel "
-    "command line.",
+    rule=(
+        "a note if the governor is not performance, a warning for a latency headline; a warning for"
+        " a clock source that is slow to read"
+    ),
+    advice=(
+        "Run cpupower frequency-set -g performance before you measure; put clocksource=tsc on the"
+        " kernel command line."
+    ),
     source="/sys/devices/system/cpu/cpufreq, /sys/devices/system/clocksource",
 )
 def frequency(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """A CPU that sleeps or clocks down between I/Os adds its wake-up time to each latency; a slow clock adds its
-    own."""
-    governors = {host.name: str(host.facts["governor"]) for host in evidence.hosts if host.facts.get("governor")}
-    clocks = {host.name: str(host.facts["clocksource"]) for host in evidence.hosts if host.facts.get("clocksource")}
+    """A CPU that sleeps or clocks down between I/Os adds its wake-up time to each latency; a slow
+    clock adds its own."""
+    governors = {
+        host.name: str(host.facts["governor"])
+        for host in evidence.hosts
+        if host.facts.get("governor")
+    }
+    clocks = {
+        host.name: str(host.facts["clocksource"])
+        for host in evidence.hosts
+        if host.facts.get("clocksource")
+    }
     if not governors and not clocks:
         raise UnknownError("neither governor nor clock source can be read")
     saving = {host: name for host, name in governors.items() if name != "performance"}
@@ -167,18 +219,25 @@ def frequency(evidence: RunEvidence) -> Iterator[CheckResult]:
         by_latency = any(each is not None and each.metric == "latency" for each in headlines)
         named = f"{', '.join(sorted(set(saving.values())))} on {names_of(list(saving))}"
         severity: Severity = "warning" if by_latency else "info"
-        yield CheckResult(severity, f"CPU governor {named}", len(saving), 0, {"hosts": " ".join(saving)})
+        yield CheckResult(
+            severity, f"CPU governor {named}", len(saving), 0, {"hosts": " ".join(saving)}
+        )
     slow = {host: name for host, name in clocks.items() if name in SLOW_CLOCKS}
     if slow:
         named = f"{', '.join(sorted(set(slow.values())))} on {names_of(list(slow))}"
-        yield CheckResult("warning", f"slow clock source {named}", len(slow), 0, {"hosts": " ".join(slow)})
+        yield CheckResult(
+            "warning", f"slow clock source {named}", len(slow), 0, {"hosts": " ".join(slow)}
+        )
 
 
 @run_check(
     "other-load",
     "Other load generators",
     rule="no other load generator is running on a host when the run begins",
-    advice="Find out whose it is, and measure when it has ended; hosts sweep removes leftovers of earlier runs.",
+    advice=(
+        "Find out whose it is, and measure when it has ended; hosts sweep removes leftovers of"
+        " earlier runs."
+    ),
     source="/proc/*/comm",
 )
 def other_load(evidence: RunEvidence) -> Iterator[CheckResult]:
@@ -186,26 +245,41 @@ def other_load(evidence: RunEvidence) -> Iterator[CheckResult]:
     if not any("cpus" in host.facts for host in evidence.hosts):
         raise UnknownError("facts of the hosts are not known")
     others = {host.name: rows(host.facts, Running) for host in evidence.hosts}
-    found = {host: ", ".join(sorted({each.name for each in running})) for host, running in others.items() if running}
+    found = {
+        host: ", ".join(sorted({each.name for each in running}))
+        for host, running in others.items()
+        if running
+    }
     if found:
         named = names_of([f"{host} ({names})" for host, names in found.items()])
         yield CheckResult(
-            "warning", f"other load generators were already running: {named}", len(found), 0, {"hosts": " ".join(found)}
+            "warning",
+            f"other load generators were already running: {named}",
+            len(found),
+            0,
+            {"hosts": " ".join(found)},
         )
 
 
 @run_check(
     "changed-program",
     "Load generator unchanged since installed",
-    rule="every load generator is the file that its package installed; one that no package owns is not judged",
-    advice="Reinstall the package; or find out who replaced the program, and keep it under another path.",
+    rule=(
+        "every load generator is the file that its package installed; one that no package owns is"
+        " not judged"
+    ),
+    advice=(
+        "Reinstall the package; or find out who replaced the program, and keep it under another"
+        " path."
+    ),
     source="its checksum against that of dpkg or rpm",
 )
 def as_packaged(evidence: RunEvidence) -> Iterator[CheckResult]:
     """A program with the name and version of a package but other contents may do anything."""
     ending = "_packaged"
     known = {
-        f"{name.removesuffix(ending)} of {host.facts.get(f'{name.removesuffix(ending)}_package')} on {host.name}": value
+        f"{name.removesuffix(ending)} of {host.facts.get(f'{name.removesuffix(ending)}_package')} "
+        f"on {host.name}": value
         for host in evidence.hosts
         for name, value in host.facts.items()
         if name.endswith(ending)

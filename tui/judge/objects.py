@@ -22,26 +22,37 @@ WAYS = {"read": "rx", "write": "tx"}  # GETs are received, PUTs are sent
 @step_check(
     "object-traffic",
     "Objects went over the network",
-    rule=f"the links of a host carry at least {units.share(MOVED)} of the bytes of its objects (less one second at "
-    f"each end); error below {units.share(HALF)}",
-    advice="Check whether objects were deleted during the run, and check the store's log: a load generator may count a "
-    "GET that is answered with 404 as done.",
+    rule=(
+        f"the links of a host carry at least {units.share(MOVED)} of the bytes of its objects (less"
+        f" one second at each end); error below {units.share(HALF)}"
+    ),
+    advice=(
+        "Check whether objects were deleted during the run, and check the store's log: a load"
+        " generator may count a GET that is answered with 404 as done."
+    ),
     source="/proc/net/dev of the hosts; bytes that the load counts",
 )
 def object_traffic(at: StepEvidence) -> Iterator[CheckResult]:
-    """Report loads that counted more bytes than the hosts' links carried: those objects were not transferred."""
-    moving = {name for job in at.step.jobs if job.objects for name in job.directions if name in WAYS}
+    """Report loads that counted more bytes than the hosts' links carried: those objects were not
+    transferred.
+    """
+    moving = {
+        name for job in at.step.jobs if job.objects for name in job.directions if name in WAYS
+    }
     if not moving:
         raise UnknownError(Moot.NO_OBJECTS)
     if (at.record.measured_s or 0.0) < LEAST_S:
         raise UnknownError(f"measured for less than {LEAST_S:g} s")
-    shares = {(each.host, name): share for each in clients_of(at) for name, share in _shares(at, each)}
+    shares = {
+        (each.host, name): share for each in clients_of(at) for name, share in _shares(at, each)
+    }
     if not shares:
         raise UnknownError("bytes on the links of the hosts were not counted")
     moved = {(host, name): share for (host, name), share in shares.items() if name in moving}
     for each in fell_short(at, moved, "object-traffic.moved"):
         yield each.result(
-            f"{each.direction}: the links of {each.worst} carried {units.share(each.share)} of the bytes counted"
+            f"{each.direction}: the links of {each.worst} carried {units.share(each.share)} of the"
+            " bytes counted"
         )
 
 
@@ -50,7 +61,11 @@ def _shares(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, 
     links = [name for name in host.names if parse_column(name).family == "nic"]
     for name, way in WAYS.items():
         result = at.record.results.per_host.get(host.host, {}).get(name)
-        carried = [value for link in links if link.endswith(f".{way}") and (value := host.mean_of(link)) is not None]
+        carried = [
+            value
+            for link in links
+            if link.endswith(f".{way}") and (value := host.mean_of(link)) is not None
+        ]
         if result is not None and result.bw_bytes_per_s and carried:
             yield name, sum(carried) / result.bw_bytes_per_s
 

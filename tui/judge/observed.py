@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from tui.journal.clock import names_of, told_in_range, told_of
-from tui.judge.check import CheckResult, Moot, RunEvidence, Severity, StepEvidence, UnknownError, run_check, step_check
+from tui.judge.check import (
+    CheckResult,
+    Moot,
+    RunEvidence,
+    Severity,
+    StepEvidence,
+    UnknownError,
+    run_check,
+    step_check,
+)
 from tui.judge.machines import IN_MEMORY
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
@@ -23,10 +32,12 @@ if TYPE_CHECKING:
     from tui.model.step_record import HostTelemetryRecord
 
 CPU_LIMITS = ("core", "host", "thread", "steal", "throttled")
-CORE, HOST, THREAD, STEAL, THROTTLED = (default(f"client-cpu.{name}") for name in CPU_LIMITS)  # per cent
+# per cent
+CORE, HOST, THREAD, STEAL, THROTTLED = (default(f"client-cpu.{name}") for name in CPU_LIMITS)
 SOFTIRQ = 90.0
 MOST_OF_TIME = 0.5
-FEW_CORES = 4  # on a host with so few cores, a single busy one is half of it: then others have to wait for it
+# on a host with so few cores, a single busy one is half of it: then others have to wait for it
+FEW_CORES = 4
 WAITED = 50.0  # per cent of the time in which something waits for a CPU
 LINK, RETRANSMITTED = 0.90, 0.001
 CODED = ("SDR", "DDR", "QDR")  # of the rate of these, eight of ten bits are data
@@ -36,7 +47,8 @@ CARRIED = 0.1  # of what the load moves: less is other traffic
 CONSERVED, HALF = default("storage-traffic.moved"), 0.5
 EDGE_S = 1.0  # a look a second does not fit the measurement's begin and end exactly
 LEAST_S = 5.0
-READ_AT_ONCE = 16  # processes of the load whose bytes telemetry reads every second; of more it reads some in turn
+# processes of the load whose bytes telemetry reads every second; of more it reads some in turn
+READ_AT_ONCE = 16
 COUNTED = (("read", "read_bytes", "rd", "rd_server"), ("write", "write_bytes", "wr", "wr_server"))
 NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
 
@@ -44,29 +56,44 @@ NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
 @step_check(
     "storage-traffic",
     "Bytes came from storage",
-    rule=f"the hosts moved at least {units.share(CONSERVED)} of what the load counts (less one second at each "
-    f"end); error below {units.share(HALF)}",
-    advice="The rest came from a cache or from blocks that were never written: lay the files out in full, use "
-    "direct=1, make the working set larger than the caches.",
+    rule=(
+        f"the hosts moved at least {units.share(CONSERVED)} of what the load counts (less one"
+        f" second at each end); error below {units.share(HALF)}"
+    ),
+    advice=(
+        "The rest came from a cache or from blocks that were never written: lay the files out in"
+        " full, use direct=1, make the working set larger than the caches."
+    ),
     source="/proc/PID/io of the load, /proc/diskstats, /proc/self/mountstats",
     of_files=True,
 )
 def conservation(at: StepEvidence) -> Iterator[CheckResult]:
-    """Bytes that no device, link or server delivered were in memory or never written: holes and unwritten extents
-    read as zeros at memory speed."""
+    """Bytes that no device, link or server delivered were in memory or never written: holes and
+    unwritten extents read as zeros at memory speed."""
     if at.step.jobs and not any(job.stores for job in at.step.jobs):
         raise UnknownError(Moot.DATA)
-    ratios = {(host.host, name): ratio for host in clients_of(at) for name, ratio in _ratios(at, host)}
+    ratios = {
+        (host.host, name): ratio for host in clients_of(at) for name, ratio in _ratios(at, host)
+    }
     if not ratios:
         raise UnknownError("bytes moved below the load were not counted")
     for each in fell_short(at, ratios, "storage-traffic.moved"):
-        what = "was served from a cache, or was never written" if each.direction == "read" else "never went to storage"
-        moved = f"{each.direction}: only {units.share(each.share)} of the bytes moved on {each.worst}"
+        what = (
+            "was served from a cache, or was never written"
+            if each.direction == "read"
+            else "never went to storage"
+        )
+        moved = (
+            f"{each.direction}: only {units.share(each.share)} of the bytes moved on {each.worst}"
+        )
         yield each.result(f"{moved}; the rest {what}", "error" if _is_direct(at) else "warning")
 
 
 class Shortfall(Struct, frozen=True):
-    """Hosts that moved less than `wanted` of the bytes that the load counts in a direction; `worst` moved `share`."""
+    """Hosts that moved less than `wanted` of the bytes that the load counts in a direction.
+
+    `worst` moved `share`.
+    """
 
     direction: str
     worst: str
@@ -81,19 +108,28 @@ class Shortfall(Struct, frozen=True):
         return CheckResult(severity, message, round(self.share, 4), self.wanted, {**scope})
 
 
-def fell_short(at: StepEvidence, shares: Mapping[tuple[str, str], float], threshold: str) -> Iterator[Shortfall]:
-    """Yield directions whose shares, by host and direction, are below a threshold less one second at each end."""
+def fell_short(
+    at: StepEvidence, shares: Mapping[tuple[str, str], float], threshold: str
+) -> Iterator[Shortfall]:
+    """Yield directions whose shares, by host and direction, are below a threshold less one second
+    at each end.
+    """
     wanted = at.limit(threshold)
     allowed = wanted - EDGE_S / max(at.record.measured_s or 0.0, LEAST_S)
     for name in dict.fromkeys(name for _, name in shares):
-        low = {host: share for (host, of), share in shares.items() if of == name and share < allowed}
+        low = {
+            host: share for (host, of), share in shares.items() if of == name and share < allowed
+        }
         if low:
             worst = min(low, key=lambda host: low[host])
             yield Shortfall(name, worst, low[worst], wanted, tuple(low))
 
 
 def _is_direct(at: StepEvidence) -> bool:
-    """Tell whether nothing may be served from memory; reads without direct I/O may, and are told as a weakness."""
+    """Tell whether nothing may be served from memory.
+
+    Reads without direct I/O may, and are told as a weakness.
+    """
     return not at.step.jobs or all(job.direct for job in at.step.jobs)
 
 
@@ -112,27 +148,38 @@ def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, 
 
 
 def _moved(host: HostTelemetryRecord, own: str, disk: str, server: str) -> float | None:
-    """Return bytes per second below the load: of its own processes, or to the server; None when nobody counts them."""
+    """Return bytes per second below the load: of its own processes, or to the server.
+
+    None when nobody counts them.
+    """
     if (from_server := host.mean_of(f"nfs.{server}")) is not None:
         return from_server
     tops = [name for name, place in host.devices.items() if place == "top"]
     if not tops:
         return None
     below = [value for name in tops if (value := host.mean_of(f"dev.{name}.{disk}")) is not None]
-    own_bytes = host.mean_of(f"gen.{own}") if _all_counted(host) else _read_in_turn(host, f"gen.{own}")
+    own_bytes = (
+        host.mean_of(f"gen.{own}") if _all_counted(host) else _read_in_turn(host, f"gen.{own}")
+    )
     return own_bytes if own_bytes is not None else sum(below) if below else None
 
 
 def _all_counted(host: HostTelemetryRecord) -> bool:
     """Tell whether the bytes of every process of the load are known in every second."""
     processes = host.column("gen.procs")
-    return "gen.procs" not in host.unknown and processes is not None and (processes.max or 0.0) <= READ_AT_ONCE
+    return (
+        "gen.procs" not in host.unknown
+        and processes is not None
+        and (processes.max or 0.0) <= READ_AT_ONCE
+    )
 
 
 def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
-    """Return bytes per second of a load whose processes are read in turn: the sum is whole when each was read twice.
+    """Return bytes per second of a load whose processes are read in turn: the sum is whole when
+    each was read twice.
 
-    None when too little was measured after that; then the device knows better, though others use it too.
+    None when too little was measured after that; then the device knows better, though others use it
+    too.
     """
     processes = host.column("gen.procs")
     if "gen.procs" in host.unknown or processes is None or host.start_s is None:
@@ -147,13 +194,19 @@ def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
 @step_check(
     "client-cpu",
     "Client CPU",
-    rule=f"no core is busy for more than {CORE:.0f} % of the time (with {FEW_CORES} cores or fewer: while "
-    f"something waits for a CPU more than {WAITED:.0f} % of the time); neither the host nor the CPUs the "
-    f"load may use are busy for more than {HOST:.0f} %; no thread of the load uses more than {THREAD:.0f} "
-    f"% of a core, or of what the hypervisor leaves of it; the hypervisor takes less than {STEAL:.0f} %; the "
-    f"control group is out of CPU time in at most {THROTTLED:.0f} % of the periods of its limit",
-    advice="The storage may be faster than this client. Use more clients or more jobs, spread interrupts, or use "
-    "a cheaper engine (io_uring); use no more MPI ranks than CPUs (waiting ranks spin).",
+    rule=(
+        f"no core is busy for more than {CORE:.0f} % of the time (with {FEW_CORES} cores or fewer:"
+        f" while something waits for a CPU more than {WAITED:.0f} % of the time); neither the host"
+        f" nor the CPUs the load may use are busy for more than {HOST:.0f} %; no thread of the load"
+        f" uses more than {THREAD:.0f} % of a core, or of what the hypervisor leaves of it; the"
+        f" hypervisor takes less than {STEAL:.0f} %; the control group is out of CPU time in at"
+        f" most {THROTTLED:.0f} % of the periods of its limit"
+    ),
+    advice=(
+        "The storage may be faster than this client. Use more clients or more jobs, spread"
+        " interrupts, or use a cheaper engine (io_uring); use no more MPI ranks than CPUs (waiting"
+        " ranks spin)."
+    ),
     source="/proc/stat, /proc/PID/task/*/stat, cpu.stat of the control group",
 )
 def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
@@ -164,24 +217,46 @@ def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
     if bound := cpu_bound_hosts(at):
         named = told_in_range(bound)
         yield CheckResult(
-            "warning", f"the client's CPU may hold it back: {named}", len(bound), 0, {"hosts": " ".join(bound)}
+            "warning",
+            f"the client's CPU may hold it back: {named}",
+            len(bound),
+            0,
+            {"hosts": " ".join(bound)},
         )
     most = at.limit("client-cpu.steal")
-    stolen = {host.host: share for host in hosts if (share := host.mean_of("cpu.steal") or 0.0) > most}
+    stolen = {
+        host.host: share for host in hosts if (share := host.mean_of("cpu.steal") or 0.0) > most
+    }
     if stolen:
         worst = max(stolen, key=lambda host: stolen[host])
         message = f"{worst}: the hypervisor took {stolen[worst]:.1f} % of the CPU"
-        yield CheckResult("warning", message, round(stolen[worst], 2), most, {"hosts": " ".join(stolen)})
+        yield CheckResult(
+            "warning", message, round(stolen[worst], 2), most, {"hosts": " ".join(stolen)}
+        )
 
 
 def cpu_bound_hosts(at: StepEvidence) -> dict[str, str]:
-    """Return the clients whose CPU may hold their load back, and why; those that were not looked at are not in it."""
-    looked = [host for host in at.record.telemetry if host.role == "client" and host.start_s is not None]
-    return {host.host: why for host in looked if (why := cpu_bound(host, record_of(at.run, host.host), at.limit))}
+    """Return the clients whose CPU may hold their load back, and why.
+
+    Those that were not looked at are not in it.
+    """
+    looked = [
+        host for host in at.record.telemetry if host.role == "client" and host.start_s is not None
+    ]
+    return {
+        host.host: why
+        for host in looked
+        if (why := cpu_bound(host, record_of(at.run, host.host), at.limit))
+    }
 
 
-def cpu_bound(host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]) -> str:
-    """Return why the CPU of a host may hold its load back, by the thresholds that hold; empty when it does not."""
+def cpu_bound(
+    host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]
+) -> str:
+    """Return why the CPU of a host may hold its load back, by the thresholds that hold.
+
+    Empty when it does not.
+    """
     if by_itself := _by_itself(host, record, limit):
         return by_itself
     busy, core = host.mean_of("cpu.busy") or 0.0, host.mean_of("core.busy") or 0.0
@@ -190,13 +265,20 @@ def cpu_bound(host: HostTelemetryRecord, record: HostRecord | None, limit: Calla
     waits = (host.mean_of("psi.cpu.some") or 0.0) > WAITED
     if core > limit("client-cpu.core") and (_cpus(record) > FEW_CORES or waits):
         number = host.column("core.number")
-        which = f" {number.constant:.0f}" if number is not None and number.constant is not None else ""
+        which = (
+            f" {number.constant:.0f}" if number is not None and number.constant is not None else ""
+        )
         return f"core{which} is {core:.0f} % busy"
     return ""
 
 
-def _by_itself(host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]) -> str:
-    """Return which CPU the load alone uses up, or its interrupts do; empty when they use up none."""
+def _by_itself(
+    host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]
+) -> str:
+    """Return which CPU the load alone uses up, or its interrupts do.
+
+    Empty when they use up none.
+    """
     throttled = host.mean_of("cpu.throttled") or 0.0
     if throttled > limit("client-cpu.throttled"):
         allowed = number_of(record.facts, "cgroup_cpus") if record is not None else None
@@ -212,7 +294,10 @@ def _by_itself(host: HostTelemetryRecord, record: HostRecord | None, limit: Call
 
 
 def cpu_share(at: StepEvidence, host: HostTelemetryRecord) -> float | None:
-    """Return which share of their time the workers of a host's load used a CPU or waited for one; None: not known."""
+    """Return which share of their time the workers of a host's load used a CPU or waited for one.
+
+    None: not known.
+    """
     waves = {job.wave for job in at.step.jobs}
     workers = sum(job.workers for job in at.step.jobs)
     used, waited = host.mean_of("gen.cpu"), host.mean_of("gen.wait")
@@ -224,8 +309,9 @@ def cpu_share(at: StepEvidence, host: HostTelemetryRecord) -> float | None:
 def held_by_cpu(at: StepEvidence, host: HostTelemetryRecord) -> str:
     """Return why the CPU of a host holds its load back; empty when it does not.
 
-    Busy CPUs do so only where the load itself uses most of what is used, or its workers spend most of their time on
-    them or in wait for them. Other programs that keep CPUs busy beside workers who sleep take nothing that they want.
+    Busy CPUs do so only where the load itself uses most of what is used, or its workers spend most
+    of their time on them or in wait for them. Other programs that keep CPUs busy beside workers who
+    sleep take nothing that they want.
     """
     record = record_of(at.run, host.host)
     why = cpu_bound(host, record, at.limit)
@@ -237,11 +323,14 @@ def held_by_cpu(at: StepEvidence, host: HostTelemetryRecord) -> str:
 
 
 def wanted(host: HostTelemetryRecord, used: float) -> float:
-    """Return how much CPU something would use that uses so much, were there no hypervisor that takes of what is wanted.
+    """Return how much CPU something would use that uses so much, were there no hypervisor that
+    takes of what is wanted.
 
-    What is taken is no CPU time of the process, and no idle time of the core: who always wants one uses less than all.
+    What is taken is no CPU time of the process, and no idle time of the core: who always wants one
+    uses less than all.
     """
-    busy, stolen = host.mean_of("cpu.busy") or 0.0, host.mean_of("cpu.steal") or 0.0  # taken counts as busy
+    # taken counts as busy
+    busy, stolen = host.mean_of("cpu.busy") or 0.0, host.mean_of("cpu.steal") or 0.0
     return used * busy / (busy - stolen) if busy > stolen else used
 
 
@@ -256,7 +345,9 @@ def _cpus(record: HostRecord | None, fact: str = "cpus") -> float:
 
 
 def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: float) -> str:
-    """Return that a load uses up the CPUs that its host lets it have, where those are fewer than there are."""
+    """Return that a load uses up the CPUs that its host lets it have, where those are fewer than
+    there are.
+    """
     allowed = _cpus(record, "cpus_usable")
     share = wanted(host, host.mean_of("gen.cpu") or 0.0) / allowed if allowed else 0.0
     if allowed >= _cpus(record) or share <= most:
@@ -267,40 +358,70 @@ def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: floa
 @step_check(
     "network",
     "Network",
-    rule=f"no link carries more than {units.share(LINK)} of its speed, at most {units.share(RETRANSMITTED, 1)} "
-    "of TCP segments are lost and sent again, no NFS call is sent again",
-    advice="This is the figure of the link. Use more or faster links, or more clients; if packets are lost, look "
-    "at the switch.",
+    rule=(
+        f"no link carries more than {units.share(LINK)} of its speed, at most"
+        f" {units.share(RETRANSMITTED, 1)} of TCP segments are lost and sent again, no NFS call is"
+        " sent again"
+    ),
+    advice=(
+        "This is the figure of the link. Use more or faster links, or more clients; if packets are"
+        " lost, look at the switch."
+    ),
     source="/proc/net/dev, /sys/class/net/*/speed, /proc/net/snmp, mountstats",
 )
 def network(at: StepEvidence) -> Iterator[CheckResult]:
-    """A full link gives its own speed, not the storage's; on a lossy one the load waits for retransmissions."""
+    """A full link gives its own speed, not the storage's.
+
+    On a lossy one the load waits for retransmissions.
+    """
     hosts = clients_of(at)
     if not any(parse_column(name).family in LINKS for host in hosts for name in host.names):
         raise UnknownError("the clients' links were not monitored")
     hosts = [host for host in hosts if carries_load(at, host)]
     if not hosts:
         raise UnknownError(Moot.NETWORK)
-    full = {host.host: text for host in hosts if (text := full_link(host, record_of(at.run, host.host)))}
+    full = {
+        host.host: text for host in hosts if (text := full_link(host, record_of(at.run, host.host)))
+    }
     if full:
         named = told_in_range(full)
-        yield CheckResult("warning", f"the network may hold it back: {named}", len(full), 0, {"hosts": " ".join(full)})
+        yield CheckResult(
+            "warning",
+            f"the network may hold it back: {named}",
+            len(full),
+            0,
+            {"hosts": " ".join(full)},
+        )
     lossy = {host.host: text for host in hosts if (text := lost_packets(host))}
     if lossy:
         named = told_of(lossy)
-        yield CheckResult("warning", f"the network loses packets: {named}", len(lossy), 0, {"hosts": " ".join(lossy)})
-    if not full and not lossy and (unsized := [host.host for host in hosts if not is_sized(at, host)]):
+        yield CheckResult(
+            "warning",
+            f"the network loses packets: {named}",
+            len(lossy),
+            0,
+            {"hosts": " ".join(lossy)},
+        )
+    if (
+        not full
+        and not lossy
+        and (unsized := [host.host for host in hosts if not is_sized(at, host)])
+    ):
         raise UnknownError(f"how fast the links of {names_of(unsized)} are is not known")
 
 
 def carries_load(at: StepEvidence, host: HostTelemetryRecord) -> bool:
-    """Tell whether a host's links carry what its load moves: else what goes on there is something else."""
+    """Tell whether a host's links carry what its load moves: else what goes on there is something
+    else.
+    """
     if on_own_disks(host, record_of(at.run, host.host)):
         return False
     dirs = at.record.results.per_host.get(host.host, {}).values()
     moved = sum(result.bw_bytes_per_s or 0.0 for result in dirs)
     links = [name for name in host.names if parse_column(name).family in LINKS]
-    carried = sum(host.mean_of(name) or 0.0 for name in links if parse_column(name).field in ("rx", "tx"))
+    carried = sum(
+        host.mean_of(name) or 0.0 for name in links if parse_column(name).field in ("rx", "tx")
+    )
     return carried > CARRIED * moved
 
 
@@ -319,12 +440,17 @@ def full_link(host: HostTelemetryRecord, record: HostRecord | None) -> str:
     for name, speed in _speeds(record).items():
         carried = max(host.mean_of(f"{name}.{way}") or 0.0 for way in ("rx", "tx"))
         if carried > LINK * speed:
-            return f"{name.partition('.')[2]} carries {units.share(carried / speed)} of its {speed * 8 / 1e9:g} Gbit/s"
+            return (
+                f"{name.partition('.')[2]} carries {units.share(carried / speed)} of its"
+                f" {speed * 8 / 1e9:g} Gbit/s"
+            )
     return ""
 
 
 def _speeds(record: HostRecord | None) -> dict[str, float]:
-    """Return bytes per second of every link whose speed is known, by what its columns' names begin with."""
+    """Return bytes per second of every link whose speed is known, by what its columns' names begin
+    with.
+    """
     if record is None:
         return {}
     speeds = {f"nic.{nic.name}": (nic.speed_mbit or 0) * 1e6 for nic in rows(record.facts, Nic)}
@@ -337,14 +463,17 @@ def _speeds(record: HostRecord | None) -> dict[str, float]:
 def is_sized(at: StepEvidence, host: HostTelemetryRecord) -> bool:
     """Tell whether the speed of the link that carries most is known."""
     links = {name.rpartition(".")[0] for name in host.names if parse_column(name).family in LINKS}
-    carried = {name: max(host.mean_of(f"{name}.{way}") or 0.0 for way in ("rx", "tx")) for name in links}
+    carried = {
+        name: max(host.mean_of(f"{name}.{way}") or 0.0 for way in ("rx", "tx")) for name in links
+    }
     return max(carried, key=lambda name: carried[name]) in _speeds(record_of(at.run, host.host))
 
 
 def lost_packets(host: HostTelemetryRecord) -> str:
     """Return what was lost on the way; empty when it is next to nothing.
 
-    A peer whose CPU is busy answers late: what is then sent again had arrived, and the peer says so (RFC 2883).
+    A peer whose CPU is busy answers late: what is then sent again had arrived, and the peer says so
+    (RFC 2883).
     """
     again, sent = host.mean_of("tcp.retrans") or 0.0, host.mean_of("tcp.out") or 0.0
     again = max(0.0, again - (host.mean_of("tcp.dup") or 0.0))
@@ -358,22 +487,37 @@ def lost_packets(host: HostTelemetryRecord) -> str:
 @run_check(
     "background-load",
     "Quiet before the load",
-    rule=f"before the load, the CPU is at most {NOISE_CPU:.0f} % busy and the target's device at most "
-    f"{NOISE_DISK:.0f} %, and links carry at most {units.share(NOISE_NIC)} of their speed",
-    advice="Find out who uses the host (other runs, backups, rebuilds), and measure when they are done.",
+    rule=(
+        f"before the load, the CPU is at most {NOISE_CPU:.0f} % busy and the target's device at"
+        f" most {NOISE_DISK:.0f} %, and links carry at most {units.share(NOISE_NIC)} of their speed"
+    ),
+    advice=(
+        "Find out who uses the host (other runs, backups, rebuilds), and measure when they are"
+        " done."
+    ),
     source="telemetry of the seconds before the first load",
 )
 def quiet(evidence: RunEvidence) -> Iterator[CheckResult]:
     """Whatever is active before the load starts will compete with it."""
-    steps = [StepEvidence(evidence, *pair) for pair in zip(evidence.plan.steps, evidence.steps, strict=True)]
+    steps = [
+        StepEvidence(evidence, *pair)
+        for pair in zip(evidence.plan.steps, evidence.steps, strict=True)
+    ]
     clients = ((at, host) for at in steps for host in at.record.telemetry if host.role == "client")
-    looked = [(at, host) for at, host in clients if host.quiet]  # the first load may be a fill or a warm-up
+    # the first load may be a fill or a warm-up
+    looked = [(at, host) for at, host in clients if host.quiet]
     if not looked:
         raise UnknownError("the hosts were not monitored before the load")
     noisy = {host.host: text for at, host in looked if (text := noise(at, host))}
     if noisy:
         named = names_of([f"{host}: {text}" for host, text in noisy.items()])
-        yield CheckResult("warning", f"not quiet before the load: {named}", len(noisy), 0, {"hosts": " ".join(noisy)})
+        yield CheckResult(
+            "warning",
+            f"not quiet before the load: {named}",
+            len(noisy),
+            0,
+            {"hosts": " ".join(noisy)},
+        )
 
 
 def noise(at: StepEvidence, host: HostTelemetryRecord) -> str:
@@ -399,8 +543,13 @@ def before(host: HostTelemetryRecord, name: str) -> float | None:
 
 
 def clients_of(at: StepEvidence) -> list[HostTelemetryRecord]:
-    """Return the hosts that generated load and were looked at. Raises UnknownError when there is none."""
-    found = [host for host in at.record.telemetry if host.role == "client" and host.start_s is not None]
+    """Return the hosts that generated load and were looked at.
+
+    Raises UnknownError when there is none.
+    """
+    found = [
+        host for host in at.record.telemetry if host.role == "client" and host.start_s is not None
+    ]
     if not found:
         raise UnknownError("there is no telemetry")
     return found

@@ -1,4 +1,6 @@
-"""Checks of what one MPI program over all hosts measured: who works on whose files, its iterations, bytes and times."""
+"""Checks of what one MPI program over all hosts measured: who works on whose files, its iterations,
+bytes and times.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,16 @@ SAME = 1e-4  # of the rate: metadata operations of two iterations differ by per 
     "rank-shift",
     "Rank shift",
     rule="each phase works on files that another host created",
-    advice="Place ranks in blocks by host and shift by the ranks of one host (stride: next-client), so that no "
-    "client's cache answers for the storage. With a single host this is impossible.",
+    advice=(
+        "Place ranks in blocks by host and shift by the ranks of one host (stride: next-client), so"
+        " that no client's cache answers for the storage. With a single host this is impossible."
+    ),
     source="ranks by host, and the shift between phases",
 )
 def rank_shift(at: StepEvidence) -> Iterator[CheckResult]:
-    """A host that stats and reads its own files is answered by its own cache, not by the storage."""
+    """A host that stats and reads its own files is answered by its own cache, not by the
+    storage.
+    """
     metadata = at.record.metadata
     if metadata is None or metadata.shift_ranks is None:
         raise UnknownError(Moot.SHIFT)
@@ -43,15 +49,20 @@ def rank_shift(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "iterations",
     "Iterations differ",
-    rule=f"the rates of iterations differ by more than {units.share(SAME, 2)}; their extremes, mean and deviation are "
-    "possible for one set of rates, and rate x seconds is what all ranks were to move (error)",
-    advice="Use the rates of the individual iterations, which the load generator prints in verbose mode, or "
-    "repeat the whole run.",
+    rule=(
+        f"the rates of iterations differ by more than {units.share(SAME, 2)}; their extremes, mean"
+        " and deviation are possible for one set of rates, and rate x seconds is what all ranks"
+        " were to move (error)"
+    ),
+    advice=(
+        "Use the rates of the individual iterations, which the load generator prints in verbose"
+        " mode, or repeat the whole run."
+    ),
     source="largest and smallest rate of each operation",
 )
 def iterations(at: StepEvidence) -> Iterator[CheckResult]:
-    """Repeated measurements differ. If the highest and lowest rates of several iterations agree to many digits,
-    they are one measurement seen by several clocks, and their spread means nothing."""
+    """Repeated measurements differ. If the highest and lowest rates of several iterations agree to
+    many digits, they are one measurement seen by several clocks, and their spread means nothing."""
     metadata = at.record.metadata
     spans = {
         name: (each.max, each.max / each.min - 1)
@@ -62,7 +73,9 @@ def iterations(at: StepEvidence) -> Iterator[CheckResult]:
     told = {name: text for name, each in known if (text := unlike(each) or unmoved(each, metadata))}
     apart = [(name, each) for name, each in known if name in told]
     for name, each in apart:
-        yield CheckResult("error", f"{name}: {told[name]}", each.mean, each.max, {"operations": name})
+        yield CheckResult(
+            "error", f"{name}: {told[name]}", each.mean, each.max, {"operations": name}
+        )
     if metadata is None or metadata.iterations < 2 or not spans:
         if apart:
             return
@@ -70,14 +83,21 @@ def iterations(at: StepEvidence) -> Iterator[CheckResult]:
     same = {name: apart for name, (_, apart) in spans.items() if apart < SAME}
     if same:
         widest = max(same.values())
-        message = f"{', '.join(same)}: {metadata.iterations} iterations are the same to {widest:.0e}, as repetitions"
-        yield CheckResult("warning", f"{message} never are", widest, SAME, {"operations": " ".join(same)})
+        message = (
+            f"{', '.join(same)}: {metadata.iterations} iterations are the same to {widest:.0e}, as"
+            " repetitions"
+        )
+        yield CheckResult(
+            "warning", f"{message} never are", widest, SAME, {"operations": " ".join(same)}
+        )
 
 
 def unlike(rates: OperationRecord) -> str:
-    """Return what no set of rates has: a mean outside of its extremes, a deviation that they leave no room for.
+    """Return what no set of rates has: a mean outside of its extremes, a deviation that they leave
+    no room for.
 
-    Bhatia and Davis bound the variance; over n - 1 it is n / (n - 1) of that, the most of two rates.
+    Bhatia and Davis bound the variance; over n - 1 it is n / (n - 1) of that, the most of two
+    rates.
     """
     high, low, mean, deviation = rates.max, rates.min, rates.mean, rates.stddev
     if high is None or low is None or mean is None:
@@ -86,7 +106,10 @@ def unlike(rates: OperationRecord) -> str:
     if low > high + off:
         return f"the smallest rate {low:.6g} is above the largest {high:.6g}"
     if not low - off <= mean <= high + off:
-        return f"the mean rate {mean:.6g} is not between the smallest {low:.6g} and the largest {high:.6g}"
+        return (
+            f"the mean rate {mean:.6g} is not between the smallest {low:.6g} and the largest"
+            f" {high:.6g}"
+        )
     most = sqrt(2 * max(high - mean + off, 0.0) * max(mean - low + off, 0.0))
     if deviation is not None and deviation > most + off:
         return f"rates from {low:.6g} to {high:.6g} do not deviate by {deviation:.6g}"
@@ -94,18 +117,28 @@ def unlike(rates: OperationRecord) -> str:
 
 
 def unmoved(each: OperationRecord, metadata: MetadataRecord | None) -> str:
-    """Return which iteration moved other bytes than all ranks were to, by its rate and time; empty: none.
+    """Return which iteration moved other bytes than all ranks were to, by its rate and time; empty:
+    none.
 
-    Seconds and MiB/s are printed with two digits from 1 on, below with six, or with four throughout.
+    Seconds and MiB/s are printed with two digits from 1 on, below with six, or with four
+    throughout.
     """
     if metadata is None or not metadata.files or not each.bytes_per_op:
         return ""
-    for number, (rate, seconds) in enumerate(zip(each.iterations, each.seconds, strict=False), start=1):
+    for number, (rate, seconds) in enumerate(
+        zip(each.iterations, each.seconds, strict=False), start=1
+    ):
         printed = (seconds, rate * each.bytes_per_op / MIB)
         slack = SAME * 10 + sum(_digit(value) / value for value in printed if value)
         if abs(rate * seconds / metadata.files - 1) > slack:
-            moved, wanted = (units.size(round(ios * each.bytes_per_op)) for ios in (rate * seconds, metadata.files))
-            return f"iteration {number} moved {moved} by its rate and its time, and {wanted} were to be moved"
+            moved, wanted = (
+                units.size(round(ios * each.bytes_per_op))
+                for ios in (rate * seconds, metadata.files)
+            )
+            return (
+                f"iteration {number} moved {moved} by its rate and its time, and {wanted} were to"
+                " be moved"
+            )
     return ""
 
 
@@ -120,7 +153,10 @@ def _digit(value: float) -> float:
     "own-verdict",
     "The benchmark's own verdict",
     rule="the benchmark calls its own result valid",
-    advice="Fix what it names, and run it again: for a submission its rules ask for certain settings and enough data.",
+    advice=(
+        "Fix what it names, and run it again: for a submission its rules ask for certain settings"
+        " and enough data."
+    ),
     source="the verdict that the load generator prints",
 )
 def own_verdict(at: StepEvidence) -> Iterator[CheckResult]:
@@ -131,7 +167,12 @@ def own_verdict(at: StepEvidence) -> Iterator[CheckResult]:
     if metadata.invalid:
         more = f" and {len(metadata.invalid) - SHOWN} more" if len(metadata.invalid) > SHOWN else ""
         text = "; ".join(metadata.invalid[:SHOWN])
-        yield CheckResult("error", f"{metadata.tool} calls its result invalid: {text}{more}", len(metadata.invalid), 0)
+        yield CheckResult(
+            "error",
+            f"{metadata.tool} calls its result invalid: {text}{more}",
+            len(metadata.invalid),
+            0,
+        )
 
 
 OPERATION_CHECKS = (rank_shift, iterations, own_verdict)

@@ -35,17 +35,26 @@ if TYPE_CHECKING:
 
 
 def cluster_rates(series: SeriesRecord | None) -> list[float]:
-    """Return IOPS of all hosts and directions by second, without the seconds of which nothing is known."""
+    """Return IOPS of all hosts and directions by second, without the seconds of which nothing is
+    known.
+    """
     if series is None:
         raise UnknownError("there are no samples")
-    columns = [each for each in series.columns if each.host is None and direction(each.direction).in_total]
+    columns = [
+        each for each in series.columns if each.host is None and direction(each.direction).in_total
+    ]
     columns = [each for each in columns if each.direction == MIXED] or columns
     rows = zip(*(column.iops for column in columns), strict=True)
-    return [sum(value or 0.0 for value in row) for row in rows if any(value is not None for value in row)]
+    return [
+        sum(value or 0.0 for value in row)
+        for row in rows
+        if any(value is not None for value in row)
+    ]
 
 
 WINDOWS, LEAST_SECONDS = 5, 4
-DRIFT = 0.2  # of the figure between the run and the same load now: beyond it the state is another one
+# of the figure between the run and the same load now: beyond it the state is another one
+DRIFT = 0.2
 
 
 def proof_record(plan: Plan, steps: Sequence[StepRecord]) -> ProofRecord | None:
@@ -58,7 +67,10 @@ def proof_record(plan: Plan, steps: Sequence[StepRecord]) -> ProofRecord | None:
 
 
 def judged(proof: Proof, steps: Sequence[StepRecord], run_id: str) -> ProofResult:
-    """Return what these steps, the load as it was and the changed one, say; `run_id` is what the result names."""
+    """Return what these steps, the load as it was and the changed one, say.
+
+    `run_id` is what the result names.
+    """
     change, prediction = proof.experiment.change, proof.experiment.prediction
     unchanged, changed = (figure_of(step, prediction.figure) for step in steps[:2])
     ratio = changed / unchanged if changed is not None and unchanged else None
@@ -92,7 +104,9 @@ def rounded(value: float | None) -> float | None:
 def weighed(
     prediction: Prediction, ratio: float | None, spread: float | None, steps: Sequence[StepRecord]
 ) -> tuple[Outcome, str]:
-    """Return the outcome, and why none could be told: all of the ratio's interval must lie on one side."""
+    """Return the outcome, and why none could be told: all of the ratio's interval must lie on one
+    side.
+    """
     if ratio is None or any(step.state != "done" for step in steps[:2]):
         return "could-not-tell", "it was not measured whole"
     if spread is None:
@@ -106,20 +120,33 @@ def weighed(
 
 
 def drifted(before: float | None, now: float | None, figure: Figure) -> str:
-    """Return how far the same load is from what the run measured, when that is too far; else nothing."""
+    """Return how far the same load is from what the run measured, when that is too far.
+
+    Else nothing.
+    """
     if not before or now is None or abs(now / before - 1) <= DRIFT:
         return ""
-    return f"the same load now gives {amount(figure, now)}, in the run it gave {amount(figure, before)}"
+    return (
+        f"the same load now gives {amount(figure, now)}, in the run it gave"
+        f" {amount(figure, before)}"
+    )
 
 
 def gave(
-    figure: Figure, unchanged: float | None, changed: float | None, ratio: float | None, spread: float | None
+    figure: Figure,
+    unchanged: float | None,
+    changed: float | None,
+    ratio: float | None,
+    spread: float | None,
 ) -> str:
     """Return the figures: ``1.96x the IOPS (450 to 880, ±3 %)``."""
     if ratio is None or unchanged is None or changed is None:
         return "no figure"
     within = f", ±{units.share(spread / ratio)}" if spread is not None and ratio else ""
-    return f"{ratio:.2f}x the {FIGURES[figure]} ({amount(figure, unchanged)} to {amount(figure, changed)}{within})"
+    return (
+        f"{ratio:.2f}x the {FIGURES[figure]} ({amount(figure, unchanged)} to"
+        f" {amount(figure, changed)}{within})"
+    )
 
 
 def amount(figure: Figure, value: float) -> str:
@@ -152,14 +179,21 @@ def counted(aggregate: dict[str, AggregateRecord]) -> list[AggregateRecord]:
 
 
 def spread_of(steps: Sequence[StepRecord], ratio: float | None) -> float | None:
-    """Return half the width of the ratio's 95 % confidence interval, from windows of seconds; None: too few."""
-    widths = [_window_ci(cluster_rates(step.series)) for step in steps[:2] if step.series is not None]
+    """Return half the width of the ratio's 95 % confidence interval, from windows of seconds.
+
+    None: too few.
+    """
+    widths = [
+        _window_ci(cluster_rates(step.series)) for step in steps[:2] if step.series is not None
+    ]
     known = [width for width in widths if width is not None]
     return ratio * hypot(*known) if ratio is not None and len(known) == 2 else None
 
 
 def _window_ci(rates: Sequence[float]) -> float | None:
-    """Return the relative interval of a mean rate: neighbouring seconds are alike, so they count together."""
+    """Return the relative interval of a mean rate: neighbouring seconds are alike, so they count
+    together.
+    """
     if len(rates) < LEAST_SECONDS:
         return None
     count = min(WINDOWS, len(rates) // 2) if len(rates) >= 2 * WINDOWS else len(rates)
@@ -167,38 +201,60 @@ def _window_ci(rates: Sequence[float]) -> float | None:
     return relative_ci([fmean(rates[at * length : (at + 1) * length]) for at in range(count)])
 
 
-MORE = Prediction("iops", least=1.3, below=1.1)  # twice as much of what was short gives a good part of twice
+# twice as much of what was short gives a good part of twice
+MORE = Prediction("iops", least=1.3, below=1.1)
 NO_MORE = Prediction("iops", most=1.1, above=1.25)
 SAME_BYTES = Prediction("bandwidth", least=0.9, most=1.1, below=0.75, above=1.25)
-SAME_IOPS = Prediction("iops", most=1.15, above=1.3)  # at half the block size: bytes were not the limit
+# at half the block size: bytes were not the limit
+SAME_IOPS = Prediction("iops", most=1.15, above=1.3)
 HALF = Prediction("iops", most=0.75, above=0.9)
 MORE_EACH = Prediction("iops_per_host", least=1.3, below=1.1)  # what the others leave
-SAME_EACH = Prediction("iops_per_host", least=0.9, most=1.1, above=1.25)  # each host is its own limit
+# each host is its own limit
+SAME_EACH = Prediction("iops_per_host", least=0.9, most=1.1, above=1.25)
 UNPACED = Prediction("iops", least=1.1, below=1.03)
 
 
 def question_about(record: RunRecord, plan: Plan, step: int | None = None) -> ProofQuestion:
-    """Return what is to be proved of a step of a run: by default the headline's. Raises UsageError for none."""
+    """Return what is to be proved of a step of a run: by default the headline's.
+
+    Raises UsageError for none.
+    """
     if plan.proves is not None:
-        raise UsageError(f"{record.run_id} is itself a counter-experiment, about {plan.proves.run_id}")
+        raise UsageError(
+            f"{record.run_id} is itself a counter-experiment, about {plan.proves.run_id}"
+        )
     shown = chosen(record, step)
     bottleneck = shown.limiter
     if bottleneck is None:
-        raise UsageError(f"{record.run_id}: {shown.name}: what limits it is not known: its hosts were not looked at")
+        raise UsageError(
+            f"{record.run_id}: {shown.name}: what limits it is not known: its hosts were not"
+            " looked at"
+        )
     tried = experiments(bottleneck.kind, plan.steps[shown.index], cores(record))
     if not tried:
         why = "more workers than cores on one client: only more clients can tell"
         raise UsageError(f"{record.run_id}: {shown.name}: {why}")
-    return ProofQuestion(record.run_id, shown.index, bottleneck.kind, bottleneck.text, tuple(tried), figures_of(shown))
+    return ProofQuestion(
+        record.run_id,
+        shown.index,
+        bottleneck.kind,
+        bottleneck.text,
+        tuple(tried),
+        figures_of(shown),
+    )
 
 
 def chosen(record: RunRecord, step: int | None) -> StepRecord:
-    """Return the step to prove: the one asked for, or the headline's, or the first with a bottleneck."""
+    """Return the step to prove: the one asked for, or the headline's, or the first with a
+    bottleneck.
+    """
     if step is not None:
         if not 0 <= step < len(record.steps):
             raise UsageError(f"{record.run_id} has no step {step + 1}; it has {len(record.steps)}")
         if record.steps[step].warmup:
-            raise UsageError(f"{record.run_id}: step {step + 1} only prepares: its figures count for nothing")
+            raise UsageError(
+                f"{record.run_id}: step {step + 1} only prepares: its figures count for nothing"
+            )
         if record.steps[step].together is not None:
             told = "other profiles ran at the same time; a counter-experiment runs alone"
             raise UsageError(f"{record.run_id}: step {step + 1}: {told}")
@@ -212,7 +268,9 @@ def chosen(record: RunRecord, step: int | None) -> StepRecord:
         raise UsageError(f"{record.run_id}: {told}")
     known = [each for each in alone if each.limiter is not None]
     if not known:
-        raise UsageError(f"{record.run_id}: what limits it is not known: its hosts were not looked at")
+        raise UsageError(
+            f"{record.run_id}: what limits it is not known: its hosts were not looked at"
+        )
     return known[0]
 
 
@@ -242,7 +300,9 @@ def experiments(kind: str, step: Step, cpus: int) -> list[LoadChange]:
 
 
 def _of_one_client(step: Step, cpus: int) -> list[LoadChange]:
-    """Return what shows that the workers of one client are held up by their cores: each does the same alone."""
+    """Return what shows that the workers of one client are held up by their cores: each does the
+    same alone.
+    """
     workers = sum(job.workers for job in step.jobs)
     if 0 < 2 * workers <= cpus:
         return [LoadChange("twice-workers", MORE)]

@@ -1,4 +1,7 @@
-"""Severity of findings, and reasons why a check had no data; without the checks, so that texts load quickly."""
+"""Severity of findings, and reasons why a check had no data.
+
+Without the checks, so that texts load quickly.
+"""
 
 from __future__ import annotations
 
@@ -53,8 +56,13 @@ def by_weight(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def submission_waits(step: StepRecord) -> Iterator[tuple[str, float, float]]:
-    """Yield each direction whose wait in the submission is worth telling, with the means of slat and lat in ns."""
+    """Yield each direction whose wait in the submission is worth telling, with the means of slat
+    and lat in ns.
+    """
     for name, result in step.results.aggregate.items():
-        slat, lat = (latency.mean_ns if latency is not None else None for latency in (result.slat, result.lat))
+        slat, lat = (
+            latency.mean_ns if latency is not None else None
+            for latency in (result.slat, result.lat)
+        )
         if slat and lat and slat > SUBMISSION_SHARE * lat:
             yield name, slat, lat

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tui.journal.clock import names_of
-from tui.judge.check import CheckResult, Moot, RunEvidence, StepEvidence, UnknownError, run_check, step_check
+from tui.judge.check import (
+    CheckResult,
+    Moot,
+    RunEvidence,
+    StepEvidence,
+    UnknownError,
+    run_check,
+    step_check,
+)
 from tui.judge.proof import cluster_rates
 from tui.metrics import units
 from tui.metrics.registry import headline_text
@@ -25,17 +33,22 @@ if TYPE_CHECKING:
 
     from tui.model.step_record import SeriesRecord, StepRecord
 
-WARM_SHARE, WARM_OFF, WARM_S = 0.1, 0.10, 20  # first part of the series, how far it may be off, seconds it takes
+# first part of the series, how far it may be off, seconds it takes
+WARM_SHARE, WARM_OFF, WARM_S = 0.1, 0.10, 20
 MISSING = default("missing-samples.missing")
 
 
 @step_check(
     "steady-state",
     "Steady state",
-    rule=f"five equal windows are within {units.share(RANGE)} of their mean, and drift by at most "
-    f"{units.share(SLOPE)}",
-    advice="Fill the device, measure longer, or let the profile precondition. A falling rate is a cache or fresh "
-    "flash that fills up, a rising one a cache that warms up.",
+    rule=(
+        f"five equal windows are within {units.share(RANGE)} of their mean, and drift by at most "
+        f"{units.share(SLOPE)}"
+    ),
+    advice=(
+        "Fill the device, measure longer, or let the profile precondition. A falling rate is a"
+        " cache or fresh flash that fills up, a rising one a cache that warms up."
+    ),
     source="SNIA SSS PTS 2.0",
 )
 def steady_state(at: StepEvidence) -> Iterator[CheckResult]:
@@ -57,13 +70,18 @@ def steady_state(at: StepEvidence) -> Iterator[CheckResult]:
 @step_check(
     "warm-up",
     "Warm-up in the figure",
-    rule=f"without ramp_time, the first {units.share(WARM_SHARE)} are within {units.share(WARM_OFF)} of the "
-    "rest, or within its noise",
+    rule=(
+        f"without ramp_time, the first {units.share(WARM_SHARE)} are within"
+        f" {units.share(WARM_OFF)} of the rest, or within its noise"
+    ),
     advice="Give the profile a ramp_time that covers the warm-up.",
     source="mean of the first tenth against the rest",
 )
 def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
-    """Caches, connections and clocks take time to settle. Without a ramp, that time is part of the figure."""
+    """Caches, connections and clocks take time to settle.
+
+    Without a ramp, that time is part of the figure.
+    """
     values = cluster_rates(at.record.series)
     if at.step.ramp_s:
         raise UnknownError(Moot.RAMP)
@@ -77,7 +95,10 @@ def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
     off = fmean(first) / mean - 1 if mean else 0.0
     if abs(off) > WARM_OFF and abs(off) * mean > 3 * noise:
         where = "above" if off > 0 else "below"
-        message = f"the first {count} s are {units.share(abs(off))} {where} the rest, and there is no ramp"
+        message = (
+            f"the first {count} s are {units.share(abs(off))} {where} the rest, and there is no"
+            " ramp"
+        )
         yield CheckResult("warning", message, round(off, 4), WARM_OFF)
 
 
@@ -85,11 +106,16 @@ def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
     "missing-samples",
     "Seconds without samples",
     rule=f"at most {units.share(MISSING)} of a host's seconds have no sample",
-    advice="Look at the connection to the host and its load: totals are complete, the series is not.",
+    advice=(
+        "Look at the connection to the host and its load: totals are complete, the series is not."
+    ),
     source="samples of each host",
 )
 def missing_seconds(at: StepEvidence) -> Iterator[CheckResult]:
-    """Charts and percentiles over time have gaps where no samples arrived. The result itself is not affected."""
+    """Charts and percentiles over time have gaps where no samples arrived.
+
+    The result itself is not affected.
+    """
     series = at.record.series
     if series is None:
         raise UnknownError("there are no samples")
@@ -99,12 +125,18 @@ def missing_seconds(at: StepEvidence) -> Iterator[CheckResult]:
         worst = max(gaps, key=lambda host: gaps[host])
         message = f"no samples of {worst} for {gaps[worst]} of {len(series.columns[0].iops)} s"
         yield CheckResult(
-            "warning", message, gaps[worst], at.limit("missing-samples.missing"), {"hosts": " ".join(gaps)}
+            "warning",
+            message,
+            gaps[worst],
+            at.limit("missing-samples.missing"),
+            {"hosts": " ".join(gaps)},
         )
 
 
 def _gaps(series: SeriesRecord) -> dict[str, int]:
-    """Return seconds of which nothing is known, between the first and the last known one, by host."""
+    """Return seconds of which nothing is known, between the first and the last known one, by
+    host.
+    """
     found: dict[str, int] = {}
     for column in series.columns:
         known = [second for second, value in enumerate(column.iops) if value is not None]
@@ -124,10 +156,15 @@ SPREAD = default("repetitions.spread")
 @run_check(
     "repetitions",
     "Repetitions",
-    rule=f"at least {ENOUGH} repetitions (a note), with a deviation of at most {units.share(SPREAD)} of their "
-    "mean (a warning); for a single run of a metadata benchmark, its iterations are the repetitions",
-    advice="Repeat the measurement (repeat on Review, run --repeat 5): a single figure says nothing about "
-    "repeatability.",
+    rule=(
+        f"at least {ENOUGH} repetitions (a note), with a deviation of at most"
+        f" {units.share(SPREAD)} of their mean (a warning); for a single run of a metadata"
+        " benchmark, its iterations are the repetitions"
+    ),
+    advice=(
+        "Repeat the measurement (repeat on Review, run --repeat 5): a single figure says nothing"
+        " about repeatability."
+    ),
     source="coefficient of variation of the repetitions",
     live=False,
 )
@@ -183,15 +220,22 @@ def _headline(evidence: RunEvidence, key: str) -> Headline:
 @run_check(
     "sweep",
     "Best point of a sweep",
-    rule="a point is the best of its block size if no other reaches into the range of its repetitions or, "
-    f"measured once, within {units.share(APART)} of it (a note); points that ended early do not count",
-    advice="Repeat the sweep (repeat on Review, run --repeat 3), or report the points that are equally good: the "
-    "cheapest of them will do.",
+    rule=(
+        "a point is the best of its block size if no other reaches into the range of its"
+        f" repetitions or, measured once, within {units.share(APART)} of it (a note); points that"
+        " ended early do not count"
+    ),
+    advice=(
+        "Repeat the sweep (repeat on Review, run --repeat 3), or report the points that are equally"
+        " good: the cheapest of them will do."
+    ),
     source="lowest and highest repetition of each point",
     live=False,
 )
 def sweep(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """The highest point of a sweep is the best by chance if others come as high when measured again."""
+    """The highest point of a sweep is the best by chance if others come as high when measured
+    again.
+    """
     if evidence.plan.proves is not None:
         raise UnknownError(Moot.PROOF)
     tables = [table for table in tables_of(_cells(evidence)) if table.axes and len(table.cells) > 1]
@@ -201,12 +245,17 @@ def sweep(evidence: RunEvidence) -> Iterator[CheckResult]:
         yield from _not_told_apart(table)
         short = [f"{cell.name} ({cell.short})" for cell in table.cells if cell.short]
         if short:
-            message = f"{table.profile}: ended early, and neither the best nor a knee: {names_of(short)}"
+            message = (
+                f"{table.profile}: ended early, and neither the best nor a knee: {names_of(short)}"
+            )
             yield CheckResult("info", message, len(short), 0)
 
 
 def _not_told_apart(table: MatrixTable) -> Iterator[CheckResult]:
-    """Yield the best of a table that others are as good as; of several block sizes the best of each, together."""
+    """Yield the best of a table that others are as good as.
+
+    Of several block sizes the best of each, together.
+    """
     groups = compared(table.cells)
     found = [(best, equal) for best, equal in map(best_of, groups) if best is not None and equal]
     if not found:
@@ -218,17 +267,23 @@ def _not_told_apart(table: MatrixTable) -> Iterator[CheckResult]:
     else:
         each = names_of([f"{best.name} ({len(equal)} as good)" for best, equal in found])
         told = f"best point of each block size is within noise: {each}"
-    yield CheckResult("info", f"{table.profile}: {told} (by {known_by(every)})", len(every) - len(found), 0)
+    yield CheckResult(
+        "info", f"{table.profile}: {told} (by {known_by(every)})", len(every) - len(found), 0
+    )
 
 
 def _cells(evidence: RunEvidence) -> list[Cell]:
     """Return the points as they were measured."""
     cells = []
     for key, steps in by_point(evidence.steps).items():
-        attempts = [CellRepetition(step.index, step.state or "done", step.headline) for step in steps]
+        attempts = [
+            CellRepetition(step.index, step.state or "done", step.headline) for step in steps
+        ]
         profile = steps[0].part or evidence.plan.profile.tag
         headline = evidence.plan.headline_of(evidence.plan.steps[steps[0].index])
-        cell = replace(cell_of(key, profile, steps[0].point, headline, attempts), short=shortest(steps))
+        cell = replace(
+            cell_of(key, profile, steps[0].point, headline, attempts), short=shortest(steps)
+        )
         cells.append(moved_by(cell, steps[0], headline.direction if headline else ""))
     return cells
 

@@ -1,4 +1,6 @@
-"""Identities of whole results: with their intervals, with each other, and with the time that the run took."""
+"""Identities of whole results: with their intervals, with each other, and with the time that the
+run took.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,22 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tui.judge.check import CheckResult, RunEvidence, StepEvidence, UnknownError, run_check, step_check
-from tui.judge.identities import FIGURE_CHECKS, LEAST_IOS, STARTING_S, Counted, counted, whole_latency
+from tui.judge.check import (
+    CheckResult,
+    RunEvidence,
+    StepEvidence,
+    UnknownError,
+    run_check,
+    step_check,
+)
+from tui.judge.identities import (
+    FIGURE_CHECKS,
+    LEAST_IOS,
+    STARTING_S,
+    Counted,
+    counted,
+    whole_latency,
+)
 from tui.judge.latencies import COUNTED, PRINTED
 from tui.metrics import units
 from tui.metrics.registry import direction
@@ -16,8 +32,14 @@ from tui.metrics.registry import direction
 @step_check(
     "series-mismatch",
     "Intervals add up",
-    rule="the I/Os of all intervals of a host add up to its result, give or take one interval at each end",
-    advice="Look at the samples in the journal and the tool's own output: one of them is from another load.",
+    rule=(
+        "the I/Os of all intervals of a host add up to its result, give or take one interval at"
+        " each end"
+    ),
+    advice=(
+        "Look at the samples in the journal and the tool's own output: one of them is from another"
+        " load."
+    ),
     source="samples of each host, and its result",
     live=False,
 )
@@ -40,14 +62,18 @@ def series_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _added_up(at: StepEvidence, each: Counted) -> tuple[float, float] | None:
-    """Return the I/Os of all intervals, and by how many they may be off; None where most of them are missing.
+    """Return the I/Os of all intervals, and by how many they may be off; None where most of them
+    are missing.
 
     A second without a sample may have had as many I/Os as the best one.
     """
     measurement = at.run.seen.state.at_step(at.step.index).measurement
     series = at.record.series
     column = (
-        next((one for one in series.columns if (one.host, one.direction) == (each.host, each.name)), None)
+        next(
+            (one for one in series.columns if (one.host, one.direction) == (each.host, each.name)),
+            None,
+        )
         if (series is not None)
         else None
     )
@@ -58,7 +84,10 @@ def _added_up(at: StepEvidence, each: Counted) -> tuple[float, float] | None:
     if missing >= len(seen):
         return None
     most = max(seen, default=0.0) * series.step_s
-    if measurement is not None and (leaf := measurement.hosts.get(each.host, {}).get(each.name)) is not None:
+    if (
+        measurement is not None
+        and (leaf := measurement.hosts.get(each.host, {}).get(each.name)) is not None
+    ):
         return float(leaf.ios), (missing + 1) * most + 1
     return sum(seen) * series.step_s, (missing + 2) * most + PRINTED * each.figures.ios
 
@@ -72,15 +101,17 @@ def _added_up(at: StepEvidence, each: Counted) -> tuple[float, float] | None:
     live=False,
 )
 def copied_output(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """Two hosts never take the same time to the nanosecond. A result that appears twice was measured once, and the
-    total counts it twice."""
+    """Two hosts never take the same time to the nanosecond. A result that appears twice was
+    measured once, and the total counts it twice."""
     seen: dict[bytes, list[str]] = {}
     known = False
     for step, record in zip(evidence.plan.steps, evidence.steps, strict=True):
         at = StepEvidence(evidence, step, record)
         for host, mark in _marks_of(at):
             known = True
-            seen.setdefault(mark, []).append(host if len(evidence.steps) == 1 else f"{host} ({step.name})")
+            seen.setdefault(mark, []).append(
+                host if len(evidence.steps) == 1 else f"{host} ({step.name})"
+            )
     if not known:
         raise UnknownError("there are no latencies to compare")
     for names in seen.values():
@@ -90,7 +121,10 @@ def copied_output(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 
 def _marks_of(at: StepEvidence) -> Iterator[tuple[str, bytes]]:
-    """Yield each host with what its result is known by; those of few I/Os, and those without latencies, are not."""
+    """Yield each host with what its result is known by.
+
+    Those of few I/Os, and those without latencies, are not.
+    """
     try:
         found = counted(at)
     except UnknownError:
@@ -100,10 +134,20 @@ def _marks_of(at: StepEvidence) -> Iterator[tuple[str, bytes]]:
         if not each.job:
             hosts.setdefault(each.host, []).append(each)
     for host, parts in hosts.items():
-        latencies = [latency for each in parts if (latency := whole_latency(each)) is not None and latency.mean_ns]
+        latencies = [
+            latency
+            for each in parts
+            if (latency := whole_latency(each)) is not None and latency.mean_ns
+        ]
         if sum(latency.n for latency in latencies) >= LEAST_IOS:
-            told = [(each.name, each.figures.ios, each.figures.bytes, each.figures.runtime_s) for each in parts]
-            moments = [(each.n, each.min_ns, each.max_ns, each.mean_ns, each.stddev_ns) for each in latencies]
+            told = [
+                (each.name, each.figures.ios, each.figures.bytes, each.figures.runtime_s)
+                for each in parts
+            ]
+            moments = [
+                (each.n, each.min_ns, each.max_ns, each.mean_ns, each.stddev_ns)
+                for each in latencies
+            ]
             yield host, msgspec.json.encode((told, moments))
 
 
@@ -111,14 +155,17 @@ def _marks_of(at: StepEvidence) -> Iterator[tuple[str, bytes]]:
     "impossible-time",
     "Measured within the run",
     rule="no host measures for longer than the phase took, or after the end of the run",
-    advice="The result is from another run, or its times were changed: compare it with the journal.",
+    advice=(
+        "The result is from another run, or its times were changed: compare it with the journal."
+    ),
     source="runtime of each result; begin and end of the phase by the jump host's clock",
     live=False,
 )
 def impossible_time(at: StepEvidence) -> Iterator[CheckResult]:
     """A result that took longer than its run is from another one."""
     seen = at.run.seen.state.at_step(at.step.index)
-    spans = [span for span in seen.phases if span.name == "measure"]  # an engine that died ended none
+    # an engine that died ended none
+    spans = [span for span in seen.phases if span.name == "measure"]
     ends = [span.end_t for span in spans if span.end_t is not None]
     if not ends or not seen.results:
         raise UnknownError("the length of the measurement is not known")
@@ -127,7 +174,9 @@ def impossible_time(at: StepEvidence) -> Iterator[CheckResult]:
         seconds = each.figures.runtime_s or 0.0
         waves = len({load.wave for load in each.loads}) or 1
         if seconds > went_s * (1 + COUNTED) + STARTING_S * waves:
-            what = f"measured for {units.seconds(seconds)}, and the phase took {units.seconds(went_s)}"
+            what = (
+                f"measured for {units.seconds(seconds)}, and the phase took {units.seconds(went_s)}"
+            )
             yield each.error(what, seconds, went_s)
 
 

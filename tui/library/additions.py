@@ -57,8 +57,8 @@ def keep_note(run_dir: Path, text: str) -> None:
 def add_events(run_dir: Path, events: Sequence[Event]) -> None:
     """Append to the journal of a run that is over, and derive its record again.
 
-    Raises BenchtuiError before anything is written when the journal has lost what the record was derived from: the
-    record is all that is left of it.
+    Raises BenchtuiError before anything is written when the journal has lost what the record was
+    derived from: the record is all that is left of it.
     """
     try:
         _check_whole(run_dir)
@@ -78,7 +78,10 @@ def _check_whole(run_dir: Path) -> None:
     for _ in events:
         pass
     if events.events < kept.events:
-        why = f"holds {events.events} events, {RECORD_FILE} was derived from {kept.events}: nothing is added to the run"
+        why = (
+            f"holds {events.events} events, {RECORD_FILE} was derived from {kept.events}: nothing"
+            " is added to the run"
+        )
         raise BenchtuiError(Problem(why, file=str(path)))
 
 
@@ -106,17 +109,25 @@ def check_over(run_dir: Path) -> None:
 
 
 def keep_removed(run_dir: Path, removed: Mapping[str, tuple[Sequence[str], int]]) -> None:
-    """Have journal and record say what is gone: by host, paths and the bytes they held. Raises BenchtuiError."""
+    """Have journal and record say what is gone: by host, paths and the bytes they held.
+
+    Raises BenchtuiError.
+    """
     there = {host: gone for host, gone in removed.items() if gone[0]}
     if there:
-        events = [FilesRemoved(t=0.0, host=host, paths=list(gone[0]), bytes=gone[1]) for host, gone in there.items()]
+        events = [
+            FilesRemoved(t=0.0, host=host, paths=list(gone[0]), bytes=gone[1])
+            for host, gone in there.items()
+        ]
         add_events(run_dir, events)
 
 
 def question_of(run_dir: Path, step: int | None = None) -> tuple[Plan, ProofQuestion]:
-    """Return the plan of a finished run, and what is to be proved of a step: by default the headline's.
+    """Return the plan of a finished run, and what is to be proved of a step: by default the
+    headline's.
 
-    Raises UsageError when there is nothing to prove, BenchtuiError when plan or record cannot be read.
+    Raises UsageError when there is nothing to prove, BenchtuiError when plan or record cannot be
+    read.
     """
     if is_running(run_dir):
         raise UsageError(f"{run_dir.name} is running; a counter-experiment comes after it")
@@ -130,8 +141,9 @@ def question_of(run_dir: Path, step: int | None = None) -> tuple[Plan, ProofQues
 def tell_proved(run_dir: Path, record: RunRecord) -> None:
     """Have journal and record of the run that a counter-experiment is about hold what it showed.
 
-    Nothing is done when this is no counter-experiment, or that run is not beside it any more; and one that was not
-    measured whole does not replace what another one showed. Raises BenchtuiError, OSError.
+    Nothing is done when this is no counter-experiment, or that run is not beside it any more; and
+    one that was not measured whole does not replace what another one showed. Raises BenchtuiError,
+    OSError.
     """
     proves = load_plan(run_dir).proves
     about = run_dir.with_name(proves.run_id) if proves is not None else run_dir
@@ -152,4 +164,6 @@ def is_whole(record: RunRecord) -> bool:
 def told_by_another(about: Path, step: int, name: str) -> bool:
     """Tell whether another counter-experiment has shown something of a step already."""
     bottleneck = load_record(about).steps[step].limiter
-    return bottleneck is not None and bottleneck.proof is not None and bottleneck.proof.run_id != name
+    return (
+        bottleneck is not None and bottleneck.proof is not None and bottleneck.proof.run_id != name
+    )

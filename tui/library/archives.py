@@ -1,4 +1,6 @@
-"""Archives read and written block by block with limits: tar headers, packed files, the gzip stream of a packed run."""
+"""Archives read and written block by block with limits: tar headers, packed files, the gzip stream
+of a packed run.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,10 @@ from typing import IO, Protocol, cast
 
 MOST_HEADER_BYTES = 1 << 20  # before one file; a name of 4096 bytes takes 5 KiB
 TAR_BLOCK = 1 << 18
-DIGITS = re.compile(rb"\d{100}")  # tarfile of Python 3.11 looks through them in the square of their number
-NO_HEADER = (ArithmeticError, LookupError, ValueError, RecursionError)  # tarfile raises these of some
+# tarfile of Python 3.11 looks through them in the square of their number
+DIGITS = re.compile(rb"\d{100}")
+# tarfile raises these of some
+NO_HEADER = (ArithmeticError, LookupError, ValueError, RecursionError)
 PLAIN_KINDS = (tarfile.REGTYPE, tarfile.AREGTYPE)
 
 
@@ -37,7 +41,10 @@ class TarStream:
         self._archive: tarfile.TarFile | None = None
 
     def members(self) -> Iterator[tarfile.TarInfo]:
-        """Yield what the archive holds, one after the other; none is remembered. Raises tarfile.TarError."""
+        """Yield what the archive holds, one after the other; none is remembered.
+
+        Raises tarfile.TarError.
+        """
         try:
             archive = tarfile.TarFile(fileobj=cast(IO[bytes], self), mode="r")
             while (member := archive.next()) is not None:
@@ -48,7 +55,10 @@ class TarStream:
             raise tarfile.ReadError("a header that cannot be read") from None
 
     def data(self, member: tarfile.TarInfo) -> Iterator[bytes]:
-        """Yield the bytes of a plain file that `members` has just given. Raises tarfile.ReadError where it is cut."""
+        """Yield the bytes of a plain file that `members` has just given.
+
+        Raises tarfile.ReadError where it is cut.
+        """
         self.seek(member.offset_data)
         left = member.size
         while left > 0:
@@ -93,13 +103,23 @@ class TarStream:
 
 
 def is_plain(member: tarfile.TarInfo) -> bool:
-    """Return whether a member is a file as it stands there: no link, no device, no file with holes."""
+    """Return whether a member is a file as it stands there: no link, no device, no file with
+    holes.
+    """
     return member.type in PLAIN_KINDS and not member.issparse()
 
 
 UNPACKED_BLOCK = 1 << 18
 MOST_DICTIONARY_BYTES = 80 << 20  # xz -9 takes 65 MiB; a header may ask for 4 GiB
-BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, ValueError)
+BROKEN = (
+    OSError,
+    EOFError,
+    zlib.error,
+    lzma.LZMAError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    ValueError,
+)
 
 
 class Machine(Protocol):
@@ -165,7 +185,10 @@ def sign_of(begin: bytes) -> str:
 
 
 def unpacked(blocks: Iterator[bytes], suffix: str) -> Iterator[bytes]:
-    """Yield what blocks of a packed file hold, streams that follow each other as one. Raises what `BROKEN` has."""
+    """Yield what blocks of a packed file hold, streams that follow each other as one.
+
+    Raises what `BROKEN` has.
+    """
     machine: Machine | None = None
     for block in blocks:
         data = block
@@ -208,11 +231,16 @@ END = struct.Struct("<II")  # behind a gzip stream: the sum of its bytes, and ho
 OLD_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # of packed runs before there was a sum
 SUM_BYTES = hashlib.sha256().digest_size
 FIELD = struct.pack("<2sH", b"BT", SUM_BYTES)
-HEADER = b"\x1f\x8b\x08\x04\x00\x00\x00\x00\x00\xff" + struct.pack("<H", len(FIELD) + SUM_BYTES) + FIELD
+HEADER = (
+    b"\x1f\x8b\x08\x04\x00\x00\x00\x00\x00\xff" + struct.pack("<H", len(FIELD) + SUM_BYTES) + FIELD
+)
 
 
 class Deflated(io.RawIOBase):
-    """Writes a stream; `close` puts its sum into the header. The file must be one that can be positioned."""
+    """Writes a stream; `close` puts its sum into the header.
+
+    The file must be one that can be positioned.
+    """
 
     def __init__(self, stored: IO[bytes]) -> None:
         self._stored = stored
@@ -246,9 +274,11 @@ class Deflated(io.RawIOBase):
 
 
 class Inflated(io.RawIOBase):
-    """The bytes of a gzip file that is one whole stream and nothing else. Raises zlib.error, EOFError.
+    """The bytes of a gzip file that is one whole stream and nothing else. Raises zlib.error,
+    EOFError.
 
-    Little by little, and its sums last: what is damaged is met where it stands, and its file can be named.
+    Little by little, and its sums last: what is damaged is met where it stands, and its file can be
+    named.
     """
 
     def __init__(self, stored: IO[bytes]) -> None:
@@ -265,7 +295,9 @@ class Inflated(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Return at most so many bytes, none at the end: what is before a damaged place is had before that is told."""
+        """Return at most so many bytes, none at the end: what is before a damaged place is had
+        before that is told.
+        """
         return self._some(size) if size >= 0 else self.readall()
 
     def _sum_of_header(self) -> bytes | None:
@@ -286,7 +318,10 @@ class Inflated(io.RawIOBase):
             self._ready, self._at = self._inflated(fresh), 0
             if not fresh and not self._ready and not self._inflate.eof:
                 raise EOFError("it ends too early")
-            self._crc, self._length = zlib.crc32(self._ready, self._crc), self._length + len(self._ready)
+            self._crc, self._length = (
+                zlib.crc32(self._ready, self._crc),
+                self._length + len(self._ready),
+            )
         piece = self._ready[self._at : self._at + wanted]
         self._at += len(piece)
         return piece
@@ -297,7 +332,10 @@ class Inflated(io.RawIOBase):
         return data
 
     def _inflated(self, fresh: bytes) -> bytes:
-        """Return the next bytes; where they are damaged all those before, that no other file is named for them."""
+        """Return the next bytes.
+
+        Where they are damaged all those before, that no other file is named for them.
+        """
         while True:
             before = self._inflate.copy()
             try:

@@ -45,7 +45,13 @@ from tui.record.cells import steps_in_error
 from tui.record.headline import run_headline
 from tui.record.host_facts import facts_record
 from tui.record.objects import objects_left
-from tui.record.sections import attestation_records, host_record, matrix_record, precondition_record, server_records
+from tui.record.sections import (
+    attestation_records,
+    host_record,
+    matrix_record,
+    precondition_record,
+    server_records,
+)
 from tui.record.step import build_step, phase_record, rounded
 from tui.record.timeline import JournalData, read_journal
 
@@ -71,10 +77,11 @@ class MeasuredRun(Struct):
 
 
 def build_record(run_dir: Path, *, running: bool = False) -> RunRecord:
-    """Return the record of a run directory, from plan.json and the journal alone; `running`: its engine lives.
+    """Return the record of a run directory, from plan.json and the journal alone; `running`: its
+    engine lives.
 
-    Any prefix of a journal gives a valid record of what was measured until then. Raises BenchtuiError when the plan
-    cannot be read.
+    Any prefix of a journal gives a valid record of what was measured until then. Raises
+    BenchtuiError when the plan cannot be read.
     """
     source = source_of(run_dir, running=running)
     measured = measured_in(source)
@@ -86,7 +93,10 @@ def build_record(run_dir: Path, *, running: bool = False) -> RunRecord:
 
 
 def source_of(run_dir: Path, *, running: bool = False) -> RecordSource:
-    """Return plan and journal of a run, with the steps that a search made of its plan. Raises BenchtuiError."""
+    """Return plan and journal of a run, with the steps that a search made of its plan.
+
+    Raises BenchtuiError.
+    """
     plan = load_plan(run_dir)
     seen = read_journal(run_dir / JOURNAL_FILE, plan.lease_s)
     goes_on = running and seen.state.end is None
@@ -109,9 +119,15 @@ def measured_in(source: RecordSource) -> MeasuredRun:
 
 
 def _so_far(steps: list[StepRecord]) -> None:
-    """Ask of a step that goes on for no more than what should have been measured by now: it did not end early."""
+    """Ask of a step that goes on for no more than what should have been measured by now: it did not
+    end early.
+    """
     for step in steps:
-        if step.state in ("running", "missing") and step.runtime_s is not None and step.measured_s is not None:
+        if (
+            step.state in ("running", "missing")
+            and step.runtime_s is not None
+            and step.measured_s is not None
+        ):
             step.runtime_s = min(step.runtime_s, step.measured_s)
 
 
@@ -147,11 +163,15 @@ def _add_plan(record: RunRecord, source: RecordSource) -> None:
     """Add what the plan says beside the steps."""
     plan = source.plan
     record.left_out = [
-        LeftOutRecord(profile=left.profile, steps=left.steps, reason=left.reason, hosts=list(left.hosts))
+        LeftOutRecord(
+            profile=left.profile, steps=left.steps, reason=left.reason, hosts=list(left.hosts)
+        )
         for left in plan.left_out
     ]
     record.sources = [
-        HostSourceRecord(spec=each.spec, hosts=list(each.hosts), utc=each.utc, how=each.how, left_s=each.left_s)
+        HostSourceRecord(
+            spec=each.spec, hosts=list(each.hosts), utc=each.utc, how=each.how, left_s=each.left_s
+        )
         for each in plan.sources
     ]
     record.precondition = precondition_record(plan, source.seen.state)
@@ -162,10 +182,14 @@ def _add_plan(record: RunRecord, source: RecordSource) -> None:
 
 
 def _add_figures(record: RunRecord, source: RecordSource, measured: MeasuredRun) -> None:
-    """Add what follows from the steps together: the headline, the matrix, what a search or an experiment found."""
+    """Add what follows from the steps together: the headline, the matrix, what a search or an
+    experiment found.
+    """
     plan, steps = source.plan, measured.steps
     record.search, sought = _searched(plan, source.seen.state, steps)
-    headline = run_headline(plan.headline, steps, plan.latency_kind, steps_in_error(measured.judged.findings))
+    headline = run_headline(
+        plan.headline, steps, plan.latency_kind, steps_in_error(measured.judged.findings)
+    )
     record.headline = sought or headline
     record.matrix = matrix_record(plan, steps)
     record.objects_left = objects_left(plan, steps)
@@ -181,7 +205,9 @@ def _add_findings(record: RunRecord, measured: MeasuredRun) -> None:
     record.verdict = verdict_of(record.state, measured.steps, judged.findings)
 
 
-def _searched(plan: Plan, run: RunState, steps: list[StepRecord]) -> tuple[SearchRecord | None, HeadlineRecord | None]:
+def _searched(
+    plan: Plan, run: RunState, steps: list[StepRecord]
+) -> tuple[SearchRecord | None, HeadlineRecord | None]:
     """Return what a search found and its headline; nothing of a run that was none."""
     if plan.search is None:
         return None, None
@@ -235,11 +261,16 @@ def incomplete(source: RecordSource) -> list[str]:
 
 
 def reason_of(source: RecordSource, state: RecordState, steps: list[StepRecord]) -> str:
-    """Return why the state is what it is: the engine's word, else what is missing; and which hosts dropped out."""
+    """Return why the state is what it is: the engine's word, else what is missing.
+
+    And which hosts dropped out.
+    """
     losses = [f"{step.name}: {step.coverage_text}" for step in steps if step.coverage_text]
     if len(steps) == 1:
         losses = [step.coverage_text for step in steps if step.coverage_text]
-    return "; ".join([part for part in (_told_reason(source, state), *losses[:NAMED_LOSSES]) if part])
+    return "; ".join(
+        [part for part in (_told_reason(source, state), *losses[:NAMED_LOSSES]) if part]
+    )
 
 
 def _told_reason(source: RecordSource, state: RecordState) -> str:
@@ -248,21 +279,32 @@ def _told_reason(source: RecordSource, state: RecordState) -> str:
         return running_text(source)
     if end is None:
         return UNFINISHED
-    if end.state == "failed" and state == "partial":  # the engine had no result, but the journal has figures
+    # the engine had no result, but the journal has figures
+    if end.state == "failed" and state == "partial":
         return ONLY_SAMPLES
     if end.reason or state == "complete":
         return end.reason
-    return "; ".join(incomplete(source)[:3]) or ("nothing was measured" if state == "failed" else "")
+    return "; ".join(incomplete(source)[:3]) or (
+        "nothing was measured" if state == "failed" else ""
+    )
 
 
 def running_text(source: RecordSource) -> str:
-    """Return how far a run that goes on is: ``still running: 9 of 45 s``, ``still running: step 2 of 5, layout``."""
+    """Return how far a run that goes on is: ``still running: 9 of 45 s``, ``still running: step 2
+    of 5, layout``.
+    """
     plan, run = source.plan, source.seen.state
-    at = [f"step {run.step + 1} of {len(plan.steps)}"] if run.step is not None and len(plan.steps) > 1 else []
+    at = (
+        [f"step {run.step + 1} of {len(plan.steps)}"]
+        if run.step is not None and len(plan.steps) > 1
+        else []
+    )
     step = plan.steps[run.step] if run.step is not None and run.step < len(plan.steps) else None
     if run.phase == "measure":
         past_s = max(run.t - run.phase_started_t, 0.0)
-        asked = f" of {step.runtime_s:.0f}" if step is not None and step.runtime_s is not None else ""
+        asked = (
+            f" of {step.runtime_s:.0f}" if step is not None and step.runtime_s is not None else ""
+        )
         at.append(f"{past_s:.0f}{asked} s")
     elif run.phase:
         at.append(run.phase)
@@ -292,7 +334,9 @@ def _profile(plan: Plan) -> ProfileRecord:
         params=dict(plan.params),
         changed=dict(profile.changed),
         job_files=[
-            JobFile(step=step.index, host=task.host, text=task.job_file) for step in plan.steps for task in step.tasks
+            JobFile(step=step.index, host=task.host, text=task.job_file)
+            for step in plan.steps
+            for task in step.tasks
         ],
         text=profile.text,
         sha256=profile.sha256,
@@ -327,7 +371,9 @@ def _messages(run: RunState) -> list[MessageRecord]:
         for each in run.messages.first
     ]
     if run.unreadable:
-        text = f"{run.unreadable} lines of the journal cannot be read: what they held is missing here"
+        text = (
+            f"{run.unreadable} lines of the journal cannot be read: what they held is missing here"
+        )
         kept.append(MessageRecord(t_s=run.t, severity="warning", host=None, text=text))
     if run.messages.dropped:
         text = f"{run.messages.dropped} more messages are in the journal"
@@ -345,17 +391,28 @@ def _provenance(source: RecordSource) -> ProvenanceRecord:
         jump_host=dict(run.started.jump_host) if run.started is not None else {},
         carried=[
             CarriedRecord(
-                name=each.name, path=each.path, sha256=each.sha256, bytes=each.bytes, machine=each.machine
+                name=each.name,
+                path=each.path,
+                sha256=each.sha256,
+                bytes=each.bytes,
+                machine=each.machine,
             )
             for each in source.plan.carried
         ],
         commands=[
-            CommandRecord(host=task.host, step=task.step, phase=task.phase, argv=task.argv, remote_dir=task.remote_dir)
+            CommandRecord(
+                host=task.host,
+                step=task.step,
+                phase=task.phase,
+                argv=task.argv,
+                remote_dir=task.remote_dir,
+            )
             for task in run.commands
         ],
         artefacts=[
             ArtefactRecord(path=each.path, sha256=each.sha256, bytes=each.bytes, host=each.host)
-            for each in {each.path: each for each in run.artefacts}.values()  # one may have been gone on with
+            # one may have been gone on with
+            for each in {each.path: each for each in run.artefacts}.values()
         ],
         journal=JournalRecord(
             events=seen.events,

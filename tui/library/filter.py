@@ -21,19 +21,23 @@ Test = Callable[[RunSummary], bool]
 TOKEN = re.compile(r'(?=\S)(?P<no>-)?(?:(?P<key>[a-z]+):)?(?:"(?P<quoted>[^"]*)"?|(?P<word>\S*))')
 HELP = """\
 words, all of which a run must hold somewhere, and:
-  tag:NAME[=VALUE]  profile:TAG  host:NAME  target:TEXT  title:TEXT  note:TEXT  finding:ID  owner:NAME
-  verdict:valid|clean|warnings|invalid|none, where valid is clean or with warnings, none is not judged
+  tag:NAME[=VALUE]  profile:TAG  host:NAME  target:TEXT  title:TEXT  note:TEXT
+  finding:ID  owner:NAME
+  verdict:valid|clean|warnings|invalid|none; valid is clean or warnings, none is not judged
   state:complete|partial|aborted|failed|imported|running|...  is:starred  is:mine  date:DAY
   since:WHEN  until:WHEN, where WHEN is today, yesterday, 7d, 12h, 2w, 2026-11-20,
   2026-11 or 2026-11-20T10:15, in UTC as the list shows it
-* and ? stand for any text, commas part alternatives, - before a part turns it round, quotes keep blanks"""
+* and ? stand for any text, commas separate alternatives, - before a part negates it,
+quotes keep blanks"""
 WITH_WARNINGS = "valid-with-warnings"
 VERDICTS: dict[str, tuple[str | None, ...]] = {
-    "valid": ("valid", WITH_WARNINGS), "clean": ("valid",), "warnings": (WITH_WARNINGS,), "invalid": ("invalid",),
+    "valid": ("valid", WITH_WARNINGS), "clean": ("valid",), "warnings": (WITH_WARNINGS,),
+    "invalid": ("invalid",),
     "none": (None,), WITH_WARNINGS: (WITH_WARNINGS,),
 }  # fmt: skip
 STATES = (
-    "complete", "partial", "aborted", "failed", "imported", "baseline", "running", "interrupted", "unreadable",
+    "complete", "partial", "aborted", "failed", "imported", "baseline", "running", "interrupted",
+    "unreadable",
 )  # fmt: skip
 AGO = re.compile(r"(\d{1,6})([hdw])")
 HOURS = {"h": 1, "d": 24, "w": 168}
@@ -52,7 +56,10 @@ class Filter(Struct, frozen=True):
 
 
 def parse(text: str, now: datetime | None = None) -> Filter:
-    """Return the filter that a text means. Raises UsageError for a key or a value that there is not."""
+    """Return the filter that a text means.
+
+    Raises UsageError for a key or a value that there is not.
+    """
     now = now or datetime.now(UTC)
     return Filter(tuple(_test(match, now) for match in TOKEN.finditer(text)))
 
@@ -65,7 +72,9 @@ def _test(match: re.Match[str], now: datetime) -> Test:
 
 def _keyed(key: str, value: str, now: datetime) -> Test:
     if key not in KEYS:
-        raise UsageError(f"no key '{key}:' in a filter{did_you_mean(key, KEYS)}; known: {', '.join(KEYS)}")
+        raise UsageError(
+            f"no key '{key}:' in a filter{did_you_mean(key, KEYS)}; known: {', '.join(KEYS)}"
+        )
     if not value:
         return lambda _: True  # somebody is about to type it
     return KEYS[key](value, now)
@@ -79,7 +88,16 @@ def _word(word: str) -> Test:
 def haystack(run: RunSummary) -> str:
     """Return the text that words are looked for in."""
     tags = (f"{name}={value}" if value else name for name, value in run.tags.items())
-    told = (run.run_id, run.profile, run.title, run.state, run.headline, run.target, run.owner, run.weakened_by)
+    told = (
+        run.run_id,
+        run.profile,
+        run.title,
+        run.state,
+        run.headline,
+        run.target,
+        run.owner,
+        run.weakened_by,
+    )
     return "\n".join((*told, *run.notes, *run.hosts, *tags)).lower()
 
 
@@ -111,7 +129,8 @@ def _tag(value: str, _: datetime) -> Test:
 
 def _tag_fits(tags: dict[str, str], name: str, text: str, *, exact: bool) -> bool:
     return any(
-        fnmatchcase(known, name) and (not exact or fnmatchcase(of_known, text)) for known, of_known in tags.items()
+        fnmatchcase(known, name) and (not exact or fnmatchcase(of_known, text))
+        for known, of_known in tags.items()
     )
 
 
@@ -133,7 +152,9 @@ def _choice(
 def _is(value: str, _: datetime) -> Test:
     kinds: dict[str, Test] = {"starred": lambda run: run.starred, "mine": lambda run: not run.owner}
     if value not in kinds:
-        raise UsageError(f"no 'is:{value}'{did_you_mean(value, kinds)}; there are: {', '.join(kinds)}")
+        raise UsageError(
+            f"no 'is:{value}'{did_you_mean(value, kinds)}; there are: {', '.join(kinds)}"
+        )
     return kinds[value]
 
 
@@ -174,7 +195,9 @@ def span_of(text: str, now: datetime) -> tuple[str, str]:
             return _stamps(*_calendar([int(part) for part in date.groups() if part is not None]))
     except (ValueError, OverflowError):
         pass
-    raise UsageError(f"'{text}' is no date: today, yesterday, 7d, 12h, 2w, 2026-11-20, 2026-11, 2026-11-20T10:15")
+    raise UsageError(
+        f"'{text}' is no date: today, yesterday, 7d, 12h, 2w, 2026-11-20, 2026-11, 2026-11-20T10:15"
+    )
 
 
 def _calendar(parts: list[int]) -> tuple[datetime, datetime]:
@@ -228,7 +251,10 @@ _decoder = PlainDecoder(_ChangesHead)
 
 
 def changed_of(run_dir: Path) -> dict[str, str]:
-    """Return the changed parameters by name, those that are swept as ``swept``; empty without a plan to read."""
+    """Return the changed parameters by name, those that are swept as ``swept``.
+
+    Empty without a plan to read.
+    """
     try:
         head = _decoder.decode(read_file(run_dir / PLAN_FILE))
     except (OSError, *NO_JSON):

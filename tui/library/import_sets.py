@@ -1,4 +1,6 @@
-"""Which imported outputs belong together: hosts of one measurement, measurements of one run, runs."""
+"""Which imported outputs belong together: hosts of one measurement, measurements of one run,
+runs.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from tui.workloads.foreign import formats
 HOST = "host"  # where neither the output nor its file's name tells one
 
 _TIME = r"(?:[T_ .-]?(?:[01]\d|2[0-3])(?P<{0}>[:._-]?)[0-5]\d(?:(?P={0})[0-5]\d)?Z?)?"
-_YEAR_FIRST = r"(?:19|20)\d\d(?P<a>[-_.]?)(?:0[1-9]|1[0-2])(?P=a)(?:0[1-9]|[12]\d|3[01])" + _TIME.format("b")
+_YEAR_FIRST = (
+    r"(?:19|20)\d\d(?P<a>[-_.]?)(?:0[1-9]|1[0-2])(?P=a)(?:0[1-9]|[12]\d|3[01])" + _TIME.format("b")
+)
 _YEAR_LAST = r"[0-3]\d(?P<c>[-_.])[0-3]\d(?P=c)(?:19|20)\d\d" + _TIME.format("d")
 _EPOCH = r"1\d{9}(?:\d{3})?"
 _DATE = re.compile(rf"(?<![0-9A-Za-z])(?:{_YEAR_FIRST}|{_YEAR_LAST}|{_EPOCH})(?![0-9A-Za-z])")
@@ -26,7 +30,8 @@ _SEPARATORS = "-_. "
 
 
 def host_names(names: Sequence[str], *, without_dates: bool = True) -> list[str]:
-    """Return what hosts are called whose output does not name them: as their files, made different where they agree.
+    """Return what hosts are called whose output does not name them: as their files, made different
+    where they agree.
 
     `without_dates`: leave dates and times out of the name, so that nightly files are of one host.
     """
@@ -40,7 +45,10 @@ def host_names(names: Sequence[str], *, without_dates: bool = True) -> list[str]
 
 
 def dateless(stem: str) -> str:
-    """Return a file's stem without dates, times of day and seconds since 1970; empty when there is nothing else."""
+    """Return a file's stem without dates, times of day and seconds since 1970.
+
+    Empty when there is nothing else.
+    """
     if not _DATE.search(stem):
         return stem
     parts = _DATE.sub("\0", stem).split("\0")
@@ -48,10 +56,12 @@ def dateless(stem: str) -> str:
 
 
 def nights(names: Sequence[str], hosts: Sequence[str] = ()) -> list[list[int]]:
-    """Return which files are of one run, as indices: files of one host are runs of their own, the earliest name first.
+    """Return which files are of one run, as indices: files of one host are runs of their own, the
+    earliest name first.
 
-    Files are of one host when their names differ only by date, or when `hosts`, one a file, says so. Those of several
-    hosts are put together night by night when each host has as many; otherwise all files are one run.
+    Files are of one host when their names differ only by date, or when `hosts`, one a file, says
+    so. Those of several hosts are put together night by night when each host has as many; otherwise
+    all files are one run.
     """
     series: dict[str, list[int]] = {}
     for index, key in enumerate(hosts or map(_without_date, names)):
@@ -68,9 +78,18 @@ def _without_date(name: str) -> str:
 
 
 PROSE = "; figures in prose: benchtui baselines"
-DAMAGED = (ValueError, ArithmeticError, LookupError, TypeError, AttributeError, RecursionError, AssertionError)
+DAMAGED = (
+    ValueError,
+    ArithmeticError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+    AssertionError,
+)
 EPOCH_MS = 10**11  # a later stamp is a time of day
-OVERLAP = 0.5  # of the shorter one: outputs that ran side by side for so long are hosts of one measurement
+# of the shorter one: outputs that ran side by side for so long are hosts of one measurement
+OVERLAP = 0.5
 
 
 def readers(tool: str | None) -> list[Format]:
@@ -78,14 +97,17 @@ def readers(tool: str | None) -> list[Format]:
     known: list[Format] = [*workloads.every(), *formats()]
     found = [reader for reader in known if tool in (None, reader.name)]
     if not found:
-        raise UsageError(f"--tool {tool} is not known; known: {', '.join(reader.name for reader in known)}")
+        raise UsageError(
+            f"--tool {tool} is not known; known: {', '.join(reader.name for reader in known)}"
+        )
     return found
 
 
 class Naming(msgspec.Struct, frozen=True):
     """How hosts are called whose output does not name them.
 
-    `hosts`: as the user said, one for each file that is named. Otherwise as their files; `dateless`: without the date.
+    `hosts`: as the user said, one for each file that is named. Otherwise as their files;
+    `dateless`: without the date.
     """
 
     hosts: Sequence[str] = ()
@@ -93,7 +115,9 @@ class Naming(msgspec.Struct, frozen=True):
 
     def of(self, files: Sequence[KeptFile]) -> list[str]:
         """Return a name for each file."""
-        return list(self.hosts) or host_names([file.name for file in files], without_dates=self.dateless)
+        return list(self.hosts) or host_names(
+            [file.name for file in files], without_dates=self.dateless
+        )
 
     def nights(self, files: Sequence[KeptFile]) -> list[list[int]]:
         """Return which files are of one run, as indices."""
@@ -103,13 +127,19 @@ class Naming(msgspec.Struct, frozen=True):
 
     def only(self, places: Sequence[int]) -> Naming:
         """Return the naming of some of the files."""
-        return msgspec.structs.replace(self, hosts=[self.hosts[at] for at in places] if self.hosts else ())
+        return msgspec.structs.replace(
+            self, hosts=[self.hosts[at] for at in places] if self.hosts else ()
+        )
 
 
-def kept_runs(sources: Sequence[ImportSource], tool: str | None = None, naming: Naming | None = None) -> list[KeptRun]:
-    """Return the runs in what was given: files are hosts of one, a directory or an archive holds its own.
+def kept_runs(
+    sources: Sequence[ImportSource], tool: str | None = None, naming: Naming | None = None
+) -> list[KeptRun]:
+    """Return the runs in what was given: files are hosts of one, a directory or an archive holds
+    its own.
 
-    Files whose names differ only by date are runs of their own. Raises UsageError with every file that cannot be read.
+    Files whose names differ only by date are runs of their own. Raises UsageError with every file
+    that cannot be read.
     """
     known, naming = readers(tool), naming or Naming()
     files = [source.files[0] for source in sources if not source.is_tree]
@@ -121,19 +151,26 @@ def kept_runs(sources: Sequence[ImportSource], tool: str | None = None, naming: 
 
 
 def outputs_of(file: KeptFile, known: Sequence[Format]) -> list[ImportedOutput]:
-    """Return the outputs in a file, of whichever tool; those of one tool after those of another. Raises UsageError."""
+    """Return the outputs in a file, of whichever tool; those of one tool after those of another.
+
+    Raises UsageError.
+    """
     found: list[ImportedOutput] = []
     for reader in known:
         first = 1 + max((each.place for each in found), default=-1)
         outputs = _guarded(reader, file)
         found += [
-            msgspec.structs.replace(each, place=each.place + first, tool=each.tool or reader.name) for each in outputs
+            msgspec.structs.replace(each, place=each.place + first, tool=each.tool or reader.name)
+            for each in outputs
         ]
     return found
 
 
 def _guarded(reader: Format, file: KeptFile) -> Sequence[ImportedOutput]:
-    """Return what a reader finds in a file; what it stumbles over is the file's fault, and it is named."""
+    """Return what a reader finds in a file.
+
+    What it stumbles over is the file's fault, and it is named.
+    """
     try:
         found = reader.import_output(file.text, file.place)
     except DAMAGED as error:
@@ -154,7 +191,9 @@ def nothing_in(place: str, known: Sequence[Format]) -> Problem:
     """Return that a file, or a directory, holds nothing that can be read."""
     *most, last = [reader.name for reader in known]
     names = f"{', '.join(most)} or {last}" if most else last
-    return Problem(f"holds no output of {names} that can be read{PROSE if most else ''}", file=place)
+    return Problem(
+        f"holds no output of {names} that can be read{PROSE if most else ''}", file=place
+    )
 
 
 # -- files that are named: each is another host, or another night
@@ -162,7 +201,11 @@ def nothing_in(place: str, known: Sequence[Format]) -> Problem:
 
 def _of_files(files: Sequence[KeptFile], known: Sequence[Format], naming: Naming) -> list[KeptRun]:
     outputs = [outputs_of(file, known) for file in files]
-    if empty := [nothing_in(file.place, known) for file, found in zip(files, outputs, strict=True) if not found]:
+    if empty := [
+        nothing_in(file.place, known)
+        for file, found in zip(files, outputs, strict=True)
+        if not found
+    ]:
         raise UsageError(empty)
     if naming.hosts:
         outputs = [_unnamed(file, found) for file, found in zip(files, outputs, strict=True)]
@@ -172,7 +215,9 @@ def _of_files(files: Sequence[KeptFile], known: Sequence[Format], naming: Naming
     ]
 
 
-def _of_night(files: Sequence[KeptFile], outputs: Sequence[Sequence[ImportedOutput]], naming: Naming) -> KeptRun:
+def _of_night(
+    files: Sequence[KeptFile], outputs: Sequence[Sequence[ImportedOutput]], naming: Naming
+) -> KeptRun:
     """Return the run of files that are its hosts."""
     hosts = naming.of(files)
     if len(files) == 1:
@@ -181,31 +226,48 @@ def _of_night(files: Sequence[KeptFile], outputs: Sequence[Sequence[ImportedOutp
 
 
 def _unnamed(file: KeptFile, outputs: Sequence[ImportedOutput]) -> list[ImportedOutput]:
-    """Return outputs whose host the user names. Raises UsageError when they are of several hosts."""
+    """Return outputs whose host the user names.
+
+    Raises UsageError when they are of several hosts.
+    """
     if len(names := {each.host for each in outputs}) > 1:
         raise UsageError(
-            Problem(f"has output of {len(names)} hosts, which it names itself; leave --host out", file=file.place)
+            Problem(
+                f"has output of {len(names)} hosts, which it names itself; leave --host out",
+                file=file.place,
+            )
         )
     return [msgspec.structs.replace(each, host="") for each in outputs]
 
 
 def side_by_side(name: str, outputs: Sequence[ImportedOutput]) -> list[dict[str, ImportedOutput]]:
-    """Return the outputs of one file measurement by measurement: what ran at the same time is of several hosts."""
+    """Return the outputs of one file measurement by measurement: what ran at the same time is of
+    several hosts.
+    """
     parts = list(_parts(name, outputs))
-    apart = [msgspec.structs.replace(part, stem=f"{name}#{number}") for number, part in enumerate(parts, 1)]
-    groups = [group if len(group) > 1 else [parts[apart.index(group[0])]] for group in _groups(apart)]
+    apart = [
+        msgspec.structs.replace(part, stem=f"{name}#{number}")
+        for number, part in enumerate(parts, 1)
+    ]
+    groups = [
+        group if len(group) > 1 else [parts[apart.index(group[0])]] for group in _groups(apart)
+    ]
     return [_measurement(group, together=True) for group in groups]
 
 
 def measurements(files: Mapping[str, Sequence[ImportedOutput]]) -> list[dict[str, ImportedOutput]]:
-    """Return the outputs of files measurement by measurement, those of each by host. Raises UsageError.
+    """Return the outputs of files measurement by measurement, those of each by host. Raises
+    UsageError.
 
-    `files` are by the name that a host gets where its output names none. Several files are several hosts of one run.
+    `files` are by the name that a host gets where its output names none. Several files are several
+    hosts of one run.
     """
     counts = {name: len({each.place for each in outputs}) for name, outputs in files.items()}
     if len(set(counts.values())) > 1:
         said = ", ".join(f"{name} {count}" for name, count in counts.items())
-        raise UsageError(f"files of several hosts must hold as many measurements each; these hold: {said}")
+        raise UsageError(
+            f"files of several hosts must hold as many measurements each; these hold: {said}"
+        )
     found: list[dict[str, ImportedOutput]] = [{} for _ in range(max(counts.values(), default=0))]
     for name, outputs in files.items():
         places = list(dict.fromkeys(each.place for each in outputs))
@@ -218,18 +280,26 @@ def measurements(files: Mapping[str, Sequence[ImportedOutput]]) -> list[dict[str
 
 
 def _of_tree(source: ImportSource, known: Sequence[Format], naming: Naming) -> Iterator[KeptRun]:
-    """Yield the runs of a directory: as a tool lays it out, else one for each directory that holds outputs."""
+    """Yield the runs of a directory: as a tool lays it out, else one for each directory that holds
+    outputs.
+    """
     place = str(source.path)
     for reader in reversed(known):
         try:
             if runs := reader.import_tree(source.files):
-                for output in (each for run in runs for part in run.measurements for each in part.values()):
+                for output in (
+                    each for run in runs for part in run.measurements for each in part.values()
+                ):
                     _check_numbers(output, reader, place)
-                yield _remarking(_told(runs[0], reader), [problem for _, problem in source.left_out])
+                yield _remarking(
+                    _told(runs[0], reader), [problem for _, problem in source.left_out]
+                )
                 yield from (_told(run, reader) for run in runs[1:])
                 return
         except DAMAGED as error:
-            raise UsageError(Problem(f"is damaged, as output of {reader.name}: {error}", file=place)) from error
+            raise UsageError(
+                Problem(f"is damaged, as output of {reader.name}: {error}", file=place)
+            ) from error
     runs, stray = [], []
     folders, broken = _folders(source.files), _broken(source)
     for folder in {**folders, **broken}:
@@ -244,7 +314,9 @@ def _of_tree(source: ImportSource, known: Sequence[Format], naming: Naming) -> I
 
 def _remarking(run: KeptRun, problems: Sequence[Problem]) -> KeptRun:
     """Return a run with what was left out beside it."""
-    return msgspec.structs.replace(run, remarks=[*run.remarks, *(f"left out: {problem}" for problem in problems)])
+    return msgspec.structs.replace(
+        run, remarks=[*run.remarks, *(f"left out: {problem}" for problem in problems)]
+    )
 
 
 def _broken(source: ImportSource) -> dict[str, list[Problem]]:
@@ -258,7 +330,10 @@ def _broken(source: ImportSource) -> dict[str, list[Problem]]:
 def _told(run: KeptRun, reader: Format) -> KeptRun:
     """Return a run whose outputs say whose they are."""
     parts = [
-        {host: msgspec.structs.replace(each, tool=each.tool or reader.name) for host, each in part.items()}
+        {
+            host: msgspec.structs.replace(each, tool=each.tool or reader.name)
+            for host, each in part.items()
+        }
         for part in run.measurements
     ]
     return msgspec.structs.replace(run, measurements=parts)
@@ -279,7 +354,9 @@ def _folder_of(name: str) -> str:
 def _of_folder(
     files: Sequence[KeptFile], known: Sequence[Format], broken: Sequence[Problem], naming: Naming
 ) -> tuple[list[KeptRun], list[Problem]]:
-    """Return the runs of the files of one directory, and what could not be read, `broken` files among it."""
+    """Return the runs of the files of one directory, and what could not be read, `broken` files
+    among it.
+    """
     found: list[tuple[KeptFile, list[ImportedOutput]]] = []
     logs, problems = _logs(files, known)
     problems = [*broken, *problems]
@@ -297,20 +374,27 @@ def _of_folder(
     found += [(KeptFile(log.stem, log.files[0].place, ""), [log.output]) for log in alone]
     if not found:
         return [], problems
-    kept = [file for file in files if file.place in logged or any(file is each for each, _ in found)]
+    kept = [
+        file for file in files if file.place in logged or any(file is each for each, _ in found)
+    ]
     return [_remarking(KeptRun("", grouped(found, naming), kept), problems)], problems
 
 
 def _nights(
     found: Sequence[tuple[KeptFile, list[ImportedOutput]]], naming: Naming
 ) -> list[list[tuple[KeptFile, list[ImportedOutput]]]]:
-    """Return the outputs of a directory night by night; all together where they are not of one load."""
+    """Return the outputs of a directory night by night.
+
+    All together where they are not of one load.
+    """
     if len({str(_load(outputs[0])) for _, outputs in found}) > 1:
         return [list(found)]
     return [[found[at] for at in night] for night in naming.nights([file for file, _ in found])]
 
 
-def _logs(files: Sequence[KeptFile], known: Sequence[Format]) -> tuple[list[KeptLog], list[Problem]]:
+def _logs(
+    files: Sequence[KeptFile], known: Sequence[Format]
+) -> tuple[list[KeptLog], list[Problem]]:
     """Return what logs among files tell, of whichever tool."""
     logs: list[KeptLog] = []
     problems: list[Problem] = []
@@ -318,36 +402,60 @@ def _logs(files: Sequence[KeptFile], known: Sequence[Format]) -> tuple[list[Kept
         try:
             for log in reader.import_logs(files):
                 _check_numbers(log.output, reader, log.files[0].place)
-                logs.append(msgspec.structs.replace(log, output=msgspec.structs.replace(log.output, tool=reader.name)))
+                logs.append(
+                    msgspec.structs.replace(
+                        log, output=msgspec.structs.replace(log.output, tool=reader.name)
+                    )
+                )
         except UsageError as error:
             problems += error.problems
         except DAMAGED as error:
-            why = f"are damaged, as logs of {reader.name}: {type(error).__name__}: {str(error)[:80]}"
+            why = (
+                f"are damaged, as logs of {reader.name}: {type(error).__name__}: {str(error)[:80]}"
+            )
             problems.append(Problem(why, file=", ".join(file.place for file in files[:3])))
     return logs, problems
 
 
 def _put_beside(log: KeptLog, found: Sequence[tuple[KeptFile, list[ImportedOutput]]]) -> bool:
-    """Put the seconds that a log tells beside the output that it is of; False when there is none that it fits."""
+    """Put the seconds that a log tells beside the output that it is of.
+
+    False when there is none that it fits.
+    """
     stems = [PurePosixPath(file.name).stem for file, _ in found]
-    mine = [index for index, stem in enumerate(stems) if stem == log.stem] or list(range(len(found)))
+    mine = [index for index, stem in enumerate(stems) if stem == log.stem] or list(
+        range(len(found))
+    )
     places = [(index, place) for index in mine for place in range(len(found[index][1]))]
-    named = [(index, place) for index, place in places if found[index][1][place].host in (log.output.host, "")]
+    named = [
+        (index, place)
+        for index, place in places
+        if found[index][1][place].host in (log.output.host, "")
+    ]
     if len(named) != 1:
         return False
     ((index, place),) = named
     output = found[index][1][place]
     if output.samples:
         return False
-    found[index][1][place] = msgspec.structs.replace(output, samples=_placed(log.output.samples, output))
+    found[index][1][place] = msgspec.structs.replace(
+        output, samples=_placed(log.output.samples, output)
+    )
     return True
 
 
 def _placed(samples: Sequence[Sample], output: ImportedOutput) -> list[Sample]:
     """Return samples with times of day, where the output tells when it began."""
     span = _Part("", {"": output}, alone=True).span
-    begun_ms = 0 if span is None or any(sample.host_time_ms > EPOCH_MS for sample in samples) else span[0] * 1000
-    return [msgspec.structs.replace(each, host_time_ms=round(begun_ms + each.host_time_ms)) for each in samples]
+    begun_ms = (
+        0
+        if span is None or any(sample.host_time_ms > EPOCH_MS for sample in samples)
+        else span[0] * 1000
+    )
+    return [
+        msgspec.structs.replace(each, host_time_ms=round(begun_ms + each.host_time_ms))
+        for each in samples
+    ]
 
 
 def grouped(
@@ -355,11 +463,16 @@ def grouped(
 ) -> list[dict[str, ImportedOutput]]:
     """Return the outputs of files in one directory measurement by measurement.
 
-    Outputs of the same load that ran side by side, or of which nobody knows when they ran, are hosts of one
-    measurement; others are measurements one after the other, by their begin where it is known, else by name.
+    Outputs of the same load that ran side by side, or of which nobody knows when they ran, are
+    hosts of one measurement; others are measurements one after the other, by their begin where it
+    is known, else by name.
     """
     stems = naming.of([file for file, _ in found])
-    parts = [part for stem, (_, outputs) in zip(stems, found, strict=True) for part in _parts(stem, outputs)]
+    parts = [
+        part
+        for stem, (_, outputs) in zip(stems, found, strict=True)
+        for part in _parts(stem, outputs)
+    ]
     parts.sort(key=lambda part: (part.span is not None, part.span or (0.0, 0.0)))
     groups = _groups(parts)
     together = any(len(group) > 1 for group in groups)
@@ -402,7 +515,9 @@ class _Part(msgspec.Struct, frozen=True):
 def _parts(stem: str, outputs: Sequence[ImportedOutput]) -> Iterator[_Part]:
     places = list(dict.fromkeys(each.place for each in outputs))
     for place in places:
-        yield _Part(stem, {each.host: each for each in outputs if each.place == place}, len(places) == 1)
+        yield _Part(
+            stem, {each.host: each for each in outputs if each.place == place}, len(places) == 1
+        )
 
 
 def _fits(part: _Part, group: Sequence[_Part]) -> bool:
@@ -420,16 +535,28 @@ def _fits(part: _Part, group: Sequence[_Part]) -> bool:
 
 
 def _load(output: ImportedOutput) -> object:
-    """Return what a load is, as far as it is told: outputs that differ in it measured different things."""
-    loads = [(load.directions, load.random, load.workers, load.held, load.block_bytes) for load in output.loads]
+    """Return what a load is, as far as it is told: outputs that differ in it measured different
+    things.
+    """
+    loads = [
+        (load.directions, load.random, load.workers, load.held, load.block_bytes)
+        for load in output.loads
+    ]
     return output.tool, output.name, sorted(output.result.dirs), loads
 
 
-def _measurement(group: Sequence[_Part], *, together: bool, own_name: bool = False) -> dict[str, ImportedOutput]:
-    """Return the outputs of a measurement by host; `own_name`: it is called as its file, where that is of it alone."""
+def _measurement(
+    group: Sequence[_Part], *, together: bool, own_name: bool = False
+) -> dict[str, ImportedOutput]:
+    """Return the outputs of a measurement by host.
+
+    `own_name`: it is called as its file, where that is of it alone.
+    """
     found: dict[str, ImportedOutput] = {}
     for part in group:
         for host, output in part.hosts.items():
             name = part.stem if own_name and len(group) == 1 and part.alone else output.name
-            found[host or (part.stem if together else HOST)] = msgspec.structs.replace(output, name=name)
+            found[host or (part.stem if together else HOST)] = msgspec.structs.replace(
+                output, name=name
+            )
     return found

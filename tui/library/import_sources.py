@@ -1,4 +1,7 @@
-"""Files to import: files, directories, archives, packed or not; numbers no load generator counts."""
+"""Files to import: files, directories, archives, packed or not.
+
+Numbers no load generator counts.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,16 @@ from typing import IO
 from msgspec import Struct
 from msgspec.structs import fields
 
-from tui.library.archives import BROKEN, UNPACKED_BLOCK, BlockReader, TarStream, is_plain, packed_as, sign_of, unpacked
+from tui.library.archives import (
+    BROKEN,
+    UNPACKED_BLOCK,
+    BlockReader,
+    TarStream,
+    is_plain,
+    packed_as,
+    sign_of,
+    unpacked,
+)
 from tui.model.bounded import MOST_NUMBER, MOST_STAMP_MS, open_plain
 from tui.model.event import HostResult, MetadataResult
 from tui.model.problem import Problem, UsageError
@@ -24,12 +36,23 @@ from tui.workloads.reading import TooMuchError, budget
 
 MAY_BE_NAN = ("mean_ns", "stddev_ns")  # not told
 MAY_BE_LESS = ("shift", "t", "step", "place")  # -1: unknown; places are ours
-MOST_OF = {"start_ms": MOST_STAMP_MS, "end_ms": MOST_STAMP_MS, "host_time_ms": MOST_STAMP_MS, "min_ns": 2**64}
+MOST_OF = {
+    "start_ms": MOST_STAMP_MS,
+    "end_ms": MOST_STAMP_MS,
+    "host_time_ms": MOST_STAMP_MS,
+    "min_ns": 2**64,
+}
 
 
 def impossible(output: ImportedOutput) -> str:
-    """Return the key and the value of the first number of an output that cannot be; empty: all can."""
-    parts: list[tuple[str, HostResult | MetadataResult | None]] = [("", output.result), ("", output.metadata)]
+    """Return the key and the value of the first number of an output that cannot be.
+
+    Empty: all can.
+    """
+    parts: list[tuple[str, HostResult | MetadataResult | None]] = [
+        ("", output.result),
+        ("", output.metadata),
+    ]
     for key, part in parts:
         for name, value in _numbers(part, key):
             if not _can_be(name.rpartition(".")[2], value):
@@ -57,7 +80,9 @@ def _numbers(value: object, key: str) -> Iterator[tuple[str, float]]:
         yield key, value
     elif isinstance(value, Struct):
         for each in fields(value):
-            yield from _numbers(getattr(value, each.name), f"{key}.{each.name}" if key else each.name)
+            yield from _numbers(
+                getattr(value, each.name), f"{key}.{each.name}" if key else each.name
+            )
     elif isinstance(value, dict):
         for name, each in value.items():
             yield from _numbers(each, f"{key}.{name}")
@@ -70,9 +95,12 @@ MOST_BYTES = 64 << 20  # of the text of all that is read at a time
 MOST_FILES = 20_000
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2", ".zip")
 ZIP_ENTRY = b"PK\x01\x02"  # begins what the directory of a zip archive says of one file
-ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others take as much memory as they say
+# the others take as much memory as they say
+ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 BROKEN_ZIP = (NotImplementedError, RuntimeError, LookupError, ArithmeticError, struct.error)
-"""What zipfile raises: of unknown methods of packing, passwords, and a directory that it cannot read."""
+"""What zipfile raises: of unknown methods of packing, passwords, and a directory that it cannot
+read.
+"""
 LOOKED_AT = 4096  # bytes of a file that tell whether it is a text
 
 LeftOut = list[tuple[str, Problem]]
@@ -82,7 +110,8 @@ Entry = tuple[str, str, Blocks]  # name, place, content
 
 @dataclass(frozen=True, slots=True)
 class ImportSource:
-    """One thing that was given: `files` are what it holds, `is_tree` that it is a directory or an archive.
+    """One thing that was given: `files` are what it holds, `is_tree` that it is a directory or an
+    archive.
 
     `left_out` are the names in a tree that could not be read, each with the reason.
     """
@@ -100,7 +129,10 @@ class Room:
         self._most = self._left = MOST_BYTES if most is None else most
 
     def read(self, blocks: Iterator[bytes], place: str, *, plain: bool) -> bytearray | None:
-        """Return the content of a file; where `plain` text is wanted, None for what is none. Raises TooMuchError."""
+        """Return the content of a file; where `plain` text is wanted, None for what is none.
+
+        Raises TooMuchError.
+        """
         data, limits = bytearray(), budget()
         for block in blocks:
             looked_at = len(data) >= LOOKED_AT
@@ -110,7 +142,10 @@ class Room:
                 return None
             self._left -= len(block)
             if self._left < 0:
-                why = f"more than {self._most >> 20} MiB of text at a time: that is no output, or name a part of it"
+                why = (
+                    f"more than {self._most >> 20} MiB of text at a time: that is no output, or"
+                    " name a part of it"
+                )
                 raise TooMuchError(Problem(why, file=place))
             limits.check(place, len(block))
         return data
@@ -122,16 +157,25 @@ def read_source(path: Path, room: Room | None = None) -> ImportSource:
     room = room or Room()
     try:
         if path.is_dir():
-            return ImportSource(path, list(_texts(_of_directory(path, left_out), left_out, room)), True, left_out)
+            return ImportSource(
+                path, list(_texts(_of_directory(path, left_out), left_out, room)), True, left_out
+            )
         with open_plain(path, pipes=True) as file:
             if path.name.lower().endswith(ARCHIVES):
                 return ImportSource(
-                    path, list(_of_archive(path, file, left_out, room)), is_tree=True, left_out=left_out
+                    path,
+                    list(_of_archive(path, file, left_out, room)),
+                    is_tree=True,
+                    left_out=left_out,
                 )
             name, data = _content(path.name, str(path), partial(_blocks, file), room, plain=False)
-            return ImportSource(path, [KeptFile(name, str(path), _text(data, str(path)))], is_tree=False)
+            return ImportSource(
+                path, [KeptFile(name, str(path), _text(data, str(path)))], is_tree=False
+            )
     except OSError as error:
-        raise UsageError(Problem(f"cannot be read: {error.strerror or error}", file=str(path))) from None
+        raise UsageError(
+            Problem(f"cannot be read: {error.strerror or error}", file=str(path))
+        ) from None
 
 
 def _blocks(file: IO[bytes]) -> Iterator[bytes]:
@@ -143,8 +187,13 @@ def _of_file(path: Path) -> Iterator[bytes]:
         yield from _blocks(file)
 
 
-def _content(name: str, place: str, blocks: Blocks, room: Room, *, plain: bool) -> tuple[str, bytearray | None]:
-    """Return the name and content of a file that may be packed. Raises UsageError, and what `BROKEN` has."""
+def _content(
+    name: str, place: str, blocks: Blocks, room: Room, *, plain: bool
+) -> tuple[str, bytearray | None]:
+    """Return the name and content of a file that may be packed.
+
+    Raises UsageError, and what `BROKEN` has.
+    """
     suffix = packed_as(name)
     if not suffix:
         return name, room.read(blocks(), place, plain=plain)
@@ -169,7 +218,10 @@ def _of_directory(path: Path, left_out: LeftOut) -> Iterator[Entry]:
 
 
 def _below(path: Path, left_out: LeftOut) -> list[Path]:
-    """Return the files below a directory. One that cannot be looked into is `left_out`, `path` itself an OSError."""
+    """Return the files below a directory.
+
+    One that cannot be looked into is `left_out`, `path` itself an OSError.
+    """
     failed: list[OSError] = []
     found: list[Path] = []
     for place, _, names in os.walk(path, onerror=failed.append):
@@ -185,7 +237,9 @@ def _below(path: Path, left_out: LeftOut) -> list[Path]:
 
 
 def _too_many(place: str) -> UsageError:
-    return TooMuchError(Problem(f"holds more than {MOST_FILES} files: name a part of it", file=place))
+    return TooMuchError(
+        Problem(f"holds more than {MOST_FILES} files: name a part of it", file=place)
+    )
 
 
 def _of_archive(path: Path, file: IO[bytes], left_out: LeftOut, room: Room) -> Iterator[KeptFile]:
@@ -205,7 +259,9 @@ def _of_archive(path: Path, file: IO[bytes], left_out: LeftOut, room: Room) -> I
 
 
 def _check_zip(file: IO[bytes], path: Path) -> None:
-    """Raise UsageError for an archive whose directory, which is read whole, names too many files."""
+    """Raise UsageError for an archive whose directory, which is read whole, names too many
+    files.
+    """
     count, tail = 0, b""
     for block in _blocks(file):
         count += (tail + block).count(ZIP_ENTRY)
@@ -238,7 +294,8 @@ def _members(stream: TarStream, path: Path) -> Iterator[Entry]:
 
 
 def _texts(entries: Iterator[Entry], left_out: LeftOut, room: Room) -> Iterator[KeptFile]:
-    """Yield the texts among files; what is no text is none of ours. Raises UsageError when there is too much.
+    """Yield the texts among files; what is no text is none of ours. Raises UsageError when there is
+    too much.
 
     A file that cannot be read or unpacked is `left_out`: it may be nothing that anybody wanted.
     """

@@ -56,7 +56,9 @@ from tui.workloads.reading import ImportBudget, budget, within
 LARGE_BLOCK = 64 * 1024  # of larger ones people quote the bandwidth
 YEAR_10000 = 253_402_300_800  # in seconds since 1970: no time of day is written from there on
 NAMED = 8  # files that the reason names
-NO_ZONE = "times are those that the hosts' clocks printed, taken as UTC; the clocks were not compared"
+NO_ZONE = (
+    "times are those that the hosts' clocks printed, taken as UTC; the clocks were not compared"
+)
 Measured = Mapping[str, ImportedOutput]  # by host
 
 
@@ -67,17 +69,24 @@ def imported_record(
     remarks: Sequence[str] = (),
     how: ImportRecord | None = None,
 ) -> RunRecord:
-    """Return the record of measurements by host, with the state "imported" and every finding that they allow.
+    """Return the record of measurements by host, with the state "imported" and every finding that
+    they allow.
 
     `how` says how its files were read.
     """
     plan = _plan(found, note)
     begun = min((span.start_t for each in found for span in _spans(each).values()), default=None)
     state = RunState(for_record=True)
-    steps = [_step(plan, step, each, begun or 0.0, state) for step, each in zip(plan.steps, found, strict=True)]
+    steps = [
+        _step(plan, step, each, begun or 0.0, state)
+        for step, each in zip(plan.steps, found, strict=True)
+    ]
     hosts = [HostRecord(name=host.name) for host in plan.hosts]
     seen = examine(RunEvidence(plan, hosts, steps, JournalData(state), foreign=True))
-    ended = max((host.end_s for step in steps if step.timing for host in step.timing.hosts.values()), default=None)
+    ended = max(
+        (host.end_s for step in steps if step.timing for host in step.timing.hosts.values()),
+        default=None,
+    )
     record = RunRecord(
         schema_name="benchtui.run/1",
         run_id=new_run_id(plan.profile.tag),
@@ -86,7 +95,9 @@ def imported_record(
         duration_s=ended,
         state="imported",
         reason=_reason(artefacts),
-        headline=run_headline(plan.headline, steps, plan.latency_kind, steps_in_error(seen.findings)),
+        headline=run_headline(
+            plan.headline, steps, plan.latency_kind, steps_in_error(seen.findings)
+        ),
         profile=ProfileRecord(tag=plan.profile.tag, title=plan.profile.title, preset=False),
         hosts=hosts,
         steps=steps,
@@ -115,9 +126,14 @@ def add_note(run_dir: Path, record: RunRecord, text: str) -> None:
 
 
 def _utc(seconds: float | None) -> str | None:
-    """Return a time of day; None where it is unknown, or a runtime that cannot be leads to one that cannot be."""
+    """Return a time of day.
+
+    None where it is unknown, or a runtime that cannot be leads to one that cannot be.
+    """
     return (
-        format_utc(datetime.fromtimestamp(seconds, UTC)) if seconds is not None and 0 <= seconds < YEAR_10000 else None
+        format_utc(datetime.fromtimestamp(seconds, UTC))
+        if seconds is not None and 0 <= seconds < YEAR_10000
+        else None
     )
 
 
@@ -127,8 +143,12 @@ def _reason(artefacts: Sequence[ArtefactRecord]) -> str:
     return f"imported from {', '.join(names[:NAMED] if more else names)}{more}"
 
 
-def _messages(steps: Sequence[StepRecord], remarks: Sequence[str], *, stamped: bool) -> list[MessageRecord]:
-    """Return what is to be known of the figures: whose clocks, which are rounded, what was left out."""
+def _messages(
+    steps: Sequence[StepRecord], remarks: Sequence[str], *, stamped: bool
+) -> list[MessageRecord]:
+    """Return what is to be known of the figures: whose clocks, which are rounded, what was left
+    out.
+    """
     rounded = {
         name
         for step in steps
@@ -138,9 +158,17 @@ def _messages(steps: Sequence[StepRecord], remarks: Sequence[str], *, stamped: b
     }
     told = [("info", NO_ZONE)] if stamped else []
     if rounded:
-        told.append(("info", f"known only as they were printed, with fewer digits: {', '.join(sorted(rounded))}"))
+        told.append(
+            (
+                "info",
+                f"known only as they were printed, with fewer digits: {', '.join(sorted(rounded))}",
+            )
+        )
     told += [("warning", remark) for remark in remarks]
-    return [MessageRecord.model_validate({"t_s": 0.0, "severity": how, "text": text}) for how, text in told]
+    return [
+        MessageRecord.model_validate({"t_s": 0.0, "severity": how, "text": text})
+        for how, text in told
+    ]
 
 
 def _provenance(
@@ -149,7 +177,9 @@ def _provenance(
     outputs = [(index, host, each) for index, of in enumerate(found) for host, each in of.items()]
     return ProvenanceRecord(
         benchtui_version=tui.__version__,
-        tool_versions={host: each.result.tool_version for _, host, each in outputs if each.result.tool_version},
+        tool_versions={
+            host: each.result.tool_version for _, host, each in outputs if each.result.tool_version
+        },
         commands=[
             CommandRecord(host=host, step=index, phase="measure", argv=each.command.split())
             for index, host, each in outputs
@@ -202,19 +232,26 @@ def _planned(index: int, name: str, found: Measured, *, several: bool) -> Step:
     if first.metadata is not None:
         told = first.metadata
         moved = max((each.bytes_per_op for each in told.operations.values()), default=0)
-        step.mpi = MpiLaunch("/", told.ranks_per_node, told.items, told.iterations, bytes_per_op=moved)
+        step.mpi = MpiLaunch(
+            "/", told.ranks_per_node, told.items, told.iterations, bytes_per_op=moved
+        )
     step.headline, step.latency_kind = _headline(found), _kind(found)
     return step
 
 
 def _headline(found: Measured) -> Headline | None:
-    """Return the figure that people would quote: the bandwidth of large blocks, else IOPS; of operations the first."""
+    """Return the figure that people would quote: the bandwidth of large blocks, else IOPS.
+
+    Of operations the first.
+    """
     first = next(iter(found.values()))
     if first.metadata is not None:
         if first.metadata.scores:
             return Headline("score", next(iter(first.metadata.scores)))
         name = min(first.metadata.operations, key=rank, default="create")
-        moved = first.metadata.operations[name].bytes_per_op if name in first.metadata.operations else 0
+        moved = (
+            first.metadata.operations[name].bytes_per_op if name in first.metadata.operations else 0
+        )
         return Headline(metric_of_operation(moved).name, name)
     dirs = with_mixed(first.result.dirs)
     counted = [name for name in dirs if direction(name).in_total]
@@ -229,7 +266,11 @@ def _headline(found: Measured) -> Headline | None:
 def _kind(found: Measured) -> Literal["clat", "lat"]:
     """Return the latency that is told: of other tools than ours often the whole one alone."""
     parts = [part for each in found.values() for part in each.result.dirs.values()]
-    return "lat" if parts and not any(part.clat for part in parts) and any(part.lat for part in parts) else "clat"
+    return (
+        "lat"
+        if parts and not any(part.clat for part in parts) and any(part.lat for part in parts)
+        else "clat"
+    )
 
 
 # -- what was measured
@@ -245,7 +286,9 @@ def _spans(found: Measured) -> dict[str, HostSpan]:
             seconds = (result.end_ms - result.start_ms) / 1000
         if result.end_ms is not None and seconds > 0:
             ended = result.end_ms / 1000
-            spans[host] = HostSpan(ended - seconds, ended, each.stamp_error_s, each.stamp_error_s, None, "tool")
+            spans[host] = HostSpan(
+                ended - seconds, ended, each.stamp_error_s, each.stamp_error_s, None, "tool"
+            )
     return spans
 
 
@@ -253,12 +296,21 @@ def _step(plan: Plan, step: Step, found: Measured, begun: float, state: RunState
     results = {host: each.result for host, each in found.items()}
     kind = plan.latency_kind_of(step)
     spans = {
-        host: HostSpan(span.start_t - begun, span.end_t - begun, span.start_error_s, span.end_error_s, None, "tool")
+        host: HostSpan(
+            span.start_t - begun,
+            span.end_t - begun,
+            span.start_error_s,
+            span.end_error_s,
+            None,
+            "tool",
+        )
         for host, span in _spans(found).items()
     }
     measurement = _measurement(step, found, begun)
-    state.at_step(step.index).results = results  # as the tools printed them, beside what the record makes of them
-    figures = StepFigures(results, measurement, {}, kind).record()  # logs end before their load: no rate in a window
+    # as the tools printed them, beside what the record makes of them
+    state.at_step(step.index).results = results
+    # logs end before their load: no rate in a window
+    figures = StepFigures(results, measurement, {}, kind).record()
     metadata = _metadata(step, found, state)
     errors = [
         StepError(host=host, phase="measure", code=code, message=message)
@@ -288,7 +340,10 @@ def _step(plan: Plan, step: Step, found: Measured, begun: float, state: RunState
 
 
 def _metadata(step: Step, found: Measured, state: RunState) -> MetadataRecord | None:
-    """Return what an MPI program measured; checks find it where they look for that of runs of ours."""
+    """Return what an MPI program measured.
+
+    Checks find it where they look for that of runs of ours.
+    """
     told = next((each.metadata for each in found.values() if each.metadata is not None), None)
     if told is None:
         return None
@@ -299,7 +354,10 @@ def _metadata(step: Step, found: Measured, state: RunState) -> MetadataRecord | 
 def _measurement(step: Step, found: Measured, begun: float) -> Measurement | None:
     """Return what logs tell second by second; None when there were none."""
     samples = [
-        (sample.host_time_ms / 1000 - begun, msgspec.structs.replace(sample, host=host, step=step.index))
+        (
+            sample.host_time_ms / 1000 - begun,
+            msgspec.structs.replace(sample, host=host, step=step.index),
+        )
         for host, each in found.items()
         for sample in each.samples
     ]
@@ -307,7 +365,12 @@ def _measurement(step: Step, found: Measured, begun: float) -> Measurement | Non
         return None
     tails = any(len(part.lat.idx) > 1 for _, sample in samples for part in sample.dirs.values())
     measurement = Measurement(
-        Clock(), "measure", step.index, 0.0, for_record=True, tails_open_s=CLUSTER_OPEN_S if tails else None
+        Clock(),
+        "measure",
+        step.index,
+        0.0,
+        for_record=True,
+        tails_open_s=CLUSTER_OPEN_S if tails else None,
     )
     measurement.has_result = set(found)
     for end_t, sample in sorted(samples, key=lambda each: each[0]):
@@ -330,7 +393,10 @@ def _task(each: ImportedOutput, span: HostSpan | None) -> TaskRecord:
 
 @dataclass(frozen=True, slots=True)
 class ImportedRecord:
-    """A record that was made of kept files, which are not saved yet. `texts` are by their path beside the record."""
+    """A record that was made of kept files, which are not saved yet.
+
+    `texts` are by their path beside the record.
+    """
 
     record: RunRecord
     texts: dict[str, bytes]
@@ -345,14 +411,20 @@ class ImportedRecord:
                 path.write_bytes(data)
             save(run_dir, self.record)
         except OSError as error:
-            raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(run_dir))) from error
+            raise BenchtuiError(
+                Problem(f"cannot be written: {error.strerror}", file=str(run_dir))
+            ) from error
         return run_dir
 
 
 def records_of(
-    paths: Sequence[Path], tool: str | None = None, note: str | None = None, hosts: Sequence[str] = ()
+    paths: Sequence[Path],
+    tool: str | None = None,
+    note: str | None = None,
+    hosts: Sequence[str] = (),
 ) -> list[ImportedRecord]:
-    """Return the records of files, directories and archives; `hosts` are those of the files, in order.
+    """Return the records of files, directories and archives; `hosts` are those of the files, in
+    order.
 
     Raises UsageError with what cannot be read.
     """
@@ -377,9 +449,19 @@ def _records_of(
             for path, data in texts.items()
         ]
         tree = not any(file is each for file in run.files for each in named)
-        given = [hosts[at] for at, file in enumerate(named) if any(file is each for each in run.files)] if hosts else []
-        how = ImportRecord(tool=tool, tree=tree, names=[file.name for file in run.files], hosts=given, dated=False)
-        made.append(ImportedRecord(imported_record(run.measurements, artefacts, note, run.remarks, how), texts))
+        given = (
+            [hosts[at] for at, file in enumerate(named) if any(file is each for each in run.files)]
+            if hosts
+            else []
+        )
+        how = ImportRecord(
+            tool=tool, tree=tree, names=[file.name for file in run.files], hosts=given, dated=False
+        )
+        made.append(
+            ImportedRecord(
+                imported_record(run.measurements, artefacts, note, run.remarks, how), texts
+            )
+        )
     return made
 
 
@@ -388,18 +470,24 @@ def _check_hosts(hosts: Sequence[str], sources: Sequence[ImportSource]) -> None:
     if not hosts:
         return
     if tree := next((source for source in sources if source.is_tree), None):
-        raise UsageError(Problem("is a directory or an archive; --host names the hosts of files", file=str(tree.path)))
+        raise UsageError(
+            Problem(
+                "is a directory or an archive; --host names the hosts of files", file=str(tree.path)
+            )
+        )
     if len(hosts) != len(sources):
         raise UsageError(
-            f"--host is given {len(hosts)} times for {len(sources)} files; give it once for each, in order"
+            f"--host is given {len(hosts)} times for {len(sources)} files; give it once for each,"
+            " in order"
         )
 
 
 def read_again(run_dir: Path, record: RunRecord) -> tuple[int, RunRecord]:
-    """Return how many outputs the kept files of an imported run hold, and the record that is made of them.
+    """Return how many outputs the kept files of an imported run hold, and the record that is made
+    of them.
 
-    What was left out when it was imported was not kept; what was said of it is taken from the record. Raises
-    UsageError when the files hold no run, or several; OSError.
+    What was left out when it was imported was not kept; what was said of it is taken from the
+    record. Raises UsageError when the files hold no run, or several; OSError.
     """
     how, artefacts = record.provenance.imported, record.provenance.artefacts
     if how is None or len(how.names) != len(artefacts):
@@ -430,11 +518,14 @@ def _made_again(run_dir: Path, record: RunRecord, how: ImportRecord) -> tuple[in
 
 
 def _texts(files: Sequence[KeptFile]) -> dict[str, bytes]:
-    """Return the files by their path beside the record: those of one name are told apart, none leaves the directory."""
+    """Return the files by their path beside the record: those of one name are told apart, none
+    leaves the directory.
+    """
     found: dict[str, bytes] = {}
     for file in files:
         path = PurePosixPath(
-            RAW_DIR, *(part for part in PurePosixPath(file.name).parts if part not in ("/", "..", "."))
+            RAW_DIR,
+            *(part for part in PurePosixPath(file.name).parts if part not in ("/", "..", ".")),
         )
         name, count = str(path), 1
         while name in found:

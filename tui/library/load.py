@@ -26,7 +26,10 @@ _judged_decoder = PlainDecoder(_Judged)
 
 
 def kept_findings(run_dir: Path) -> list[Finding] | None:
-    """Return the findings in run.json, of which nothing else is made an object; None: it is not there, or no record."""
+    """Return the findings in run.json, of which nothing else is made an object.
+
+    None: it is not there, or no record.
+    """
     try:
         judged = _judged_decoder.decode(read_file(run_dir / RECORD_FILE))
         return [Finding.model_validate(each) for each in judged.findings]
@@ -35,9 +38,11 @@ def kept_findings(run_dir: Path) -> list[Finding] | None:
 
 
 def load_record(run_dir: Path) -> RunRecord:
-    """Return the record of a run: run.json when it is there, else built from the journal. Raises BenchtuiError.
+    """Return the record of a run: run.json when it is there, else built from the journal. Raises
+    BenchtuiError.
 
-    Of a run that goes on it is what the journal holds by now, also when it has a run.json of before it was resumed.
+    Of a run that goes on it is what the journal holds by now, also when it has a run.json of before
+    it was resumed.
     """
     path = run_dir / RECORD_FILE
     if is_running(run_dir):
@@ -59,7 +64,8 @@ def load_record(run_dir: Path) -> RunRecord:
 
 
 def record_json(run_dir: Path, record: RunRecord | None = None) -> str:
-    """Return run.json as it is on disk, with the keys of newer versions; else as JSON what `record` says, or the run.
+    """Return run.json as it is on disk, with the keys of newer versions; else as JSON what `record`
+    says, or the run.
 
     A file with characters that are not printable is not repeated. Raises BenchtuiError.
     """
@@ -72,6 +78,7 @@ def record_json(run_dir: Path, record: RunRecord | None = None) -> str:
 
 def record_so_far(run_dir: Path) -> RunRecord:
     """Return the record of what the journal holds by now. Raises BenchtuiError."""
-    from tui.library.build import build_record  # half a second of CPU that a record which is there saves
+    # half a second of CPU that a record which is there saves
+    from tui.library.build import build_record
 
     return build_record(run_dir, running=is_running(run_dir))

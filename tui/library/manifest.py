@@ -106,7 +106,10 @@ _decoder = PlainDecoder(Manifest)
 
 
 def parse_manifest(text: bytes) -> Manifest:
-    """Return the manifest of a packed run. Raises UsageError when it is none, or names what no run has."""
+    """Return the manifest of a packed run.
+
+    Raises UsageError when it is none, or names what no run has.
+    """
     if text.count(b'"path"') > MOST_FILES:  # before there is an object of each
         raise UsageError(f"{MANIFEST_FILE}: names more than {MOST_FILES} files")
     try:
@@ -114,7 +117,9 @@ def parse_manifest(text: bytes) -> Manifest:
     except NO_JSON as error:
         raise UsageError(f"{MANIFEST_FILE}: is no manifest: {error}") from error
     if found.schema != SCHEMA:
-        raise UsageError(f"{MANIFEST_FILE}: is of the schema {found.schema!r}, this version reads {SCHEMA}")
+        raise UsageError(
+            f"{MANIFEST_FILE}: is of the schema {found.schema!r}, this version reads {SCHEMA}"
+        )
     if not RUN_ID.fullmatch(found.run_id):
         raise UsageError(f"{MANIFEST_FILE}: {found.run_id!r} is no name of a run")
     names = [file.path for file in found.files]
@@ -130,7 +135,9 @@ def parse_manifest(text: bytes) -> Manifest:
 def check_name(path: str) -> None:
     """Raise UsageError for a name that a packed run may not hold."""
     parts = path.split("/")
-    plain = is_inside(path) and PLAIN.fullmatch(path) and all(part and part[0] != "." for part in parts)
+    plain = (
+        is_inside(path) and PLAIN.fullmatch(path) and all(part and part[0] != "." for part in parts)
+    )
     if not plain or path in (MANIFEST_FILE, SIGNATURE_FILE) or parts[0] in OF_THIS_MACHINE:
         raise UsageError(f"{path!r}: a packed run may not hold such a file")
 
@@ -141,9 +148,11 @@ KEY_KINDS = ("ssh-", "ecdsa-", "sk-")
 
 
 def sign(text: bytes, key: Path) -> bytes:
-    """Return the signature of a text. `key`: a private key, or a public one whose private one the agent holds.
+    """Return the signature of a text. `key`: a private key, or a public one whose private one the
+    agent holds.
 
-    ssh-keygen asks for a passphrase on the terminal by itself. Raises UsageError when it cannot be made.
+    ssh-keygen asks for a passphrase on the terminal by itself. Raises UsageError when it cannot be
+    made.
     """
     if not key.is_file():
         raise UsageError(Problem("no such key", file=str(key)))
@@ -153,17 +162,24 @@ def sign(text: bytes, key: Path) -> bytes:
         done = _run(["-Y", "sign", "-f", str(key), "-n", NAMESPACE, str(path)], stdin=None)
         signature = path.with_name(f"{path.name}.sig")
         if done.returncode or not signature.is_file():
-            raise UsageError(Problem(f"cannot sign: {_reason(done, folder)}{_advice(done)}", file=str(key)))
+            raise UsageError(
+                Problem(f"cannot sign: {_reason(done, folder)}{_advice(done)}", file=str(key))
+            )
         return read_file(signature, MOST_SMALL_BYTES)
 
 
 def _advice(done: subprocess.CompletedProcess[bytes]) -> str:
     asked = b"passphrase" in done.stderr.lower()
-    return "; put it into the agent (ssh-add), or sign on a terminal, where it is asked for" if asked else ""
+    return (
+        "; put it into the agent (ssh-add), or sign on a terminal, where it is asked for"
+        if asked
+        else ""
+    )
 
 
 def check(text: bytes, signature: bytes, signer: Path) -> str:
-    """Return who signed a text. `signer`: a public key, or a file of allowed signers (ssh-keygen(1)).
+    """Return who signed a text. `signer`: a public key, or a file of allowed signers
+    (ssh-keygen(1)).
 
     Raises BenchtuiError when it was nobody of these, or not this text.
     """
@@ -175,7 +191,9 @@ def check(text: bytes, signature: bytes, signer: Path) -> str:
         found = _run(["-Y", "find-principals", *files], stdin=b"")
         names = found.stdout.decode(errors="replace").split()
         if found.returncode or not names:
-            raise BenchtuiError(f"signed by a stranger: {fingerprint(text, signature)} is not in {signer}")
+            raise BenchtuiError(
+                f"signed by a stranger: {fingerprint(text, signature)} is not in {signer}"
+            )
         done = _run(["-Y", "verify", *files, "-I", names[0], "-n", NAMESPACE], stdin=text)
         if done.returncode:
             raise BenchtuiError(f"the signature is refused by {signer}: {_reason(done, folder)}")
@@ -184,7 +202,10 @@ def check(text: bytes, signature: bytes, signer: Path) -> str:
 
 
 def fingerprint(text: bytes, signature: bytes) -> str:
-    """Return the fingerprint of the key that signed a text. Raises BenchtuiError when the signature is not of it."""
+    """Return the fingerprint of the key that signed a text.
+
+    Raises BenchtuiError when the signature is not of it.
+    """
     with tempfile.TemporaryDirectory(prefix="benchtui-sign-") as folder:
         path = Path(folder, "signature")
         path.write_bytes(signature)
@@ -203,7 +224,11 @@ def _allowed_signers(signer: Path, folder: Path) -> Path:
         raise UsageError(Problem(f"cannot be read: {why}", file=str(signer))) from error
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     if "PRIVATE KEY" in first:
-        raise UsageError(Problem("is a private key; whoever verifies needs the public one (.pub)", file=str(signer)))
+        raise UsageError(
+            Problem(
+                "is a private key; whoever verifies needs the public one (.pub)", file=str(signer)
+            )
+        )
     if not first.startswith(KEY_KINDS):
         return signer
     made = folder / "allowed_signers"
@@ -216,10 +241,16 @@ def _run(words: Sequence[str], stdin: bytes | None) -> subprocess.CompletedProce
     environ = {**os.environ, "LC_ALL": "C"}
     try:
         if stdin is None:
-            return subprocess.run(["ssh-keygen", *words], capture_output=True, check=False, env=environ)
-        return subprocess.run(["ssh-keygen", *words], input=stdin, capture_output=True, check=False, env=environ)
+            return subprocess.run(
+                ["ssh-keygen", *words], capture_output=True, check=False, env=environ
+            )
+        return subprocess.run(
+            ["ssh-keygen", *words], input=stdin, capture_output=True, check=False, env=environ
+        )
     except FileNotFoundError:
-        raise UsageError("ssh-keygen is not on this machine: signatures need OpenSSH 8.2 or newer") from None
+        raise UsageError(
+            "ssh-keygen is not on this machine: signatures need OpenSSH 8.2 or newer"
+        ) from None
 
 
 def _reason(done: subprocess.CompletedProcess[bytes], folder: str) -> str:

@@ -42,7 +42,9 @@ from tui.model.rundir import OF_THIS_MACHINE, RECORD_FILE, REPORT_FILE
 
 @dataclass(frozen=True, slots=True)
 class PackedRun:
-    """What a packed run is: its manifest, as it stands there, and the signature when there is one."""
+    """What a packed run is: its manifest, as it stands there, and the signature when there is
+    one.
+    """
 
     manifest: Manifest
     text: bytes
@@ -50,7 +52,8 @@ class PackedRun:
 
 
 def read_pack(file: Path, into: Path | None = None) -> PackedRun:
-    """Return what a packed run is after every byte of it was checked; its files are written `into` a new directory.
+    """Return what a packed run is after every byte of it was checked; its files are written `into`
+    a new directory.
 
     Raises BenchtuiError with the name of the file that is not as it was packed.
     """
@@ -60,7 +63,9 @@ def read_pack(file: Path, into: Path | None = None) -> PackedRun:
             archive = TarStream(Inflated(stored))
             members = archive.members()
             packed, held = _head(archive, members)
-            waiting = {f"{packed.manifest.run_id}/{each.path}": each for each in packed.manifest.files}
+            waiting = {
+                f"{packed.manifest.run_id}/{each.path}": each for each in packed.manifest.files
+            }
             _check_room(packed.manifest, into)
             while held is not None:
                 place = held.name.partition("/")[2]
@@ -73,7 +78,9 @@ def read_pack(file: Path, into: Path | None = None) -> PackedRun:
             place = "the end"
             _drain(archive)
     except OSError as error:
-        raise BenchtuiError(Problem(f"cannot be read: {error.strerror}", file=str(error.filename or file))) from error
+        raise BenchtuiError(
+            Problem(f"cannot be read: {error.strerror}", file=str(error.filename or file))
+        ) from error
     except (zlib.error, EOFError, tarfile.TarError, ValueError, OverflowError) as error:
         raise BenchtuiError(Problem(f"{place}: damaged: {error}", file=str(file))) from error
     except UsageError as error:
@@ -83,7 +90,9 @@ def read_pack(file: Path, into: Path | None = None) -> PackedRun:
     return packed
 
 
-def _head(archive: TarStream, members: Iterator[tarfile.TarInfo]) -> tuple[PackedRun, tarfile.TarInfo | None]:
+def _head(
+    archive: TarStream, members: Iterator[tarfile.TarInfo]
+) -> tuple[PackedRun, tarfile.TarInfo | None]:
     """Return the manifest and the signature, which come first, and the member behind them."""
     member = next(members, None)
     if member is None or member.name.partition("/")[2] != MANIFEST_FILE:
@@ -95,7 +104,9 @@ def _head(archive: TarStream, members: Iterator[tarfile.TarInfo]) -> tuple[Packe
     member = next(members, None)
     if member is None or member.name != f"{manifest.run_id}/{SIGNATURE_FILE}":
         return PackedRun(manifest, text, None), member
-    return PackedRun(manifest, text, _whole(archive, member, MOST_SIGNATURE_BYTES)), next(members, None)
+    return PackedRun(manifest, text, _whole(archive, member, MOST_SIGNATURE_BYTES)), next(
+        members, None
+    )
 
 
 def _whole(archive: TarStream, member: tarfile.TarInfo, most: int) -> bytes:
@@ -106,7 +117,9 @@ def _whole(archive: TarStream, member: tarfile.TarInfo, most: int) -> bytes:
 
 def _check_room(manifest: Manifest, into: Path | None) -> None:
     if into is not None and (free := shutil.disk_usage(into.parent).free) < manifest.bytes:
-        raise UsageError(f"takes {units.size(manifest.bytes)}, {units.size(free)} are left in {into.parent}")
+        raise UsageError(
+            f"takes {units.size(manifest.bytes)}, {units.size(free)} are left in {into.parent}"
+        )
 
 
 def _wanted(member: tarfile.TarInfo, waiting: dict[str, PackedFile]) -> PackedFile:
@@ -121,7 +134,9 @@ def _wanted(member: tarfile.TarInfo, waiting: dict[str, PackedFile]) -> PackedFi
     return wanted
 
 
-def _take(archive: TarStream, member: tarfile.TarInfo, wanted: PackedFile, into: Path | None) -> None:
+def _take(
+    archive: TarStream, member: tarfile.TarInfo, wanted: PackedFile, into: Path | None
+) -> None:
     """Check the sum of a file, and write it."""
     digest = hashlib.sha256()
     with _new_file(into, wanted.path) as target:
@@ -145,33 +160,46 @@ def _new_file(into: Path | None, name: str) -> Iterator[IO[bytes] | None]:
 
 
 def _drain(archive: TarStream) -> None:
-    """Read on to the end: a sum stands there, and nothing may follow but the padding of the archive."""
+    """Read on to the end: a sum stands there, and nothing may follow but the padding of the
+    archive.
+    """
     for block in archive.rest():
         if block.strip(b"\0"):
             raise BenchtuiError("something follows the last file")
 
 
-def pack(run_dir: Path, output: Path, key: Path | None = None, report: bytes | None = None) -> Manifest:
-    """Put a run that is over into one new file, with a report when there is one, signed when a key is given.
+def pack(
+    run_dir: Path, output: Path, key: Path | None = None, report: bytes | None = None
+) -> Manifest:
+    """Put a run that is over into one new file, with a report when there is one, signed when a key
+    is given.
 
     Raises BenchtuiError.
     """
     check_free(output)
     record = run_dir / RECORD_FILE
     if record.is_symlink() or (record.exists() and not record.is_file()):
-        raise UsageError(Problem("is no plain file: a run that holds it cannot be packed", file=str(record)))
+        raise UsageError(
+            Problem("is no plain file: a run that holds it cannot be packed", file=str(record))
+        )
     if not record.is_file():
-        raise UsageError(f"{run_dir.name} has no {RECORD_FILE}: finish it first (benchtui runs recover)")
+        raise UsageError(
+            f"{run_dir.name} has no {RECORD_FILE}: finish it first (benchtui runs recover)"
+        )
     try:
         files = list(_files_of(run_dir))
         if report is not None:
             files.append(PackedFile(REPORT_FILE, len(report), hashlib.sha256(report).hexdigest()))
-        manifest = Manifest(SCHEMA, run_dir.name, format_utc(datetime.now(UTC)), tui.__version__, files)
+        manifest = Manifest(
+            SCHEMA, run_dir.name, format_utc(datetime.now(UTC)), tui.__version__, files
+        )
         text = msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
         signature = sign(text, key) if key is not None else None
         _write(run_dir, output, manifest, {MANIFEST_FILE: text, SIGNATURE_FILE: signature}, report)
     except OSError as error:
-        raise BenchtuiError(Problem(f"{error.strerror or error}", file=str(error.filename or output))) from error
+        raise BenchtuiError(
+            Problem(f"{error.strerror or error}", file=str(error.filename or output))
+        ) from error
     return manifest
 
 
@@ -182,7 +210,8 @@ def check_free(output: Path) -> None:
 
 
 def _files_of(run_dir: Path) -> Iterator[PackedFile]:
-    """Yield what is packed of a run: plain files all of them, without what concerns this machine alone.
+    """Yield what is packed of a run: plain files all of them, without what concerns this machine
+    alone.
 
     A report that lies there is of another time: it is made anew.
     """
@@ -195,13 +224,21 @@ def _files_of(run_dir: Path) -> Iterator[PackedFile]:
                 continue
             found = path.lstat()
             if not stat.S_ISREG(found.st_mode):
-                raise UsageError(Problem("is no plain file: a run that holds it cannot be packed", file=str(path)))
+                raise UsageError(
+                    Problem(
+                        "is no plain file: a run that holds it cannot be packed", file=str(path)
+                    )
+                )
             check_name(relative)
             yield PackedFile(relative, found.st_size, sha256_of(path))
 
 
 def _write(
-    run_dir: Path, output: Path, manifest: Manifest, head: Mapping[str, bytes | None], report: bytes | None
+    run_dir: Path,
+    output: Path,
+    manifest: Manifest,
+    head: Mapping[str, bytes | None],
+    report: bytes | None,
 ) -> None:
     temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
     try:
@@ -212,7 +249,9 @@ def _write(
         ):
             for name, data in head.items():
                 if data is not None:
-                    archive.addfile(_member(f"{manifest.run_id}/{name}", len(data)), io.BytesIO(data))
+                    archive.addfile(
+                        _member(f"{manifest.run_id}/{name}", len(data)), io.BytesIO(data)
+                    )
             for file in manifest.files:
                 with _data_of(run_dir, file, report) as data_of:
                     archive.addfile(_member(f"{manifest.run_id}/{file.path}", file.bytes), data_of)
@@ -220,13 +259,16 @@ def _write(
     except OSError as error:
         if error.filename != str(temporary):
             raise
-        raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(output))) from error
+        raise BenchtuiError(
+            Problem(f"cannot be written: {error.strerror}", file=str(output))
+        ) from error
     finally:
         temporary.unlink(missing_ok=True)
 
 
 def put_in_place(temporary: Path, output: Path) -> None:
-    """Give a file its name, never over one that came meanwhile, whether or not the file system has hard links.
+    """Give a file its name, never over one that came meanwhile, whether or not the file system has
+    hard links.
 
     Raises OSError, FileExistsError among them.
     """
@@ -244,7 +286,11 @@ def put_in_place(temporary: Path, output: Path) -> None:
 
 
 def _data_of(run_dir: Path, file: PackedFile, report: bytes | None) -> IO[bytes]:
-    return io.BytesIO(report) if report is not None and file.path == REPORT_FILE else open_plain(run_dir / file.path)
+    return (
+        io.BytesIO(report)
+        if report is not None and file.path == REPORT_FILE
+        else open_plain(run_dir / file.path)
+    )
 
 
 def _member(name: str, size: int) -> tarfile.TarInfo:

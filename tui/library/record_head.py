@@ -17,9 +17,18 @@ if TYPE_CHECKING:
     from tui.model.step_record import StepRecord
 
 SummaryState = Literal[
-    "complete", "partial", "aborted", "failed", "imported", "baseline", "running", "interrupted", "unreadable"
+    "complete",
+    "partial",
+    "aborted",
+    "failed",
+    "imported",
+    "baseline",
+    "running",
+    "interrupted",
+    "unreadable",
 ]
-Verdict = Literal["valid", "valid-with-warnings", "invalid"]  # as in model/record.py, which a list need not load
+# as in model/record.py, which a list need not load
+Verdict = Literal["valid", "valid-with-warnings", "invalid"]
 SERIES_VALUES = 16  # of a headline's throughput over time
 
 
@@ -116,10 +125,13 @@ class Figures(Struct):
 
     bw_bytes_per_s: float | None = None
     p99_ns: int | None = None
-    iops_over_time: list[float | None] = field(default_factory=list)  # means of equal parts of the measured time
+    # means of equal parts of the measured time
+    iops_over_time: list[float | None] = field(default_factory=list)
 
 
-def figures_of(steps: Sequence[StepHead | StepRecord], headline: HeadlineHead | HeadlineRecord) -> Figures:
+def figures_of(
+    steps: Sequence[StepHead | StepRecord], headline: HeadlineHead | HeadlineRecord
+) -> Figures:
     """Return the figures beside a headline."""
     found = Figures()
     step = next((each for each in steps if each.index == headline.step), None)
@@ -130,10 +142,16 @@ def figures_of(steps: Sequence[StepHead | StepRecord], headline: HeadlineHead | 
     latency = figures.lat if step.latency_kind == "lat" else figures.clat
     if latency is not None and latency.percentiles_behind.get("99", TAIL_SAMPLES) >= TAIL_SAMPLES:
         found.p99_ns = latency.percentiles_ns.get("99")
-    columns = [each for each in step.series.columns if each.host is None] if step.series is not None else []
+    columns = (
+        [each for each in step.series.columns if each.host is None]
+        if step.series is not None
+        else []
+    )
     own = [each for each in columns if each.direction == headline.direction]
     shown = own or (columns if headline.direction == MIXED else [])
-    found.iops_over_time = _means([_sum_of(second) for second in zip(*(each.iops for each in shown), strict=False)])
+    found.iops_over_time = _means(
+        [_sum_of(second) for second in zip(*(each.iops for each in shown), strict=False)]
+    )
     return found
 
 
@@ -146,7 +164,8 @@ def _means(values: Sequence[float | None]) -> list[float | None]:
     """Return the means of equal parts, `SERIES_VALUES` at most."""
     parts = min(SERIES_VALUES, len(values))
     edges = [part * len(values) // parts for part in range(parts + 1)] if parts else []
-    found = [[value for value in values[begin:end] if value is not None] for begin, end in pairwise(edges)]
+    found = [
+        [value for value in values[begin:end] if value is not None]
+        for begin, end in pairwise(edges)
+    ]
     return [round(sum(part) / len(part), 3) if part else None for part in found]
-
-

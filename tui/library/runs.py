@@ -65,7 +65,9 @@ class Index:
         index = cls(file)
         with suppress(OSError, *NO_JSON):
             found = _index_decoder.decode(read_file(file))
-            if found.format == FORMAT and all(each.checks < len(found.checks) for each in found.runs.values()):
+            if found.format == FORMAT and all(
+                each.checks < len(found.checks) for each in found.runs.values()
+            ):
                 index.runs, index._table = found.runs, found.checks
                 index._checks = {tuple(checks): place for place, checks in enumerate(found.checks)}
         return index
@@ -99,12 +101,19 @@ class Index:
         self.changed = self.changed or bool(gone)
 
     def write(self) -> None:
-        """Put the file in place when anything changed; where that cannot be, the next list takes longer."""
+        """Put the file in place when anything changed.
+
+        Where that cannot be, the next list takes longer.
+        """
         if self.changed:
             for entry in self.runs.values():
                 entry.summary.checks = None
             with suppress(OSError):
-                write_atomic(self.file, msgspec.msgpack.encode(_Index(FORMAT, self._table, self.runs)), durable=False)
+                write_atomic(
+                    self.file,
+                    msgspec.msgpack.encode(_Index(FORMAT, self._table, self.runs)),
+                    durable=False,
+                )
             for name, entry in self.runs.items():
                 self.find(name, entry.stamp)
             self.changed = False
@@ -113,7 +122,8 @@ class Index:
 def list_directory(
     runs_dir: Path, names: Sequence[str], file: Path, *, keep: bool = True, limit: int | None = None
 ) -> list[RunSummary]:
-    """Return the summaries of these runs of a directory, or of the first `limit`. `file` is where its index is.
+    """Return the summaries of these runs of a directory, or of the first `limit`. `file` is where
+    its index is.
 
     `keep`: runs that had to be read may keep their own summary beside their record.
     """
@@ -128,7 +138,11 @@ def list_directory(
         summary = index.find(name, stamp) if stamp is not None else None
         if summary is None:
             summary = _summary(Path(place), keep=keep)
-            if summary is not None and stamp is not None and _can_be_kept(summary, stamp, settled_ns):
+            if (
+                summary is not None
+                and stamp is not None
+                and _can_be_kept(summary, stamp, settled_ns)
+            ):
                 index.keep(name, stamp, summary)
         if summary is not None:
             found.append(summary)
@@ -176,7 +190,8 @@ _steps_decoder = msgspec.json.Decoder(_RecordSteps)
 
 
 def last_run(runs_dir: Path, ids: Sequence[str], back: int, *, of_all: bool) -> Path:
-    """Return the newest run of `ids` (newest first), or the one `back` before it. Raises UsageError.
+    """Return the newest run of `ids` (newest first), or the one `back` before it. Raises
+    UsageError.
 
     `of_all`: count runs that were refused, or stopped, before they measured anything.
     """
@@ -187,18 +202,26 @@ def last_run(runs_dir: Path, ids: Sequence[str], back: int, *, of_all: bool) -> 
     if of_all or not any(is_run_dir(runs_dir / run_id) for run_id in ids):
         raise UsageError(f"{'so few' if back else 'no'} runs in {runs_dir}")
     none = f"no run in {runs_dir} has measured anything"
-    raise UsageError(f"{'so few runs have measured anything' if back else none}; last:any is the newest of all")
+    raise UsageError(
+        f"{'so few runs have measured anything' if back else none}; last:any is the newest of all"
+    )
 
 
 def may_have_measured(run_dir: Path) -> bool:
-    """Tell whether a run has figures; of one that is running, was cut off, or cannot be read, that is assumed."""
+    """Tell whether a run has figures.
+
+    Of one that is running, was cut off, or cannot be read, that is assumed.
+    """
     if is_running(run_dir):
         return True
     try:
         steps = _steps_decoder.decode(read_file(run_dir / RECORD_FILE)).steps
     except (OSError, *NO_JSON):
         return True
-    return any(each.measured_s is not None or each.headline is not None or _holds(each.metadata) for each in steps)
+    return any(
+        each.measured_s is not None or each.headline is not None or _holds(each.metadata)
+        for each in steps
+    )
 
 
 def _holds(raw: msgspec.Raw | None) -> bool:
@@ -209,9 +232,13 @@ VARIABLE = "BENCHTUI_SHARED_RUNS"
 
 
 def shared_directories(
-    paths: Paths, environ: Mapping[str, str], named: Sequence[Path] = (), settings: Sequence[Path] = ()
+    paths: Paths,
+    environ: Mapping[str, str],
+    named: Sequence[Path] = (),
+    settings: Sequence[Path] = (),
 ) -> list[Path]:
-    """Return the directories of an option, of the environment (with colons), of the settings and of the user's list.
+    """Return the directories of an option, of the environment (with colons), of the settings and of
+    the user's list.
 
     Raises UsageError when the file cannot be read.
     """
@@ -277,18 +304,27 @@ class RunStore:
         self.shared = [each for each in dict.fromkeys(shared) if each != runs_dir]
 
     def ids(self) -> list[str]:
-        """Return the ids of all own runs, newest first. Raises UsageError when the directory cannot be read."""
+        """Return the ids of all own runs, newest first.
+
+        Raises UsageError when the directory cannot be read.
+        """
         try:
             return names_in(self.runs_dir)
         except OSError as error:
-            raise UsageError(Problem(f"cannot be read: {error.strerror}", file=str(self.runs_dir))) from error
+            raise UsageError(
+                Problem(f"cannot be read: {error.strerror}", file=str(self.runs_dir))
+            ) from error
 
     def list(self, limit: int | None = None) -> list[RunSummary]:
-        """Return the summaries of all own runs, or of the `limit` newest, newest first. Raises UsageError."""
+        """Return the summaries of all own runs, or of the `limit` newest, newest first.
+
+        Raises UsageError.
+        """
         return list_directory(self.runs_dir, self.ids(), self.runs_dir / INDEX_FILE, limit=limit)
 
     def everything(self) -> Listing:
-        """Return the summaries of own and shared runs, one of each id: the own one, or that of the first directory.
+        """Return the summaries of own and shared runs, one of each id: the own one, or that of the
+        first directory.
 
         Raises UsageError when the own ones cannot be read.
         """
@@ -302,7 +338,10 @@ class RunStore:
                 continue
             runs += theirs
             seen.update(run.run_id for run in theirs)
-        return Listing(sorted(runs, key=lambda run: run.run_id, reverse=True) if self.shared else runs, problems)
+        return Listing(
+            sorted(runs, key=lambda run: run.run_id, reverse=True) if self.shared else runs,
+            problems,
+        )
 
     def _of_others(self, directory: Path) -> Sequence[RunSummary]:
         names = names_in(directory, must_exist=True)
@@ -317,42 +356,57 @@ class RunStore:
         return Path(run.directory) if run.directory else self.runs_dir / run.run_id
 
     def resolve(self, ref: str, *, last_of_all: bool = False) -> Path:
-        """Return the directory of a run: by id, unique prefix, path, ``last``, ``last~1`` (the one before it), title.
+        """Return the directory of a run: by id, unique prefix, path, ``last``, ``last~1`` (the one
+        before it), title.
 
-        ``last`` has measured something, ``last:any`` is the newest of all; with `last_of_all` both are, as for verbs
-        that act on what a run left behind. ``tag:NAME`` and ``tag:NAME=VALUE`` are the newest run with that tag. Own
-        runs come first. Raises UsageError.
+        ``last`` has measured something, ``last:any`` is the newest of all; with `last_of_all` both
+        are, as for verbs that act on what a run left behind. ``tag:NAME`` and ``tag:NAME=VALUE``
+        are the newest run with that tag. Own runs come first. Raises UsageError.
         """
         if back := LAST.fullmatch(ref):
             of_all = last_of_all or bool(back["any"])
             return last_run(self.runs_dir, self.ids(), int(back["back"] or 0), of_all=of_all)
         path = from_home(ref)
         places = {} if ref in (".", "..") or ("/" in ref and is_there(path)) else self._places()
-        matches = [ref] if ref in places else [run_id for run_id in places if run_id.startswith(ref)]
+        matches = (
+            [ref] if ref in places else [run_id for run_id in places if run_id.startswith(ref)]
+        )
         if len(matches) == 1 and ref:
             return places[matches[0]]
         if not matches and ref and places and (called := self._called(ref)) is not None:
             return called
         if not matches and ("/" in ref or is_there(path)):
             return _run_at(path)
-        raise UsageError(_no_single_match(ref, matches, places, self.list() if ref.startswith(TAG) else ()))
+        raise UsageError(
+            _no_single_match(ref, matches, places, self.list() if ref.startswith(TAG) else ())
+        )
 
     def _called(self, ref: str) -> Path | None:
         """Return the run that has a title or a tag. Raises UsageError for the title of several."""
         tag, equals, value = ref.removeprefix(TAG).partition("=")
         for runs in (self.list(), self.everything().runs if self.shared else []):
             if ref.startswith(TAG):
-                found = [run for run in runs if tag in run.tags and (not equals or run.tags[tag] == value)]
+                found = [
+                    run
+                    for run in runs
+                    if tag in run.tags and (not equals or run.tags[tag] == value)
+                ]
             else:
                 found = [run for run in runs if run.title == ref]
                 if len(found) > 1:
-                    raise UsageError(f"{len(found)} runs are called '{ref}': {some((run.run_id for run in found), 5)}")
+                    raise UsageError(
+                        f"{len(found)} runs are called '{ref}':"
+                        f" {some((run.run_id for run in found), 5)}"
+                    )
             if found:
                 return self.directory_of(found[0])
         return None
 
     def _places(self) -> dict[str, Path]:
-        """Return the directories of all runs by id, own ones first; an own run hides another one of its name."""
+        """Return the directories of all runs by id, own ones first.
+
+        An own run hides another one of its name.
+        """
         places = {run_id: self.runs_dir / run_id for run_id in self.ids()}
         for directory in self.shared:
             try:
@@ -365,13 +419,21 @@ class RunStore:
         """Raise UsageError for a run of somebody else: it is read, and never changed."""
         if self.is_of_others(run_dir):
             whose = owner_of(str(run_dir)) or "somebody else"
-            raise UsageError(f"{run_dir.name} is a run of {whose}, in {run_dir.parent}: it can be read, not changed")
+            raise UsageError(
+                f"{run_dir.name} is a run of {whose}, in {run_dir.parent}: it can be read, not"
+                " changed"
+            )
 
     def check_hosts_ours(self, run_dir: Path) -> None:
-        """Raise UsageError for a run whose plan is not ours to carry out on hosts: somebody else's, or unpacked."""
+        """Raise UsageError for a run whose plan is not ours to carry out on hosts: somebody else's,
+        or unpacked.
+        """
         self.check_ours(run_dir)
         if (run_dir / ORIGIN_FILE).exists():
-            raise UsageError(f"{run_dir.name} was unpacked from a file: nothing is done to hosts by the plan in it")
+            raise UsageError(
+                f"{run_dir.name} was unpacked from a file: nothing is done to hosts by the plan"
+                " in it"
+            )
 
     def is_of_others(self, run_dir: Path) -> bool:
         """Tell whether a run is in a shared directory, or elsewhere and somebody else's."""
@@ -399,7 +461,9 @@ def names_in(directory: Path, *, must_exist: bool = False) -> list[str]:
 
 
 def _may_be_run(name: str) -> bool:
-    """Tell whether a directory may be listed: what is not printable was named by none of us, and cannot be typed."""
+    """Tell whether a directory may be listed: what is not printable was named by none of us, and
+    cannot be typed.
+    """
     return not name.startswith(".") and name.isprintable()
 
 
@@ -409,11 +473,15 @@ def _run_at(path: Path) -> Path:
     if not is_folder(path):
         raise UsageError(f"{path}: no such directory")
     if not is_run_dir(path):
-        raise UsageError(f"{path}: not a run: neither {PLAN_FILE} nor {RECORD_FILE} nor {JOURNAL_FILE} in it")
+        raise UsageError(
+            f"{path}: not a run: neither {PLAN_FILE} nor {RECORD_FILE} nor {JOURNAL_FILE} in it"
+        )
     return path.absolute()
 
 
-def _no_single_match(ref: str, matches: list[str], ids: Iterable[str], tagged: Iterable[RunSummary]) -> str:
+def _no_single_match(
+    ref: str, matches: list[str], ids: Iterable[str], tagged: Iterable[RunSummary]
+) -> str:
     if not matches:
         if ref.startswith(TAG):
             tags = (each for run in tagged for each in run.tags.items())

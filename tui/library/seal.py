@@ -1,7 +1,9 @@
-"""The seal of a run: sums of what it left when its engine ended, signed with a key of the machine that ran it.
+"""The seal of a run: sums of what it left when its engine ended, signed with a key of the machine
+that ran it.
 
-It covers the plan, the raw output and the journal up to that moment: a note that is added later leaves it whole. Of
-the record it holds the verdict and the names of the findings; `runs verify` derives the rest again."""
+It covers the plan, the raw output and the journal up to that moment: a note that is added later
+leaves it whole. Of the record it holds the verdict and the names of the findings; `runs verify`
+derives the rest again."""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ MOST_SEAL_BYTES = 32 << 20  # a line for each file of raw output
 
 
 class Seal(Struct):
-    """What was signed, and by which key. `key` is a line of an OpenSSH public key file, `signature` is base64."""
+    """What was signed, and by which key.
+
+    `key` is a line of an OpenSSH public key file, `signature` is base64.
+    """
 
     run_id: str
     journal_bytes: int
@@ -66,7 +71,10 @@ _judged = PlainDecoder(_Judged)
 
 
 def seal(run_dir: Path, key_file: Path) -> None:
-    """Sign the files of a finished run with the key in `key_file`, which is created if missing. Raises OSError."""
+    """Sign the files of a finished run with the key in `key_file`, which is created if missing.
+
+    Raises OSError.
+    """
     key = _own_key(key_file)
     journal = run_dir / JOURNAL_FILE
     size = journal.stat().st_size
@@ -76,11 +84,14 @@ def seal(run_dir: Path, key_file: Path) -> None:
     made.key = key.export_public_key("openssh").decode().strip()
     signature = key.sign(made.text, KIND.encode())
     made.signature = base64.b64encode(signature).decode()
-    write_atomic(run_dir / SEAL_FILE, msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
+    write_atomic(
+        run_dir / SEAL_FILE, msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n"
+    )
 
 
 def broken(run_dir: Path, own_key: Path | None = None) -> tuple[str, list[str]]:
-    """Return who sealed a run, in words, and what is not as it was then; two times nothing for a run without a seal.
+    """Return who sealed a run, in words, and what is not as it was then; two times nothing for a
+    run without a seal.
 
     `own_key`: the key of this machine. Raises OSError.
     """
@@ -94,10 +105,15 @@ def broken(run_dir: Path, own_key: Path | None = None) -> tuple[str, list[str]]:
     who = _signer(found)
     if not who:
         return "", [f"{SEAL_FILE}: its signature is not of its content"]
-    other = found.run_id != run_dir.name and begun_utc(run_dir.name) is not None  # else a person named it
+    # else a person named it
+    other = found.run_id != run_dir.name and begun_utc(run_dir.name) is not None
     differs = [f"{SEAL_FILE}: is of run {found.run_id}"] if other else []
     differs += [f"{path}: is not what was sealed" for path in _changed(run_dir, found)]
-    whose = " of this machine" if own_key is not None and _is_own(found, own_key) else ", not one of this machine"
+    whose = (
+        " of this machine"
+        if own_key is not None and _is_own(found, own_key)
+        else ", not one of this machine"
+    )
     return f"{who}{whose}", differs
 
 
@@ -122,10 +138,15 @@ def _sum_of_judged(record: bytes) -> str:
 def _changed(run_dir: Path, found: Seal) -> Iterator[str]:
     """Yield files that are missing, were changed, or are beside those that were sealed."""
     now = dict(_sums(run_dir))
-    yield from sorted(name for name in found.files.keys() | now.keys() if found.files.get(name) != now.get(name))
+    yield from sorted(
+        name for name in found.files.keys() | now.keys() if found.files.get(name) != now.get(name)
+    )
     journal = run_dir / JOURNAL_FILE
     size = journal.stat().st_size if journal.is_file() else -1
-    if size < found.journal_bytes or _sha256_of_begin(journal, found.journal_bytes) != found.journal_sha256:
+    if (
+        size < found.journal_bytes
+        or _sha256_of_begin(journal, found.journal_bytes) != found.journal_sha256
+    ):
         yield JOURNAL_FILE
 
 
@@ -147,7 +168,10 @@ def _sha256_of_begin(path: Path, size: int) -> str:
 
 
 def _signer(found: Seal) -> str:
-    """Return the fingerprint of the key that made a seal; empty when the signature is of something else."""
+    """Return the fingerprint of the key that made a seal.
+
+    Empty when the signature is of something else.
+    """
     import asyncssh
 
     try:
@@ -166,7 +190,10 @@ def _is_own(found: Seal, key_file: Path) -> bool:
 
 
 def _own_key(path: Path) -> SSHKey:
-    """Return the key of this machine's user, made when there is none; nobody else can read it. Raises OSError."""
+    """Return the key of this machine's user, made when there is none; nobody else can read it.
+
+    Raises OSError.
+    """
     import asyncssh
 
     if not path.exists():
@@ -177,7 +204,8 @@ def _own_key(path: Path) -> SSHKey:
         with os.fdopen(descriptor, "wb") as file:
             file.write(made.export_private_key("openssh"))
         try:
-            os.link(new, path)  # the first one wins: another engine may create the key at the same time
+            # the first one wins: another engine may create the key at the same time
+            os.link(new, path)
         except FileExistsError:
             pass
         finally:

@@ -14,7 +14,15 @@ import msgspec
 from msgspec import Struct, field
 
 from tui.journal.rundir import is_run_dir, is_running, write_atomic
-from tui.library.record_head import Figures, FindingSummary, HeadlineHead, RecordHead, SummaryState, Verdict, figures_of
+from tui.library.record_head import (
+    Figures,
+    FindingSummary,
+    HeadlineHead,
+    RecordHead,
+    SummaryState,
+    Verdict,
+    figures_of,
+)
 from tui.library.seal import was_judged_since
 from tui.model.bounded import MOST_SMALL_BYTES, NO_JSON, read_file
 from tui.model.check_names import check_name
@@ -52,7 +60,8 @@ _decoder = PlainDecoder(Marks)
 def read_marks(run_dir: Path) -> Marks:
     """Return what was said of a run; of a file that cannot be read, nothing."""
     try:
-        return _decoder.decode(read_file(f"{run_dir}/{MARKS_FILE}", MOST_SMALL_BYTES))  # a Path costs a list time
+        # a Path costs a list time
+        return _decoder.decode(read_file(f"{run_dir}/{MARKS_FILE}", MOST_SMALL_BYTES))
     except (OSError, *NO_JSON):
         return Marks()
 
@@ -71,11 +80,16 @@ def change_marks(run_dir: Path, change: Callable[[Marks], object]) -> None:
             change(marks)
             write_atomic(path, msgspec.json.encode(marks) + b"\n")
     except OSError as error:
-        raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error
+        raise BenchtuiError(
+            Problem(f"cannot be written: {error.strerror}", file=str(path))
+        ) from error
 
 
 def _kept_marks(path: Path) -> Marks:
-    """Return what was said of a run. Raises OSError, BenchtuiError for a file that would be lost when it is changed."""
+    """Return what was said of a run.
+
+    Raises OSError, BenchtuiError for a file that would be lost when it is changed.
+    """
     try:
         return _decoder.decode(read_file(path, MOST_SMALL_BYTES))
     except FileNotFoundError:
@@ -87,7 +101,9 @@ def _kept_marks(path: Path) -> Marks:
 
 @contextmanager
 def _in_turn(run_dir: Path) -> Iterator[None]:
-    """Let two who change the same run have their turns, where the file system has locks for directories."""
+    """Let two who change the same run have their turns, where the file system has locks for
+    directories.
+    """
     descriptor = os.open(run_dir, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with suppress(OSError):  # NFS has none
@@ -132,8 +148,16 @@ def parse_tags(words: Sequence[str]) -> dict[str, str]:
     tags = {}
     for word in words:
         name, _, value = word.partition("=")
-        if not name or any(each in name for each in " ,\"':") or not word.isprintable() or len(word) > LONGEST_TAG:
-            raise UsageError(f"{word!r} is no tag: NAME or NAME=VALUE, the name without blanks, commas, quotes, colons")
+        if (
+            not name
+            or any(each in name for each in " ,\"':")
+            or not word.isprintable()
+            or len(word) > LONGEST_TAG
+        ):
+            raise UsageError(
+                f"{word!r} is no tag: NAME or NAME=VALUE, the name without blanks, commas, quotes,"
+                " colons"
+            )
         tags[name] = value
     return tags
 
@@ -143,7 +167,8 @@ def tags_text(tags: Mapping[str, str]) -> str:
     return " ".join(f"{name}={value}" if value else name for name, value in tags.items())
 
 
-FORMAT = 5  # of summary.json; what was written before lacks figures, or whether the verdict is the sealed one
+# of summary.json; what was written before lacks figures, or whether the verdict is the sealed one
+FORMAT = 5
 NAMED_FINDINGS = 2
 STARTING_S = 30.0  # how long a new run may take until its engine says who it is
 
@@ -155,8 +180,9 @@ MARKS = {"valid": "valid", "valid-with-warnings": "!", "invalid": "INVALID"}
 class RunSummary(Struct, gc=False):  # nothing in it refers back to it, and lists are long
     """One line of a list of runs. `duration_s` of a running one counts until now.
 
-    `checks` are the ids of the checks that were made; None: not judged, or by a version that did not say. `directory`
-    and `owner` are of somebody else's run, empty for our own; `problem` is why a run cannot be read.
+    `checks` are the ids of the checks that were made; None: not judged, or by a version that did
+    not say. `directory` and `owner` are of somebody else's run, empty for our own; `problem` is why
+    a run cannot be read.
     """
 
     run_id: str
@@ -168,9 +194,11 @@ class RunSummary(Struct, gc=False):  # nothing in it refers back to it, and list
     headline_value: float | None = None
     headline_unit: str = ""  # iops, bytes_per_s, ns
     headline_short: str = ""  # where `headline` is long: "48.2k IOPS ±2.1%"
-    bw_bytes_per_s: float | None = None  # this and the two below: of the step and direction of the headline
+    # this and the two below: of the step and direction of the headline
+    bw_bytes_per_s: float | None = None
     p99_ns: int | None = None
-    iops_over_time: list[float | None] = field(default_factory=list)  # means of equal parts of the measured time
+    # means of equal parts of the measured time
+    iops_over_time: list[float | None] = field(default_factory=list)
     duration_s: float | None = None
     note: str = ""  # the newest
     tags: dict[str, str] = field(default_factory=dict)
@@ -189,15 +217,22 @@ class RunSummary(Struct, gc=False):  # nothing in it refers back to it, and list
 
     @property
     def judged(self) -> str:
-        """The verdict and what it rests on: ``valid``, ``! straggler``, ``INVALID host-loss +1``; empty: not judged."""
-        said = f"{MARKS[self.verdict]} {self.weakened_by}".strip() if self.verdict is not None else ""
+        """The verdict and what it rests on: ``valid``, ``! straggler``, ``INVALID host-loss +1``.
+
+        Empty: not judged.
+        """
+        said = (
+            f"{MARKS[self.verdict]} {self.weakened_by}".strip() if self.verdict is not None else ""
+        )
         return f"{NOT_SEALED} {said}".rstrip() if self.judged_since else said
 
     @property
     def weakened_by(self) -> str:
         """The checks that weaken it, errors first: ``host-loss, straggler +1``; notes do not."""
         ids = list(dict.fromkeys(each.id for each in self.findings if each.severity == "error"))
-        ids += dict.fromkeys(each.id for each in self.findings if each.severity == "warning" and each.id not in ids)
+        ids += dict.fromkeys(
+            each.id for each in self.findings if each.severity == "warning" and each.id not in ids
+        )
         more = f" +{len(ids) - NAMED_FINDINGS}" if len(ids) > NAMED_FINDINGS else ""
         return ", ".join(ids[:NAMED_FINDINGS]) + more
 
@@ -217,7 +252,10 @@ _head_decoder = PlainDecoder(RecordHead)
 
 
 def summarize(run_dir: Path, *, keep: bool = True) -> RunSummary | None:
-    """Return the summary of a run directory; None when it holds no run. `keep`: what had to be read may be written."""
+    """Return the summary of a run directory; None when it holds no run.
+
+    `keep`: what had to be read may be written.
+    """
     summary = _derived(run_dir, keep=keep)
     if summary is not None:
         marks = read_marks(run_dir)
@@ -247,7 +285,8 @@ def _cached(run_dir: Path, stat: os.stat_result) -> RunSummary | None:
         return None
     kept = (cached.record_bytes, cached.record_mtime_ns, cached.format, cached.seal_mtime_ns)
     fits = kept == (stat.st_size, stat.st_mtime_ns, FORMAT, _sealed_at(run_dir))
-    cached.summary.run_id = run_dir.name  # a directory may have been renamed, and its name is what people type
+    # a directory may have been renamed, and its name is what people type
+    cached.summary.run_id = run_dir.name
     return cached.summary if fits else None
 
 
@@ -263,7 +302,11 @@ def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
         text = read_file(run_dir / RECORD_FILE)
         head = _head_decoder.decode(text)
     except (OSError, *NO_JSON) as error:
-        why = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else f"is no run record: {error}"
+        why = (
+            f"cannot be read: {error.strerror}"
+            if isinstance(error, OSError)
+            else f"is no run record: {error}"
+        )
         return unreadable(run_dir, f"{RECORD_FILE} {why}")
     headline = head.headline or HeadlineHead()
     summary = RunSummary(
@@ -356,10 +399,16 @@ def _unfinished(run_dir: Path, state: SummaryState) -> RunSummary:
     with suppress(OSError, *NO_JSON):
         plan = parse_plan(read_file(run_dir / PLAN_FILE))
         summary.profile, summary.hosts = plan.profile.tag, [host.name for host in plan.hosts]
-        summary.note, summary.tags, summary.target = plan.note or "", dict(plan.tags), plan.target or ""
+        summary.note, summary.tags, summary.target = (
+            plan.note or "",
+            dict(plan.tags),
+            plan.target or "",
+        )
         summary.notes = [plan.note] if plan.note else []
     if state == "running" and utc is not None:
-        summary.duration_s = max(0.0, (datetime.now(UTC) - datetime.fromisoformat(utc)).total_seconds())
+        summary.duration_s = max(
+            0.0, (datetime.now(UTC) - datetime.fromisoformat(utc)).total_seconds()
+        )
     return summary
 
 
@@ -369,7 +418,15 @@ def _utc_of_id(run_id: str) -> str | None:
 
 
 WORST_FIRST = ("invalid", "valid-with-warnings", "valid", None)
-FURTHEST_FIRST = ("running", "interrupted", "unreadable", "failed", "aborted", "partial", "complete")
+FURTHEST_FIRST = (
+    "running",
+    "interrupted",
+    "unreadable",
+    "failed",
+    "aborted",
+    "partial",
+    "complete",
+)
 LESS_IS_BETTER = ("ns",)  # units of headlines
 
 
@@ -403,7 +460,11 @@ ORDERS: dict[str, Order] = {
     "tags": by_name(lambda run: tags_text(run.tags)),
     "target": by_name(lambda run: run.target),
     "title": by_name(lambda run: run.title),
-    "state": Order(lambda run: FURTHEST_FIRST.index(run.state) if run.state in FURTHEST_FIRST else len(FURTHEST_FIRST)),
+    "state": Order(
+        lambda run: (
+            FURTHEST_FIRST.index(run.state) if run.state in FURTHEST_FIRST else len(FURTHEST_FIRST)
+        )
+    ),
     "verdict": Order(lambda run: WORST_FIRST.index(run.verdict)),
     "hosts": Order(lambda run: len(run.hosts), falling=True),
     "headline": Order(_headline),  # the best of each unit first
@@ -416,6 +477,9 @@ ORDERS: dict[str, Order] = {
 
 
 def ordered(runs: Sequence[RunSummary], name: str, *, reverse: bool = False) -> list[RunSummary]:
-    """Return runs in an order of `ORDERS`; equal ones stay as they are, newest first. Raises KeyError."""
+    """Return runs in an order of `ORDERS`; equal ones stay as they are, newest first.
+
+    Raises KeyError.
+    """
     order = ORDERS[name]
     return sorted(runs, key=order.key, reverse=order.falling != reverse)

@@ -42,13 +42,19 @@ def is_unfinished(run_dir: Path) -> bool:
         return False
     try:
         last = next(
-            (each for each in events_backwards(run_dir / JOURNAL_FILE) if not isinstance(each, AFTERWORDS)), None
+            (
+                each
+                for each in events_backwards(run_dir / JOURNAL_FILE)
+                if not isinstance(each, AFTERWORDS)
+            ),
+            None,
         )
     except OSError:
         last = None
     if last is not None:
         return not isinstance(last, RunEnded)
-    return (run_dir / PID_FILE).is_file() and not _was_closed(run_dir)  # its journal is empty, or gone
+    # its journal is empty, or gone
+    return (run_dir / PID_FILE).is_file() and not _was_closed(run_dir)
 
 
 def _was_closed(run_dir: Path) -> bool:
@@ -75,7 +81,10 @@ def lacks_record(run_dir: Path) -> bool:
 
 
 def write_missing(runs: Path) -> list[str]:
-    """Write the records that are missing, no host is needed; return the runs. Others that cannot be read are left."""
+    """Write the records that are missing, no host is needed; return the runs.
+
+    Others that cannot be read are left.
+    """
     from tui.library.build import write_record
 
     written = []
@@ -118,7 +127,8 @@ def check_removable(run_dir: Path) -> None:
 
 
 def still_on_hosts(run_dir: Path, recover: str = "", clean: str = "") -> str:
-    """Return what hosts hold of a run and nobody would know of any more, and what to do first; empty: nothing.
+    """Return what hosts hold of a run and nobody would know of any more, and what to do first;
+    empty: nothing.
 
     `recover` and `clean` are what does it where that is not the command line.
     """
@@ -131,19 +141,25 @@ def still_on_hosts(run_dir: Path, recover: str = "", clean: str = "") -> str:
         hosts = _hosts.decode(read_file(run_dir / RECORD_FILE)).hosts
     except (OSError, *NO_JSON):
         return ""
-    held = {host.name: host.files_left for host in hosts if host.files_left is not None and host.files_left.paths}
+    held = {
+        host.name: host.files_left
+        for host in hosts
+        if host.files_left is not None and host.files_left.paths
+    }
     if not held:
         return ""
     count = sum(len(left.paths) for left in held.values())
     size = units.size(sum(left.bytes for left in held.values()))
     return (
-        f"{some(held)} still {'holds' if len(held) == 1 else 'hold'} {count} files of {run_dir.name} ({size}), "
-        f"which are removed by: {clean or f'benchtui clean {run_dir.name}'}"
+        f"{some(held)} still {'holds' if len(held) == 1 else 'hold'} {count} files of"
+        f" {run_dir.name} ({size}), which are removed by:"
+        f" {clean or f'benchtui clean {run_dir.name}'}"
     )
 
 
 def remove_run(run_dir: Path) -> None:
-    """Remove a run's directory. Renamed first: it leaves every list at once, however long the rest takes.
+    """Remove a run's directory. Renamed first: it leaves every list at once, however long the rest
+    takes.
 
     Raises BenchtuiError.
     """
@@ -152,4 +168,6 @@ def remove_run(run_dir: Path) -> None:
         run_dir.rename(doomed)
         shutil.rmtree(doomed)
     except OSError as error:
-        raise BenchtuiError(Problem(f"cannot be removed: {error.strerror}", file=str(run_dir))) from error
+        raise BenchtuiError(
+            Problem(f"cannot be removed: {error.strerror}", file=str(run_dir))
+        ) from error

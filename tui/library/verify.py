@@ -1,4 +1,7 @@
-"""Verify a run, saved or packed: kept files, journal against raw output, record against journal; unpack it."""
+"""Verify a run, saved or packed: kept files, journal against raw output, record against journal.
+
+Unpack it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,15 @@ from tui.library.manifest import check, damaged, fingerprint
 from tui.library.pack import PackedRun, read_pack
 from tui.library.seal import broken
 from tui.model.bounded import read_file
-from tui.model.event import DirectionResult, HostResult, MetadataResult, RunStarted, Sample, StepStarted, TaskEnded
+from tui.model.event import (
+    DirectionResult,
+    HostResult,
+    MetadataResult,
+    RunStarted,
+    Sample,
+    StepStarted,
+    TaskEnded,
+)
 from tui.model.plain import printable, printable_lines
 from tui.model.plain_data import format_utc
 from tui.model.plan import Plan, Step
@@ -42,7 +53,8 @@ SHOWN = 60
 
 
 def differences(kept: Any, derived: Any, path: str = "") -> Iterator[str]:
-    """Yield ``steps[0].iops: 4 in run.json, 5 when derived`` for each value of `kept` that is another one.
+    """Yield ``steps[0].iops: 4 in run.json, 5 when derived`` for each value of `kept` that is
+    another one.
 
     What only the derived one has is of a newer version.
     """
@@ -75,7 +87,9 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _reads_as(kept: Any, derived: Any) -> bool:
-    """Tell whether a text that was kept by a version that left control characters in it is shown as the derived one."""
+    """Tell whether a text that was kept by a version that left control characters in it is shown as
+    the derived one.
+    """
     return isinstance(kept, str) and derived in (printable(kept), printable_lines(kept))
 
 
@@ -165,7 +179,9 @@ def raw_differences(run_dir: Path, plan: Plan) -> tuple[int, list[str]]:
     return count, found
 
 
-def _of_host(run_dir: Path, plan: Plan, step: Step, host: str, told: JournaledHost) -> Iterator[str]:
+def _of_host(
+    run_dir: Path, plan: Plan, step: Step, host: str, told: JournaledHost
+) -> Iterator[str]:
     path = raw_file(run_dir, step.index, host, told.attempt, "out")
     if not path.is_file():
         if told.result is not None or told.samples:
@@ -180,8 +196,12 @@ def _of_host(run_dir: Path, plan: Plan, step: Step, host: str, told: JournaledHo
     items += reader.flush()
     where = f"step {step.name}, {host}"
     exit_code = told.end.exit_code if told.end is not None else None
-    yield from (f"{where}: {text}" for code, text in reader.problems(exit_code) if code == OTHER_JOB)
-    yield from _of_samples([item for item in items if isinstance(item, Sample)], told.samples, where)
+    yield from (
+        f"{where}: {text}" for code, text in reader.problems(exit_code) if code == OTHER_JOB
+    )
+    yield from _of_samples(
+        [item for item in items if isinstance(item, Sample)], told.samples, where
+    )
     if told.result is not None:
         again = reader.result(exit_code)
         yield from _of_result(again, told.result, where)
@@ -191,7 +211,9 @@ def _of_samples(again: list[Sample], told: list[Sample], where: str) -> Iterator
     by_time: dict[int, list[Sample]] = {}
     for sample in again:
         by_time.setdefault(sample.host_time_ms, []).append(replace(sample, t=0.0))
-    other = [each for each in told if replace(each, t=0.0) not in by_time.get(each.host_time_ms, ())]
+    other = [
+        each for each in told if replace(each, t=0.0) not in by_time.get(each.host_time_ms, ())
+    ]
     for sample in other[:SHOWN_SAMPLES]:
         yield f"{where}: the journal's sample at {sample.t:.1f} s is not in the raw output"
     if len(other) > SHOWN_SAMPLES:
@@ -216,8 +238,12 @@ def _of_result(again: HostResult | None, told: HostResult, where: str) -> Iterat
 
 
 def _has_shortest(result: HostResult) -> bool:
-    """Tell whether a result says how long the shortest of its jobs ran: those of before 2026-11-26 do not."""
-    return any(part.shortest_s for dirs in (result.dirs, *result.jobs.values()) for part in dirs.values())
+    """Tell whether a result says how long the shortest of its jobs ran: those of before 2026-11-26
+    do not.
+    """
+    return any(
+        part.shortest_s for dirs in (result.dirs, *result.jobs.values()) for part in dirs.values()
+    )
 
 
 def _without_shortest(result: HostResult) -> HostResult:
@@ -229,11 +255,15 @@ def _plain_dirs(dirs: dict[str, DirectionResult]) -> dict[str, DirectionResult]:
     return {name: replace(part, shortest_s=0.0) for name, part in dirs.items()}
 
 
-def _of_operations(run_dir: Path, step: Step, journalled: Journalled, said: MetadataResult | None) -> Iterator[str]:
+def _of_operations(
+    run_dir: Path, step: Step, journalled: Journalled, said: MetadataResult | None
+) -> Iterator[str]:
     if said is None:
         return
     attempts = [told.attempt for (index, _), told in journalled.told.items() if index == step.index]
-    paths = [raw_file(run_dir, step.index, host, max(attempts, default=1), "out") for host in step.hosts]
+    paths = [
+        raw_file(run_dir, step.index, host, max(attempts, default=1), "out") for host in step.hosts
+    ]
     path = next((each for each in paths if each.is_file()), None)
     if path is None:
         yield f"step {step.name}: the raw output is missing, and the journal has figures of it"
@@ -253,7 +283,10 @@ JUDGEMENTS = ("findings", "checks", "checks_not_made", "verdict")
 
 @dataclass
 class Verified:
-    """What was looked at and what differs. `underived`: why nothing could be derived again, empty when it was."""
+    """What was looked at and what differs.
+
+    `underived`: why nothing could be derived again, empty when it was.
+    """
 
     run_id: str
     differs: list[str] = field(default_factory=list)
@@ -266,12 +299,16 @@ class Verified:
 
     @property
     def exit_code(self) -> int:
-        """0: all is as it says; 1: something differs; 3: there is nothing that it could be derived from."""
+        """0: all is as it says; 1: something differs.
+
+        3: there is nothing that it could be derived from.
+        """
         return 1 if self.differs else 3 if self.underived else 0
 
 
 def verify_run(run_dir: Path, own_key: Path | None = None) -> Verified:
-    """Compare the record of a run that is over with everything that it was made of. Raises BenchtuiError.
+    """Compare the record of a run that is over with everything that it was made of. Raises
+    BenchtuiError.
 
     `own_key`: the key that seals runs on this machine.
     """
@@ -281,7 +318,9 @@ def verify_run(run_dir: Path, own_key: Path | None = None) -> Verified:
     try:
         found.sealed_by, changed = broken(run_dir, own_key)
     except OSError as error:
-        raise BenchtuiError(f"{run_dir.name}: {error.filename}: cannot be read: {error.strerror}") from error
+        raise BenchtuiError(
+            f"{run_dir.name}: {error.filename}: cannot be read: {error.strerror}"
+        ) from error
     found.differs += changed
     if not (run_dir / RECORD_FILE).exists():
         found.underived = f"it has no {RECORD_FILE} to compare with its journal"
@@ -290,7 +329,10 @@ def verify_run(run_dir: Path, own_key: Path | None = None) -> Verified:
     elif record.state == "imported" and record.provenance.imported is not None:
         _import_again(run_dir, record, found)
     elif record.state == "imported":
-        found.underived = "it was imported by a version that did not keep how its files were read; they are as kept"
+        found.underived = (
+            "it was imported by a version that did not keep how its files were read; they are as"
+            " kept"
+        )
     else:
         found.underived = "it has no journal"
     return found
@@ -300,7 +342,9 @@ def _as_run(run_dir: Path, plan: Plan) -> Plan:
     """Return a plan as it was run: what a search offered stands in the journal."""
     if plan.search is None:
         return plan
-    return plan_as_run(plan, RunState().apply_all(read_events(run_dir / JOURNAL_FILE, stamps=True)).search)
+    return plan_as_run(
+        plan, RunState().apply_all(read_events(run_dir / JOURNAL_FILE, stamps=True)).search
+    )
 
 
 def _derive_again(run_dir: Path, found: Verified) -> None:
@@ -309,14 +353,28 @@ def _derive_again(run_dir: Path, found: Verified) -> None:
         found.results, differs = raw_differences(run_dir, _as_run(run_dir, plan))
         derived = build_record(run_dir)
         kept = _decoded(read_file(run_dir / RECORD_FILE))
-        started = next((event for event in read_events(run_dir / JOURNAL_FILE) if isinstance(event, RunStarted)), None)
+        started = next(
+            (
+                event
+                for event in read_events(run_dir / JOURNAL_FILE)
+                if isinstance(event, RunStarted)
+            ),
+            None,
+        )
     except OSError as error:
-        raise BenchtuiError(f"{run_dir.name}: {error.filename}: cannot be read: {error.strerror}") from error
-    found.differs += [*_of_another_run(run_dir.name, str(kept.get("run_id")), plan, started), *differs]
+        raise BenchtuiError(
+            f"{run_dir.name}: {error.filename}: cannot be read: {error.strerror}"
+        ) from error
+    found.differs += [
+        *_of_another_run(run_dir.name, str(kept.get("run_id")), plan, started),
+        *differs,
+    ]
     _hold(kept, derived, found)
 
 
-def _of_another_run(name: str, recorded: str, plan: Plan, started: RunStarted | None) -> Iterator[str]:
+def _of_another_run(
+    name: str, recorded: str, plan: Plan, started: RunStarted | None
+) -> Iterator[str]:
     """Yield what of a run directory is another run's: its record, its journal, its plan.
 
     A directory that a person named has no say in it.
@@ -332,11 +390,17 @@ def _of_another_run(name: str, recorded: str, plan: Plan, started: RunStarted | 
         yield f"{JOURNAL_FILE}: is of profile {started.profile}, the plan is of {plan.profile.tag}"
     hosts = [host.name for host in plan.hosts]
     if set(started.hosts) != set(hosts):
-        yield f"{JOURNAL_FILE}: is of hosts {', '.join(started.hosts)}, the plan is of {', '.join(hosts)}"
+        yield (
+            f"{JOURNAL_FILE}: is of hosts {', '.join(started.hosts)}, the plan is of"
+            f" {', '.join(hosts)}"
+        )
 
 
 def _import_again(run_dir: Path, record: RunRecord, found: Verified) -> None:
-    """Read the kept files of an imported run as they were read then; of files that were changed nothing is derived."""
+    """Read the kept files of an imported run as they were read then.
+
+    Of files that were changed nothing is derived.
+    """
     from tui.library.imported import read_again
 
     if found.differs:
@@ -348,7 +412,9 @@ def _import_again(run_dir: Path, record: RunRecord, found: Verified) -> None:
         found.differs += [f"cannot be imported again: {problem}" for problem in error.problems]
         return
     except OSError as error:
-        raise BenchtuiError(f"{run_dir.name}: {error.filename}: cannot be read: {error.strerror}") from error
+        raise BenchtuiError(
+            f"{run_dir.name}: {error.filename}: cannot be read: {error.strerror}"
+        ) from error
     derived.run_id = str(kept.get("run_id"))
     derived.notes = record.notes
     derived.provenance.benchtui_version = record.provenance.benchtui_version
@@ -371,20 +437,27 @@ def _hold(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
 
 
 def _other_checks(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
-    """Another version judged it, or somebody took checks away: what counts is whether the verdict was too good."""
+    """Another version judged it, or somebody took checks away: what counts is whether the verdict
+    was too good.
+    """
     said = kept.get("verdict")
     found.remarks.append(
-        "it was judged by other checks than this version makes: findings are not compared, figures are"
+        "it was judged by other checks than this version makes: findings are not compared,"
+        " figures are"
     )
     if said is not None and RANK.get(said, 0) < RANK[derived.verdict]:
         weakened = sorted({each.id for each in derived.findings if each.severity != "info"})
         found.differs.append(
-            f"verdict: {said} in run.json, {derived.verdict} by the checks of this version ({', '.join(weakened)})"
+            f"verdict: {said} in run.json, {derived.verdict} by the checks of this version"
+            f" ({', '.join(weakened)})"
         )
 
 
 def signer_of(packed: PackedRun, file: Path, signer: Path | None) -> str:
-    """Return who signed a packed run, in words; empty: nobody. Raises BenchtuiError for anybody else than `signer`."""
+    """Return who signed a packed run, in words; empty: nobody.
+
+    Raises BenchtuiError for anybody else than `signer`.
+    """
     try:
         if packed.signature is None:
             if signer is not None:
@@ -400,7 +473,10 @@ def signer_of(packed: PackedRun, file: Path, signer: Path | None) -> str:
 
 
 def unpack(file: Path, runs_dir: Path, signer: Path | None = None) -> tuple[Path, str]:
-    """Put a packed run among the saved ones; return its directory and who signed it. Raises BenchtuiError."""
+    """Put a packed run among the saved ones; return its directory and who signed it.
+
+    Raises BenchtuiError.
+    """
     try:
         runs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryDirectory(prefix=".unpacking-", dir=runs_dir) as folder:
@@ -414,7 +490,9 @@ def unpack(file: Path, runs_dir: Path, signer: Path | None = None) -> tuple[Path
             write_atomic(made / ORIGIN_FILE, _origin(file, packed, signed))
             made.rename(run_dir)
     except OSError as error:
-        raise BenchtuiError(Problem(f"cannot be written: {error.strerror}", file=str(runs_dir))) from error
+        raise BenchtuiError(
+            Problem(f"cannot be written: {error.strerror}", file=str(runs_dir))
+        ) from error
     return run_dir, signed
 
 
@@ -429,7 +507,9 @@ def _origin(file: Path, packed: PackedRun, signed: str) -> bytes:
     return msgspec.json.encode(told) + b"\n"
 
 
-def verify_pack(file: Path, signer: Path | None = None, own_key: Path | None = None) -> tuple[Verified, str]:
+def verify_pack(
+    file: Path, signer: Path | None = None, own_key: Path | None = None
+) -> tuple[Verified, str]:
     """Return what is to be said of the run in a file, and who signed it. Raises BenchtuiError."""
     with _scratch() as folder:
         made = folder / "run"

@@ -1,7 +1,8 @@
 """fio's latency buckets: which value falls where, and which count reaches a percentile.
 
-A bucket is known by its index (fio stat.c, plat_val_to_idx). Values are nanoseconds. Below 128 ns a bucket holds one
-value; above, its width is at most 1/64 of its low edge, so its middle is at most 0.78 % from any value in it."""
+A bucket is known by its index (fio stat.c, plat_val_to_idx). Values are nanoseconds. Below 128 ns a
+bucket holds one value; above, its width is at most 1/64 of its low edge, so its middle is at most
+0.78 % from any value in it."""
 
 from __future__ import annotations
 
@@ -22,7 +23,10 @@ def label(percentile: float) -> str:
 
 
 def value_to_index(value_ns: int, top: int = TOP_BUCKET) -> int:
-    """Return the bucket of a latency (fio stat.c, plat_val_to_idx). Everything beyond the top is put into `top`."""
+    """Return the bucket of a latency (fio stat.c, plat_val_to_idx).
+
+    Everything beyond the top is put into `top`.
+    """
     msb = value_ns.bit_length() - 1
     if msb <= PLAT_BITS:
         return value_ns
@@ -31,7 +35,9 @@ def value_to_index(value_ns: int, top: int = TOP_BUCKET) -> int:
 
 
 def index_to_value(index: int) -> int:
-    """Return the middle of a bucket in ns (fio stat.c, plat_idx_to_val): the key that json+ prints."""
+    """Return the middle of a bucket in ns (fio stat.c, plat_idx_to_val): the key that json+
+    prints.
+    """
     if index < PLAT_VAL << 1:
         return index
     error_bits = (index >> PLAT_BITS) - 1
@@ -40,7 +46,10 @@ def index_to_value(index: int) -> int:
 
 
 def bucket_edges(index: int) -> tuple[int, int]:
-    """Return the least and the largest latency in ns that fall into a bucket; the top one takes all beyond, too."""
+    """Return the least and the largest latency in ns that fall into a bucket.
+
+    The top one takes all beyond, too.
+    """
     if index < PLAT_VAL << 1:
         return index, index
     error_bits = (index >> PLAT_BITS) - 1
@@ -49,7 +58,10 @@ def bucket_edges(index: int) -> tuple[int, int]:
 
 
 def key_to_index(key_ns: int) -> int:
-    """Return the bucket that a json+ key names. Builds of fio with more groups have keys beyond 1855: same formula."""
+    """Return the bucket that a json+ key names.
+
+    Builds of fio with more groups have keys beyond 1855: same formula.
+    """
     index = KEYS.get(key_ns)
     return value_to_index(key_ns, top=1 << 30) if index is None else index
 
@@ -63,10 +75,12 @@ def _ratio(percentile: float) -> tuple[int, int]:
 
 
 def rank(percentile: float, total: int) -> int:
-    """Return the least cumulative count that reaches a percentile of `total` samples: ceil(p * total / 100).
+    """Return the least cumulative count that reaches a percentile of `total` samples: ceil(p *
+    total / 100).
 
-    `percentile` counts as the double it is: 99.9 of 1000 samples needs all 1000. fio compares long doubles and is
-    built with -ffast-math (stat.c, calc_clat_percentiles); exact rationals give the same ranks.
+    `percentile` counts as the double it is: 99.9 of 1000 samples needs all 1000. fio compares long
+    doubles and is built with -ffast-math (stat.c, calc_clat_percentiles); exact rationals give the
+    same ranks.
     """
     numerator, denominator = _ratio(percentile)
     return -(-numerator * total // (denominator * 100))

@@ -8,7 +8,16 @@ from typing import Any
 from msgspec import Struct
 
 from tui.metrics import units
-from tui.model.hostfacts import HOST_FACTS, TOOL_FACTS, Fact, HostFact, boot_of, fact_of, number_of, why_unknown
+from tui.model.hostfacts import (
+    HOST_FACTS,
+    TOOL_FACTS,
+    Fact,
+    HostFact,
+    boot_of,
+    fact_of,
+    number_of,
+    why_unknown,
+)
 
 
 def fact_text(facts: Mapping[str, Fact], name: str) -> str:
@@ -44,7 +53,8 @@ class FactGroup(Struct, frozen=True):
 class FactDifference(Struct, frozen=True):
     """A fact that hosts differ in, the largest group first, the unknown last.
 
-    `name` is ``fact``, ``map.key`` or ``table.column``. `matters`: figures may differ by it; else it is worth a look.
+    `name` is ``fact``, ``map.key`` or ``table.column``. `matters`: figures may differ by it; else
+    it is worth a look.
     """
 
     name: str
@@ -69,12 +79,18 @@ class FactDifference(Struct, frozen=True):
     @property
     def text(self) -> str:
         """Return it for people: ``links: mtu: 9000 on 7 hosts; 1500 on h8``."""
-        said = (f"{leaf_text(self.name, group.value)} on {hosts_text(group.hosts)}" for group in self.groups)
+        said = (
+            f"{leaf_text(self.name, group.value)} on {hosts_text(group.hosts)}"
+            for group in self.groups
+        )
         return f"{self.title}: {'; '.join(said)}"
 
 
 class FactsTogether(Struct, frozen=True):
-    """The facts of hosts: what all have in common, and what differs; what each host has of its own is in neither."""
+    """The facts of hosts: what all have in common, and what differs.
+
+    What each host has of its own is in neither.
+    """
 
     hosts: tuple[str, ...]
     common: dict[str, Value]
@@ -92,14 +108,19 @@ def _is_odd(difference: FactDifference, host: str) -> bool:
 
 
 def compare(hosts: Mapping[str, Mapping[str, Fact]]) -> FactsTogether:
-    """Return what hosts have in common and differ in. Hosts of which nothing at all is known are left out."""
+    """Return what hosts have in common and differ in.
+
+    Hosts of which nothing at all is known are left out.
+    """
     known = {host: facts for host, facts in hosts.items() if facts}
     leaves = {host: dict(leaves_of(facts)) for host, facts in known.items()}
     names = sorted({name for found in leaves.values() for name in found}, key=_order)
     common: dict[str, Value] = {}
     differing = []
     for name in names:
-        values = {host: found.get(name, _missing(known[host], name)) for host, found in leaves.items()}
+        values = {
+            host: found.get(name, _missing(known[host], name)) for host, found in leaves.items()
+        }
         groups = grouped(values, spec_of(name).tolerance)
         if len(groups) == 1:
             common[name] = _plain(groups[0][0])
@@ -148,7 +169,9 @@ def leaves_of(facts: Mapping[str, Fact]) -> Iterable[tuple[str, Leaf]]:
 def _columns(name: str, known: HostFact, rows: Sequence[Any]) -> Iterable[tuple[str, Leaf]]:
     """Yield the different values of each column: how many rows there are is told once."""
     for column in known.columns:
-        values = [row[column] for row in rows if isinstance(row, dict) and row.get(column) is not None]
+        values = [
+            row[column] for row in rows if isinstance(row, dict) and row.get(column) is not None
+        ]
         words = [word for value in values if isinstance(value, list) for word in value]
         if words:
             yield f"{name}.{column}", tuple(sorted({str(word) for word in words}))
@@ -160,7 +183,11 @@ def _one(name: str, values: Sequence[Any], tolerance: float) -> Value:
     """Return one value, or the text of several."""
     groups = grouped({str(index): _scalar(value) for index, value in enumerate(values)}, tolerance)
     found = [_plain(value) for value, _ in groups]
-    return found[0] if len(found) == 1 else ", ".join(sorted(leaf_text(name, value) for value in found))
+    return (
+        found[0]
+        if len(found) == 1
+        else ", ".join(sorted(leaf_text(name, value) for value in found))
+    )
 
 
 def _scalar(value: Any) -> Value:
@@ -168,7 +195,10 @@ def _scalar(value: Any) -> Value:
 
 
 def _missing(facts: Mapping[str, Fact], name: str) -> Leaf:
-    """Return what it means that a host does not have a leaf which others have; None when it is just unknown."""
+    """Return what it means that a host does not have a leaf which others have.
+
+    None when it is just unknown.
+    """
     fact, part = _split(name)
     known = spec_of(name)
     if fact in USABLE and USABLE[fact] in facts:
@@ -176,10 +206,15 @@ def _missing(facts: Mapping[str, Fact], name: str) -> Leaf:
     if why_unknown(facts, fact):
         return None
     if part:
-        return NONE if part in OPTIONAL and known.kind == "table" and (fact in facts or known.absent) else None
+        return (
+            NONE
+            if part in OPTIONAL and known.kind == "table" and (fact in facts or known.absent)
+            else None
+        )
     if known.absent and known.kind in ("list", "table"):
         return () if known.kind == "list" else 0
-    return (known.absent or None) if "unknown" in facts else None  # older records do not tell the two apart
+    # older records do not tell the two apart
+    return (known.absent or None) if "unknown" in facts else None
 
 
 def grouped(values: Mapping[str, Leaf], tolerance: float) -> list[tuple[Leaf, tuple[str, ...]]]:
@@ -224,7 +259,9 @@ def _difference(name: str, groups: Sequence[tuple[Leaf, tuple[str, ...]]]) -> Fa
     found = []
     for value, hosts in groups:
         if isinstance(value, tuple):
-            own: Value = ", ".join(word for word in value if word not in shared) or (WITHOUT if value else NONE)
+            own: Value = ", ".join(word for word in value if word not in shared) or (
+                WITHOUT if value else NONE
+            )
         else:
             own = value
         found.append(FactGroup(own, hosts))
@@ -239,7 +276,11 @@ def leaf_title(name: str) -> str:
     fact, part = _split(name)
     if not part:
         return spec_of(name).title
-    words = part if spec_of(name).kind == "map" else part.replace("_bytes", "").replace("_mbit", "").replace("_", " ")
+    words = (
+        part
+        if spec_of(name).kind == "map"
+        else part.replace("_bytes", "").replace("_mbit", "").replace("_", " ")
+    )
     return f"{fact_of(fact).title}: {words}"
 
 
@@ -261,7 +302,10 @@ def leaf_text(name: str, value: Value) -> str:
 
 
 class OneBoot(Struct, frozen=True):
-    """Hosts with the same boot. `machine`: they have one host name too; else containers of one are among them."""
+    """Hosts with the same boot.
+
+    `machine`: they have one host name too; else containers of one are among them.
+    """
 
     hosts: tuple[str, ...]
     machine: bool
@@ -273,13 +317,19 @@ class OneBoot(Struct, frozen=True):
 
 
 def one_boot(hosts: Mapping[str, Mapping[str, Fact]]) -> list[OneBoot]:
-    """Return which hosts have the same boot, several at a time; a boot that is not known is nobody's."""
+    """Return which hosts have the same boot, several at a time.
+
+    A boot that is not known is nobody's.
+    """
     found: dict[str, list[str]] = {}
     for host, facts in hosts.items():
         if boot := boot_of(facts):
             found.setdefault(boot, []).append(host)
     alike = [names for names in found.values() if len(names) > 1]
-    return [OneBoot(tuple(names), len({hosts[name].get("hostname") for name in names}) == 1) for names in alike]
+    return [
+        OneBoot(tuple(names), len({hosts[name].get("hostname") for name in names}) == 1)
+        for names in alike
+    ]
 
 
 def hosts_text(hosts: Sequence[str]) -> str:

@@ -1,4 +1,6 @@
-"""Figures of a measurement from results of journal or record, and how far hosts are from the median."""
+"""Figures of a measurement from results of journal or record, and how far hosts are from the
+median.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from tui.model.criteria import default
 from tui.model.event import DirectionResult
 from tui.model.plan import Headline
 
-OPERATIONS_AS = "read"  # where a load generator without a direction for an operation on files counts it
+# where a load generator without a direction for an operation on files counts it
+OPERATIONS_AS = "read"
 
 
 class Latency(Protocol):
@@ -77,17 +80,32 @@ def enough_behind(count: int, percentile: float) -> bool:
 
 
 def marked(value: int | None, count: int, percentile: float) -> int | None:
-    """Return a percentile of `count` samples as it is to be shown: marked where too few are beyond it."""
-    return value if value is None or percentile >= 100 or enough_behind(count, percentile) else Few(value)
+    """Return a percentile of `count` samples as it is to be shown: marked where too few are beyond
+    it.
+    """
+    return (
+        value
+        if value is None or percentile >= 100 or enough_behind(count, percentile)
+        else Few(value)
+    )
 
 
 def shown_percentile(latency: Latency | None, percentile: float) -> int | None:
-    """Return a percentile for people: `units.latency` prints ``n<10`` where too few samples are behind it."""
-    return None if latency is None else marked(percentile_of(latency, percentile), latency.n, percentile)
+    """Return a percentile for people: `units.latency` prints ``n<10`` where too few samples are
+    behind it.
+    """
+    return (
+        None
+        if latency is None
+        else marked(percentile_of(latency, percentile), latency.n, percentile)
+    )
 
 
 def percentile_of(latency: Latency, percentile: float) -> int | None:
-    """Return any percentile in ns, from the buckets when it was not computed before; never above the exact maximum."""
+    """Return any percentile in ns, from the buckets when it was not computed before.
+
+    Never above the exact maximum.
+    """
     known = latency.max_ns if percentile >= 100 else latency.percentiles_ns.get(label(percentile))
     if known is not None or latency.buckets is None:
         return known
@@ -107,7 +125,8 @@ def headline_behind(headline: Headline, dirs: Mapping[str, Result], kind: str) -
 def value_of(headline: Headline, dirs: Mapping[str, Result], kind: str) -> float | None:
     """Return the headline figure of results by direction; None when it was not measured.
 
-    `kind` is the step's latency kind. Where there is one direction of I/O alone, it is the mixed one too.
+    `kind` is the step's latency kind. Where there is one direction of I/O alone, it is the mixed
+    one too.
     """
     wanted = found_in(headline, dirs)
     result = dirs.get(wanted)
@@ -118,7 +137,11 @@ def value_of(headline: Headline, dirs: Mapping[str, Result], kind: str) -> float
     latency = latency_of(result, wanted, kind)
     if latency is None:
         return None
-    return latency.mean_ns if headline.percentile is None else shown_percentile(latency, headline.percentile)
+    return (
+        latency.mean_ns
+        if headline.percentile is None
+        else shown_percentile(latency, headline.percentile)
+    )
 
 
 def found_in(headline: Headline, dirs: Iterable[str]) -> str:
@@ -136,7 +159,9 @@ def found_in(headline: Headline, dirs: Iterable[str]) -> str:
 
 
 def over_hosts(hosts: Sequence[Mapping[str, DirectionResult]]) -> dict[str, DirectionResult]:
-    """Return the directions that every one of these hosts has, each over all of them, `mixed` with them."""
+    """Return the directions that every one of these hosts has, each over all of them, `mixed` with
+    them.
+    """
     whole = [with_mixed(dirs) for dirs in hosts]
     names = [name for name in (whole[0] if whole else ()) if all(name in dirs for dirs in whole)]
     return {name: combine_directions([dirs[name] for dirs in whole]) for name in names}
@@ -144,12 +169,18 @@ def over_hosts(hosts: Sequence[Mapping[str, DirectionResult]]) -> dict[str, Dire
 
 def total_rates(dirs: Mapping[str, DirectionResult]) -> tuple[float, float]:
     """Return I/Os and bytes per second over all directions of I/O."""
-    parts = [part for name, part in dirs.items() if direction(name).in_total and not (name == MIXED and "read" in dirs)]
+    parts = [
+        part
+        for name, part in dirs.items()
+        if direction(name).in_total and not (name == MIXED and "read" in dirs)
+    ]
     return sum(part.iops for part in parts), sum(part.bw_bytes_per_s for part in parts)
 
 
 def with_mixed(dirs: Mapping[str, DirectionResult]) -> dict[str, DirectionResult]:
-    """Return the directions with `mixed` added, reads and writes together, when there are both and nothing tells it."""
+    """Return the directions with `mixed` added, reads and writes together, when there are both and
+    nothing tells it.
+    """
     if MIXED in dirs or BOTH in dirs or not {"read", "write"} <= dirs.keys():
         return dict(dirs)
     return {**dirs, MIXED: combine_directions([dirs["read"], dirs["write"]])}
@@ -162,9 +193,11 @@ SIGMAS, SIGMA_OF_MAD = 3.0, 1.4826  # of a normal distribution
 
 
 class HostSpread(Struct, frozen=True):
-    """Hosts against their median. `shares`: deviation from it by host, -0.75 is a quarter of it; None: not known.
+    """Hosts against their median. `shares`: deviation from it by host, -0.75 is a quarter of it;
+    None: not known.
 
-    `band`: hosts within it are like the others. `lag`: the least share of the median that does not lag.
+    `band`: hosts within it are like the others. `lag`: the least share of the median that does not
+    lag.
     """
 
     middle: float | None
@@ -185,15 +218,24 @@ class HostSpread(Struct, frozen=True):
     @property
     def laggards(self) -> list[str]:
         """The hosts that lag, the slowest first."""
-        return sorted((host for host in self.shares if self.lags(host)), key=lambda host: self.shares[host] or 0.0)
+        return sorted(
+            (host for host in self.shares if self.lags(host)),
+            key=lambda host: self.shares[host] or 0.0,
+        )
 
     def widest(self, hosts: list[str]) -> float:
         """Return how far the farthest of some hosts is from the median."""
-        return max((abs(share) for host in hosts if (share := self.shares.get(host)) is not None), default=0.0)
+        return max(
+            (abs(share) for host in hosts if (share := self.shares.get(host)) is not None),
+            default=0.0,
+        )
 
 
 def spread_of(values: Mapping[str, float | None], lag: float = LAG) -> HostSpread:
-    """Return how far hosts are from their median; the band is three robust deviations, at most what lags."""
+    """Return how far hosts are from their median.
+
+    The band is three robust deviations, at most what lags.
+    """
     known = [value for value in values.values() if value is not None]
     middle = median(known) if len(known) > 1 else None
     if not middle:

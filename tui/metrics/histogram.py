@@ -1,4 +1,6 @@
-"""Latency histograms that merge exactly, percentiles by fio's rule, and results of several hosts made into one."""
+"""Latency histograms that merge exactly, percentiles by fio's rule, and results of several hosts
+made into one.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ BASE_LESS_ONE = (1 << 64) - 1  # of a packed number, whose digits are buckets
 
 
 class PackedBuckets:
-    """Journal buckets that go into several histograms: one number of 64 bits a bucket, so that C adds all at once.
+    """Journal buckets that go into several histograms: one number of 64 bits a bucket, so that C
+    adds all at once.
 
     What a damaged journal may say beyond 64 bits in sum is carried into the next bucket.
     """
@@ -91,9 +94,12 @@ class Histogram:
 
     __slots__ = ("_held", "_upper", "_waiting")
 
-    def __init__(self, counts: Mapping[int, int] | None = None, upper: Mapping[int, int] | None = None) -> None:
+    def __init__(
+        self, counts: Mapping[int, int] | None = None, upper: Mapping[int, int] | None = None
+    ) -> None:
         self._held: dict[int, int] = dict(counts) if counts else {}
-        self._upper: dict[int, int] = dict(upper) if upper else {}  # edges in ns by index: of tools with own buckets
+        # edges in ns by index: of tools with own buckets
+        self._upper: dict[int, int] = dict(upper) if upper else {}
         self._waiting = 0
 
     @property
@@ -128,7 +134,10 @@ class Histogram:
         self._counts[index] = self._counts.get(index, 0) + count
 
     def add(self, buckets: Buckets, packed: PackedBuckets | None = None) -> None:
-        """Add the counts of journal buckets; `packed`: the same ones, where they go into several histograms."""
+        """Add the counts of journal buckets.
+
+        `packed`: the same ones, where they go into several histograms.
+        """
         if packed is not None:
             self._waiting += packed.number
             return
@@ -172,13 +181,18 @@ class Histogram:
     @property
     def total(self) -> int:
         """Number of samples."""
-        return sum(self._held.values()) + self._waiting % BASE_LESS_ONE  # the sum of its digits: nothing is unpacked
+        # the sum of its digits: nothing is unpacked
+        return sum(self._held.values()) + self._waiting % BASE_LESS_ONE
 
     @property
     def buckets(self) -> Buckets:
         """The counts for the journal: indices ascending, no zeros."""
         indices = sorted(index for index, count in self._counts.items() if count)
-        upper = [self._upper.get(index) or index_to_value(index) for index in indices] if self._upper else []
+        upper = (
+            [self._upper.get(index) or index_to_value(index) for index in indices]
+            if self._upper
+            else []
+        )
         return Buckets(idx=indices, n=[self._counts[index] for index in indices], upper_ns=upper)
 
     def items(self) -> Iterator[tuple[int, int]]:
@@ -190,11 +204,14 @@ class Histogram:
         values = self.percentiles((percentile,))
         return values[label(percentile)] if values else None
 
-    def percentiles(self, wanted: Sequence[float] = PERCENTILES, at_most: int | None = None) -> dict[str, int]:
+    def percentiles(
+        self, wanted: Sequence[float] = PERCENTILES, at_most: int | None = None
+    ) -> dict[str, int]:
         """Return the percentiles in ns by label, as fio computes them; empty without samples.
 
-        `wanted` may be in any order; 100 gives the middle of the last bucket, not the maximum. `at_most` is the exact
-        maximum: the middle of its bucket may lie above it, and fio prints that, but no I/O took so long.
+        `wanted` may be in any order; 100 gives the middle of the last bucket, not the maximum.
+        `at_most` is the exact maximum: the middle of its bucket may lie above it, and fio prints
+        that, but no I/O took so long.
         """
         return percentiles_of(self.buckets, wanted, at_most)
 
@@ -223,12 +240,19 @@ def percentiles_of(
         return {}
     places = [bisect_left(reached, rank(each, reached[-1])) for each in wanted]
     last, upper = len(reached) - 1, buckets.upper_ns
-    values = [upper[min(at, last)] if upper else index_to_value(buckets.idx[min(at, last)]) for at in places]
-    return {label(each): min(value, at_most or value) for each, value in zip(wanted, values, strict=True)}
+    values = [
+        upper[min(at, last)] if upper else index_to_value(buckets.idx[min(at, last)])
+        for at in places
+    ]
+    return {
+        label(each): min(value, at_most or value)
+        for each, value in zip(wanted, values, strict=True)
+    }
 
 
 class Bins:
-    """One state of a json+ ``bins`` object, kept for what the next one has more: of each host one a second.
+    """One state of a json+ ``bins`` object, kept for what the next one has more: of each host one a
+    second.
 
     Two states mostly have the same keys: then C compares them, and the bucket indices stay.
     """
@@ -242,7 +266,10 @@ class Bins:
         self._idx: list[int] = []
 
     def since(self, earlier: Bins) -> Buckets:
-        """Return what grew since an earlier state; live counts may be torn, so nothing falls below 0."""
+        """Return what grew since an earlier state.
+
+        Live counts may be torn, so nothing falls below 0.
+        """
         if self._keys == earlier._keys:
             self._keys, self._idx = earlier._keys, earlier._idx  # one copy of them is enough
             more = [*map(sub, self._counts, earlier._counts)]
@@ -250,7 +277,10 @@ class Bins:
             before = dict(zip(earlier._keys, earlier._counts, strict=True))
             more = [*map(sub, self._counts, map(before.get, self._keys, repeat(0)))]
         if not self._idx:
-            self._idx = [index if (index := KEYS.get(key)) is not None else key_to_index(key) for key in self._keys]
+            self._idx = [
+                index if (index := KEYS.get(key)) is not None else key_to_index(key)
+                for key in self._keys
+            ]
         if min(more, default=0) > 0:
             return Buckets(idx=self._idx, n=more)
         grew = [count > 0 for count in more]
@@ -270,8 +300,9 @@ def _merged_buckets(parts: Sequence[LatencyResult]) -> Histogram | None:
 def combine(parts: Sequence[LatencyResult]) -> LatencyResult:
     """Return the latency of all parts together.
 
-    N, min, max, mean and stddev are exact (fio's sample deviation, n - 1); percentiles are computed again from the
-    merged buckets, never averaged, and absent when a part with samples has no buckets.
+    N, min, max, mean and stddev are exact (fio's sample deviation, n - 1); percentiles are computed
+    again from the merged buckets, never averaged, and absent when a part with samples has no
+    buckets.
     """
     filled = [part for part in parts if part.n > 0]
     if not filled and len(parts) == 1:
@@ -284,7 +315,9 @@ def combine(parts: Sequence[LatencyResult]) -> LatencyResult:
     histogram = _merged_buckets(filled)
     buckets: Buckets | None = histogram.buckets if histogram is not None else None
     max_ns = max(part.max_ns for part in filled)
-    wanted = sorted({*PERCENTILES, *(float(name) for part in filled for name in part.percentiles_ns)})
+    wanted = sorted(
+        {*PERCENTILES, *(float(name) for part in filled for name in part.percentiles_ns)}
+    )
     return LatencyResult(
         n=sum(part.n for part in filled),
         min_ns=min(part.min_ns for part in filled),
@@ -293,12 +326,15 @@ def combine(parts: Sequence[LatencyResult]) -> LatencyResult:
         stddev_ns=stddev,
         percentiles_ns=histogram.percentiles(wanted, max_ns) if histogram is not None else {},
         buckets=buckets,
-        bucket_width=max((part.bucket_width for part in filled if part.bucket_width is not None), default=None),
+        bucket_width=max(
+            (part.bucket_width for part in filled if part.bucket_width is not None), default=None
+        ),
     )
 
 
 def _moments(parts: Sequence[LatencyResult]) -> tuple[float, float | None]:
-    """Return mean and sample standard deviation of the union (fio stat.c, sum_stat, in its closed form).
+    """Return mean and sample standard deviation of the union (fio stat.c, sum_stat, in its closed
+    form).
 
     The deviation is None where that of a part is not known.
     """
@@ -308,7 +344,9 @@ def _moments(parts: Sequence[LatencyResult]) -> tuple[float, float | None]:
     if len(own) < len(parts):
         return mean, None
     pairs = zip(parts, own, strict=True)
-    squares = sum((part.n - 1) * stddev**2 + part.n * (part.mean_ns - mean) ** 2 for part, stddev in pairs)
+    squares = sum(
+        (part.n - 1) * stddev**2 + part.n * (part.mean_ns - mean) ** 2 for part, stddev in pairs
+    )
     return mean, sqrt(squares / (total - 1)) if total > 1 else 0.0
 
 
@@ -330,8 +368,8 @@ def _shortest_s(parts: Sequence[DirectionResult]) -> float:
 def combine_directions(parts: Sequence[DirectionResult]) -> DirectionResult:
     """Return one direction of parts that ran at the same time.
 
-    I/Os, bytes, IOPS and bandwidth are sums, the runtime is the longest. A latency kind that some part lacks is None.
-    Empty `parts` give a result of zeros.
+    I/Os, bytes, IOPS and bandwidth are sums, the runtime is the longest. A latency kind that some
+    part lacks is None. Empty `parts` give a result of zeros.
     """
     return DirectionResult(
         ios=sum(part.ios for part in parts),

@@ -1,4 +1,7 @@
-"""Metrics and directions: which there are, and how their figures are written. One place for all that show them."""
+"""Metrics and directions: which there are, and how their figures are written.
+
+One place for all that show them.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,8 @@ BOTH = "both"
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """A kind of request. `in_total`: it counts in sums over directions; `moves_data`: it has a bandwidth.
+    """A kind of request. `in_total`: it counts in sums over directions; `moves_data`: it has a
+    bandwidth.
 
     `latency` is its only latency kind; None: it has those of the step.
     """
@@ -45,7 +49,8 @@ DIRECTIONS = {
         Direction("write"),
         Direction("trim"),
         Direction(MIXED),
-        # reads and writes once more, of a tool with one histogram for both: its latencies count, its I/Os are theirs
+        # reads and writes once more, of a tool with one histogram for both: its latencies count,
+        # its I/Os are theirs
         Direction(BOTH, in_total=False),
         # operations on files and directories, by their own names
         Direction("mkdirs", "dirs/s", moves_data=False, latency="lat"),
@@ -66,7 +71,8 @@ def direction(name: str) -> Direction:
 
 
 def each_io_once(names: Iterable[str]) -> list[str]:
-    """Return the directions by which all I/O is judged, each once: reads and writes as one where that is told.
+    """Return the directions by which all I/O is judged, each once: reads and writes as one where
+    that is told.
 
     With one histogram for both, reads and writes have no latencies of their own.
     """
@@ -74,19 +80,26 @@ def each_io_once(names: Iterable[str]) -> list[str]:
     if MIXED in known:
         return [MIXED]
     if BOTH in known:
-        return [BOTH, *(name for name in known if name not in ("read", "write") and direction(name).in_total)]
+        return [
+            BOTH,
+            *(name for name in known if name not in ("read", "write") and direction(name).in_total),
+        ]
     return [name for name in known if direction(name).in_total]
 
 
 def in_order(names: Iterable[str]) -> list[str]:
     """Return directions as they are shown, unknown ones last."""
     order = list(DIRECTIONS)
-    return sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
+    return sorted(
+        names, key=lambda name: (order.index(name) if name in order else len(order), name)
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A figure: `unit` of its values in records, what they count, and how a value is written for people."""
+    """A figure: `unit` of its values in records, what they count, and how a value is written for
+    people.
+    """
 
     name: MetricName
     title: str
@@ -102,7 +115,11 @@ class Metric:
 
     def with_unit(self, value: float | None) -> str:
         """Return a value that can stand alone: ``390k IOPS``, ``12.0k ops/s``, ``9.17 GiB/s``."""
-        return f"{self.text(value)} {self.counted}" if self.counted and value is not None else self.text(value)
+        return (
+            f"{self.text(value)} {self.counted}"
+            if self.counted and value is not None
+            else self.text(value)
+        )
 
     def split(self, value: float | None) -> Parts:
         """Return number and unit, with what it counts: (``390``, ``k IOPS``)."""
@@ -116,7 +133,9 @@ class Metric:
         return ("" if self.counted else " ").join((number, unit)).rstrip()
 
     def scale(self, highest: float) -> tuple[float, str]:
-        """Return the unit for values up to `highest` on one axis: its size, and its text behind a number."""
+        """Return the unit for values up to `highest` on one axis: its size, and its text behind a
+        number.
+        """
         size, unit = 1.0, self.parts(1.0)[1]
         while highest >= size * self.base and (larger := self.parts(size * self.base)[1]) != unit:
             size, unit = size * self.base, larger
@@ -134,7 +153,8 @@ METRICS: dict[str, Metric] = {
         Metric("bandwidth", "bandwidth", "bytes_per_s", "", units.bandwidth_parts, base=1024),
         Metric("latency", "latency", "ns", "", units.latency_parts, better="lower"),
         Metric("ops", "operations", "ops_per_s", "ops/s", units.iops_parts),
-        Metric("score", "score", "score", "", units.score_parts),  # that a benchmark makes of its own figures
+        # that a benchmark makes of its own figures
+        Metric("score", "score", "score", "", units.score_parts),
     )
 }
 BY_UNIT: dict[str, Metric] = {metric.unit: metric for metric in METRICS.values()}
@@ -187,5 +207,9 @@ def headline_text(headline: NamesHeadline, value: float | None) -> str:
     if headline.metric == "score":
         return f"{meaning(headline)} {text}"
     counted = direction(headline.direction).counted if headline.metric == "iops" else metric.counted
-    what = OPERATIONS.get(headline.direction, headline.direction) if headline.metric == "ops" else headline.direction
+    what = (
+        OPERATIONS.get(headline.direction, headline.direction)
+        if headline.metric == "ops"
+        else headline.direction
+    )
     return f"{what} {text} {counted}".rstrip()

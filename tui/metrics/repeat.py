@@ -18,7 +18,10 @@ LEAST_REPETITIONS = 3  # of two, Student's interval is 13 standard errors wide
 
 
 def t_975(degrees: int) -> float:
-    """Return the 0.975 quantile of Student's t; beyond the table by Cornish and Fisher's expansion."""
+    """Return the 0.975 quantile of Student's t.
+
+    Beyond the table by Cornish and Fisher's expansion.
+    """
     if degrees <= len(T_975):
         return T_975[degrees - 1]
     z = NormalDist().inv_cdf(0.975)
@@ -26,7 +29,10 @@ def t_975(degrees: int) -> float:
 
 
 def relative_ci(values: Sequence[float]) -> float | None:
-    """Return half the width of the mean's 95 % confidence interval, as a share of it; None: too few, or no mean."""
+    """Return half the width of the mean's 95 % confidence interval, as a share of it.
+
+    None: too few, or no mean.
+    """
     if len(values) < 2:
         return None
     mean = fmean(values)
@@ -34,12 +40,15 @@ def relative_ci(values: Sequence[float]) -> float | None:
 
 
 def ci_tells(values: Sequence[float], half_width: float | None) -> bool:
-    """Tell whether mean ± half width may be printed: of two figures, or when it reaches zero, it says nothing."""
+    """Tell whether mean ± half width may be printed: of two figures, or when it reaches zero, it
+    says nothing.
+    """
     return len(values) >= LEAST_REPETITIONS and half_width is not None and half_width < 1.0
 
 
 LEAST_RANKED_REPETITIONS = 4  # of 3 and 3 the smallest p there can be is 0.10
-HEADLINE_ALPHA, OTHERS_ALPHA = 0.04, 0.01  # of the 5 %: what others lack they get from headlines that all differ
+# of the 5 %: what others lack they get from headlines that all differ
+HEADLINE_ALPHA, OTHERS_ALPHA = 0.04, 0.01
 
 
 def least_p(a: int, b: int) -> float:
@@ -48,10 +57,19 @@ def least_p(a: int, b: int) -> float:
 
 
 def can_decide(a: int, b: int, figures: int, alpha: float) -> bool:
-    """Tell whether a test of so many figures at once, corrected by Holm, can call one of them different."""
+    """Tell whether a test of so many figures at once, corrected by Holm, can call one of them
+    different.
+    """
     return min(a, b) >= LEAST_RANKED_REPETITIONS and least_p(a, b) * figures <= alpha
 
 
 def repetitions_needed(figures: int, alpha: float = HEADLINE_ALPHA) -> int:
-    """Return how often each of so many figures must be measured on both sides; a point has one headline."""
-    return next(times for times in count(LEAST_RANKED_REPETITIONS) if can_decide(times, times, figures, alpha))
+    """Return how often each of so many figures must be measured on both sides.
+
+    A point has one headline.
+    """
+    return next(
+        times
+        for times in count(LEAST_RANKED_REPETITIONS)
+        if can_decide(times, times, figures, alpha)
+    )

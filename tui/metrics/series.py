@@ -15,22 +15,31 @@ from tui.model.event import Buckets
 CHUNK = 64
 GAPS = array("d", [nan]) * CHUNK
 Parts = list[tuple[int, int, float, float]]
-"""Of each second that an interval covers: its chunk, its place in there, how much of it is covered, of how much."""
+"""Of each second that an interval covers: its chunk, its place in there, how much of it is covered,
+of how much.
+"""
 
 
 def parts_of(t0: float, t1: float) -> Parts:
-    """Return the seconds that (t0, t1] covers. One without length belongs whole to the second it lies in."""
+    """Return the seconds that (t0, t1] covers.
+
+    One without length belongs whole to the second it lies in.
+    """
     if t1 <= t0:
         return [(*divmod(floor(t1), CHUNK), 1.0, 1.0)]
     seconds = range(floor(t0), max(ceil(t1), floor(t0) + 1))
-    return [(*divmod(second, CHUNK), min(t1, second + 1) - max(t0, second), t1 - t0) for second in seconds]
+    return [
+        (*divmod(second, CHUNK), min(t1, second + 1) - max(t0, second), t1 - t0)
+        for second in seconds
+    ]
 
 
 class RateSeries:
     """Amounts of irregular intervals, spread evenly over the seconds that they cover.
 
-    Times are seconds on one clock. A second that no interval touches is a gap: None, not 0. They lie in chunks of 64:
-    eight bytes a second where something was measured, and nothing for a long time in which nothing was.
+    Times are seconds on one clock. A second that no interval touches is a gap: None, not 0. They
+    lie in chunks of 64: eight bytes a second where something was measured, and nothing for a long
+    time in which nothing was.
     """
 
     __slots__ = ("_chunks",)
@@ -39,11 +48,16 @@ class RateSeries:
         self._chunks: dict[int, array[float]] = {}
 
     def add(self, t0: float, t1: float, amount: float) -> None:
-        """Add what happened in (t0, t1]. An interval without length belongs whole to the second it lies in."""
+        """Add what happened in (t0, t1].
+
+        An interval without length belongs whole to the second it lies in.
+        """
         self.put(parts_of(t0, t1), amount)
 
     def put(self, parts: Parts, amount: float) -> None:
-        """Add what happened in an interval: its parts are made once for all series that it goes into."""
+        """Add what happened in an interval: its parts are made once for all series that it goes
+        into.
+        """
         for number, place, covered, length in parts:
             chunk = self._chunks.get(number)
             if chunk is None:
@@ -59,10 +73,15 @@ class RateSeries:
             amounts += self._chunks.get(number, GAPS)
         skipped = first % CHUNK
         wanted = amounts[skipped : skipped + max(0, end - first)]
-        return [None if isnan(each) else each for each in wanted] if any(map(isnan, wanted)) else [*wanted]
+        return (
+            [None if isnan(each) else each for each in wanted]
+            if any(map(isnan, wanted))
+            else [*wanted]
+        )
 
 
-SHARES = (0.0, 0.0001, 0.001, 0.01, 0.05, 0.2)  # of the I/Os of a column, from which a weight begins
+# of the I/Os of a column, from which a weight begins
+SHARES = (0.0, 0.0001, 0.001, 0.01, 0.05, 0.2)
 SHARE_NAMES = ("under 0.01 %", "0.01 %", "0.1 %", "1 %", "5 %", "20 % and more")
 MOST_COLUMNS = 400
 Items = Sequence[tuple[int, int]]
@@ -70,12 +89,17 @@ Items = Sequence[tuple[int, int]]
 
 
 def weight_of(share: float) -> int:
-    """Return the weight of a share of a column's I/Os: 0 the least, ``len(SHARES) - 1`` the most."""
+    """Return the weight of a share of a column's I/Os: 0 the least, ``len(SHARES) - 1`` the
+    most.
+    """
     return bisect_right(SHARES, share) - 1
 
 
 def weights_of(items: Items, low: int, step: int) -> dict[int, int]:
-    """Return the weight of each row that holds something; row `r` is `step` buckets from ``low + r * step`` on."""
+    """Return the weight of each row that holds something.
+
+    Row `r` is `step` buckets from ``low + r * step`` on.
+    """
     rows: dict[int, int] = {}
     total = 0
     for index, count in items:
@@ -86,7 +110,10 @@ def weights_of(items: Items, low: int, step: int) -> dict[int, int]:
 
 
 def column_percentiles(items: Items, wanted: Sequence[float]) -> dict[float, float | None]:
-    """Return percentiles of a column in ns, by fio's rule; None where too few I/Os are behind one."""
+    """Return percentiles of a column in ns, by fio's rule.
+
+    None where too few I/Os are behind one.
+    """
     total = sum(count for _, count in items)
     found: dict[float, float | None] = dict.fromkeys(wanted)
     asked = [(rank(each, total), each) for each in sorted(wanted) if enough_behind(total, each)]
@@ -108,9 +135,11 @@ def bucket_edge(index: int) -> float:
 
 
 class HeatBins:
-    """The latencies of one direction while they come; column `k` is `width_s` seconds from ``start_s + k * width_s``.
+    """The latencies of one direction while they come; column `k` is `width_s` seconds from
+    ``start_s + k * width_s``.
 
-    When there are more than `most` columns, each two are made one, exactly: memory does not grow with the run.
+    When there are more than `most` columns, each two are made one, exactly: memory does not grow
+    with the run.
     """
 
     __slots__ = ("_items", "_most", "_stamps", "columns", "start_s", "version", "width_s")
@@ -121,11 +150,15 @@ class HeatBins:
         self.columns: dict[int, Histogram] = {}
         self.version = 0
         self._most = most
-        self._items: dict[int, tuple[tuple[int, int], ...]] = {}  # sorted, until something comes to the column
+        # sorted, until something comes to the column
+        self._items: dict[int, tuple[tuple[int, int], ...]] = {}
         self._stamps: dict[int, int] = {}  # the version in which something came last, by column
 
-    def add(self, t0: float, t1: float, buckets: Buckets, packed: PackedBuckets | None = None) -> None:
-        """Count an interval (t0, t1] of run time where its middle lies; what lies before the start is left out.
+    def add(
+        self, t0: float, t1: float, buckets: Buckets, packed: PackedBuckets | None = None
+    ) -> None:
+        """Count an interval (t0, t1] of run time where its middle lies; what lies before the start
+        is left out.
 
         `packed`: the same buckets, where others count them too.
         """
@@ -160,23 +193,38 @@ class HeatBins:
 
     def _places(self, start_s: int, end_s: int) -> range:
         """Return the columns that begin in these seconds, else the one that they lie in."""
-        first, end = -(-(start_s - self.start_s) // self.width_s), -(-(end_s - self.start_s) // self.width_s)
+        first, end = (
+            -(-(start_s - self.start_s) // self.width_s),
+            -(-(end_s - self.start_s) // self.width_s),
+        )
         within = (start_s - self.start_s) // self.width_s
         return range(first, end) if end > first else range(within, within + 1)
 
     def between(self, start_s: int, end_s: int) -> tuple[tuple[int, int], ...]:
-        """Return the counts of the columns that begin in these seconds, else of the one that they lie in."""
+        """Return the counts of the columns that begin in these seconds, else of the one that they
+        lie in.
+        """
         places = self._places(start_s, end_s)
-        return self.items_of(places[0]) if len(places) == 1 else merged_items(map(self.items_of, places))
+        return (
+            self.items_of(places[0])
+            if len(places) == 1
+            else merged_items(map(self.items_of, places))
+        )
 
     def stamp(self, start_s: int, end_s: int) -> int:
         """Return a number that changes with what `between` returns."""
-        return max((self._stamps.get(place, 0) for place in self._places(start_s, end_s)), default=0)
+        return max(
+            (self._stamps.get(place, 0) for place in self._places(start_s, end_s)), default=0
+        )
 
     @property
     def span(self) -> tuple[int, int] | None:
         """The least and the highest bucket that holds something; None: nothing was counted."""
-        edges = [(items[0][0], items[-1][0]) for place in list(self.columns) if (items := self.items_of(place))]
+        edges = [
+            (items[0][0], items[-1][0])
+            for place in list(self.columns)
+            if (items := self.items_of(place))
+        ]
         return (min(low for low, _ in edges), max(high for _, high in edges)) if edges else None
 
 

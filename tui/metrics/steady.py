@@ -1,7 +1,8 @@
-"""Steady state by SNIA's rule: rounds of one load that neither spread nor drift, judged over all hosts together. Pure.
+"""Steady state by SNIA's rule: rounds of one load that neither spread nor drift, judged over all
+hosts together. Pure.
 
-SSS PTS: over five rounds Max(y)-Min(y) is at most 20 % of their mean, and the least-squares line through them moves by
-at most 10 % of it over the window, slope x (rounds - 1)."""
+SSS PTS: over five rounds Max(y)-Min(y) is at most 20 % of their mean, and the least-squares line
+through them moves by at most 10 % of it over the window, slope x (rounds - 1)."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ ROUND_S = 5  # seconds that a round cut out of one load has at least
 
 
 class SteadyWindow(Struct, frozen=True):
-    """Rounds of equal length: their means, and how far these are apart and drift, as shares of their mean."""
+    """Rounds of equal length: their means, and how far these are apart and drift, as shares of
+    their mean.
+    """
 
     means: tuple[float, ...]
     range: float
@@ -42,7 +45,8 @@ class SteadyWindow(Struct, frozen=True):
 def window_of(means: Sequence[float]) -> SteadyWindow | None:
     """Return the window over these rounds; None when nothing was done in them.
 
-    `slope` is the excursion of the least-squares line over the window (SNIA SSS PTS: slope x (rounds - 1)).
+    `slope` is the excursion of the least-squares line over the window (SNIA SSS PTS: slope x
+    (rounds - 1)).
     """
     mean = fmean(means)
     if not mean:
@@ -50,11 +54,16 @@ def window_of(means: Sequence[float]) -> SteadyWindow | None:
     middle = (len(means) - 1) / 2
     squares = sum((x - middle) ** 2 for x in range(len(means)))
     slope = sum((x - middle) * (y - mean) for x, y in enumerate(means)) / squares
-    return SteadyWindow(tuple(means), (max(means) - min(means)) / mean, abs(slope) * (len(means) - 1) / mean)
+    return SteadyWindow(
+        tuple(means), (max(means) - min(means)) / mean, abs(slope) * (len(means) - 1) / mean
+    )
 
 
 def window_across(values: Sequence[float]) -> SteadyWindow | None:
-    """Return the window over a series of one value a second, cut into equal rounds; None when it is too short."""
+    """Return the window over a series of one value a second, cut into equal rounds.
+
+    None when it is too short.
+    """
     length = len(values) // ROUNDS
     if length < ROUND_S:
         return None
@@ -62,7 +71,10 @@ def window_across(values: Sequence[float]) -> SteadyWindow | None:
 
 
 class Round(Struct, frozen=True):
-    """The headline figure of one round over the hosts that came to its end; None: none of them measured it."""
+    """The headline figure of one round over the hosts that came to its end.
+
+    None: none of them measured it.
+    """
 
     value: float | None
     hosts: tuple[str, ...] = ()
@@ -70,7 +82,11 @@ class Round(Struct, frozen=True):
 
 def round_of(plan: Plan, step: Step, results: Mapping[str, HostResult | None]) -> Round:
     """Return what a step came to, by the results of its hosts that are whole."""
-    whole = {host: each for host, each in results.items() if each is not None and each.final and not each.errors}
+    whole = {
+        host: each
+        for host, each in results.items()
+        if each is not None and each.final and not each.errors
+    }
     headline = plan.headline_of(step)
     hosts = tuple(host for host in step.hosts if host in whole)
     if headline is None or not hosts:
@@ -80,19 +96,31 @@ def round_of(plan: Plan, step: Step, results: Mapping[str, HostResult | None]) -
     return Round(value_of(headline, together, kind), hosts)
 
 
-def _needed(headline: Headline, dirs: Mapping[str, DirectionResult], kind: str) -> dict[str, DirectionResult]:
-    """Return results with the latencies alone that a figure takes: to merge all of many hosts takes long."""
+def _needed(
+    headline: Headline, dirs: Mapping[str, DirectionResult], kind: str
+) -> dict[str, DirectionResult]:
+    """Return results with the latencies alone that a figure takes: to merge all of many hosts takes
+    long.
+    """
     if headline.metric != "latency":
         return {name: replace(each, slat=None, clat=None, lat=None) for name, each in dirs.items()}
-    found = {name: each for name, each in dirs.items() if headline.direction in (name, MIXED) or len(dirs) == 1}
+    found = {
+        name: each
+        for name, each in dirs.items()
+        if headline.direction in (name, MIXED) or len(dirs) == 1
+    }
     lat = {name: kind_of(name, kind) == "lat" for name in found}
-    return {name: replace(each, slat=None, **{"clat" if lat[name] else "lat": None}) for name, each in found.items()}
+    return {
+        name: replace(each, slat=None, **{"clat" if lat[name] else "lat": None})
+        for name, each in found.items()
+    }
 
 
 def window_over(rule: Precondition, rounds: Sequence[Round]) -> SteadyWindow | None:
     """Return the window over the last rounds; None when they are too few.
 
-    Rounds of other hosts than the last one's, and those before a round without a figure, are not of the same load.
+    Rounds of other hosts than the last one's, and those before a round without a figure, are not of
+    the same load.
     """
     values: list[float] = []
     for each in reversed(rounds):
@@ -109,13 +137,17 @@ def is_steady(rule: Precondition, rounds: Sequence[Round]) -> bool:
 
 
 def window_text(rule: Precondition, window: SteadyWindow) -> str:
-    """Return a window beside what is allowed: ``range 31.0 % (max 20 %), slope 4.0 % (max 10 %)``."""
+    """Return a window beside what is allowed: ``range 31.0 % (max 20 %), slope 4.0 % (max 10
+    %)``.
+    """
     spread = f"range {units.share(window.range, 1)} (max {units.share(rule.range)})"
     return f"{spread}, slope {units.share(window.slope, 1)} (max {units.share(rule.slope)})"
 
 
 def rounds_before(steps: Sequence[Step], step: Step) -> list[Step]:
-    """Return the rounds that were planned for a measurement, or before another round of it, in order."""
+    """Return the rounds that were planned for a measurement, or before another round of it, in
+    order.
+    """
     found: list[Step] = []
     for other in reversed(steps[: step.index]):
         if other.cell != step.cell:

@@ -1,4 +1,7 @@
-"""Student's t distribution, by the incomplete beta function of mpmath. Degrees of freedom need not be whole."""
+"""Student's t distribution, by the incomplete beta function of mpmath.
+
+Degrees of freedom need not be whole.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +25,17 @@ def t_beyond(degrees: float, t: float) -> float:
 
 @lru_cache(maxsize=1024)
 def t_quantile(degrees: float, share: float) -> float:
-    """Return the t that a share of the distribution lies below, the share from 0.5 on and less than 1."""
+    """Return the t that a share of the distribution lies below, the share from 0.5 on and less than
+    1.
+    """
     import mpmath
 
     beyond = 1 - share
     if beyond >= 0.5:
         return 0.0
     z = NormalDist().inv_cdf(share)
-    begin = z + (z**3 + z) / (4 * degrees)  # Cornish and Fisher, first term: near enough to begin with
+    # Cornish and Fisher, first term: near enough to begin with
+    begin = z + (z**3 + z) / (4 * degrees)
 
     def wrong(t: mpmath.mpf) -> mpmath.mpf:
         return mpmath.log(t_beyond(degrees, abs(float(t))) / beyond)

@@ -1,7 +1,8 @@
 """What telemetry measures of a host: every column once, with unit, source and how it is written.
 
-A column is named FAMILY.FIELD or FAMILY.SUBJECT.FIELD, the subject being a NIC, a device, a port, a group of processes;
-it may hold dots (``nic.eth0.100.rx``). Values are of one interval of about a second; None is unknown, never 0."""
+A column is named FAMILY.FIELD or FAMILY.SUBJECT.FIELD, the subject being a NIC, a device, a port, a
+group of processes; it may hold dots (``nic.eth0.100.rx``). Values are of one interval of about a
+second; None is unknown, never 0."""
 
 from __future__ import annotations
 
@@ -13,12 +14,20 @@ from msgspec import Struct
 
 from tui.metrics import units
 
-TelemetryUnit = Literal["percent", "core_percent", "bytes_per_s", "bytes", "per_s", "count", "ms", "number", "id"]
+TelemetryUnit = Literal[
+    "percent", "core_percent", "bytes_per_s", "bytes", "per_s", "count", "ms", "number", "id"
+]
 Better = Literal["higher", "lower", ""]
 
 
 def _percent(value: float | None) -> str:
-    return units.UNKNOWN if value is None else f"{value:.0f} %" if value >= 9.95 or value == 0 else f"{value:.1f} %"
+    return (
+        units.UNKNOWN
+        if value is None
+        else f"{value:.0f} %"
+        if value >= 9.95 or value == 0
+        else f"{value:.1f} %"
+    )
 
 
 def _ms(value: float | None) -> str:
@@ -34,12 +43,16 @@ FORMATTERS: dict[TelemetryUnit, Callable[[float | None], str]] = {
     "count": units.count,
     "ms": _ms,
     "number": lambda value: units.UNKNOWN if value is None else f"{value:g}",
-    "id": lambda value: units.UNKNOWN if value is None else f"{value:g}",  # it has neither mean nor maximum
+    # it has neither mean nor maximum
+    "id": lambda value: units.UNKNOWN if value is None else f"{value:g}",
 }
 
 
 class TelemetryMetric(Struct, frozen=True):
-    """One kind of column. Counts are summed over a window, everything else is averaged over time."""
+    """One kind of column.
+
+    Counts are summed over a window, everything else is averaged over time.
+    """
 
     family: str
     field: str
@@ -55,7 +68,10 @@ class TelemetryMetric(Struct, frozen=True):
         return FORMATTERS[self.unit](value)
 
     def is_full(self, value: float | None, thresholds: Mapping[str, float] | None = None) -> bool:
-        """Tell whether a value is one that holds the load back; `thresholds`: those that a profile changed."""
+        """Tell whether a value is one that holds the load back.
+
+        `thresholds`: those that a profile changed.
+        """
         full = (thresholds or {}).get(self.threshold, self.full)
         return full is not None and value is not None and value > full
 
@@ -71,7 +87,14 @@ GROUP = "/proc/PID/stat of processes by a pattern (grep on /proc/PID/comm, then 
 
 _ALL = (
     TelemetryMetric(
-        "cpu", "busy", "percent", "CPU busy, all cores", CPU, "lower", full=85.0, threshold="client-cpu.host"
+        "cpu",
+        "busy",
+        "percent",
+        "CPU busy, all cores",
+        CPU,
+        "lower",
+        full=85.0,
+        threshold="client-cpu.host",
     ),
     TelemetryMetric("cpu", "iowait", "percent", "CPU idle while I/O is awaited", CPU),
     TelemetryMetric("cpu", "steal", "percent", "CPU taken by the hypervisor", CPU, "lower"),
@@ -87,11 +110,24 @@ _ALL = (
         threshold="client-cpu.throttled",
     ),
     TelemetryMetric("core", "number", "id", "number of the busiest core", CPU),
-    TelemetryMetric("core", "busy", "percent", "busiest core", CPU, "lower", full=95.0, threshold="client-cpu.core"),
-    TelemetryMetric("core", "softirq", "percent", "soft interrupts of the busiest core", CPU, "lower"),
+    TelemetryMetric(
+        "core",
+        "busy",
+        "percent",
+        "busiest core",
+        CPU,
+        "lower",
+        full=95.0,
+        threshold="client-cpu.core",
+    ),
+    TelemetryMetric(
+        "core", "softirq", "percent", "soft interrupts of the busiest core", CPU, "lower"
+    ),
     TelemetryMetric("core", "hot", "number", "cores busy for more than 95 %", CPU, "lower"),
     TelemetryMetric("gen", "procs", "number", "processes of the load", LOAD),
-    TelemetryMetric("gen", "cpu", "core_percent", "CPU of the load, all its processes", LOAD, "lower"),
+    TelemetryMetric(
+        "gen", "cpu", "core_percent", "CPU of the load, all its processes", LOAD, "lower"
+    ),
     TelemetryMetric(
         "gen",
         "thread",
@@ -102,27 +138,50 @@ _ALL = (
         full=95.0,
         threshold="client-cpu.thread",
     ),
-    TelemetryMetric("gen", "wait", "core_percent", "threads of the load that wait for a CPU", SCHEDSTAT, "lower"),
+    TelemetryMetric(
+        "gen", "wait", "core_percent", "threads of the load that wait for a CPU", SCHEDSTAT, "lower"
+    ),
     TelemetryMetric("gen", "rchar", "bytes_per_s", "bytes that the load read by system calls", IO),
     TelemetryMetric("gen", "wchar", "bytes_per_s", "bytes that the load wrote by system calls", IO),
-    TelemetryMetric("gen", "read_bytes", "bytes_per_s", "bytes that were fetched from storage for the load", IO),
-    TelemetryMetric("gen", "write_bytes", "bytes_per_s", "bytes that the load sent towards storage", IO),
+    TelemetryMetric(
+        "gen", "read_bytes", "bytes_per_s", "bytes that were fetched from storage for the load", IO
+    ),
+    TelemetryMetric(
+        "gen", "write_bytes", "bytes_per_s", "bytes that the load sent towards storage", IO
+    ),
     TelemetryMetric("nic", "rx", "bytes_per_s", "received", NET),
     TelemetryMetric("nic", "tx", "bytes_per_s", "sent", NET),
     TelemetryMetric("nic", "bad", "count", "errors and drops", NET, "lower"),
     TelemetryMetric("tcp", "out", "per_s", "TCP segments sent", "/proc/net/snmp"),
-    TelemetryMetric("tcp", "retrans", "count", "TCP segments sent again", "/proc/net/snmp", "lower"),
-    TelemetryMetric("tcp", "dup", "count", "TCP segments sent twice that arrived", f"{NETSTAT}: TCPDSACKRecv", "lower"),
+    TelemetryMetric(
+        "tcp", "retrans", "count", "TCP segments sent again", "/proc/net/snmp", "lower"
+    ),
+    TelemetryMetric(
+        "tcp",
+        "dup",
+        "count",
+        "TCP segments sent twice that arrived",
+        f"{NETSTAT}: TCPDSACKRecv",
+        "lower",
+    ),
     TelemetryMetric("rdma", "rx", "bytes_per_s", "received", f"{RDMA}/port_rcv_data x 4"),
     TelemetryMetric("rdma", "tx", "bytes_per_s", "sent", f"{RDMA}/port_xmit_data x 4"),
-    TelemetryMetric("rdma", "bad", "count", "errors", f"{RDMA}: port_rcv_errors, port_xmit_discards, symbol_error"),
+    TelemetryMetric(
+        "rdma",
+        "bad",
+        "count",
+        "errors",
+        f"{RDMA}: port_rcv_errors, port_xmit_discards, symbol_error",
+    ),
     TelemetryMetric("dev", "rd", "bytes_per_s", "read", DISK),
     TelemetryMetric("dev", "wr", "bytes_per_s", "written", DISK),
     TelemetryMetric("dev", "reads", "per_s", "reads", DISK),
     TelemetryMetric("dev", "writes", "per_s", "writes", DISK),
     TelemetryMetric("dev", "rlat", "ms", "mean time of a read", DISK, "lower"),
     TelemetryMetric("dev", "wlat", "ms", "mean time of a write", DISK, "lower"),
-    TelemetryMetric("dev", "busy", "percent", "time with requests in flight (io_ticks)", DISK, full=90.0),
+    TelemetryMetric(
+        "dev", "busy", "percent", "time with requests in flight (io_ticks)", DISK, full=90.0
+    ),
     TelemetryMetric("dev", "queue", "number", "requests in flight", DISK),
     TelemetryMetric("dev", "bytes", "bytes_per_s", "read and written by all other disks", DISK),
     TelemetryMetric("nfs", "rd_normal", "bytes_per_s", "read through the page cache", NFS),
@@ -133,7 +192,9 @@ _ALL = (
     TelemetryMetric("nfs", "wr_server", "bytes_per_s", "written to the server", NFS),
     TelemetryMetric("nfs", "ops", "per_s", "calls", NFS),
     TelemetryMetric("nfs", "rtt", "ms", "mean round trip of a call", NFS, "lower"),
-    TelemetryMetric("nfs", "exec", "ms", "mean time of a call, waiting on the client included", NFS, "lower"),
+    TelemetryMetric(
+        "nfs", "exec", "ms", "mean time of a call, waiting on the client included", NFS, "lower"
+    ),
     TelemetryMetric("nfs", "retrans", "count", "calls sent again", NFS, "lower"),
     TelemetryMetric("mem", "available", "bytes", "memory available", MEMORY),
     TelemetryMetric("mem", "cached", "bytes", "page cache", MEMORY),
@@ -144,7 +205,9 @@ _ALL = (
     TelemetryMetric("group", "procs", "number", "processes", GROUP),
     TelemetryMetric("group", "cpu", "core_percent", "CPU", GROUP, "lower"),
 )
-TELEMETRY: dict[tuple[str, str], TelemetryMetric] = {(each.family, each.field): each for each in _ALL}
+TELEMETRY: dict[tuple[str, str], TelemetryMetric] = {
+    (each.family, each.field): each for each in _ALL
+}
 """All kinds of columns, by family and field."""
 
 
@@ -168,4 +231,6 @@ def metric_of(name: str) -> TelemetryMetric:
     """Return what a column holds; one that nobody knows is a number."""
     parts = parse_column(name)
     known = TELEMETRY.get((parts.family, parts.field))
-    return known or TelemetryMetric(parts.family, parts.field, "number", name, "unknown to this version")
+    return known or TelemetryMetric(
+        parts.family, parts.field, "number", name, "unknown to this version"
+    )

@@ -1,4 +1,6 @@
-"""How many blocks random I/O really touches, from its distribution: expected values, no simulation."""
+"""How many blocks random I/O really touches, from its distribution: expected values, no
+simulation.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ def even(blocks: float) -> list[Part]:
 
 
 def zipf(blocks: float, theta: float) -> list[Part]:
-    """Return blocks of which the nth is wanted n^-theta times as often as the first; theta is positive."""
+    """Return blocks of which the nth is wanted n^-theta times as often as the first.
+
+    Theta is positive.
+    """
     edges = _edges(blocks)
     masses = [_power_sum(low, high, theta) for low, high in itertools.pairwise(edges)]
     return _normal(edges, masses)
@@ -36,12 +41,17 @@ def zipf(blocks: float, theta: float) -> list[Part]:
 def pareto(blocks: float, h: float) -> list[Part]:
     """Return blocks of which a share `h` gets the share 1 - h of the I/Os; 0 < h < 1."""
     power, edges = log(1 - h) / log(h), _edges(blocks)
-    masses = [(high / blocks) ** power - (low / blocks) ** power for low, high in itertools.pairwise(edges)]
+    masses = [
+        (high / blocks) ** power - (low / blocks) ** power
+        for low, high in itertools.pairwise(edges)
+    ]
     return _normal(edges, masses)
 
 
 def bell(blocks: float, deviation: float) -> list[Part]:
-    """Return blocks as fio's `normal:deviation` wants them: a mean of 12 even numbers, moved by so many per cent."""
+    """Return blocks as fio's `normal:deviation` wants them: a mean of 12 even numbers, moved by so
+    many per cent.
+    """
     sigma, width = 1 / TERMS, min(deviation / 100, 0.5)
     middles = [(at + 0.5) / BANDS - 0.5 for at in range(BANDS)]
     if width > 1 / BANDS:
@@ -53,14 +63,21 @@ def bell(blocks: float, deviation: float) -> list[Part]:
 
 
 def zones(blocks: float, given: Sequence[tuple[float, float]]) -> list[Part]:
-    """Return blocks by zones: which share of the I/Os goes to which share of the blocks, both of any sum."""
-    shares, sizes = sum(share for share, _ in given) or 1.0, max(sum(size for _, size in given), 1.0)
+    """Return blocks by zones: which share of the I/Os goes to which share of the blocks, both of
+    any sum.
+    """
+    shares, sizes = (
+        sum(share for share, _ in given) or 1.0,
+        max(sum(size for _, size in given), 1.0),
+    )
     return [Part(blocks * size / sizes, share / shares) for share, size in given if size > 0]
 
 
 def distinct(parts: Sequence[Part], ios: float) -> float:
     """Return how many different blocks so many independent I/Os are expected to touch."""
-    return sum(-part.blocks * expm1(-ios * part.share / part.blocks) for part in parts if part.blocks > 0)
+    return sum(
+        -part.blocks * expm1(-ios * part.share / part.blocks) for part in parts if part.blocks > 0
+    )
 
 
 def hottest(parts: Sequence[Part], share: float) -> float:
@@ -87,11 +104,18 @@ def _edges(blocks: float) -> list[float]:
 
 
 def _power_sum(low: float, high: float, theta: float) -> float:
-    """Return the sum of k^-theta over low < k <= high; exact for one k, by the midpoint rule for more."""
+    """Return the sum of k^-theta over low < k <= high.
+
+    Exact for one k, by the midpoint rule for more.
+    """
     if high - low <= 1.0:
         return float((low + 1.0) ** -theta)
     first, last = low + 0.5, high + 0.5
-    return log(last / first) if theta == 1 else (last ** (1 - theta) - first ** (1 - theta)) / (1 - theta)
+    return (
+        log(last / first)
+        if theta == 1
+        else (last ** (1 - theta) - first ** (1 - theta)) / (1 - theta)
+    )
 
 
 def _normal(edges: Sequence[float], masses: Sequence[float]) -> list[Part]:

@@ -1,4 +1,5 @@
-"""Figures as people read them: three significant digits, the field's units, a dash for what is unknown.
+"""Figures as people read them: three significant digits, the field's units, a dash for what is
+unknown.
 
 Every `*_parts` function returns (number, unit) for tables with the unit in a column of its own."""
 
@@ -16,7 +17,9 @@ TOO_FEW = f"n<{TAIL_SAMPLES}"
 
 
 class Few(int):
-    """A percentile in ns with fewer than TAIL_SAMPLES samples beyond it: it is printed as ``n<10``."""
+    """A percentile in ns with fewer than TAIL_SAMPLES samples beyond it: it is printed as
+    ``n<10``.
+    """
 
 
 _DECIMAL = ("", "k", "M", "G", "T", "P")
@@ -25,16 +28,22 @@ _TIME = ("ns", "µs", "ms", "s")
 
 
 def three_digits(value: float) -> str:
-    """Return a number with three significant digits; four for 1000 to 1023.5, which binary units need."""
+    """Return a number with three significant digits.
+
+    Four for 1000 to 1023.5, which binary units need.
+    """
     if abs(value) < 9.995:
         return f"{value:.2f}"
     return f"{value:.1f}" if abs(value) < 99.95 else f"{value:.0f}"
 
 
 def _scale(value: float, units: Sequence[str], factor: float) -> tuple[float, int]:
-    """Return the value in the unit that keeps its rounded form below `factor`, and that unit's place."""
+    """Return the value in the unit that keeps its rounded form below `factor`, and that unit's
+    place.
+    """
     place = 0
-    if abs(value) > sys.float_info.max:  # a whole number of hundreds of digits, of a file that was damaged
+    # a whole number of hundreds of digits, of a file that was damaged
+    if abs(value) > sys.float_info.max:
         return inf if value > 0 else -inf, len(units) - 1
     while abs(value) >= factor - 0.5 and place < len(units) - 1:
         value /= factor
@@ -67,7 +76,10 @@ def bandwidth_parts(bytes_per_s: float | None) -> Parts:
 
 
 def latency_parts(ns: float | None) -> Parts:
-    """Return nanoseconds as (number, ns/µs/ms/s); of a percentile that too few samples are behind ``n<10``."""
+    """Return nanoseconds as (number, ns/µs/ms/s).
+
+    Of a percentile that too few samples are behind ``n<10``.
+    """
     if isinstance(ns, Few):
         return TOO_FEW, ""
     return _parts(ns, _TIME, 1000)
@@ -76,7 +88,11 @@ def latency_parts(ns: float | None) -> Parts:
 def size_parts(size_bytes: float | None) -> Parts:
     """Return bytes as (number, GiB); whole numbers of a unit have no decimals: 4 GiB, 1.50 GiB."""
     number, unit = _parts(size_bytes, _BINARY, 1024)
-    return number.removesuffix(".00").removesuffix(".0") if "." in number and _is_whole(size_bytes) else number, unit
+    return (
+        number.removesuffix(".00").removesuffix(".0")
+        if "." in number and _is_whole(size_bytes)
+        else number
+    ), unit
 
 
 def _is_whole(size_bytes: float | None) -> bool:
@@ -122,7 +138,9 @@ def exact(value: int | None) -> str:
 
 def percent(fraction: float | None) -> str:
     """0.1234 -> "12.3 %"."""
-    return UNKNOWN if fraction is None or fraction != fraction else f"{three_digits(fraction * 100)} %"
+    return (
+        UNKNOWN if fraction is None or fraction != fraction else f"{three_digits(fraction * 100)} %"
+    )
 
 
 def share(fraction: float, decimals: int = 0, sign: str = "") -> str:
@@ -140,7 +158,10 @@ def seconds(value: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """45 -> "0:45", 299 -> "4:59", 3720 -> "1h 02m", 183600 -> "2d 03h". Parts of a second are dropped."""
+    """45 -> "0:45", 299 -> "4:59", 3720 -> "1h 02m", 183600 -> "2d 03h".
+
+    Parts of a second are dropped.
+    """
     if seconds is None or seconds != seconds:
         return UNKNOWN
     sign, whole = ("-", int(-seconds)) if seconds <= -1 else ("", max(0, int(seconds)))

@@ -13,18 +13,25 @@ Load = Callable[[Step], Step]
 
 
 def vain_axes(steps: Sequence[Step], names: Iterable[str]) -> list[str]:
-    """Return the names that a sweep varies though all that changes is what the load generator does not heed."""
+    """Return the names that a sweep varies though all that changes is what the load generator does
+    not heed.
+    """
     if not any(job.in_vain for step in steps for job in step.jobs):
         return []
     return [name for name in names if name != HOSTS_AXIS and same_over(steps, name, _acting)]
 
 
 def same_over(steps: Sequence[Step], name: str, load: Load | None = None) -> bool:
-    """Tell whether points that differ by one name alone exist, and all of them are the same load."""
+    """Tell whether points that differ by one name alone exist, and all of them are the same
+    load.
+    """
     groups: dict[object, dict[object, list[Step]]] = {}
     for step in steps:
         if name in step.point:
-            others = (step.profile, *((key, value) for key, value in step.point.items() if key != name))
+            others = (
+                step.profile,
+                *((key, value) for key, value in step.point.items() if key != name),
+            )
             groups.setdefault(others, {}).setdefault(step.point[name], []).append(step)
     several = [list(points.values()) for points in groups.values() if len(points) > 1]
     return bool(several) and all(_all_alike(points, load or _load) for points in several)
@@ -50,7 +57,10 @@ def _acting(step: Step) -> Step:
     idle = [set(job.idle) for job in step.jobs]
     lines = set.intersection(*idle) if idle else set()
     tasks = [
-        replace(task, job_file="\n".join(line for line in task.job_file.splitlines() if line not in lines))
+        replace(
+            task,
+            job_file="\n".join(line for line in task.job_file.splitlines() if line not in lines),
+        )
         for task in _load(step).tasks
     ]
     jobs = [replace(job, idle=(), in_vain="") for job in step.jobs]

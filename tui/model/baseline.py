@@ -1,7 +1,9 @@
-"""Published figures: the YAML that people read and add to, one file a source, and the single baselines in it.
+"""Published figures: the YAML that people read and add to, one file a source, and the single
+baselines in it.
 
-Figures stay as they were printed (`tui.model.printed`) with SI values beside them; what a source does not say is
-absent, and what is doubtful about it is said with it. Pure: files are found by `tui.analysis.published`."""
+Figures stay as they were printed (`tui.model.printed`) with SI values beside them; what a source
+does not say is absent, and what is doubtful about it is said with it. Pure: files are found by
+`tui.analysis.published`."""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from msgspec import Struct
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from tui.model.plain import TAG_PATTERN
 from tui.model.printed import FORMS, Quantity, Unit, or_in, parse_printed, printed_unit
@@ -68,11 +78,15 @@ class Directed(PublishedPart):
     slat: Latency = Field(default_factory=dict, description=f"Submission latency: {STATISTICS}")
     clat: Latency = Field(default_factory=dict, description=f"Completion latency: {STATISTICS}")
     lat: Latency = Field(default_factory=dict, description=f"Total latency: {STATISTICS}")
-    latency: Latency = Field(default_factory=dict, description=f"Latency whose kind is not said: {STATISTICS}")
+    latency: Latency = Field(
+        default_factory=dict, description=f"Latency whose kind is not said: {STATISTICS}"
+    )
     ios: int | None = Field(None, description="I/Os completed")
     moved: Bytes | None = Field(None, description="Bytes moved")
     runtime: Seconds | None = Field(None, description="Time measured")
-    bw_samples: int | None = Field(None, description="Samples that fio's bandwidth line is made from")
+    bw_samples: int | None = Field(
+        None, description="Samples that fio's bandwidth line is made from"
+    )
 
 
 class OperationRates(PublishedPart):
@@ -82,23 +96,35 @@ class OperationRates(PublishedPart):
     stat: dict[Statistic, Operations] = Field(default_factory=dict, description="File stat")
     read: dict[Statistic, Operations] = Field(default_factory=dict, description="File read")
     remove: dict[Statistic, Operations] = Field(default_factory=dict, description="File removal")
-    tree_create: dict[Statistic, Operations] = Field(default_factory=dict, description="Tree creation")
-    tree_remove: dict[Statistic, Operations] = Field(default_factory=dict, description="Tree removal")
+    tree_create: dict[Statistic, Operations] = Field(
+        default_factory=dict, description="Tree creation"
+    )
+    tree_remove: dict[Statistic, Operations] = Field(
+        default_factory=dict, description="Tree removal"
+    )
 
 
 class EachClient(PublishedPart):
     """What is known of each client, for the checks that a figure is put to."""
 
     memory: Bytes | None = Field(None, description="Memory of one client")
-    filesystem: Text | None = Field(None, description="Type of the target's file system, as in /proc/mounts")
-    link: Bandwidth | None = Field(None, description="What one client's link to the storage carries")
+    filesystem: Text | None = Field(
+        None, description="Type of the target's file system, as in /proc/mounts"
+    )
+    link: Bandwidth | None = Field(
+        None, description="What one client's link to the storage carries"
+    )
 
 
 class Ranks(PublishedPart):
     """How the ranks of an MPI program lie, where the source tells."""
 
-    shift: int = Field(ge=0, description="By how many ranks each phase moves on, as given to the program")
-    placement: Literal["blocks", "round-robin"] = Field(description="round-robin: rank r runs on client r mod clients")
+    shift: int = Field(
+        ge=0, description="By how many ranks each phase moves on, as given to the program"
+    )
+    placement: Literal["blocks", "round-robin"] = Field(
+        description="round-robin: rank r runs on client r mod clients"
+    )
 
 
 class PublishedSetup(PublishedPart):
@@ -109,7 +135,9 @@ class PublishedSetup(PublishedPart):
     hardware: Text | None = Field(None, description="Processors, memory, media of each node")
     protection: Text | None = Field(None, description="Replicas, RAID level, erasure code")
     network: Text | None = Field(None, description="What lies between clients and storage")
-    each_client: EachClient | None = Field(None, description="What is known of each client, for the checks")
+    each_client: EachClient | None = Field(
+        None, description="What is known of each client, for the checks"
+    )
 
 
 class Tool(PublishedPart):
@@ -117,7 +145,9 @@ class Tool(PublishedPart):
 
     name: Text = Field(description="fio, mdtest")
     version: Text | None = Field(None, description="Its version; absent: not stated")
-    assumed: bool = Field(False, description="The version is what the source assumes, not what it printed")
+    assumed: bool = Field(
+        False, description="The version is what the source assumes, not what it printed"
+    )
 
 
 class PublishedResult(PublishedPart):
@@ -125,12 +155,22 @@ class PublishedResult(PublishedPart):
 
     setup: str | None = Field(None, description="Which of `setups` it is of")
     label: Text | None = Field(None, description="A few words that tell it from the others")
-    at: dict[str, Scalar] = Field(default_factory=dict, description="Values of swept parameters, as in the profile")
-    printed_at: dict[str, Scalar] = Field(default_factory=dict, description="The same as printed, where that is wrong")
+    at: dict[str, Scalar] = Field(
+        default_factory=dict, description="Values of swept parameters, as in the profile"
+    )
+    printed_at: dict[str, Scalar] = Field(
+        default_factory=dict, description="The same as printed, where that is wrong"
+    )
     hosts: int | None = Field(None, ge=1, description="Number of clients; absent: not stated")
-    host: Text | None = Field(None, description="The one client of several that these figures are of")
-    kind: Kind | None = Field(None, description="summary: as summed up by the source; sample: output of one run")
-    validity: Validity | None = Field(None, description="doubtful: see the doubts; error: the run ended with an error")
+    host: Text | None = Field(
+        None, description="The one client of several that these figures are of"
+    )
+    kind: Kind | None = Field(
+        None, description="summary: as summed up by the source; sample: output of one run"
+    )
+    validity: Validity | None = Field(
+        None, description="doubtful: see the doubts; error: the run ended with an error"
+    )
     error: Text | None = Field(None, description="What the tool ended with")
     date: Text | None = Field(None, description="When it was measured")
     jobs: int | None = Field(None, ge=1, description="Jobs that fio printed")
@@ -139,7 +179,8 @@ class PublishedResult(PublishedPart):
     mixed: Directed | None = Field(None, description="Reads and writes together")
     operations: OperationRates | None = Field(None, description="Metadata operations")
     cpu: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], Percent] = Field(
-        default_factory=dict, description="CPU use by who used it, per cent of a core unless a doubt says otherwise"
+        default_factory=dict,
+        description="CPU use by who used it, per cent of a core unless a doubt says otherwise",
     )
     unknown: TextList = Field(default_factory=list, description="What is not known of this point")
     doubts: TextList = Field(default_factory=list, description="Doubts about this point")
@@ -148,41 +189,66 @@ class PublishedResult(PublishedPart):
 class PublishedWorkload(PublishedPart):
     """What was measured of one workload."""
 
-    profile: str = Field(pattern=TAG_PATTERN, description="Tag of the profile that is this workload")
-    variants: list[Annotated[str, Field(pattern=TAG_PATTERN)]] = Field(
-        default_factory=list, description="Profiles that change it: shown beside these figures as well"
+    profile: str = Field(
+        pattern=TAG_PATTERN, description="Tag of the profile that is this workload"
     )
-    params: dict[str, Scalar] = Field(default_factory=dict, description="Parameters as published, as in the profile")
-    tool: Tool | None = Field(None, description="The load generator, when it is another one than the document's")
+    variants: list[Annotated[str, Field(pattern=TAG_PATTERN)]] = Field(
+        default_factory=list,
+        description="Profiles that change it: shown beside these figures as well",
+    )
+    params: dict[str, Scalar] = Field(
+        default_factory=dict, description="Parameters as published, as in the profile"
+    )
+    tool: Tool | None = Field(
+        None, description="The load generator, when it is another one than the document's"
+    )
     hosts: int | None = Field(None, ge=1, description="Number of clients of all results")
     ranks: Ranks | None = Field(None, description="How the ranks of an MPI program lie")
-    kind: Kind = Field("summary", description="summary: as summed up by the source; sample: output of one run")
-    validity: Validity = Field("ok", description="doubtful: see the doubts; error: the run ended with an error")
-    unknown: TextList = Field(default_factory=list, description="What is not known of this workload")
-    doubts: TextList = Field(default_factory=list, description="Doubts about all results of this workload")
-    results: list[PublishedResult] = Field(min_length=1, description="Figures, one entry a point and configuration")
+    kind: Kind = Field(
+        "summary", description="summary: as summed up by the source; sample: output of one run"
+    )
+    validity: Validity = Field(
+        "ok", description="doubtful: see the doubts; error: the run ended with an error"
+    )
+    unknown: TextList = Field(
+        default_factory=list, description="What is not known of this workload"
+    )
+    doubts: TextList = Field(
+        default_factory=list, description="Doubts about all results of this workload"
+    )
+    results: list[PublishedResult] = Field(
+        min_length=1, description="Figures, one entry a point and configuration"
+    )
 
 
 class BaselineFile(PublishedPart):
     """Published figures of one source."""
 
-    baselines: str = Field(pattern=NAME_PATTERN, description="Name of this collection, such as ceph")
+    baselines: str = Field(
+        pattern=NAME_PATTERN, description="Name of this collection, such as ceph"
+    )
     title: Text = Field(description="One line: whose figures these are")
     source: ProfileSource = Field(description="Where they were published")
     tool: Tool = Field(description="The load generator")
     unit_uncertain: dict[str, str] = Field(
-        default_factory=dict, description="Printed units that may really be another one: {MB/s: MiB/s}"
+        default_factory=dict,
+        description="Printed units that may really be another one: {MB/s: MiB/s}",
     )
     setups: dict[Annotated[str, Field(pattern=NAME_PATTERN)], PublishedSetup] = Field(
         min_length=1, description="The configurations that were measured, by name"
     )
     unknown: TextList = Field(default_factory=list, description="What the source does not say")
-    doubts: TextList = Field(default_factory=list, description="Doubts about all figures of this source")
+    doubts: TextList = Field(
+        default_factory=list, description="Doubts about all figures of this source"
+    )
     workloads: list[PublishedWorkload] = Field(min_length=1, description="The figures by workload")
 
 
 class PublishedFigure(Struct, frozen=True):
-    """One published figure. `of` is a direction, an operation, or who used CPU; `kind` is clat, lat, slat or empty."""
+    """One published figure.
+
+    `of` is a direction, an operation, or who used CPU; `kind` is clat, lat, slat or empty.
+    """
 
     of: str
     metric: Metric
@@ -193,11 +259,15 @@ class PublishedFigure(Struct, frozen=True):
     @property
     def key(self) -> str:
         """Name for tables: ``read clat p99.5``."""
-        return " ".join(part for part in (self.of, self.kind or self.metric, self.statistic) if part)
+        return " ".join(
+            part for part in (self.of, self.kind or self.metric, self.statistic) if part
+        )
 
 
 class Baseline(Struct, frozen=True):
-    """The figures of one point of one configuration, with everything that is known and doubted about them."""
+    """The figures of one point of one configuration, with everything that is known and doubted
+    about them.
+    """
 
     collection: str
     title: str
@@ -225,7 +295,10 @@ class Baseline(Struct, frozen=True):
 
 
 def load_baselines(text: str, file: str) -> list[Baseline]:
-    """Return the baselines of a YAML text. Raises UsageError with every problem, in the order of the file."""
+    """Return the baselines of a YAML text.
+
+    Raises UsageError with every problem, in the order of the file.
+    """
     document = load(text, file)
     try:
         found = BaselineFile.model_validate(document.data)
@@ -249,7 +322,11 @@ def baselines_of(found: BaselineFile) -> Iterator[Baseline]:
 def baseline_json_schema() -> dict[str, Any]:
     """Return the JSON Schema of a file of baselines."""
     schema = BaselineFile.model_json_schema(by_alias=True)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "benchtui baselines"}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "benchtui baselines",
+    }
 
 
 def _setup_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Problem]:
@@ -262,10 +339,15 @@ def _setup_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Pro
                 yield document.problem(path, message)
             elif result.setup is not None and result.setup not in found.setups:
                 nearest = did_you_mean(result.setup, found.setups)
-                message = f"unknown setup '{result.setup}'{nearest}; allowed are {', '.join(found.setups)}"
+                message = (
+                    f"unknown setup '{result.setup}'{nearest}; allowed are"
+                    f" {', '.join(found.setups)}"
+                )
                 yield document.problem((*path, "setup"), message)
             if not any(True for _ in figures_of(result)):
-                yield document.problem(path, "it has no figure: one of read, write, mixed, operations is needed")
+                yield document.problem(
+                    path, "it has no figure: one of read, write, mixed, operations is needed"
+                )
 
 
 def _unit_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Problem]:
@@ -278,7 +360,9 @@ def _unit_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Prob
             yield document.problem(("unit_uncertain", name), message)
 
 
-def _baseline(found: BaselineFile, workload: PublishedWorkload, result: PublishedResult) -> Baseline:
+def _baseline(
+    found: BaselineFile, workload: PublishedWorkload, result: PublishedResult
+) -> Baseline:
     setup = result.setup or next(iter(found.setups))
     return Baseline(
         collection=found.baselines,
@@ -299,14 +383,21 @@ def _baseline(found: BaselineFile, workload: PublishedWorkload, result: Publishe
         error=result.error,
         date=result.date,
         figures=tuple(_in_doubt(figure, found.unit_uncertain) for figure in figures_of(result)),
-        unknown=(*_absent(found, workload, result), *result.unknown, *workload.unknown, *found.unknown),
+        unknown=(
+            *_absent(found, workload, result),
+            *result.unknown,
+            *workload.unknown,
+            *found.unknown,
+        ),
         doubts=(*result.doubts, *workload.doubts, *found.doubts),
         result=result,
         ranks=workload.ranks,
     )
 
 
-def _absent(found: BaselineFile, workload: PublishedWorkload, result: PublishedResult) -> Iterator[str]:
+def _absent(
+    found: BaselineFile, workload: PublishedWorkload, result: PublishedResult
+) -> Iterator[str]:
     """Yield what a source should say and does not."""
     if result.hosts is None and workload.hosts is None:
         yield "number of clients"
@@ -314,7 +405,9 @@ def _absent(found: BaselineFile, workload: PublishedWorkload, result: PublishedR
     if tool.version is None:
         yield f"{tool.name} version"
     facts = found.setups[result.setup or next(iter(found.setups))]
-    yield from (name for name in ("hardware", "protection", "network") if getattr(facts, name) is None)
+    yield from (
+        name for name in ("hardware", "protection", "network") if getattr(facts, name) is None
+    )
 
 
 def _label(found: BaselineFile, workload: PublishedWorkload, result: PublishedResult) -> str:
@@ -332,13 +425,20 @@ def _label(found: BaselineFile, workload: PublishedWorkload, result: PublishedRe
 
 def figures_of(result: PublishedResult) -> Iterator[PublishedFigure]:
     """Yield every figure that has a meaning for comparisons."""
-    for direction, found in (("read", result.read), ("write", result.write), ("mixed", result.mixed)):
+    for direction, found in (
+        ("read", result.read),
+        ("write", result.write),
+        ("mixed", result.mixed),
+    ):
         if found is not None:
             yield from _directed(direction, found)
     if result.operations is not None:
         for name, rates in result.operations:
             operation = name.replace("_", "-")  # as records name them
-            yield from (PublishedFigure(operation, "ops", rate, statistic) for statistic, rate in rates.items())
+            yield from (
+                PublishedFigure(operation, "ops", rate, statistic)
+                for statistic, rate in rates.items()
+            )
     yield from (PublishedFigure(who, "cpu", share) for who, share in result.cpu.items())
 
 
@@ -347,9 +447,15 @@ def _directed(direction: str, found: Directed) -> Iterator[PublishedFigure]:
         yield PublishedFigure(direction, "iops", found.iops)
     if found.bandwidth is not None:
         yield PublishedFigure(direction, "bandwidth", found.bandwidth)
-    for kind, statistics in (("slat", found.slat), ("clat", found.clat), ("lat", found.lat), ("", found.latency)):
+    for kind, statistics in (
+        ("slat", found.slat),
+        ("clat", found.clat),
+        ("lat", found.lat),
+        ("", found.latency),
+    ):
         yield from (
-            PublishedFigure(direction, "latency", time, statistic, kind) for statistic, time in statistics.items()
+            PublishedFigure(direction, "latency", time, statistic, kind)
+            for statistic, time in statistics.items()
         )
 
 
@@ -358,7 +464,9 @@ def _in_doubt(figure: PublishedFigure, units: Mapping[str, str]) -> PublishedFig
     other = units.get(printed_unit(figure.quantity)) if figure.metric == "bandwidth" else None
     if other is None:
         return figure
-    return PublishedFigure(figure.of, figure.metric, or_in(figure.quantity, other), figure.statistic, figure.kind)
+    return PublishedFigure(
+        figure.of, figure.metric, or_in(figure.quantity, other), figure.statistic, figure.kind
+    )
 
 
 def _sum_of(parts: list[Baseline]) -> Baseline:
@@ -368,12 +476,18 @@ def _sum_of(parts: list[Baseline]) -> Baseline:
     first = parts[0]
     figures = []
     for figure in first.figures:
-        same = [other.quantity for each in parts for other in each.figures if other.key == figure.key]
+        same = [
+            other.quantity for each in parts for other in each.figures if other.key == figure.key
+        ]
         if figure.metric in ("iops", "bandwidth") and len(same) == len(parts):
             low, high = sum(each.low for each in same), sum(each.high for each in same)
             value = low if all(each.value is not None for each in same) else None
             printed = " + ".join(each.printed.partition(" (")[0] for each in same)
-            figures.append(replace(figure, quantity=Quantity(printed, figure.quantity.unit, value, low, high, True)))
+            figures.append(
+                replace(
+                    figure, quantity=Quantity(printed, figure.quantity.unit, value, low, high, True)
+                )
+            )
     worst: Validity = max((each.validity for each in parts), key=("ok", "doubtful", "error").index)
     doubts = tuple(dict.fromkeys(doubt for each in parts for doubt in each.doubts))
     unknown = tuple(dict.fromkeys(text for each in parts for text in each.unknown))

@@ -12,17 +12,21 @@ MOST_MEMORY_BYTES = 256 << 20  # of the whole process, while it reads what someb
 MOST_CPU_S = 60.0  # of one import, one archive, one inventory
 MOST_NUMBER = 2**62 - 1  # a larger count is none: two of them add up to one of 64 bits
 MOST_STAMP_MS = 253_402_300_799_000  # the end of the year 9999, the last that a date can be of
-MOST_TEXT_BYTES = 1 << 20  # of a file that people write: profile, job file, settings, list of directories
-MOST_DOCUMENT_BYTES = 1 << 30  # of a document of a run: record, plan. 256 hosts for eight hours are 860 MiB
+# of a file that people write: profile, job file, settings, list of directories
+MOST_TEXT_BYTES = 1 << 20
+# of a document of a run: record, plan. 256 hosts for eight hours are 860 MiB
+MOST_DOCUMENT_BYTES = 1 << 30
 MOST_LINE_BYTES = 32 << 20  # of a line of a journal: the result of a host with 400 jobs
-MOST_SMALL_BYTES = 4 << 20  # of what is a line or a few per run: marks, caches, keys; and of an inventory
+# of what is a line or a few per run: marks, caches, keys; and of an inventory
+MOST_SMALL_BYTES = 4 << 20
 PIECE_BYTES = 1 << 16
 
 
 def open_plain(path: Path | str, *, pipes: bool = False) -> io.FileIO:
     """Open a regular file for reading: anything else could block for ever, or never end.
 
-    `pipes`: a person named the file, and may have named a pipe. Raises OSError, for a FIFO or a device too.
+    `pipes`: a person named the file, and may have named a pipe. Raises OSError, for a FIFO or a
+    device too.
     """
     return io.FileIO(_opened(path, pipes)[0], "rb")
 
@@ -43,7 +47,10 @@ def _opened(path: Path | str, pipes: bool) -> tuple[int, int]:
 
 
 def check_plain(descriptor: int, path: Path | str, *, pipes: bool = False) -> int:
-    """Return the size of what a descriptor is open for. Raises OSError when that is no regular file."""
+    """Return the size of what a descriptor is open for.
+
+    Raises OSError when that is no regular file.
+    """
     found = os.fstat(descriptor)
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -57,7 +64,10 @@ def _not_plain(path: Path | str) -> OSError:
 
 
 def read_file(path: Path | str, most: int = MOST_DOCUMENT_BYTES, *, pipes: bool = False) -> bytes:
-    """Return the content of a file of at most `most` bytes. Raises OSError as `open_plain`, EFBIG for a larger file."""
+    """Return the content of a file of at most `most` bytes.
+
+    Raises OSError as `open_plain`, EFBIG for a larger file.
+    """
     descriptor, size = _opened(path, pipes)
     pieces, left = [], most + 1 if size <= most else 0
     try:
@@ -68,7 +78,9 @@ def read_file(path: Path | str, most: int = MOST_DOCUMENT_BYTES, *, pipes: bool 
         os.close(descriptor)
     data = b"".join(pieces)
     if size > most or len(data) > most:
-        raise OSError(errno.EFBIG, f"larger than {shown_size(most)}, the limit for this file", str(path))
+        raise OSError(
+            errno.EFBIG, f"larger than {shown_size(most)}, the limit for this file", str(path)
+        )
     return data
 
 

@@ -1,4 +1,6 @@
-"""Names of checks, and the numbers that some had before: these still work where a person types a name, and in files."""
+"""Names of checks, and the numbers that some had before: these still work where a person types a
+name, and in files.
+"""
 
 from __future__ import annotations
 

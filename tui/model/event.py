@@ -1,7 +1,7 @@
 """Events: what a run appends to its journal, one JSON object a line.
 
-`t` is seconds since the run started on the jump host's monotonic clock. Every event carries it, so that live,
-replay and record see the same times. Counts are integers, latencies are nanoseconds."""
+`t` is seconds since the run started on the jump host's monotonic clock. Every event carries it, so
+that live, replay and record see the same times. Counts are integers, latencies are nanoseconds."""
 
 from __future__ import annotations
 
@@ -16,21 +16,26 @@ from tui.model.plain_data import MultiLine, PercentileName, PlainDecoder
 from tui.model.plan import Identities, Step
 from tui.model.search import Offer, ProofResult, SearchPoint
 
-PhaseName = Literal["connect", "preflight", "pause", "layout", "barrier", "measure", "collect", "cleanup"]
+PhaseName = Literal[
+    "connect", "preflight", "pause", "layout", "barrier", "measure", "collect", "cleanup"
+]
 HostStateName = Literal[
-    "waiting", "connecting", "connected", "checking", "ready", "layout", "armed", "running", "collecting", "done",
+    "waiting", "connecting", "connected", "checking", "ready", "layout", "armed", "running",
+    "collecting", "done",
     "failed", "lost",
 ]  # fmt: skip
 RunStateName = Literal["complete", "partial", "aborted", "failed"]
 Severity = Literal["info", "warning", "error"]
 BucketIndex = Annotated[int, msgspec.Meta(ge=0, lt=29 * 64)]  # fio.h, FIO_IO_U_PLAT_NR
-Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]  # changed bytes may have left it JSON; nothing counts so far
+# changed bytes may have left it JSON; nothing counts so far
+Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
 
 
 class Buckets(Struct, frozen=True, omit_defaults=True):
     """A sparse histogram: bucket indices of fio's scheme, ascending, and their counts.
 
-    `upper_ns`: of a tool with wider buckets, the upper edge of each, which lies in that index; percentiles are edges.
+    `upper_ns`: of a tool with wider buckets, the upper edge of each, which lies in that index;
+    percentiles are edges.
     """
 
     idx: list[BucketIndex] = field(default_factory=list)
@@ -45,7 +50,10 @@ class Event(Struct, tag_field="type", kw_only=True, omit_defaults=True):
 
 
 class RunStarted(Event, tag="run_started"):
-    """First event of every journal. `utc` is RFC 3339, `monotonic_s` the clock that `t` counts from."""
+    """First event of every journal.
+
+    `utc` is RFC 3339, `monotonic_s` the clock that `t` counts from.
+    """
 
     run_id: str
     utc: str
@@ -81,7 +89,10 @@ class HostState(Event, tag="host_state"):
 
 
 class HostFactsCollected(Event, tag="host_facts"):
-    """What is known of a host, by the names and in the shapes of tui/model/hostfacts.py; a later one adds to it."""
+    """What is known of a host, by the names and in the shapes of tui/model/hostfacts.py.
+
+    A later one adds to it.
+    """
 
     host: str
     facts: dict[str, Fact]
@@ -89,9 +100,11 @@ class HostFactsCollected(Event, tag="host_facts"):
 
 
 class HostClock(Event, tag="host_clock"):
-    """A host's wall clock against the jump host's: `offset_s` is host minus jump host, true within `uncertainty_s`.
+    """A host's wall clock against the jump host's: `offset_s` is host minus jump host, true within
+    `uncertainty_s`.
 
-    `run_zero_ms` is the jump host's wall clock at t = 0, so that host times can be put on the run's time line.
+    `run_zero_ms` is the jump host's wall clock at t = 0, so that host times can be put on the run's
+    time line.
     """
 
     host: str
@@ -102,7 +115,10 @@ class HostClock(Event, tag="host_clock"):
 
 
 class RunResumed(Event, tag="run_resumed"):
-    """Another engine took the run over `gap_s` after its first one had died; `going_on`: to do what the run lacks."""
+    """Another engine took the run over `gap_s` after its first one had died.
+
+    `going_on`: to do what the run lacks.
+    """
 
     utc: str
     gap_s: float
@@ -110,7 +126,10 @@ class RunResumed(Event, tag="run_resumed"):
 
 
 class HostProblem(Event, tag="host_problem"):
-    """Something wrong on one host. `code` is a stable name (fio-missing, no-space, host-key-unknown, ...)."""
+    """Something wrong on one host.
+
+    `code` is a stable name (fio-missing, no-space, host-key-unknown, ...).
+    """
 
     host: str
     phase: PhaseName
@@ -120,7 +139,10 @@ class HostProblem(Event, tag="host_problem"):
 
 
 class StepStarted(Event, tag="step_started"):
-    """A step begins. A step that is run again begins anew: what was seen of it before counts for nothing."""
+    """A step begins.
+
+    A step that is run again begins anew: what was seen of it before counts for nothing.
+    """
 
     step: int
     attempt: int = 1
@@ -130,8 +152,8 @@ class StepStarted(Event, tag="step_started"):
 class StepEnded(Event, tag="step_ended"):
     """A step is over.
 
-    `cut`: somebody stopped it; with `ok` it is a point of a search that was clearly over. `skipped`: it was not run,
-    because the figure is known well enough without it.
+    `cut`: somebody stopped it; with `ok` it is a point of a search that was clearly over.
+    `skipped`: it was not run, because the figure is known well enough without it.
     """
 
     step: int
@@ -142,7 +164,9 @@ class StepEnded(Event, tag="step_ended"):
 
 
 class PointOffered(Event, tag="point_offered"):
-    """A search has decided what a step offers: from here on it is `planned`, in place of the plan's own."""
+    """A search has decided what a step offers: from here on it is `planned`, in place of the plan's
+    own.
+    """
 
     step: int
     offer: Offer
@@ -156,7 +180,10 @@ class PointDecided(Event, tag="point_decided"):
 
 
 class CacheDropped(Event, tag="cache_dropped"):
-    """A host was asked to drop its page cache before a step. `method`: root, sudo, files (the test files alone)."""
+    """A host was asked to drop its page cache before a step.
+
+    `method`: root, sudo, files (the test files alone).
+    """
 
     host: str
     step: int
@@ -174,7 +201,8 @@ class TaskStarted(Event, tag="task_started"):
     argv: list[MultiLine]
     job_file: MultiLine
     remote_dir: str
-    role: str = ""  # what else than the host's one load of this phase it is, such as an MPI proxy beside mpiexec
+    # what else than the host's one load of this phase it is, such as an MPI proxy beside mpiexec
+    role: str = ""
 
 
 class TaskEnded(Event, tag="task_ended"):
@@ -192,14 +220,18 @@ class TaskEnded(Event, tag="task_ended"):
 
 
 class DirectionSample(Struct, omit_defaults=True):
-    """What one direction did in one interval of one host. Of a tool that prints means alone, `lat` is empty."""
+    """What one direction did in one interval of one host.
+
+    Of a tool that prints means alone, `lat` is empty.
+    """
 
     ios: Count
     bytes: Count
     lat_sum_ns: Count = 0  # of a mean without a histogram: the mean times `ios`
     lat_max_ns: Count = 0  # exact maximum since the start of the measurement
     lat: Buckets = field(default_factory=Buckets)
-    printed_ns: dict[PercentileName, Count] = field(default_factory=dict)  # as the tool printed them: never merged
+    # as the tool printed them: never merged
+    printed_ns: dict[PercentileName, Count] = field(default_factory=dict)
 
     @property
     def timed(self) -> int:
@@ -210,9 +242,10 @@ class DirectionSample(Struct, omit_defaults=True):
 class Sample(Event, tag="sample"):
     """One interval of one host, from two consecutive cumulative snapshots.
 
-    The interval is (host_time_ms - interval_s * 1000, host_time_ms] on the host's own clock. `ramp` marks load
-    that is not measured; `restart` says that totals before this sample do not count (end of ramp). `jobs` splits
-    `dirs` by job name when there is more than one; None: all of that direction is this job's.
+    The interval is (host_time_ms - interval_s * 1000, host_time_ms] on the host's own clock. `ramp`
+    marks load that is not measured; `restart` says that totals before this sample do not count (end
+    of ramp). `jobs` splits `dirs` by job name when there is more than one; None: all of that
+    direction is this job's.
     """
 
     host: str
@@ -228,16 +261,22 @@ class Sample(Event, tag="sample"):
     def of_jobs(self) -> dict[str, dict[str, DirectionSample]]:
         """Return what each job did, by name and direction; empty when there is one job alone."""
         return {
-            job: {name: part for name, own in dirs.items() if (part := own or self.dirs.get(name)) is not None}
+            job: {
+                name: part
+                for name, own in dirs.items()
+                if (part := own or self.dirs.get(name)) is not None
+            }
             for job, dirs in self.jobs.items()
         }
 
 
 class LatencyResult(Struct, omit_defaults=True):
-    """One latency kind of one direction: exact N, min, max, mean, stddev; percentiles by fio's rule.
+    """One latency kind of one direction: exact N, min, max, mean, stddev; percentiles by fio's
+    rule.
 
-    N may be unknown, 0 (imports), and the deviation: None, or nan. `bucket_width`: percentiles are upper edges of the
-    tool's own buckets, at most this share above the true value; None: fio's scheme, 0.78 % to either side.
+    N may be unknown, 0 (imports), and the deviation: None, or nan. `bucket_width`: percentiles are
+    upper edges of the tool's own buckets, at most this share above the true value; None: fio's
+    scheme, 0.78 % to either side.
     """
 
     n: Count
@@ -253,7 +292,8 @@ class LatencyResult(Struct, omit_defaults=True):
 class DirectionResult(Struct, omit_defaults=True):
     """One direction of one host over the whole measurement, as fio counted it.
 
-    `rounded` names those of these that are known only as they were printed, with fewer digits than were counted.
+    `rounded` names those of these that are known only as they were printed, with fewer digits than
+    were counted.
     """
 
     ios: Count
@@ -267,20 +307,22 @@ class DirectionResult(Struct, omit_defaults=True):
     clat: LatencyResult | None = None
     lat: LatencyResult | None = None
     rounded: list[str] = field(default_factory=list)
-    shortest_s: float = 0.0  # of parts that were added up and ran for unlike times, the least; 0: all ran as long
+    # of parts that were added up and ran for unlike times, the least; 0: all ran as long
+    shortest_s: float = 0.0
 
 
 class HostResult(Event, tag="host_result"):
     """The last complete object a tool printed on one host.
 
-    `final` is False when the tool did not come to its own end. `errors` are the distinct non-zero error numbers,
-    `failed_ios` the I/Os that failed; None: the tool does not count them.
+    `final` is False when the tool did not come to its own end. `errors` are the distinct non-zero
+    error numbers, `failed_ios` the I/Os that failed; None: the tool does not count them.
     """
 
     host: str
     step: int
     dirs: dict[str, DirectionResult]
-    jobs: dict[str, dict[str, DirectionResult]] = field(default_factory=dict)  # by job name, when more than one
+    # by job name, when more than one
+    jobs: dict[str, dict[str, DirectionResult]] = field(default_factory=dict)
     tool_version: str = ""
     errors: list[int] = field(default_factory=list)
     failed_ios: int | None = None
@@ -292,7 +334,10 @@ class HostResult(Event, tag="host_result"):
 
 
 class MetadataPhase(Event, tag="metadata_phase"):
-    """A phase of an MPI benchmark begins; empty: ranks are launched; `ALL_OVER`: all has been said."""
+    """A phase of an MPI benchmark begins; empty: ranks are launched.
+
+    `ALL_OVER`: all has been said.
+    """
 
     step: int
     phase: str
@@ -304,11 +349,14 @@ class MetadataPhase(Event, tag="metadata_phase"):
 
 
 ALL_OVER = "end"
-ONE_RANK = ("tree-create", "tree-remove")  # operations that one rank does: their rate is not that of all
+# operations that one rank does: their rate is not that of all
+ONE_RANK = ("tree-create", "tree-remove")
 
 
 class MetadataIteration(Event, tag="metadata_iteration"):
-    """One operation of one iteration is over, in the tool's own words: its seconds, and operations per second."""
+    """One operation of one iteration is over, in the tool's own words: its seconds, and operations
+    per second.
+    """
 
     step: int
     operation: str
@@ -319,17 +367,23 @@ class MetadataIteration(Event, tag="metadata_iteration"):
 
 
 class OperationResult(Struct, omit_defaults=True):
-    """One operation in operations per second. `max` to `stddev` as the tool printed them, None when it did not."""
+    """One operation in operations per second.
+
+    `max` to `stddev` as the tool printed them, None when it did not.
+    """
 
     max: float | None = None
     min: float | None = None
     mean: float | None = None
     stddev: float | None = None
-    iterations: list[float] = field(default_factory=list)  # ranks x items / seconds of each iteration
+    # ranks x items / seconds of each iteration
+    iterations: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     bytes_per_op: int = 0  # that each operation moves; rates are then shown as bandwidth
-    latency_s: list[float | None] = field(default_factory=list)  # of each iteration, as the tool defines it
-    rank_seconds: list[float] = field(default_factory=list)  # of each rank, the mean of its iterations
+    # of each iteration, as the tool defines it
+    latency_s: list[float | None] = field(default_factory=list)
+    # of each rank, the mean of its iterations
+    rank_seconds: list[float] = field(default_factory=list)
     printed: str = ""  # the figure as the tool printed it, with its own verdict
 
 
@@ -349,15 +403,18 @@ class MetadataResult(Event, tag="metadata_result"):
     nodemap: str = ""
     final: bool = True
     dealt: bool = False  # ranks lie round the nodes in turn, not in blocks
-    scores: dict[str, float] = field(default_factory=dict)  # that the tool makes of its operations: total, ...
-    printed: list[str] = field(default_factory=list)  # what it says of the whole, as it printed that
+    # that the tool makes of its operations: total, ...
+    scores: dict[str, float] = field(default_factory=dict)
+    # what it says of the whole, as it printed that
+    printed: list[str] = field(default_factory=list)
     invalid: list[str] = field(default_factory=list)  # why the tool itself calls the result invalid
 
 
 class TelemetryColumns(Event, tag="telemetry_columns"):
     """What the telemetry of a host gives from here on. Names: tui/metrics/telemetry.py.
 
-    `devices`: block devices of the target, "top", or "below" these. `unknown`: what this host cannot give, and why.
+    `devices`: block devices of the target, "top", or "below" these. `unknown`: what this host
+    cannot give, and why.
     """
 
     host: str
@@ -369,7 +426,8 @@ class TelemetryColumns(Event, tag="telemetry_columns"):
 
 
 class TelemetrySample(Event, tag="telemetry"):
-    """One value a column for one interval of one host, that which ended at `host_time_ms` on its clock.
+    """One value a column for one interval of one host, that which ended at `host_time_ms` on its
+    clock.
 
     `quiet`: nothing of the run was on any host, the run had not begun to load them.
     """
@@ -392,7 +450,10 @@ class Artefact(Event, tag="artefact"):
 
 
 class FileCreated(Event, tag="file_created"):
-    """Files and directories that the run created on a host and that stay behind; told again with what they are."""
+    """Files and directories that the run created on a host and that stay behind.
+
+    Told again with what they are.
+    """
 
     host: str
     paths: list[str]
@@ -429,7 +490,10 @@ class BottleneckProved(Event, tag="limiter_proved"):
 
 
 class StopRequested(Event, tag="stop_requested"):
-    """Somebody asked to stop (keep what was measured) or to abort. `reason`: why the engine itself did."""
+    """Somebody asked to stop (keep what was measured) or to abort.
+
+    `reason`: why the engine itself did.
+    """
 
     mode: Literal["stop", "abort"]
     by: str = ""
@@ -480,7 +544,8 @@ AnyEvent = (
     | RunEnded
 )
 
-AFTERWORDS = (NoteAdded, FilesRemoved, BottleneckProved)  # may follow a run's last event; do not extend it
+# may follow a run's last event; do not extend it
+AFTERWORDS = (NoteAdded, FilesRemoved, BottleneckProved)
 
 _encoder = msgspec.json.Encoder()
 _decoder: PlainDecoder[AnyEvent] = PlainDecoder(AnyEvent)  # type: ignore[arg-type]
@@ -491,7 +556,10 @@ def encode(event: Event) -> bytes:
     try:
         return _encoder.encode(event) + b"\n"
     except UnicodeEncodeError:  # a note of somebody whose terminal speaks no UTF-8
-        return json.dumps(msgspec.to_builtins(event), ensure_ascii=False).encode(errors="replace") + b"\n"
+        return (
+            json.dumps(msgspec.to_builtins(event), ensure_ascii=False).encode(errors="replace")
+            + b"\n"
+        )
 
 
 def decode(line: bytes) -> AnyEvent:

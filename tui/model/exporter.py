@@ -1,4 +1,6 @@
-"""Formats that a run can be exported to, by name: an entry point of the group `benchtui.exporters` is an `Exporter`."""
+"""Formats that a run can be exported to, by name: an entry point of the group `benchtui.exporters`
+is an `Exporter`.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ class ExportSource:
 
 @dataclass(frozen=True, slots=True)
 class ExportFile:
-    """One file of an export: its path below the directory of the export, '/' between parts, and its bytes in pieces."""
+    """One file of an export: its path below the directory of the export, '/' between parts, and its
+    bytes in pieces.
+    """
 
     path: str
     parts: Iterable[bytes]
@@ -38,7 +42,10 @@ class ExportFile:
 
 @dataclass(frozen=True, slots=True)
 class ExportSecond:
-    """One second of one direction while a run goes on, as far as it is known then. `host` None: all hosts together."""
+    """One second of one direction while a run goes on, as far as it is known then.
+
+    `host` None: all hosts together.
+    """
 
     run_id: str
     profile: str
@@ -57,9 +64,10 @@ class ExportSecond:
 class Exporter:
     """A format. `files` raises UsageError, in one line, for a run that the format has no place for.
 
-    `binary`: it cannot be printed on a terminal. `needs`: the extra of benchtui that brings its library. `stream`
-    returns the lines for a second, an event or the record of a run that is followed; None: it cannot follow one.
-    `reads_files`: it takes more than the record from the run's directory, where names stand as they were.
+    `binary`: it cannot be printed on a terminal. `needs`: the extra of benchtui that brings its
+    library. `stream` returns the lines for a second, an event or the record of a run that is
+    followed; None: it cannot follow one. `reads_files`: it takes more than the record from the
+    run's directory, where names stand as they were.
     """
 
     title: str
@@ -71,7 +79,9 @@ class Exporter:
 
 
 def text_parts(lines: Iterable[str], lines_a_part: int = 1000) -> Iterator[bytes]:
-    """Yield lines as UTF-8 in pieces of so many, so that a large export is never whole in memory."""
+    """Yield lines as UTF-8 in pieces of so many, so that a large export is never whole in
+    memory.
+    """
     kept: list[str] = []
     for line in lines:
         kept.append(line)
@@ -83,7 +93,9 @@ def text_parts(lines: Iterable[str], lines_a_part: int = 1000) -> Iterator[bytes
 
 
 def file_name(text: str) -> str:
-    """Return a text as a part of a file name: what may not stand in one, or means something, becomes ``-``."""
+    """Return a text as a part of a file name: what may not stand in one, or means something,
+    becomes ``-``.
+    """
     return re.sub(r"[^\w.=+@-]+", "-", text).strip("-.") or "unnamed"
 
 
@@ -93,6 +105,9 @@ def installed() -> dict[str, EntryPoint]:
 
 
 def load(name: str) -> Exporter:
-    """Return a format. Raises UsageError when there is none of this name, or it cannot be imported."""
+    """Return a format.
+
+    Raises UsageError when there is none of this name, or it cannot be imported.
+    """
     found: Exporter = load_from(GROUP, name, "format", (f"no format '{name}'", "there are"))
     return found

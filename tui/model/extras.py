@@ -1,4 +1,6 @@
-"""What a plain installation leaves out because it is heavy: brought by the single file, else asked for in one line."""
+"""What a plain installation leaves out because it is heavy: brought by the single file, else asked
+for in one line.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,17 @@ from tui.model.problem import UsageError
 
 FULL = "full"  # the extra with numpy, scipy and the drawing of charts
 STATISTICS = ("numpy", "scipy")
-ONE_FILE = "BENCHTUI_ONE_FILE"  # the single file that this program was unpacked from, by its launcher
+# the single file that this program was unpacked from, by its launcher
+ONE_FILE = "BENCHTUI_ONE_FILE"
 
 
 def missing_library(what: str, name: str, extra: str) -> UsageError:
-    """Return what to say when `what` was asked for and the library that it needs is not installed."""
-    return UsageError(f"{what} needs {name}, which is not installed: pip install 'benchtui[{extra}]'")
+    """Return what to say when `what` was asked for and the library that it needs is not
+    installed.
+    """
+    return UsageError(
+        f"{what} needs {name}, which is not installed: pip install 'benchtui[{extra}]'"
+    )
 
 
 def check_statistics(what: str) -> None:
@@ -43,7 +50,10 @@ def _is_there(name: str) -> bool:
 
 
 def _unpack_full() -> bool:
-    """Unpack what the single file has for searches and reports, and tell whether it did. Raises UsageError."""
+    """Unpack what the single file has for searches and reports, and tell whether it did.
+
+    Raises UsageError.
+    """
     file = os.environ.get(ONE_FILE)
     if not file:
         return False

@@ -9,18 +9,23 @@ import msgspec
 from msgspec import Struct, field
 
 Fact = str | int | float | bool | list[Any] | dict[str, Any] | None
-"""A fact as files hold it: `kind` in the registry says of which shape, rows of tables are those of hosttables.py."""
+"""A fact as files hold it: `kind` in the registry says of which shape, rows of tables are those of
+hosttables.py.
+"""
 
-Section = Literal["system", "CPU", "memory", "limits", "network", "target", "kernel settings", "tools"]
+Section = Literal[
+    "system", "CPU", "memory", "limits", "network", "target", "kernel settings", "tools"
+]
 
 
 class HostFact(Struct, frozen=True):
     """One fact. `title` is what people call it, `source` where the agent reads it (tui/remote/sh/).
 
-    `kind`: text; count, bytes and number; list of texts; map of texts; table of the rows that hosttables.py declares.
-    `differs`: what it means when hosts of one run have different ones. "matters": figures may differ by it, "shown":
-    worth a look, "expected": each host has its own. Numbers within the share `tolerance` are the same. `columns` of a
-    table are those that are compared. `absent` says what it means when a fact is neither there nor listed as unknown.
+    `kind`: text; count, bytes and number; list of texts; map of texts; table of the rows that
+    hosttables.py declares. `differs`: what it means when hosts of one run have different ones.
+    "matters": figures may differ by it, "shown": worth a look, "expected": each host has its own.
+    Numbers within the share `tolerance` are the same. `columns` of a table are those that are
+    compared. `absent` says what it means when a fact is neither there nor listed as unknown.
     """
 
     name: str
@@ -55,7 +60,13 @@ _SYSTEM = (
         "/sys/class/dmi/id, /sys/hypervisor, flags in /proc/cpuinfo",
         differs="matters",
     ),
-    HostFact("container", "container", "/run/systemd/container, /.dockerenv", differs="matters", absent="none"),
+    HostFact(
+        "container",
+        "container",
+        "/run/systemd/container, /.dockerenv",
+        differs="matters",
+        absent="none",
+    ),
     HostFact(
         "boot_options",
         "boot options",
@@ -64,7 +75,14 @@ _SYSTEM = (
         differs="matters",
         absent="none",
     ),
-    HostFact("mitigated", "mitigations", f"{CPU}/vulnerabilities", "list", differs="matters", absent="none"),
+    HostFact(
+        "mitigated",
+        "mitigations",
+        f"{CPU}/vulnerabilities",
+        "list",
+        differs="matters",
+        absent="none",
+    ),
     HostFact("vulnerable", "without mitigation", f"{CPU}/vulnerabilities", "list", absent="none"),
     HostFact("clocksource", "clock source", "/sys/devices/system/clocksource", differs="matters"),
 )
@@ -74,29 +92,101 @@ _CPU = (
     HostFact("cpu_model", "CPU", "/proc/cpuinfo", section="CPU", differs="matters"),
     HostFact("sockets", "sockets", f"{CPU}/cpu*/topology", "count", "CPU", "matters"),
     HostFact("cores", "cores", f"{CPU}/cpu*/topology", "count", "CPU", "matters"),
-    HostFact("cpus_usable", "usable CPUs", f"CPUs that are allowed to us, and {CGROUP}", "number", "CPU", "matters"),
-    HostFact("cpus_allowed", "allowed CPUs", "/proc/self/status", section="CPU", differs="expected"),
-    HostFact("numa", "NUMA nodes", "/sys/devices/system/node", "table", "CPU", "matters"),
-    HostFact("governor", "governor", f"{CPU}/cpufreq/policy*/scaling_governor", section="CPU", differs="matters"),
-    HostFact("cpufreq_driver", "frequency driver", f"{CPU}/cpufreq/policy*/scaling_driver", section="CPU"),
     HostFact(
-        "energy_preference", "energy preference", f"{CPU}/cpufreq/policy*/energy_performance_preference", section="CPU"
+        "cpus_usable",
+        "usable CPUs",
+        f"CPUs that are allowed to us, and {CGROUP}",
+        "number",
+        "CPU",
+        "matters",
     ),
-    HostFact("turbo", "turbo", f"{CPU}/intel_pstate/no_turbo, {CPU}/cpufreq/boost", section="CPU", differs="matters"),
-    HostFact("idle_driver", "idle driver", f"{CPU}/cpuidle/current_driver", section="CPU", differs="matters"),
-    HostFact("cstates", "C-states", f"{CPU}/cpu0/cpuidle", "table", "CPU", columns=("name", "latency_us", "disabled")),
+    HostFact(
+        "cpus_allowed", "allowed CPUs", "/proc/self/status", section="CPU", differs="expected"
+    ),
+    HostFact("numa", "NUMA nodes", "/sys/devices/system/node", "table", "CPU", "matters"),
+    HostFact(
+        "governor",
+        "governor",
+        f"{CPU}/cpufreq/policy*/scaling_governor",
+        section="CPU",
+        differs="matters",
+    ),
+    HostFact(
+        "cpufreq_driver", "frequency driver", f"{CPU}/cpufreq/policy*/scaling_driver", section="CPU"
+    ),
+    HostFact(
+        "energy_preference",
+        "energy preference",
+        f"{CPU}/cpufreq/policy*/energy_performance_preference",
+        section="CPU",
+    ),
+    HostFact(
+        "turbo",
+        "turbo",
+        f"{CPU}/intel_pstate/no_turbo, {CPU}/cpufreq/boost",
+        section="CPU",
+        differs="matters",
+    ),
+    HostFact(
+        "idle_driver",
+        "idle driver",
+        f"{CPU}/cpuidle/current_driver",
+        section="CPU",
+        differs="matters",
+    ),
+    HostFact(
+        "cstates",
+        "C-states",
+        f"{CPU}/cpu0/cpuidle",
+        "table",
+        "CPU",
+        columns=("name", "latency_us", "disabled"),
+    ),
 )
 
 _MEMORY = (
-    HostFact("mem_bytes", "memory", "/proc/meminfo, MemTotal", "bytes", "memory", "matters", MEMORY_TOLERANCE),
     HostFact(
-        "mem_usable_bytes", "usable memory", f"memory, and {CGROUP}", "bytes", "memory", "matters", MEMORY_TOLERANCE
+        "mem_bytes",
+        "memory",
+        "/proc/meminfo, MemTotal",
+        "bytes",
+        "memory",
+        "matters",
+        MEMORY_TOLERANCE,
     ),
-    HostFact("mem_available_bytes", "available memory", "/proc/meminfo, MemAvailable", "bytes", "memory", "expected"),
-    HostFact("swap_bytes", "swap", "/proc/meminfo, SwapTotal", "bytes", "memory", "shown", MEMORY_TOLERANCE),
-    HostFact("swap_free_bytes", "free swap", "/proc/meminfo, SwapFree", "bytes", "memory", "expected"),
+    HostFact(
+        "mem_usable_bytes",
+        "usable memory",
+        f"memory, and {CGROUP}",
+        "bytes",
+        "memory",
+        "matters",
+        MEMORY_TOLERANCE,
+    ),
+    HostFact(
+        "mem_available_bytes",
+        "available memory",
+        "/proc/meminfo, MemAvailable",
+        "bytes",
+        "memory",
+        "expected",
+    ),
+    HostFact(
+        "swap_bytes",
+        "swap",
+        "/proc/meminfo, SwapTotal",
+        "bytes",
+        "memory",
+        "shown",
+        MEMORY_TOLERANCE,
+    ),
+    HostFact(
+        "swap_free_bytes", "free swap", "/proc/meminfo, SwapFree", "bytes", "memory", "expected"
+    ),
     HostFact("hugepages", "huge pages", "/proc/meminfo, HugePages_Total", "count", "memory"),
-    HostFact("hugepage_bytes", "size of huge pages", "/proc/meminfo, Hugepagesize", "bytes", "memory"),
+    HostFact(
+        "hugepage_bytes", "size of huge pages", "/proc/meminfo, Hugepagesize", "bytes", "memory"
+    ),
     HostFact(
         "transparent_hugepages",
         "transparent huge pages",
@@ -108,7 +198,13 @@ _MEMORY = (
 _LIMITS = (
     HostFact("cgroup_version", "control groups", CGROUP, section="limits"),
     HostFact(
-        "cgroup_cpus", "CPU limit", f"cpu.max, cpu.cfs_quota_us: {CGROUP}", "number", "limits", "matters", absent="none"
+        "cgroup_cpus",
+        "CPU limit",
+        f"cpu.max, cpu.cfs_quota_us: {CGROUP}",
+        "number",
+        "limits",
+        "matters",
+        absent="none",
     ),
     HostFact(
         "cgroup_mem_bytes",
@@ -120,13 +216,41 @@ _LIMITS = (
         absent="none",
     ),
     HostFact(
-        "cgroup_io", "I/O limits", f"io.max, blkio.throttle: {CGROUP}", "list", "limits", "matters", absent="none"
+        "cgroup_io",
+        "I/O limits",
+        f"io.max, blkio.throttle: {CGROUP}",
+        "list",
+        "limits",
+        "matters",
+        absent="none",
     ),
-    HostFact(ALLOCATION_ENDS, "allocation ends", "the transport: squeue", section="limits", differs="expected"),
+    HostFact(
+        ALLOCATION_ENDS,
+        "allocation ends",
+        "the transport: squeue",
+        section="limits",
+        differs="expected",
+    ),
     HostFact("nofile", "open files", "/proc/self/limits", "count", "limits", absent="no limit"),
-    HostFact("nofile_hard", "open files, at most", "/proc/self/limits", "count", "limits", absent="no limit"),
-    HostFact("memlock_bytes", "locked memory", "/proc/self/limits", "bytes", "limits", absent="no limit"),
-    HostFact("memlock_hard_bytes", "locked memory, at most", "/proc/self/limits", "bytes", "limits", absent="no limit"),
+    HostFact(
+        "nofile_hard",
+        "open files, at most",
+        "/proc/self/limits",
+        "count",
+        "limits",
+        absent="no limit",
+    ),
+    HostFact(
+        "memlock_bytes", "locked memory", "/proc/self/limits", "bytes", "limits", absent="no limit"
+    ),
+    HostFact(
+        "memlock_hard_bytes",
+        "locked memory, at most",
+        "/proc/self/limits",
+        "bytes",
+        "limits",
+        absent="no limit",
+    ),
 )
 
 _NETWORK = (
@@ -171,14 +295,40 @@ _NETWORK = (
 )
 
 _TARGET = (
-    HostFact("target", "target", "the profile's directory or device", section="target", differs="expected"),
-    HostFact("target_fstype", "file system", "df -Pk, /proc/mounts", section="target", differs="matters"),
-    HostFact("target_source", "mounted from", "df -Pk, /proc/mounts", section="target", differs="shown"),
-    HostFact("target_mount", "mounted at", "df -Pk, /proc/mounts", section="target", differs="shown"),
-    HostFact("target_mount_options", "mount options", "df -Pk, /proc/mounts", section="target", differs="expected"),
+    HostFact(
+        "target",
+        "target",
+        "the profile's directory or device",
+        section="target",
+        differs="expected",
+    ),
+    HostFact(
+        "target_fstype", "file system", "df -Pk, /proc/mounts", section="target", differs="matters"
+    ),
+    HostFact(
+        "target_source", "mounted from", "df -Pk, /proc/mounts", section="target", differs="shown"
+    ),
+    HostFact(
+        "target_mount", "mounted at", "df -Pk, /proc/mounts", section="target", differs="shown"
+    ),
+    HostFact(
+        "target_mount_options",
+        "mount options",
+        "df -Pk, /proc/mounts",
+        section="target",
+        differs="expected",
+    ),
     HostFact("target_total_bytes", "size", "df -Pk", "bytes", "target", "shown", MEMORY_TOLERANCE),
     HostFact("target_free_bytes", "free", "df -Pk", "bytes", "target", "expected"),
-    HostFact("target_full", "full", "df -Pk, used against used and available", "number", "target", "shown", 0.1),
+    HostFact(
+        "target_full",
+        "full",
+        "df -Pk, used against used and available",
+        "number",
+        "target",
+        "shown",
+        0.1,
+    ),
     HostFact(
         "mounts",
         "mounts",
@@ -225,7 +375,8 @@ _TARGET = (
     HostFact(
         "content",
         "content",
-        "dd, cksum and gzip of 16 blocks of 4 KiB, before the first 8 steps that read and after those that write",
+        "dd, cksum and gzip of 16 blocks of 4 KiB, before the first 8 steps that read and after"
+        " those that write",
         "table",
         "target",
         "expected",
@@ -241,14 +392,26 @@ _TARGET = (
         absent="none",
     ),
     HostFact(
-        "shares_files_with", "shares files with", "the file systems of all hosts", section="target", differs="expected"
+        "shares_files_with",
+        "shares files with",
+        "the file systems of all hosts",
+        section="target",
+        differs="expected",
     ),
 )
 
 _REST = (
     HostFact("sysctls", "sysctl", "/proc/sys", "map", "kernel settings", "matters"),
     HostFact("tools", "tools", "command -v", section="tools"),
-    HostFact("running", "load generators that run", "/proc/*/comm", "table", "tools", "expected", absent="none"),
+    HostFact(
+        "running",
+        "load generators that run",
+        "/proc/*/comm",
+        "table",
+        "tools",
+        "expected",
+        absent="none",
+    ),
     HostFact("unknown", "unknown", "what could not be read, and why", "table", "tools", "expected"),
 )
 
@@ -263,9 +426,15 @@ TOOL_FACTS = {
     "_path": ("{} at", "command -v", "shown"),
     "_sha256": ("SHA-256 of {}", "sha256sum", "matters"),
     "_package": ("package of {}", "lists of dpkg or rpm; absent: no package owns it", "shown"),
-    "_packaged": ("{} is", "its checksum and that of its package: as packaged, or changed", "matters"),
+    "_packaged": (
+        "{} is",
+        "its checksum and that of its package: as packaged, or changed",
+        "matters",
+    ),
 }
-"""What is known of the commands of load generators, by the end of the fact's name: title, source, differs."""
+"""What is known of the commands of load generators, by the end of the fact's name: title, source,
+differs.
+"""
 
 
 CHANGED = "changed"  # what a command is whose checksum is not that of its package
@@ -279,11 +448,16 @@ def fact_of(name: str) -> HostFact:
         if name.endswith(ending):
             tool = name.removesuffix(ending)
             return HostFact(name, title.format(tool), source, section="tools", differs=differs)  # type: ignore[arg-type]
-    return HostFact(name, name, "", "bytes" if name.endswith("_bytes") else "text", differs="expected")
+    return HostFact(
+        name, name, "", "bytes" if name.endswith("_bytes") else "text", differs="expected"
+    )
 
 
 def boot_of(facts: Mapping[str, Fact]) -> str:
-    """Return the id of a host's present boot; empty where its kernel tells none, and such a boot is nobody's."""
+    """Return the id of a host's present boot.
+
+    Empty where its kernel tells none, and such a boot is nobody's.
+    """
     boot = str(facts.get("boot_id") or UNKNOWN_BOOT)
     return "" if boot == UNKNOWN_BOOT else boot
 
@@ -325,8 +499,8 @@ class CState(Struct, frozen=True, omit_defaults=True):
 class Nic(Struct, frozen=True, omit_defaults=True):
     """A network link. `kind`: physical, bond, bridge, stacked (a VLAN or the like), virtual.
 
-    `over` and `slaves` are the links it is made of, `master` the bond or bridge it belongs to. `driver` is the
-    kernel's module, `state` is up, down, ...
+    `over` and `slaves` are the links it is made of, `master` the bond or bridge it belongs to.
+    `driver` is the kernel's module, `state` is up, down, ...
     """
 
     name: str
@@ -366,7 +540,10 @@ class FcHost(Struct, frozen=True, omit_defaults=True):
 
 
 class Mount(Struct, frozen=True, omit_defaults=True):
-    """The mount that a target lies on. `server` and `nfs_version` of network file systems alone; free for this user."""
+    """The mount that a target lies on.
+
+    `server` and `nfs_version` of network file systems alone; free for this user.
+    """
 
     path: str
     at: str = ""
@@ -380,7 +557,10 @@ class Mount(Struct, frozen=True, omit_defaults=True):
 
 
 class Route(Struct, frozen=True, omit_defaults=True):
-    """Through which link a storage server is reached; `via` is the gateway, empty when it is on the same network."""
+    """Through which link a storage server is reached.
+
+    `via` is the gateway, empty when it is on the same network.
+    """
 
     server: str
     nic: str = ""
@@ -391,9 +571,10 @@ class Route(Struct, frozen=True, omit_defaults=True):
 class BlockLayer(Struct, frozen=True, omit_defaults=True):
     """A block device below a target: partition, lvm, multipath, crypt, dm, md, loop, disk, ...
 
-    `below` are the devices it lies on; the last ones are the disks. `paths` are those of a namespace of NVMe.
-    `wwid` is a disk's own name, the same on every host that sees it; `number` the kernel's major:minor.
-    `md_action`: idle, resync, recover, check, ...; `md_done` such as ``1024 / 2048`` sectors.
+    `below` are the devices it lies on; the last ones are the disks. `paths` are those of a
+    namespace of NVMe. `wwid` is a disk's own name, the same on every host that sees it; `number`
+    the kernel's major:minor. `md_action`: idle, resync, recover, check, ...; `md_done` such as
+    ``1024 / 2048`` sectors.
     """
 
     name: str
@@ -421,7 +602,10 @@ class BlockLayer(Struct, frozen=True, omit_defaults=True):
 
 
 class Written(Struct, frozen=True, omit_defaults=True):
-    """How much of what a step reads was ever written, of the files that were looked at; `path`: the worst of them."""
+    """How much of what a step reads was ever written, of the files that were looked at.
+
+    `path`: the worst of them.
+    """
 
     step: int
     files: int
@@ -431,9 +615,11 @@ class Written(Struct, frozen=True, omit_defaults=True):
 
 
 class Content(Struct, frozen=True, omit_defaults=True):
-    """What some blocks of a step's files held: `kind` says whether the step reads them or has written them.
+    """What some blocks of a step's files held: `kind` says whether the step reads them or has
+    written them.
 
-    Of `blocks` of 4 KiB `zero` are zeros; the others have `distinct` contents, of each of which gzip leaves `packed`.
+    Of `blocks` of 4 KiB `zero` are zeros; the others have `distinct` contents, of each of which
+    gzip leaves `packed`.
     """
 
     step: int
@@ -447,8 +633,8 @@ class Content(Struct, frozen=True, omit_defaults=True):
 class TargetFile(Struct, frozen=True, omit_defaults=True):
     """What a test file is, whatever it is called: equal for two names, mounts or hosts of one file.
 
-    `file_system`: the boot of the machine, or the kind of network file system, and its id. `identity`: the
-    inode; of a file that was not there yet ``DIRECTORY-INODE/NAME``.
+    `file_system`: the boot of the machine, or the kind of network file system, and its id.
+    `identity`: the inode; of a file that was not there yet ``DIRECTORY-INODE/NAME``.
     """
 
     path: str
@@ -479,12 +665,16 @@ TABLES: dict[str, type[Struct]] = {
     "content": Content,
 }
 _NAMES = {kind: name for name, kind in TABLES.items()}
-_decoders = [msgspec.json.Decoder(kind) for kind in TABLES.values()]  # on import: two threads at the first one crash
+# on import: two threads at the first one crash
+_decoders = [msgspec.json.Decoder(kind) for kind in TABLES.values()]
 T = TypeVar("T", bound=Struct)
 
 
 def rows(facts: Mapping[str, Fact], kind: type[T]) -> list[T]:
-    """Return the rows of the table of this kind; none when it is not known, and none for rows that are no such."""
+    """Return the rows of the table of this kind.
+
+    None when it is not known, and none for rows that are no such.
+    """
     listed = facts.get(_NAMES[kind])
     found: list[T] = []
     for each in listed if isinstance(listed, list) else []:

@@ -1,4 +1,6 @@
-"""Host specifications as people type them: names, ranges, user@host:port, @groups, sources, exclusions, ``local``."""
+"""Host specifications as people type them: names, ranges, user@host:port, @groups, sources,
+exclusions, ``local``.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,14 @@ from tui.model.problem import UsageError
 LOCAL = "local"
 STDIN = "-"
 MOST_HOSTS = 4096  # of one name with ranges, and of one run
-MOST_KNOWN = 16_384  # of an inventory, of a source, or of an SSH configuration with all that it includes
+# of an inventory, of a source, or of an SSH configuration with all that it includes
+MOST_KNOWN = 16_384
 MOST_RANGES = 8  # brackets and braces in one name
 MOST_SPEC = 65_536  # characters
 WHOLE = ("command",)  # sources that take the rest of a SPEC, with its commas
 _NAME = re.compile(r"[A-Za-z0-9_:]([A-Za-z0-9._:%-]*[A-Za-z0-9_:])?", re.ASCII)
-_ADDRESS = re.compile(r"\[([0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f.:]*(?:%[\w.-]+)?)\]", re.ASCII)  # [::1]
+# [::1]
+_ADDRESS = re.compile(r"\[([0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f.:]*(?:%[\w.-]+)?)\]", re.ASCII)
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.$\\+-]*", re.ASCII)
 _BRACKET = re.compile(r"\[([^\[\]]*)\]|\{([^{}]*)\}")
 _PART = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?:/(\d{1,9}))?)?", re.ASCII)
@@ -26,13 +30,16 @@ _WORD = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
 _SOURCE = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):(.*)", re.ASCII | re.DOTALL)
 _OPTION = re.compile(r"[a-z][a-z0-9_-]*=", re.ASCII)
 FORMS = (
-    "a name, a range like h[1-4], weka-[01-08,12] or h[1-9/2], user@host:port, a group like @clients, "
-    "a source like ansible:FILE, !NAME to leave out, or local"
+    "a name, a range like h[1-4], weka-[01-08,12] or h[1-9/2], user@host:port, a group like"
+    " @clients, a source like ansible:FILE, !NAME to leave out, or local"
 )
 
 
 class Destination(NamedTuple):
-    """What a typed name says of how to reach a host. `name`: what it is called here, without the user."""
+    """What a typed name says of how to reach a host.
+
+    `name`: what it is called here, without the user.
+    """
 
     name: str
     host: str
@@ -72,7 +79,8 @@ def is_whole(spec: str) -> bool:
 
 
 def source_of(part: str) -> tuple[str, str] | None:
-    """Return the name of a source and what is behind its colon; None when a part is none: ``h1``, ``h1:22``, ``::1``.
+    """Return the name of a source and what is behind its colon; None when a part is none: ``h1``,
+    ``h1:22``, ``::1``.
 
     Whether there is such a source, only those who have them know.
     """
@@ -92,7 +100,10 @@ def expand(spec: str) -> list[str]:
 
 
 def destinations(spec: str) -> list[Destination]:
-    """Return what each name of one part says: [USER@]HOST[:PORT], ranges anywhere. Raises UsageError."""
+    """Return what each name of one part says: [USER@]HOST[:PORT], ranges anywhere.
+
+    Raises UsageError.
+    """
     user, at, rest = spec.rpartition("@")
     if at and not _USER.fullmatch(user):
         raise _no_name(spec, spec)
@@ -114,13 +125,21 @@ def _placed(spec: str, host: str, tail: str, user: str, shown_host: str) -> Dest
     if not tail:
         return Destination(host, host, user or None)
     digits = tail[1:]
-    if not (tail[0] == ":" and digits.isascii() and digits.isdigit() and len(digits) <= 5 and 0 < int(digits) < 65536):
+    if not (
+        tail[0] == ":"
+        and digits.isascii()
+        and digits.isdigit()
+        and len(digits) <= 5
+        and 0 < int(digits) < 65536
+    ):
         raise UsageError(f"host specification '{_short(spec)}': a port is a number from 1 to 65535")
     return Destination(f"{shown_host}:{int(digits)}", host, user or None, int(digits))
 
 
 def check_part(part: str) -> None:
-    """Raise UsageError for a part that can be no host, as far as it can be told without looking anything up."""
+    """Raise UsageError for a part that can be no host, as far as it can be told without looking
+    anything up.
+    """
     if not part.startswith("@") and source_of(part) is None:
         destinations(part)
 
@@ -153,7 +172,9 @@ def _spelled(spec: str, whole: str | None = None) -> list[str]:
     """Return what a part with ranges stands for, each name once. `whole`: what messages quote."""
     told = whole or spec
     if spec.count("[") + spec.count("{") > MOST_RANGES:
-        raise UsageError(f"host specification '{_short(told)}': more than {MOST_RANGES} ranges in one name")
+        raise UsageError(
+            f"host specification '{_short(told)}': more than {MOST_RANGES} ranges in one name"
+        )
     return list(dict.fromkeys(_expand(spec, told)))
 
 
@@ -161,12 +182,16 @@ def _expand(text: str, spec: str) -> Iterator[str]:
     match = _BRACKET.search(text)
     if match is None:
         if is_range(text):
-            raise UsageError(f"host specification '{_short(spec)}': brackets do not match; allowed is {FORMS}")
+            raise UsageError(
+                f"host specification '{_short(spec)}': brackets do not match; allowed is {FORMS}"
+            )
         yield text
         return
     inside: dict[str, None] = {}
     for part in (match[1] if match[1] is not None else match[2]).split(","):
-        inside |= dict.fromkeys(_numbers(part.strip(), spec) if match[1] is not None else _words(part.strip(), spec))
+        inside |= dict.fromkeys(
+            _numbers(part.strip(), spec) if match[1] is not None else _words(part.strip(), spec)
+        )
         if len(inside) > MOST_HOSTS:
             raise too_many(spec)
     rests = list(_expand(text[match.end() :], spec))
@@ -189,14 +214,18 @@ def too_many(spec: str) -> UsageError:
 def _no_name(spec: str, name: str) -> UsageError:
     from tui.model.quantities import shown
 
-    return UsageError(f"host specification '{_short(spec)}': {shown(name)} is not a host name; allowed is {FORMS}")
+    return UsageError(
+        f"host specification '{_short(spec)}': {shown(name)} is not a host name; allowed is {FORMS}"
+    )
 
 
 def _numbers(part: str, spec: str) -> list[str]:
     """Return the numbers of ``3``, ``1-8`` or ``1-8/2``."""
     match = _PART.fullmatch(part)
     if match is None:
-        raise UsageError(f"host specification '{_short(spec)}': '{part}' is not a number or a range like 1-8")
+        raise UsageError(
+            f"host specification '{_short(spec)}': '{part}' is not a number or a range like 1-8"
+        )
     return _counted(part, (match[1], match[2] or match[1], match[3]), spec)
 
 
@@ -205,7 +234,9 @@ def _words(part: str, spec: str) -> list[str]:
     if match := _BRACES.fullmatch(part):
         return _counted(part, (match[1], match[2], match[3]), spec)
     if not _WORD.fullmatch(part) or ".." in part:
-        raise UsageError(f"host specification '{_short(spec)}': '{part}' is not a word or a range like 1..8")
+        raise UsageError(
+            f"host specification '{_short(spec)}': '{part}' is not a word or a range like 1..8"
+        )
     return [part]
 
 

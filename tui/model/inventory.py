@@ -20,7 +20,8 @@ from tui.model.yaml_text import YamlDocument, load
 GROUP_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$"
 WORD_PATTERN = r"^[^\s-]\S*$"
 TOO_MANY = f"more than {hostspec.MOST_KNOWN} hosts; that is the most of an inventory"
-MOST_MEMBERS = 20 * hostspec.MOST_KNOWN  # of all groups together, those of inner groups counted again
+# of all groups together, those of inner groups counted again
+MOST_MEMBERS = 20 * hostspec.MOST_KNOWN
 MOST_PROBLEMS = 50  # of unknown hosts in groups: the nearest name of each takes its time
 
 
@@ -41,14 +42,19 @@ Word = Annotated[str, Field(pattern=WORD_PATTERN)]
 
 def _expression(text: str) -> str:
     try:
-        re.compile(text)  # nearly the language of grep -E: what is no expression at all is seen here
+        # nearly the language of grep -E: what is no expression at all is seen here
+        re.compile(text)
     except re.error as error:
         raise ValueError(f"not a regular expression: {error}") from None
     return text
 
 
 ProcessGroup = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
-Pattern = Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f]+$"), AfterValidator(_expression)]
+Pattern = Annotated[
+    str,
+    Field(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f]+$"),
+    AfterValidator(_expression),
+]
 
 
 COMMANDS = "allowed is a command such as podman exec -i {host} /bin/sh"
@@ -87,40 +93,61 @@ class HostDefaults(_Strict):
     user: Word | None = Field(None, description="User to log in as")
     identity: str | None = Field(None, min_length=1, description="Private key file on this machine")
     exec: Annotated[str, AfterValidator(_command)] | None = Field(
-        None, description="Command that gives a shell on the host, in place of SSH: podman exec -i {host} /bin/sh"
+        None,
+        description=(
+            "Command that gives a shell on the host, in place of SSH: podman exec -i {host} /bin/sh"
+        ),
     )
     role: Literal["client", "server"] | None = Field(
-        None, description="client: it generates load; server: storage node, looked at (run --servers, Hosts)"
+        None,
+        description=(
+            "client: it generates load; server: storage node, looked at (run --servers, Hosts)"
+        ),
     )
     processes: dict[ProcessGroup, Pattern] | None = Field(
-        None, description="Groups of processes whose CPU is of interest: name, and what grep -E finds them by"
+        None,
+        description=(
+            "Groups of processes whose CPU is of interest: name, and what grep -E finds them by"
+        ),
     )
 
 
 class HostEntry(HostDefaults):
-    """How to reach a host; what is absent is taken from the defaults, then from the SSH configuration."""
+    """How to reach a host.
 
-    address: Word | None = Field(None, description="Name or IP address to connect to; for a range, a range")
-    groups: list[GroupName] = Field(default_factory=list, description="Groups that the host belongs to")
+    What is absent is taken from the defaults, then from the SSH configuration.
+    """
+
+    address: Word | None = Field(
+        None, description="Name or IP address to connect to; for a range, a range"
+    )
+    groups: list[GroupName] = Field(
+        default_factory=list, description="Groups that the host belongs to"
+    )
 
 
 class SourcedGroup(_Strict):
     """A group whose hosts are looked up when the group is named."""
 
-    from_: Specs = Field(alias="from", description="SPECs as on the command line: ansible:FILE, slurm:4711, ...")
+    from_: Specs = Field(
+        alias="from", description="SPECs as on the command line: ansible:FILE, slurm:4711, ..."
+    )
 
 
 class InventoryFile(_Strict):
     """The file as it is written. Keys of `hosts` may be ranges such as weka-[01-08]."""
 
     defaults: Annotated[HostDefaults, Section] = Field(
-        default_factory=lambda: HostDefaults.model_validate({}), description="What holds for every host"
+        default_factory=lambda: HostDefaults.model_validate({}),
+        description="What holds for every host",
     )
     hosts: Annotated[dict[str, HostEntry | None], Section] = Field(
-        default_factory=dict, description="Hosts by name or range such as weka-[01-08]; 'local' is always there"
+        default_factory=dict,
+        description="Hosts by name or range such as weka-[01-08]; 'local' is always there",
     )
     groups: Annotated[dict[GroupName, list[str] | SourcedGroup], Section] = Field(
-        default_factory=dict, description="Groups by name: lists of host names, ranges and @groups, or from: a source"
+        default_factory=dict,
+        description="Groups by name: lists of host names, ranges and @groups, or from: a source",
     )
 
 
@@ -165,7 +192,11 @@ class Inventory(_Strict):
 def inventory_json_schema() -> dict[str, Any]:
     """Return the JSON Schema of an inventory file."""
     schema = InventoryFile.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "benchtui inventory"}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "benchtui inventory",
+    }
 
 
 def load_inventory(text: str, file: str) -> Inventory:
@@ -182,11 +213,15 @@ def load_inventory(text: str, file: str) -> Inventory:
     groups = _groups(written, hosts, document, problems)
     if problems:
         raise UsageError(in_order(problems))
-    sources = {name: each.from_ for name, each in written.groups.items() if isinstance(each, SourcedGroup)}
+    sources = {
+        name: each.from_ for name, each in written.groups.items() if isinstance(each, SourcedGroup)
+    }
     return Inventory(hosts=hosts, groups=groups, sources=sources)
 
 
-def _hosts(written: InventoryFile, document: YamlDocument, problems: list[Problem]) -> dict[str, HostEntry]:
+def _hosts(
+    written: InventoryFile, document: YamlDocument, problems: list[Problem]
+) -> dict[str, HostEntry]:
     hosts: dict[str, HostEntry] = {}
     for key, entry in written.hosts.items():
         full = _with_defaults(entry or HostEntry.model_validate({}), written.defaults)
@@ -230,9 +265,14 @@ def _with_defaults(entry: HostEntry, defaults: HostDefaults) -> HostEntry:
 
 
 def _groups(
-    written: InventoryFile, hosts: dict[str, HostEntry], document: YamlDocument, problems: list[Problem]
+    written: InventoryFile,
+    hosts: dict[str, HostEntry],
+    document: YamlDocument,
+    problems: list[Problem],
 ) -> dict[str, list[str]]:
-    """Return the members of each group: those it lists, and the hosts that say they belong to it."""
+    """Return the members of each group: those it lists, and the hosts that say they belong to
+    it.
+    """
     claimed: dict[str, list[str]] = {}
     for host, entry in hosts.items():
         for group in entry.groups:
@@ -240,9 +280,14 @@ def _groups(
     listed = {name: each for name, each in written.groups.items() if isinstance(each, list)}
     for group in written.groups:
         if group not in listed and group in claimed:
-            message = f"group '{group}' has its hosts from a source; host '{claimed.pop(group)[0]}' cannot join it"
+            message = (
+                f"group '{group}' has its hosts from a source; host '{claimed.pop(group)[0]}'"
+                " cannot join it"
+            )
             problems.append(document.problem(("groups", group), message, key=True))
-    found = _GroupFinder(listed, claimed, hosts, document, problems, frozenset(written.groups) - frozenset(listed))
+    found = _GroupFinder(
+        listed, claimed, hosts, document, problems, frozenset(written.groups) - frozenset(listed)
+    )
     return {name: found.members(name) for name in {**listed, **claimed}}
 
 
@@ -270,7 +315,9 @@ class _GroupFinder:
             self.count += 1
             if self.count > MOST_MEMBERS:
                 message = f"groups list more than {MOST_MEMBERS} hosts in all"
-                raise UsageError([*self.problems, self.document.problem(("groups", group), message)])
+                raise UsageError(
+                    [*self.problems, self.document.problem(("groups", group), message)]
+                )
             yield name
 
     def listed(self, group: str, above: tuple[str, ...]) -> Iterator[str]:
@@ -282,15 +329,22 @@ class _GroupFinder:
                 yield from self.named(spec, group, place)
         yield from self.claimed.get(group, ())
 
-    def inner(self, group: str, above: tuple[str, ...], place: tuple[str | int, ...]) -> Iterator[str]:
+    def inner(
+        self, group: str, above: tuple[str, ...], place: tuple[str | int, ...]
+    ) -> Iterator[str]:
         known = {**self.written, **self.claimed}
         if group in above:
             self.problems.append(self.document.problem(place, f"group '{group}' contains itself"))
         elif group in self.sourced:
-            message = f"group '{group}' has its hosts from a source; {{from: \"@{group},...\"}} can hold it"
+            message = (
+                f"group '{group}' has its hosts from a source; {{from: \"@{group},...\"}} can"
+                " hold it"
+            )
             self.problems.append(self.document.problem(place, message))
         elif group not in known:
-            self.problems.append(self.document.problem(place, f"unknown group '{group}'{did_you_mean(group, known)}"))
+            self.problems.append(
+                self.document.problem(place, f"unknown group '{group}'{did_you_mean(group, known)}")
+            )
         else:
             yield from self.members(group, above)
 

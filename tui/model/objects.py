@@ -15,8 +15,8 @@ NUMBER = "*"  # in the names of objects
 class ObjectSet(Struct, frozen=True, omit_defaults=True):
     """Objects of a store that a task works on, past any file of the host.
 
-    `store` is host and bucket, by which a person agrees to lose what is in it. In `names`, the key of all of them, `*`
-    stands for a number.
+    `store` is host and bucket, by which a person agrees to lose what is in it. In `names`, the key
+    of all of them, `*` stands for a number.
     """
 
     store: str
@@ -55,7 +55,9 @@ def have_common_name(one: str, other: str) -> bool:
 
 
 def _next_places(one: str, other: str, at: int, other_at: int) -> Iterator[tuple[int, int]]:
-    """Yield the places in both patterns behind the next character of a common name: a number may have more digits."""
+    """Yield the places in both patterns behind the next character of a common name: a number may
+    have more digits.
+    """
     mine, its = one[at : at + 1], other[other_at : other_at + 1]
     if not mine or not its or (mine != its and not _is_digit_of_number(mine, its)):
         return
@@ -83,7 +85,8 @@ def _begins(one: str, other: str) -> bool:
 
 
 def check_apart(used: Iterable[tuple[str, ObjectSet]]) -> None:
-    """Raise UsageError when two hosts, or two jobs of one, overwrite or delete each other's objects.
+    """Raise UsageError when two hosts, or two jobs of one, overwrite or delete each other's
+    objects.
 
     `used`: the objects of each host that are used at the same time.
     """
@@ -92,7 +95,8 @@ def check_apart(used: Iterable[tuple[str, ObjectSet]]) -> None:
         known = first.setdefault(each.key, (host, each))
         if known[1] is not each:
             _check_two(known, (host, each))
-    nested: list[tuple[str, ObjectSet]] = []  # each begins with the literal start of the one before: no others overlap
+    # each begins with the literal start of the one before: no others overlap
+    nested: list[tuple[str, ObjectSet]] = []
     for pair in sorted(first.values(), key=lambda pair: (pair[1].store, _start(pair[1].names))):
         while nested and not _may_overlap(nested[-1][1], pair[1]):
             nested.pop()
@@ -117,7 +121,8 @@ def _check_two(one: tuple[str, ObjectSet], other: tuple[str, ObjectSet]) -> None
 
 
 def objects_after(sets: Iterable[ObjectSet]) -> list[ObjectSet]:
-    """Return the objects that stay when these sets have been put, got and deleted one after the other.
+    """Return the objects that stay when these sets have been put, got and deleted one after the
+    other.
 
     A DELETE of fewer objects than were put leaves them: which ones are gone is not known.
     """

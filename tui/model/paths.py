@@ -1,4 +1,6 @@
-"""Where things live, by the environment and by what people type: nothing is created here and no file is read."""
+"""Where things live, by the environment and by what people type: nothing is created here and no
+file is read.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ class Paths(NamedTuple):
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Paths:
-        """Follow BENCHTUI_HOME when set, else XDG_CONFIG_HOME and XDG_DATA_HOME with their defaults."""
+        """Follow BENCHTUI_HOME when set, else XDG_CONFIG_HOME and XDG_DATA_HOME with their
+        defaults.
+        """
         if own := environ.get("BENCHTUI_HOME"):
             home = from_home(own).absolute()
             return cls(config=home, data=home)
@@ -50,7 +54,10 @@ class Paths(NamedTuple):
 
     @property
     def seal_key(self) -> Path:
-        """The private key that seals this user's runs; made with the first one. Its public half has .pub behind it."""
+        """The private key that seals this user's runs; made with the first one.
+
+        Its public half has .pub behind it.
+        """
         return self.config / "seal_key"
 
     @property
@@ -82,14 +89,18 @@ def presets_dir() -> Path:
 
 
 def docs_dir() -> Path:
-    """Return where the documentation is: inside the installed package, or in the checkout beside it."""
+    """Return where the documentation is: inside the installed package, or in the checkout beside
+    it.
+    """
     package = Path(__file__).parents[1]
     docs = package / "docs"
     return docs if docs.is_dir() else package.parent / "docs"
 
 
 def user_home(environ: Mapping[str, str]) -> Path:
-    """Return the home directory by HOME, or by the list of users where HOME is unset, empty or relative."""
+    """Return the home directory by HOME, or by the list of users where HOME is unset, empty or
+    relative.
+    """
     if found := absolute(environ, "HOME"):
         return found
     import pwd
@@ -101,18 +112,26 @@ def user_home(environ: Mapping[str, str]) -> Path:
 
 
 def absolute(environ: Mapping[str, str], name: str) -> Path | None:
-    """Return the directory that a variable names; a relative one would be another in each directory."""
+    """Return the directory that a variable names.
+
+    A relative one would be another in each directory.
+    """
     path = Path(environ.get(name, ""))
     return path if path.is_absolute() else None
 
 
 def from_home(path: str | Path) -> Path:
-    """Return a path with ~ and ~USER as a shell has them: what is of no user that is known stays as it is."""
+    """Return a path with ~ and ~USER as a shell has them: what is of no user that is known stays as
+    it is.
+    """
     return Path(os.path.expanduser(path))  # noqa: PTH111  # Path's own raises
 
 
 def to_write(path: str | Path) -> Path:
-    """Return the same of a path to write to. Raises UsageError for ~ of nobody: no directory is made of that name."""
+    """Return the same of a path to write to.
+
+    Raises UsageError for ~ of nobody: no directory is made of that name.
+    """
     found = from_home(path)
     if found.parts[:1] and found.parts[0].startswith("~"):
         raise UsageError(f"{path}: no user is called '{found.parts[0][1:]}'")
@@ -120,7 +139,10 @@ def to_write(path: str | Path) -> Path:
 
 
 def is_there(path: Path) -> bool:
-    """Tell whether there is something of this name; what is no name for the system, such as a long one, is not."""
+    """Tell whether there is something of this name.
+
+    What is no name for the system, such as a long one, is not.
+    """
     return os.path.exists(path)  # noqa: PTH110  # Path's own raises
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 def printable(text: str) -> str:
     """Return one line of text in which every character that is not printable is a space.
 
-    Control characters, line breaks, bidirectional controls and invisible characters go: what a tool, a host or a
-    person wrote must not control a terminal or break a file format.
+    Control characters, line breaks, bidirectional controls and invisible characters go: what a
+    tool, a host or a person wrote must not control a terminal or break a file format.
     """
     if text.isprintable():
         return text
@@ -17,9 +17,11 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str, instead: str = " ") -> str:
-    """Return text of several lines, such as a job file, without what controls a terminal; \\n and \\t stay.
+    """Return text of several lines, such as a job file, without what controls a terminal; \\n and
+    \\t stay.
 
-    Blanks of other widths, and characters that this Python does not know, stay too: such text is kept as it was read.
+    Blanks of other widths, and characters that this Python does not know, stay too: such text is
+    kept as it was read.
     """
     if text.isprintable():
         return text
@@ -40,7 +42,9 @@ def some(names: Iterable[str], most: int = 6) -> str:
 
 
 def some_in(names: Iterable[str], width: int, least: int = 6) -> str:
-    """Return as many names as lines of `width` hold that `least` of them need, and how many more there are."""
+    """Return as many names as lines of `width` hold that `least` of them need, and how many more
+    there are.
+    """
     listed = list(names)
     short = some(listed, least)
     width = max(width, 1)
@@ -52,9 +56,11 @@ def some_in(names: Iterable[str], width: int, least: int = 6) -> str:
 
 TAG_PATTERN = r"^[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9._-]*$"  # of a profile: family/name
 NAME_PATTERN = r"^[a-z][a-z0-9_]*$"  # of a parameter
-SECRET_PATTERN = r"\$\{[A-Za-z_][A-Za-z0-9_]*\}"  # what a secret is written as: the environment variable that holds it
+# what a secret is written as: the environment variable that holds it
+SECRET_PATTERN = r"\$\{[A-Za-z_][A-Za-z0-9_]*\}"
 HOSTS_AXIS = "hosts"  # the axis of a sweep that is no parameter
-AB_TAG, AB_SIDE_TAG = "ab", "ab.side"  # tags that `benchtui ab` gives its runs: the experiment, its side
+# tags that `benchtui ab` gives its runs: the experiment, its side
+AB_TAG, AB_SIDE_TAG = "ab", "ab.side"
 
 
 OPERATIONS = (

@@ -7,7 +7,17 @@ import re
 import types
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 from msgspec import Meta
@@ -36,11 +46,15 @@ def is_plain_json(data: bytes) -> bool:
         return False
 
 
-_ASCII = bytes(range(0x20, 0x7F)) + b"\n\r\t"  # outside of strings; JSON has no others inside that are not escaped
+# outside of strings; JSON has no others inside that are not escaped
+_ASCII = bytes(range(0x20, 0x7F)) + b"\n\r\t"
 
 
 class PlainDecoder(Generic[T]):
-    """A JSON decoder of one type that makes every text printable. Make it on import, as those of msgspec."""
+    """A JSON decoder of one type that makes every text printable.
+
+    Make it on import, as those of msgspec.
+    """
 
     def __init__(self, kind: type[T]) -> None:
         self._kind: Any = kind
@@ -55,14 +69,20 @@ class PlainDecoder(Generic[T]):
 
 
 def plain(value: T, kind: Any = None) -> T:
-    """Return a value, such as a Struct or a model of pydantic, with printable text only; it is changed in place."""
+    """Return a value, such as a Struct or a model of pydantic, with printable text only.
+
+    It is changed in place.
+    """
     of_kind: Any = type(value) if kind is None else kind
     clean = _cleaner(of_kind)
     return value if clean is None else clean(value)
 
 
 def plain_any(value: Any, text: Callable[[str], str] = printable) -> Any:
-    """Return plain data, of dicts and lists, with printable text and keys; `text` cleans the values."""
+    """Return plain data, of dicts and lists, with printable text and keys.
+
+    `text` cleans the values.
+    """
     if isinstance(value, str):
         return text(value)
     if isinstance(value, dict):
@@ -100,7 +120,9 @@ _WITHOUT_TEXT = (int, float, bool, types.NoneType, None)
 
 
 def _of_union(members: tuple[Any, ...]) -> Cleaner | None:
-    """Each value is cleaned as the member of its type: there is one, or msgspec could not tell them apart."""
+    """Each value is cleaned as the member of its type: there is one, or msgspec could not tell them
+    apart.
+    """
     known = {_class_of(each): own for each in members if (own := _cleaner(each)) is not None}
     if not known:
         return None
@@ -143,13 +165,18 @@ def _of_sequence(origin: type, args: tuple[Any, ...]) -> Cleaner | None:
         return lambda found: origin(map(one, found))
 
     def clean(found: Any) -> Any:
-        return origin(each if own is None else own(each) for own, each in zip(cleaners, found, strict=True))
+        return origin(
+            each if own is None else own(each) for own, each in zip(cleaners, found, strict=True)
+        )
 
     return clean
 
 
 def _of_fields(kind: type) -> Cleaner:
-    """Clean the fields of a Struct or a model. They are looked up at the first use: a type may hold itself."""
+    """Clean the fields of a Struct or a model.
+
+    They are looked up at the first use: a type may hold itself.
+    """
 
     @functools.cache
     def cleaners() -> list[tuple[str, Cleaner]]:
@@ -175,10 +202,15 @@ def _set_field(model: Any, name: str, value: Any) -> None:
 
 _FORM = r"(100|(0|[1-9][0-9]?)(\.[0-9]{0,5}[1-9])?)"
 PATTERN = rf"^{_FORM}$"
-"""For JSON Schema and pydantic, whose $ is the end of the text; that of Python lets a newline follow."""
+"""For JSON Schema and pydantic, whose $ is the end of the text.
+
+That of Python lets a newline follow.
+"""
 MEAN = "mean"
 MEAN_PATTERN = rf"^({MEAN}|{_FORM})$"
-PercentileName = Annotated[str, Meta(pattern=rf"^{_FORM}\Z", description="a percentile from 0 to 100 such as '99.9'")]
+PercentileName = Annotated[
+    str, Meta(pattern=rf"^{_FORM}\Z", description="a percentile from 0 to 100 such as '99.9'")
+]
 MeanOrPercentile = Annotated[
     str, Meta(pattern=rf"^({MEAN}|{_FORM})\Z", description="'mean' or a percentile such as '99.9'")
 ]
@@ -193,7 +225,10 @@ def is_percentile(name: str) -> bool:
 
 
 def percentile_name(printed: str) -> str | None:
-    """Return the name of a percentile as tools print it: ``99.900000`` is "99.9"; None: it is none."""
+    """Return the name of a percentile as tools print it: ``99.900000`` is "99.9".
+
+    None: it is none.
+    """
     if re.fullmatch(_PRINTED, printed) is None:
         return None
     whole, _, part = printed.partition(".")

@@ -20,14 +20,19 @@ if TYPE_CHECKING:
 
 
 class Provider(Struct, frozen=True, omit_defaults=True):
-    """What brought a load generator: its entry point, and the distribution package and its version; empty: unknown."""
+    """What brought a load generator: its entry point, and the distribution package and its version.
+
+    Empty: unknown.
+    """
 
     entry_point: str
     package: str = ""
     version: str = ""
 
     def text(self) -> str:
-        """Return it for people: ``benchtui-other 1.0, entry point benchtui_other.workload:Other``."""
+        """Return it for people: ``benchtui-other 1.0, entry point
+        benchtui_other.workload:Other``.
+        """
         package = f"{self.package} {self.version}".strip()
         return ", ".join(part for part in (package, f"entry point {self.entry_point}") if part)
 
@@ -41,14 +46,19 @@ def provider_of(point: EntryPoint) -> Provider:
 
 
 class DirectoryIdentity(Struct, frozen=True):
-    """A directory: its path without symbolic links, and FILE-SYSTEM INODE STAMP as tui/remote/sh/made.sh tells them."""
+    """A directory: its path without symbolic links, and FILE-SYSTEM INODE STAMP as
+    tui/remote/sh/made.sh tells them.
+    """
 
     real: str
     mark: str
 
 
 class Identities(Struct):
-    """What was made: INODE STAMP by path, a checksum for numbered files; and the directories they lie in, by path."""
+    """What was made: INODE STAMP by path, a checksum for numbered files.
+
+    And the directories they lie in, by path.
+    """
 
     files: dict[str, str] = field(default_factory=dict)
     directories: dict[str, DirectoryIdentity] = field(default_factory=dict)
@@ -68,14 +78,16 @@ Answer = Literal["yes", "no", "unknown"]
 PLAN_SCHEMA = "benchtui.plan/1"
 
 
-FILE_NUMBER = "$filenum"  # in a path: any number from 0, so that one path stands for very many files
+# in a path: any number from 0, so that one path stands for very many files
+FILE_NUMBER = "$filenum"
 
 
 class FileSpec(Struct, frozen=True, omit_defaults=True):
     """One test file on a host: absolute path and full size in bytes.
 
-    A path with FILE_NUMBER stands for `count` files of that size, with numbers 0 <= n < `count`; 0: not known how many.
-    What is before `start_bytes` of a device is left alone; None: only the host can tell where that is.
+    A path with FILE_NUMBER stands for `count` files of that size, with numbers 0 <= n < `count`; 0:
+    not known how many. What is before `start_bytes` of a device is left alone; None: only the host
+    can tell where that is.
     """
 
     path: str
@@ -101,12 +113,15 @@ class Headline(Struct, frozen=True, omit_defaults=True):
     """The one figure a profile is about."""
 
     metric: Literal["iops", "bandwidth", "latency", "ops", "score"]
-    direction: str  # read, write, trim, sync, mixed; of ops: create, stat, read, remove; of score: total, ...
+    # read, write, trim, sync, mixed; of ops: create, stat, read, remove; of score: total, ...
+    direction: str
     percentile: float | None = None
 
 
 class Until(Struct, frozen=True):
-    """Repetitions end when the mean's 95 % confidence interval is at most `width` of it to each side."""
+    """Repetitions end when the mean's 95 % confidence interval is at most `width` of it to each
+    side.
+    """
 
     width: float
     least: int
@@ -114,10 +129,12 @@ class Until(Struct, frozen=True):
 
 
 class Precondition(Struct, frozen=True, omit_defaults=True):
-    """What a step does for the state of the storage: it fills all files `times` over, or is round `number` of its load.
+    """What a step does for the state of the storage: it fills all files `times` over, or is round
+    `number` of its load.
 
-    Of `rounds` at most, those after the first that are steady are not made: within the last `window` of them the
-    largest and the smallest figure are at most `range` of the mean apart, and they drift by `slope` of it at most.
+    Of `rounds` at most, those after the first that are steady are not made: within the last
+    `window` of them the largest and the smallest figure are at most `range` of the mean apart, and
+    they drift by `slope` of it at most.
     """
 
     kind: Literal["fill", "round"]
@@ -140,9 +157,11 @@ class Attestation(Struct, frozen=True, omit_defaults=True):
 
 
 class MpiLaunch(Struct, frozen=True, omit_defaults=True):
-    """One MPI program over all hosts of a step, started from the first one. Which MPI it is, the preflight finds.
+    """One MPI program over all hosts of a step, started from the first one. Which MPI it is, the
+    preflight finds.
 
-    `options` are the program's own beside those that benchtui writes. `stride`: "next-client", or a number of ranks.
+    `options` are the program's own beside those that benchtui writes. `stride`: "next-client", or a
+    number of ranks.
     """
 
     directory: str  # of the file system under test; the run makes a folder of its own in it
@@ -164,7 +183,10 @@ class MpiLaunch(Struct, frozen=True, omit_defaults=True):
 
 
 class BlockShare(Struct, frozen=True, omit_defaults=True):
-    """Sizes of I/Os from `low` to `high` bytes, and which share of a job's I/Os has them; None: nobody said."""
+    """Sizes of I/Os from `low` to `high` bytes, and which share of a job's I/Os has them.
+
+    None: nobody said.
+    """
 
     low: int
     high: int
@@ -172,7 +194,10 @@ class BlockShare(Struct, frozen=True, omit_defaults=True):
 
 
 class Skew(Struct, frozen=True, omit_defaults=True):
-    """Which blocks random I/O wants more than others. `zones`: shares of the I/Os, and of the blocks (1 is all)."""
+    """Which blocks random I/O wants more than others.
+
+    `zones`: shares of the I/Os, and of the blocks (1 is all).
+    """
 
     text: str  # as the load generator takes it: "zipf:1.2"
     kind: Literal["zipf", "pareto", "normal", "zoned"]
@@ -187,32 +212,42 @@ class JobLoad(Struct, frozen=True, omit_defaults=True):
     """
 
     name: str
-    directions: tuple[str, ...]  # read, write, trim; what it does beside them, such as syncs, is not listed
+    # read, write, trim; what it does beside them, such as syncs, is not listed
+    directions: tuple[str, ...]
     workers: int = 1
     held: int = 1
     wave: int = 0  # jobs of one wave run together, one wave after the other
     bound_s: float | None = None  # seconds after which it ends; None: it ends with its data
     queues: bool = False  # I/O is submitted, and completed later
     direct: bool = False
-    stores: bool = True  # moves data from or to storage, as the null engine and file operations do not
-    paced: bool = False  # held back by a rate, think time or another job: not always `held` in flight
+    # moves data from or to storage, as the null engine and file operations do not
+    stores: bool = True
+    # held back by a rate, think time or another job: not always `held` in flight
+    paced: bool = False
     rate_iops: dict[str, float] = field(default_factory=dict)  # offered, by direction
     rate_bytes_per_s: dict[str, float] = field(default_factory=dict)
     random: bool = False
-    range_bytes: int | None = None  # what each I/O stream goes over: a worker's part of a file; None: not known
+    # what each I/O stream goes over: a worker's part of a file; None: not known
+    range_bytes: int | None = None
     ranges: int = 0  # how many such streams one host has
-    skew: dict[str, Skew] = field(default_factory=dict)  # by direction; without one all blocks are wanted alike
+    # by direction; without one all blocks are wanted alike
+    skew: dict[str, Skew] = field(default_factory=dict)
     each_once: bool = False  # no block again before every one was used
     same_offsets: bool = False  # on every host and in every worker the same random offsets
     reducible: str = ""  # why an array may store less than is written: "zero_buffers=1"
-    durable: str = ""  # how writes are made durable as they go: "fdatasync=1"; empty: never before the end
-    flushed: str = ""  # how they are at the end, within the run time that fio divides by: "end_fsync=1"
+    # how writes are made durable as they go: "fdatasync=1"; empty: never before the end
+    durable: str = ""
+    # how they are at the end, within the run time that fio divides by: "end_fsync=1"
+    flushed: str = ""
     block_bytes: int | None = None  # of each I/O; None: they differ, or nobody said
-    blocks: dict[str, tuple[BlockShare, ...]] = field(default_factory=dict)  # by direction, where sizes differ
+    # by direction, where sizes differ
+    blocks: dict[str, tuple[BlockShare, ...]] = field(default_factory=dict)
     poisson: bool = False  # the offered rate comes at random times
     whole_blocks: bool = False  # no I/O is shorter than its block, at the end of a file neither
-    in_vain: str = ""  # what is asked for and does not act: "iodepth has no effect with psync: it is synchronous"
-    idle: tuple[str, ...] = ()  # lines of the job file that change nothing with this engine: "iodepth=16"
+    # what is asked for and does not act: "iodepth has no effect with psync: it is synchronous"
+    in_vain: str = ""
+    # lines of the job file that change nothing with this engine: "iodepth=16"
+    idle: tuple[str, ...] = ()
     objects: bool = False  # of a store, past page cache, file systems and devices of the host
 
 
@@ -226,18 +261,27 @@ class HostTask(Struct, omit_defaults=True):
     directories: list[str] = field(default_factory=list)
     files: list[FileSpec] = field(default_factory=list)
     layout: bool = False
-    writes_bytes: int | None = None  # most bytes the measurement can overwrite or create; None: no bound
+    # most bytes the measurement can overwrite or create; None: no bound
+    writes_bytes: int | None = None
     required_dir: str | None = None  # must exist and be writable before anything starts
-    only_read: list[str] = field(default_factory=list)  # paths that a task which writes leaves as they are
-    images: list[str] = field(default_factory=list)  # images of a storage cluster that are written to, past the host
+    # paths that a task which writes leaves as they are
+    only_read: list[str] = field(default_factory=list)
+    # images of a storage cluster that are written to, past the host
+    images: list[str] = field(default_factory=list)
     images_used: list[str] = field(default_factory=list)  # images that are read or written
-    objects: list[ObjectSet] = field(default_factory=list)  # objects of a store that are put, got or deleted
-    expects: Literal["", "absent", "present"] = ""  # how files must be found, for jobs that only create, stat or remove
-    makes_directories: list[str] = field(default_factory=list)  # those that the measurement itself makes, parents first
+    # objects of a store that are put, got or deleted
+    objects: list[ObjectSet] = field(default_factory=list)
+    # how files must be found, for jobs that only create, stat or remove
+    expects: Literal["", "absent", "present"] = ""
+    # those that the measurement itself makes, parents first
+    makes_directories: list[str] = field(default_factory=list)
 
     @property
     def written(self) -> list[FileSpec]:
-        """Files and devices that the measurement writes to, so that what they hold is lost; layout is not counted."""
+        """Files and devices that the measurement writes to, so that what they hold is lost.
+
+        Layout is not counted.
+        """
         if self.writes_bytes == 0:
             return []
         spared = set(self.only_read)
@@ -250,9 +294,11 @@ class HostTask(Struct, omit_defaults=True):
 
 
 class Step(Struct, omit_defaults=True):
-    """One measurement on all of its hosts at once. Hosts of the plan without a task here sit it out.
+    """One measurement on all of its hosts at once. Hosts of the plan without a task here sit it
+    out.
 
-    Steps with the same `cell` repeat one point of a matrix; `point`: swept values, hosts too. None: as the plan says.
+    Steps with the same `cell` repeat one point of a matrix; `point`: swept values, hosts too. None:
+    as the plan says.
     """
 
     index: int
@@ -275,16 +321,20 @@ class Step(Struct, omit_defaults=True):
     precondition: Precondition | None = None  # such a step is a warm-up too
     pause_s: float = 0.0  # time without load before it
     attempt: int = 1  # the engine counts it up when a step of a resumed run is made again
-    optional: bool = False  # a repetition that is made only while the headline is not known well enough
+    # a repetition that is made only while the headline is not known well enough
+    optional: bool = False
     until: Until | None = None  # of a member of a suite
     headline: Headline | None = None
     latency_kind: Literal["clat", "lat"] | None = None
     drop_caches: Literal["no", "try", "require"] | None = None
-    added_options: dict[str, str] = field(default_factory=dict)  # what benchtui adds to the profile's job, by name
-    provider: Provider | None = None  # what brought the load generator, when that is another package
+    # what benchtui adds to the profile's job, by name
+    added_options: dict[str, str] = field(default_factory=dict)
+    # what brought the load generator, when that is another package
+    provider: Provider | None = None
     role: str = ""  # of the suite, whose hosts run it
     beside: list[str] = field(default_factory=list)  # roles of the steps that run at the same time
-    together: int = 0  # steps with the same number, other than 0, run at the same time on different hosts
+    # steps with the same number, other than 0, run at the same time on different hosts
+    together: int = 0
 
     @property
     def cell_key(self) -> str:
@@ -293,7 +343,10 @@ class Step(Struct, omit_defaults=True):
 
     @property
     def part(self) -> str:
-        """The profile of a suite that it comes from, with its role; empty: the plan's own profile."""
+        """The profile of a suite that it comes from, with its role.
+
+        Empty: the plan's own profile.
+        """
         return in_role(self.profile, self.role, self.beside)
 
     @property
@@ -352,9 +405,11 @@ class ProfileRef(Struct, omit_defaults=True):
     text: MultiLine  # the YAML as it was read
     sha256: str
     source: dict[str, str] = field(default_factory=dict)
-    changed: dict[str, str] = field(default_factory=dict)  # parameters that differ from the profile's defaults
+    # parameters that differ from the profile's defaults
+    changed: dict[str, str] = field(default_factory=dict)
     preset: bool = True
-    extends: list[str] = field(default_factory=list)  # tags of the profiles that it changes, nearest first
+    # tags of the profiles that it changes, nearest first
+    extends: list[str] = field(default_factory=list)
     bases: list[MultiLine] = field(default_factory=list)  # their YAML, same order
 
 
@@ -373,7 +428,8 @@ class LeftOut(Struct, frozen=True, omit_defaults=True):
 
 
 class CarriedProgram(Struct, frozen=True, omit_defaults=True):
-    """A program of the user's own that hosts get for the time of the run. `machine`: as `uname -m` names it.
+    """A program of the user's own that hosts get for the time of the run. `machine`: as `uname -m`
+    names it.
 
     `path` is on the jump host; `dynamic`: it needs libraries of the host.
     """
@@ -389,7 +445,8 @@ class CarriedProgram(Struct, frozen=True, omit_defaults=True):
 class SourceUse(Struct, frozen=True, omit_defaults=True):
     """What a source of hosts resolved to, and when (UTC). `how`: by which program or file.
 
-    `left_s`: seconds from then until its hosts are taken away, as an allocation is; None: not known, or never.
+    `left_s`: seconds from then until its hosts are taken away, as an allocation is; None: not
+    known, or never.
     """
 
     spec: str
@@ -412,32 +469,45 @@ class Plan(Struct, omit_defaults=True):
     cleanup: bool = False
     allow_device: bool = False
     lease_s: float = 60.0
-    servers: list[HostAddress] = field(default_factory=list)  # they are looked at while the hosts generate load
-    telemetry: bool = False  # what hosts do is looked at once a second; plans of before telemetry had none
+    # they are looked at while the hosts generate load
+    servers: list[HostAddress] = field(default_factory=list)
+    # what hosts do is looked at once a second; plans of before telemetry had none
+    telemetry: bool = False
     on_host_loss: Literal["continue", "stop"] = "continue"
     take_locks: bool = False  # run on hosts that another run has locked
     wait_s: float = 0.0  # how long to wait for hosts that another run has locked
-    destroy: tuple[str, ...] = ()  # devices, files, directories of files that somebody named to be overwritten
+    # devices, files, directories of files that somebody named to be overwritten
+    destroy: tuple[str, ...] = ()
     drop_caches: Literal["no", "try", "require"] = "no"
-    axes: list[str] = field(default_factory=list)  # names that a sweep varies, the slowest first; may hold "hosts"
+    # names that a sweep varies, the slowest first; may hold "hosts"
+    axes: list[str] = field(default_factory=list)
     until: Until | None = None
     members: list[ProfileRef] = field(default_factory=list)  # the profiles of a suite
     texts: dict[str, str] = field(default_factory=dict)  # the parameters as people write them
     remarks: list[str] = field(default_factory=list)  # what to know before it is run
-    left_out: list[LeftOut] = field(default_factory=list)  # steps that were asked for and are not in `steps`
-    carried: list[CarriedProgram] = field(default_factory=list)  # programs that hosts get for the time of the run
-    secrets: list[str] = field(default_factory=list)  # environment variables whose values are never written
-    no_precondition: bool = False  # the profile asks for preconditioning, and whoever launched the run did not want it
-    roles: dict[str, str] = field(default_factory=dict)  # hosts by role of a suite, as the profile or the launch says
-    attested: list[Attestation] = field(default_factory=list)  # every condition that the profile asks about
-    thresholds: dict[str, float] = field(default_factory=dict)  # of checks, those that the profile changes
+    # steps that were asked for and are not in `steps`
+    left_out: list[LeftOut] = field(default_factory=list)
+    # programs that hosts get for the time of the run
+    carried: list[CarriedProgram] = field(default_factory=list)
+    # environment variables whose values are never written
+    secrets: list[str] = field(default_factory=list)
+    # the profile asks for preconditioning, and whoever launched the run did not want it
+    no_precondition: bool = False
+    # hosts by role of a suite, as the profile or the launch says
+    roles: dict[str, str] = field(default_factory=dict)
+    # every condition that the profile asks about
+    attested: list[Attestation] = field(default_factory=list)
+    # of checks, those that the profile changes
+    thresholds: dict[str, float] = field(default_factory=dict)
     criteria: list[str] = field(default_factory=list)  # what must not be, by the profile's own word
     note: str | None = None
     tags: dict[str, str] = field(default_factory=dict)
     proves: Proof | None = None  # a counter-experiment: about which run, and what it is to show
     search: Search | None = None  # its steps are points that are decided while it runs
-    launched_in: str | None = None  # the directory: relative names in the SSH configuration and inventory are there
-    sources: list[SourceUse] = field(default_factory=list)  # where its hosts are from, beside names that were typed
+    # the directory: relative names in the SSH configuration and inventory are there
+    launched_in: str | None = None
+    # where its hosts are from, beside names that were typed
+    sources: list[SourceUse] = field(default_factory=list)
     schema: str = PLAN_SCHEMA
 
     def __post_init__(self) -> None:
@@ -445,7 +515,10 @@ class Plan(Struct, omit_defaults=True):
 
     @property
     def expected_s(self) -> float | None:
-        """Seconds of load and pauses in all steps, without layout and fills; None when a step is bounded by size."""
+        """Seconds of load and pauses in all steps, without layout and fills.
+
+        None when a step is bounded by size.
+        """
         return span_s(step for step in self.steps if not step.is_fill)
 
     @property
@@ -471,11 +544,15 @@ class Plan(Struct, omit_defaults=True):
         return step.drop_caches or self.drop_caches
 
 
-_decoder = PlainDecoder[Plan](Plan)  # made once, on import: two threads that make the first one at once crash
+# made once, on import: two threads that make the first one at once crash
+_decoder = PlainDecoder[Plan](Plan)
 
 
 def parse_plan(data: bytes) -> Plan:
-    """Return the plan that stands in plan.json. Raises msgspec.DecodeError, and ValueError of damaged text."""
+    """Return the plan that stands in plan.json.
+
+    Raises msgspec.DecodeError, and ValueError of damaged text.
+    """
     plan = _decoder.decode(data)
     for place, step in enumerate(plan.steps):
         if step.index != place:  # steps are found by it
@@ -484,7 +561,9 @@ def parse_plan(data: bytes) -> Plan:
 
 
 def written_devices(plan: Plan) -> list[str]:
-    """Return the devices that the plan writes to, as far as their names say so, images of clusters, and stores."""
+    """Return the devices that the plan writes to, as far as their names say so, images of clusters,
+    and stores.
+    """
     tasks = [task for step in plan.steps for task in step.tasks]
     written = dict.fromkeys(spec.path for task in tasks for spec in task.written)
     beyond = dict.fromkeys(name for task in tasks for name in (*task.images, *task.stores_changed))

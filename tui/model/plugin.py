@@ -1,4 +1,6 @@
-"""What other packages bring is called through here: whatever goes wrong in it is told with its name."""
+"""What other packages bring is called through here: whatever goes wrong in it is told with its
+name.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ PLUGIN_FAILED = "plugin-failed"
 
 
 class PluginError(UsageError):
-    """A plug-in raised something, or returned what its contract does not allow; the text names it."""
+    """A plug-in raised something, or returned what its contract does not allow.
+
+    The text names it.
+    """
 
 
 class LackingError(PluginError, AttributeError):
@@ -27,7 +32,8 @@ class LackingError(PluginError, AttributeError):
 
 
 class Contract(Struct, frozen=True):
-    """What an object of a plug-in must do: rules of what it `returns` by method, and of its attributes.
+    """What an object of a plug-in must do: rules of what it `returns` by method, and of its
+    attributes.
 
     `made`: what is made of an answer, by method, with the plug-in's name.
     """
@@ -38,12 +44,20 @@ class Contract(Struct, frozen=True):
 
 
 class Plugin:
-    """An object of another package, called by its contract. Raises PluginError, and what the contract allows.
+    """An object of another package, called by its contract. Raises PluginError, and what the
+    contract allows.
 
-    Methods are held to what they return; an error that is no BenchtuiError becomes one with the plug-in's name.
+    Methods are held to what they return; an error that is no BenchtuiError becomes one with the
+    plug-in's name.
     """
 
-    def __init__(self, inner: Any, who: str, contract: Contract, accept: Callable[[str, Any], str] | None = None):
+    def __init__(
+        self,
+        inner: Any,
+        who: str,
+        contract: Contract,
+        accept: Callable[[str, Any], str] | None = None,
+    ):
         own = self.__dict__
         own["_inner"], own["_who"], own["_contract"], own["_accept"] = inner, who, contract, accept
 
@@ -107,7 +121,9 @@ def _place(error: BaseException) -> str:
 
 @functools.cache
 def guarded_model(model: type[BaseModel], who: str) -> type[BaseModel]:
-    """Return a pydantic model of a plug-in whose validators raise nothing but what is wrong with a profile."""
+    """Return a pydantic model of a plug-in whose validators raise nothing but what is wrong with a
+    profile.
+    """
     from pydantic import create_model, model_validator
 
     def validate(_: Any, value: Any, handler: Callable[[Any], Any]) -> Any:
@@ -125,12 +141,23 @@ def guarded_model(model: type[BaseModel], who: str) -> type[BaseModel]:
 
 
 def guarded_validation(who: str, handler: Callable[[Any], Any], value: Any) -> Any:
-    """Validate by a plug-in's model: pydantic's own errors are of the profile, others of the plug-in."""
+    """Validate by a plug-in's model: pydantic's own errors are of the profile, others of the
+    plug-in.
+    """
     from pydantic_core import PydanticCustomError, PydanticOmit, PydanticUseDefault
 
     try:
         return handler(value)
-    except (ValueError, AssertionError, PydanticCustomError, PydanticOmit, PydanticUseDefault, BenchtuiError):
+    except (
+        ValueError,
+        AssertionError,
+        PydanticCustomError,
+        PydanticOmit,
+        PydanticUseDefault,
+        BenchtuiError,
+    ):
         raise
     except (Exception, SystemExit) as error:
-        raise PluginError(f"{who}: its model of a profile failed: {error!r}{_place(error)}") from error
+        raise PluginError(
+            f"{who}: its model of a profile failed: {error!r}{_place(error)}"
+        ) from error

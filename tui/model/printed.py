@@ -1,6 +1,8 @@
-"""Figures as a publication prints them, and the same in SI units: ``33.1MiB/s (34.7MB/s)``, ``~60000 iops``, ``16.9k``.
+"""Figures as a publication prints them, and the same in SI units: ``33.1MiB/s (34.7MB/s)``,
+``~60000 iops``, ``16.9k``.
 
-The printed text is kept: it says how exactly a figure is known. A range stays a range, nothing is made up between."""
+The printed text is kept: it says how exactly a figure is known. A range stays a range, nothing is
+made up between."""
 
 from __future__ import annotations
 
@@ -14,10 +16,21 @@ Unit = Literal["iops", "bytes_per_s", "ns", "ops_per_s", "percent", "bytes", "s"
 _BINARY = {f"{prefix}i": 1024.0**power for power, prefix in enumerate("KMGT", start=1)}
 _DECIMAL = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _BYTES = {"B": 1.0, **{f"{name}B": factor for name, factor in (_BINARY | _DECIMAL).items()}}
-_SECONDS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "nsec": 1.0, "usec": 1e3, "msec": 1e6, "sec": 1e9}
+_SECONDS = {
+    "ns": 1.0,
+    "us": 1e3,
+    "µs": 1e3,
+    "ms": 1e6,
+    "s": 1e9,
+    "nsec": 1.0,
+    "usec": 1e3,
+    "msec": 1e6,
+    "sec": 1e9,
+}
 UNITS: Mapping[Unit, Mapping[str, float]] = {
     "iops": {"": 1.0, "iops": 1.0, "IOPS": 1.0, "ops/s": 1.0},
-    "bytes_per_s": {f"{name}/s": factor for name, factor in _BYTES.items()} | _BINARY,  # fio cuts "29.4Gi" short
+    # fio cuts "29.4Gi" short
+    "bytes_per_s": {f"{name}/s": factor for name, factor in _BYTES.items()} | _BINARY,
     "ns": _SECONDS,
     "ops_per_s": {"": 1.0, "ops/s": 1.0},
     "percent": {"%": 1.0},
@@ -26,7 +39,9 @@ UNITS: Mapping[Unit, Mapping[str, float]] = {
 }
 FORMS: Mapping[Unit, str] = {
     "iops": "a number with k or M and iops or ops/s, such as 16.9k, 438k iops, ~60000 iops",
-    "bytes_per_s": "a number with MB/s, MiB/s, GB/s or GiB/s, such as 1671MiB/s (1752MB/s), 5-6 GB/s",
+    "bytes_per_s": (
+        "a number with MB/s, MiB/s, GB/s or GiB/s, such as 1671MiB/s (1752MB/s), 5-6 GB/s"
+    ),
     "ns": "a number with ns, us, ms or s, such as 23.6 ms, 4705.1k us",
     "ops_per_s": "a number of operations per second, such as 79,599 ops/s",
     "percent": "a number with %, such as 55.8 %",
@@ -34,13 +49,20 @@ FORMS: Mapping[Unit, str] = {
     "s": "a number with ms or s, such as 1000707ms",
 }
 _NUMBER = r"\d[\d,]{0,30}(?:\.\d{1,30})?[kM]?"
-_NAMES = "|".join(sorted({re.escape(name) for names in UNITS.values() for name in names}, key=len, reverse=True))
-_PRINTED = re.compile(rf"(~?) ?({_NUMBER})(?: ?- ?({_NUMBER}))? ?({_NAMES})(?: ?\([^()]*\))?", re.ASCII)
+_NAMES = "|".join(
+    sorted({re.escape(name) for names in UNITS.values() for name in names}, key=len, reverse=True)
+)
+_PRINTED = re.compile(
+    rf"(~?) ?({_NUMBER})(?: ?- ?({_NUMBER}))? ?({_NAMES})(?: ?\([^()]*\))?", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """One figure: as printed, and in `unit`. `value` is None for a range; `low` and `high` are what it may be."""
+    """One figure: as printed, and in `unit`.
+
+    `value` is None for a range; `low` and `high` are what it may be.
+    """
 
     printed: str
     unit: Unit
@@ -51,9 +73,16 @@ class Quantity:
 
 
 def parse_printed(unit: Unit, text: object) -> Quantity:
-    """Return a figure as it was printed. What stands in brackets repeats it and is not read. Raises ValueError."""
+    """Return a figure as it was printed. What stands in brackets repeats it and is not read.
+
+    Raises ValueError.
+    """
     printed = " ".join(str(text).split())
-    match = _PRINTED.fullmatch(printed) if isinstance(text, str | int | float) and not isinstance(text, bool) else None
+    match = (
+        _PRINTED.fullmatch(printed)
+        if isinstance(text, str | int | float) and not isinstance(text, bool)
+        else None
+    )
     if match is None or match[4] not in UNITS[unit]:
         raise ValueError(f"it must be {FORMS[unit]}")
     low = _number(match[2]) * UNITS[unit][match[4]]
@@ -69,24 +98,33 @@ def _number(text: str) -> float:
 
 
 def or_in(quantity: Quantity, other: str) -> Quantity:
-    """Return the figure when its unit may really be another one: the value as labelled, the limits over both."""
+    """Return the figure when its unit may really be another one: the value as labelled, the limits
+    over both.
+    """
     match = _PRINTED.fullmatch(quantity.printed)
     units = UNITS[quantity.unit]
     if match is None or match[4] not in units or other not in units:
         return quantity
     factor = units[other] / units[match[4]]
     ends = (quantity.low, quantity.high, quantity.low * factor, quantity.high * factor)
-    return Quantity(quantity.printed, quantity.unit, quantity.value, min(ends), max(ends), quantity.approximate)
+    return Quantity(
+        quantity.printed, quantity.unit, quantity.value, min(ends), max(ends), quantity.approximate
+    )
 
 
 def rounding_of(quantity: Quantity) -> float:
-    """Return by which share a figure may be off as it was printed: half of its last digit, or half of a range.
+    """Return by which share a figure may be off as it was printed: half of its last digit, or half
+    of a range.
 
     Of a whole number that is only about right, the zeros at its end are no digits.
     """
     match = _PRINTED.fullmatch(quantity.printed)
     if match is None or match[3] or not quantity.low:
-        return (quantity.high - quantity.low) / (quantity.high + quantity.low) if quantity.high else 0.0
+        return (
+            (quantity.high - quantity.low) / (quantity.high + quantity.low)
+            if quantity.high
+            else 0.0
+        )
     digits = match[2].rstrip("kM").replace(",", "")
     decimals = len(digits.partition(".")[2])
     zeros = len(digits) - len(digits.rstrip("0")) if quantity.approximate and not decimals else 0

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 100  # that a nearest one is looked for
 MOST_ALIKE = 2000  # that it is looked for among: each takes its time
-NEEDS_OPTION = "needs-option"  # code of a problem that may come from an option which is wrong or left out itself
+# code of a problem that may come from an option which is wrong or left out itself
+NEEDS_OPTION = "needs-option"
 
 
 class _Fields(NamedTuple):
@@ -26,11 +27,12 @@ class _Fields(NamedTuple):
 
 
 class Problem(_Fields):
-    """One thing that is wrong, where it is, and what would be right: one printable line, whatever it repeats.
+    """One thing that is wrong, where it is, and what would be right: one printable line, whatever
+    it repeats.
 
-    ``line`` and ``column`` count from 1. ``host`` names the host a problem was seen on. ``code`` says what sort of
-    problem it is, where something depends on that: nothing is decided by the words of a message. ``file`` is the path
-    as it is; the text of a problem has it printable.
+    ``line`` and ``column`` count from 1. ``host`` names the host a problem was seen on. ``code``
+    says what sort of problem it is, where something depends on that: nothing is decided by the
+    words of a message. ``file`` is the path as it is; the text of a problem has it printable.
     """
 
     __slots__ = ()
@@ -45,14 +47,18 @@ class Problem(_Fields):
         code: str = "",
     ) -> Self:
         """Make the words printable: they repeat what was typed, or what a file or a host said."""
-        return super().__new__(cls, printable(message), file, line, column, host and printable(host), code)
+        return super().__new__(
+            cls, printable(message), file, line, column, host and printable(host), code
+        )
 
     @classmethod
     def _make(cls, iterable: Iterable[Any]) -> Self:  # type: ignore[override]  # _replace uses it
         return cls(*iterable)
 
     def __str__(self) -> str:
-        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        place = ":".join(
+            str(part) for part in (self.file, self.line, self.column) if part is not None
+        )
         return ": ".join(part for part in (printable(place), self.host, self.message) if part)
 
 
@@ -64,7 +70,9 @@ class BenchtuiError(Exception):
     def __init__(self, problems: str | Problem | Sequence[Problem]) -> None:
         if isinstance(problems, str):
             problems = Problem(problems)
-        self.problems: list[Problem] = [problems] if isinstance(problems, Problem) else list(problems)
+        self.problems: list[Problem] = (
+            [problems] if isinstance(problems, Problem) else list(problems)
+        )
         super().__init__("\n".join(map(str, self.problems)))
 
 
@@ -88,7 +96,11 @@ class PreflightError(BenchtuiError):
 
 def unreadable(path: Path, error: OSError | UnicodeDecodeError) -> UsageError:
     """Return what to say of a text file that cannot be read."""
-    why = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else f"not UTF-8 text: byte {error.start}"
+    why = (
+        f"cannot be read: {error.strerror}"
+        if isinstance(error, OSError)
+        else f"not UTF-8 text: byte {error.start}"
+    )
     return UsageError(Problem(why, file=str(path)))
 
 
@@ -96,10 +108,11 @@ MOST_MEANT = 3  # names in one suggestion
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """Return the known names that `name` was meant to be, at most three: none when nothing is close.
+    """Return the known names that `name` was meant to be, at most three: none when nothing is
+    close.
 
-    All that are one edit away (a character more, less, another, or two swapped), else the one most like it. Upper
-    and lower case count as the same.
+    All that are one edit away (a character more, less, another, or two swapped), else the one most
+    like it. Upper and lower case count as the same.
     """
     names = {each.casefold(): each for each in known}
     wanted = name.casefold()
@@ -117,11 +130,15 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
 
 
 def one_edit_apart(one: str, other: str) -> bool:
-    """Tell whether at most one character was added, left out, replaced, or swapped with its neighbour."""
+    """Tell whether at most one character was added, left out, replaced, or swapped with its
+    neighbour.
+    """
     if abs(len(one) - len(other)) > 1:
         return False
     short, long = sorted((one, other), key=len)
-    at = next((place for place, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
+    at = next(
+        (place for place, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short)
+    )
     if len(short) < len(long):
         return short[at:] == long[at + 1 :]
     swapped = short[at : at + 2] == long[at : at + 2][::-1] and short[at + 2 :] == long[at + 2 :]

@@ -1,4 +1,7 @@
-"""A profile: what people edit, and what its parameters resolve to. Pure; loading is `profile_load`."""
+"""A profile: what people edit, and what its parameters resolve to.
+
+Pure; loading is `profile_load`.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,8 @@ from tui.model.roles import parse_role
 ParamValue = str | int | float | bool
 Number = TypeVar("Number", int, float)
 ParamKind = Literal[
-    "directory", "path", "device", "duration", "size", "count", "number", "text", "flag", "choice", "secret"
+    "directory", "path", "device", "duration", "size", "count", "number", "text", "flag", "choice",
+    "secret"
 ]  # fmt: skip
 TOOL = "The load generator; suite: other profiles one after the other"
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
@@ -69,7 +73,9 @@ class ProfileSource(Strict):
 
 
 class Param(Strict):
-    """A value that may be changed at launch: with --set, on the review screen, in a user's own profile."""
+    """A value that may be changed at launch: with --set, on the review screen, in a user's own
+    profile.
+    """
 
     default: Scalar = Field(description="The value when nothing else is said")
     kind: ParamKind = Field(description="What kind of value it is; decides what is allowed")
@@ -78,7 +84,11 @@ class Param(Strict):
     min: Scalar | None = Field(None, description="Smallest allowed value")
     max: Scalar | None = Field(None, description="Largest allowed value")
     spread: bool = Field(
-        False, description="For counts: the total over all hosts; each host gets its share, and one without sits out"
+        False,
+        description=(
+            "For counts: the total over all hosts; each host gets its share, and one without"
+            " sits out"
+        ),
     )
 
 
@@ -86,11 +96,17 @@ class Prepare(Strict):
     """What is done before and after the measurement."""
 
     layout: bool | str = Field(
-        False, description="Write the test files whole before measuring; may name a flag parameter: '{layout}'"
+        False,
+        description=(
+            "Write the test files whole before measuring; may name a flag parameter: '{layout}'"
+        ),
     )
     cleanup: bool = Field(False, description="Remove what the run created when it has ended")
     precondition: PreconditionSpec | None = Field(
-        None, description="Fill the files, then put on the load in rounds until it is steady; {}: as SNIA has it"
+        None,
+        description=(
+            "Fill the files, then put on the load in rounds until it is steady; {}: as SNIA has it"
+        ),
     )
 
 
@@ -98,13 +114,20 @@ class HeadlineSpec(Strict):
     """The one figure that the profile is about."""
 
     metric: Literal["iops", "bandwidth", "latency", "ops", "score"] = Field(
-        description="What is measured; ops: operations on files, such as creates; score: the benchmark's own"
+        description=(
+            "What is measured; ops: operations on files, such as creates; score: the"
+            " benchmark's own"
+        )
     )
     direction: Literal[
         "read", "write", "trim", "sync", "mixed", "both", "create", "stat", "remove",
-        "mkdirs", "rmfiles", "rmdirs", "write-files", "read-files", "total", "bandwidth", "metadata",
-    ] = Field(description="Of which direction; with ops: of which operation; with score: of which score")  # fmt: skip
-    percentile: float | None = Field(None, ge=0, le=100, description="For latency: which percentile; absent: the mean")
+        "mkdirs", "rmfiles", "rmdirs", "write-files", "read-files", "total", "bandwidth",
+        "metadata",
+    ] = Field(description="Of which direction; with ops: of which operation; "
+            "with score: of which score")  # fmt: skip
+    percentile: float | None = Field(
+        None, ge=0, le=100, description="For latency: which percentile; absent: the mean"
+    )
 
 
 class HostsSpec(Strict):
@@ -117,22 +140,32 @@ class Deviation(Strict):
     """Something that the source does not say, or that is done otherwise, and why."""
 
     what: Text = Field(description="Parameter or option")
-    kind: Literal["defaulted", "reconstructed", "deviation"] = Field(description="What sort of difference it is")
+    kind: Literal["defaulted", "reconstructed", "deviation"] = Field(
+        description="What sort of difference it is"
+    )
     why: Text = Field(description="The reason")
 
 
 class Profile(Strict):
-    """A benchmark profile. `profile_type.whole` adds a field for each load generator, by its name."""
+    """A benchmark profile.
+
+    `profile_type.whole` adds a field for each load generator, by its name.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
-    profile: str = Field(pattern=TAG_PATTERN, description="The tag that every run carries: family/name")
+    profile: str = Field(
+        pattern=TAG_PATTERN, description="The tag that every run carries: family/name"
+    )
     version: int = Field(1, ge=1, description="Grows when the meaning of the profile changes")
     title: Text = Field(description="One line: what it measures")
     description: Text | None = Field(None, description="More about it")
     source: ProfileSource | None = Field(None, description="Where the workload was published")
     extends: str | None = Field(
-        None, description="Tag of the profile that this one changes: what is not said here is as it is there"
+        None,
+        description=(
+            "Tag of the profile that this one changes: what is not said here is as it is there"
+        ),
     )
     tool: str = Field(description=TOOL)
     params: dict[Annotated[str, Field(pattern=NAME_PATTERN)], Param] = Field(
@@ -141,23 +174,40 @@ class Profile(Strict):
     suite: list[SuiteEntry] | None = Field(
         None,
         min_length=1,
-        description="Profiles in order (tool: suite), by tag, as {profile: ..., set: {...}, role: ...}, or together",
+        description=(
+            "Profiles in order (tool: suite), by tag, as {profile: ..., set: {...}, role: ...}, or"
+            " together"
+        ),
     )
-    roles: dict[Annotated[str, Field(pattern=NAME_PATTERN)], Annotated[Text, AfterValidator(parse_role)]] = Field(
+    roles: dict[
+        Annotated[str, Field(pattern=NAME_PATTERN)], Annotated[Text, AfterValidator(parse_role)]
+    ] = Field(
         default_factory=dict, description=f"Hosts of a suite's profiles by role: {ROLE_FORMS}"
     )
-    sweep: SweepSpec | None = Field(None, description="Values of parameters that are measured one after the other")
+    sweep: SweepSpec | None = Field(
+        None, description="Values of parameters that are measured one after the other"
+    )
     repeat: Annotated[int, Field(ge=1, le=1000)] | RepeatSpec = Field(
         1, description="How often each point is measured: a number, or {until: 5%, max: 10}"
     )
     capacity: CapacitySpec | None = Field(
-        None, description="Search for the most load that keeps limits: the steps are the points of the search"
+        None,
+        description=(
+            "Search for the most load that keeps limits: the steps are the points of the search"
+        ),
     )
-    curve: CurveSpec | None = Field(None, description="Measure latency over load: with run --curve, or by itself")
+    curve: CurveSpec | None = Field(
+        None, description="Measure latency over load: with run --curve, or by itself"
+    )
     warmup: Scalar | None = Field(
-        None, description="Time of the same load before each point, not counted; may name a parameter: '{warmup}'"
+        None,
+        description=(
+            "Time of the same load before each point, not counted; may name a parameter: '{warmup}'"
+        ),
     )
-    pause: Scalar | None = Field(None, description="Time without load between measurements; may name a parameter")
+    pause: Scalar | None = Field(
+        None, description="Time without load between measurements; may name a parameter"
+    )
     prepare: Prepare = Field(
         default_factory=lambda: Prepare(layout=False, cleanup=False, precondition=None),
         description="What is done before and after the measurement",
@@ -166,47 +216,68 @@ class Profile(Strict):
         "no", description="Drop the hosts' page caches before each measurement"
     )
     attest: list[AttestSpec] = Field(
-        default_factory=list, description="Conditions that no host can tell: asked at launch, kept with the result"
+        default_factory=list,
+        description="Conditions that no host can tell: asked at launch, kept with the result",
     )
-    findings: dict[Annotated[str, AfterValidator(known)], Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
-        default_factory=dict, description="Thresholds of checks that are otherwise here, by name: {straggler.rate: 0.7}"
+    findings: dict[
+        Annotated[str, AfterValidator(known)], Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    ] = Field(
+        default_factory=dict,
+        description="Thresholds of checks that are otherwise here, by name: {straggler.rate: 0.7}",
     )
     thresholds: list[Annotated[str, AfterValidator(known_criterion)]] = Field(
         default_factory=list,
         description="What must not be: 'read.p99 > 2ms', or against another run 'iops < -5%'",
     )
     headline_spec: HeadlineSpec | None = Field(
-        None, alias="headline", description="The one figure the profile is about; a suite has none of its own"
+        None,
+        alias="headline",
+        description="The one figure the profile is about; a suite has none of its own",
     )
     latency: Literal["clat", "lat"] = Field(
         "clat",
-        description="Which latency is shown: clat from when the system took the I/O, lat from before that; "
-        "absent: clat, but lat for engines that queue I/O without direct, where clat hides the wait",
+        description=(
+            "Which latency is shown: clat from when the system took the I/O, lat from before that;"
+            " absent: clat, but lat for engines that queue I/O without direct, where clat hides the"
+            " wait"
+        ),
     )
     on_host_loss: Literal["continue", "stop"] = Field(
         "continue", description="What the run does when a host drops out: go on without it, or stop"
     )
     allow_device: bool = Field(False, description="Whether the target may be a block device")
     hosts: HostsSpec = Field(
-        default_factory=lambda: HostsSpec(published=None), description="How many clients the profile is for"
+        default_factory=lambda: HostsSpec(published=None),
+        description="How many clients the profile is for",
     )
-    deviations: list[Deviation] = Field(default_factory=list, description="Differences from the source, with reasons")
+    deviations: list[Deviation] = Field(
+        default_factory=list, description="Differences from the source, with reasons"
+    )
 
     @property
     def body(self) -> Any:
-        """What the profile says under the name of its tool, as that tool's model; None when it says nothing."""
+        """What the profile says under the name of its tool, as that tool's model.
+
+        None when it says nothing.
+        """
         return getattr(self, self.tool, None)
 
     @property
     def headline(self) -> HeadlineSpec:
-        """The one figure the profile is about. A suite has none: look at its members. Raises ValueError."""
+        """The one figure the profile is about. A suite has none: look at its members.
+
+        Raises ValueError.
+        """
         if self.headline_spec is None:
             raise ValueError(f"{self.profile} has no headline of its own")
         return self.headline_spec
 
     @property
     def stages(self) -> list[list[SuiteMember]]:
-        """The profiles of a suite in order, those that run at the same time in one list; empty for other profiles."""
+        """The profiles of a suite in order, those that run at the same time in one list.
+
+        Empty for other profiles.
+        """
         return [_stage(each) for each in self.suite or []]
 
     @property
@@ -222,17 +293,31 @@ def _stage(entry: SuiteEntry) -> list[SuiteMember]:
 
 
 def parse_param(param: Param, value: object) -> ParamValue:
-    """Return a parameter's value: bytes for a size, seconds for a duration. Raises ValueError with what is allowed."""
+    """Return a parameter's value: bytes for a size, seconds for a duration.
+
+    Raises ValueError with what is allowed.
+    """
     result = _parse_kind(param, value)
-    if param.choices is not None and result not in param.choices and str(result) not in map(str, param.choices):
-        raise ValueError(f"{shown(value)} is not allowed: one of {', '.join(map(str, param.choices))}")
+    if (
+        param.choices is not None
+        and result not in param.choices
+        and str(result) not in map(str, param.choices)
+    ):
+        raise ValueError(
+            f"{shown(value)} is not allowed: one of {', '.join(map(str, param.choices))}"
+        )
     _check_limits(param, value, result)
     return result
 
 
 def resolve_params(profile: Profile, overrides: Mapping[str, str]) -> dict[str, ParamValue]:
-    """Return every parameter's value. Raises UsageError: all unknown names and bad values at once."""
-    problems = [Problem(_unknown_param(profile, name)) for name in overrides if name not in profile.params]
+    """Return every parameter's value.
+
+    Raises UsageError: all unknown names and bad values at once.
+    """
+    problems = [
+        Problem(_unknown_param(profile, name)) for name in overrides if name not in profile.params
+    ]
     values: dict[str, ParamValue] = {}
     for name, param in profile.params.items():
         given = overrides.get(name, param.default)
@@ -248,7 +333,9 @@ def resolve_params(profile: Profile, overrides: Mapping[str, str]) -> dict[str, 
 def host_params(
     profile: Profile, params: Mapping[str, ParamValue], host_index: int, hosts: int
 ) -> dict[str, ParamValue]:
-    """Return the parameters as they hold for one host of several: of a count that is spread, its share."""
+    """Return the parameters as they hold for one host of several: of a count that is spread, its
+    share.
+    """
     return {
         name: share(int(value), host_index, hosts) if profile.params[name].spread else value
         for name, value in params.items()
@@ -256,7 +343,10 @@ def host_params(
 
 
 def share(total: int, index: int, of: int) -> int:
-    """Return what number `index` (from 1) gets when a total is spread; the first ones get one more."""
+    """Return what number `index` (from 1) gets when a total is spread.
+
+    The first ones get one more.
+    """
     return total // of + (1 if index <= total % of else 0)
 
 
@@ -270,7 +360,9 @@ def value_text(kind: ParamKind, value: ParamValue) -> str:
 
 
 def scalar_text(value: Scalar | None) -> str:
-    """Return a YAML scalar as text: truth values are 1 and 0, an option without a value is empty."""
+    """Return a YAML scalar as text: truth values are 1 and 0, an option without a value is
+    empty.
+    """
     if value is None:
         return ""
     return str(int(value)) if isinstance(value, bool) else str(value)
@@ -278,7 +370,11 @@ def scalar_text(value: Scalar | None) -> str:
 
 def placeholders(value: object) -> list[str]:
     """Return the names in braces of an option's value."""
-    return [m[1] for m in PLACEHOLDER.finditer(value) if m[1] is not None] if isinstance(value, str) else []
+    return (
+        [m[1] for m in PLACEHOLDER.finditer(value) if m[1] is not None]
+        if isinstance(value, str)
+        else []
+    )
 
 
 def expand(value: Scalar | None, values: Mapping[str, str]) -> str:
@@ -315,9 +411,14 @@ def _parse_kind(param: Param, value: object) -> ParamValue:
 
 
 def _reference(value: object) -> str:
-    """Return what a secret is written as. What else was written may be the secret itself: it is not repeated."""
+    """Return what a secret is written as.
+
+    What else was written may be the secret itself: it is not repeated.
+    """
     if not isinstance(value, str) or not re.fullmatch(SECRET_PATTERN, value):
-        raise ValueError("a secret is never written down: ${NAME} says which environment variable holds it")
+        raise ValueError(
+            "a secret is never written down: ${NAME} says which environment variable holds it"
+        )
     return value
 
 
@@ -356,16 +457,22 @@ def _flag(value: object) -> bool:
 def _line(value: object) -> str:
     text = scalar_text(value) if isinstance(value, str | int | float | bool) else ""
     if not text or text != text.strip() or not text.isprintable():
-        raise ValueError(f"{shown(value)} is not allowed: one printable line without blanks at its ends")
+        raise ValueError(
+            f"{shown(value)} is not allowed: one printable line without blanks at its ends"
+        )
     return text
 
 
 def _path(value: object, kind: ParamKind) -> str:
     text = _line(value)
     if not text.startswith("/"):
-        raise ValueError(f"{shown(value)} is not an absolute path on the hosts: it must begin with /")
+        raise ValueError(
+            f"{shown(value)} is not an absolute path on the hosts: it must begin with /"
+        )
     if bad := set(text) & set("#;$`\\"):
-        raise ValueError(f"{shown(value)} is not a path that can be used: it holds {' '.join(sorted(bad))}")
+        raise ValueError(
+            f"{shown(value)} is not a path that can be used: it holds {' '.join(sorted(bad))}"
+        )
     path = posixpath.normpath(text).replace("//", "/")
     if kind == "device" and not path.startswith("/dev/"):
         raise ValueError(f"{shown(value)} is not a device: it must begin with /dev/")
@@ -388,4 +495,7 @@ def _check_limits(param: Param, value: object, result: ParamValue) -> None:
 
 def _unknown_param(profile: Profile, name: str) -> str:
     known = ", ".join(profile.params) or "none"
-    return f"unknown parameter '{name}'{did_you_mean(name, profile.params)}; {profile.profile} has: {known}"
+    return (
+        f"unknown parameter '{name}'{did_you_mean(name, profile.params)}; {profile.profile} has:"
+        f" {known}"
+    )

@@ -19,7 +19,15 @@ from tui.model.profile import (
     value_text,
 )
 from tui.model.profile_model import idle, tools, unreached, uses, written
-from tui.model.profile_parts import MAX_STEPS, TAKEN, Scalar, SuiteMember, Together, grid_points, knobs_of
+from tui.model.profile_parts import (
+    MAX_STEPS,
+    TAKEN,
+    Scalar,
+    SuiteMember,
+    Together,
+    grid_points,
+    knobs_of,
+)
 from tui.model.quantities import parse_duration, parse_size, shown
 from tui.model.roles import REST
 from tui.model.tool import SUITE, installed, rules
@@ -28,7 +36,9 @@ from tui.model.yaml_text import KeyPath, YamlDocument
 REPEAT_IT = "'repeat' measures points again"
 
 
-def matrix_problems(profile: Profile, document: YamlDocument, known: Collection[str]) -> Iterator[Problem]:
+def matrix_problems(
+    profile: Profile, document: YamlDocument, known: Collection[str]
+) -> Iterator[Problem]:
     """Yield what is wrong with a profile's tool, sweep, suite, repetitions, warm-up and pause."""
     yield from _tool_problems(profile, document)
     yield from _sweep_problems(profile, document)
@@ -38,7 +48,9 @@ def matrix_problems(profile: Profile, document: YamlDocument, known: Collection[
     yield from span_problems(profile, document, ("pause",), profile.pause)
     for name, param in profile.params.items():
         if param.spread and param.kind != "count":
-            message = f"parameter '{name}': only a count can be spread over hosts, not a {param.kind}"
+            message = (
+                f"parameter '{name}': only a count can be spread over hosts, not a {param.kind}"
+            )
             yield document.problem(("params", name, "spread"), message, key=True)
 
 
@@ -46,9 +58,13 @@ def _tool_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem
     for key in (*installed(), SUITE):
         value = getattr(profile, key)
         if key == profile.tool and value is None:
-            yield document.problem((), f"missing key '{key}': tool is {profile.tool}", code=f"missing-{key}")
+            yield document.problem(
+                (), f"missing key '{key}': tool is {profile.tool}", code=f"missing-{key}"
+            )
         if key != profile.tool and value is not None:
-            yield document.problem((key,), f"'{key}' goes with tool: {key}; here the tool is {profile.tool}", key=True)
+            yield document.problem(
+                (key,), f"'{key}' goes with tool: {key}; here the tool is {profile.tool}", key=True
+            )
     if profile.roles and profile.tool != SUITE:
         message = f"'roles' goes with tool: {SUITE}; here the tool is {profile.tool}"
         yield document.problem(("roles",), message, key=True)
@@ -57,7 +73,9 @@ def _tool_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem
     if profile.tool == "suite":
         for key in ("headline", "sweep", "warmup"):
             if document.data.get(key) is not None:
-                yield document.problem((key,), f"a suite has no '{key}' of its own; its profiles have", key=True)
+                yield document.problem(
+                    (key,), f"a suite has no '{key}' of its own; its profiles have", key=True
+                )
 
 
 def _sweep_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
@@ -68,19 +86,27 @@ def _sweep_problems(profile: Profile, document: YamlDocument) -> Iterator[Proble
         yield document.problem(("sweep", "points"), "give a grid or points, not both", key=True)
         return
     if not (sweep.grid or sweep.points or sweep.hosts):
-        yield document.problem(("sweep",), "an empty sweep; allowed are grid, points and hosts", True, "missing-sweep")
+        yield document.problem(
+            ("sweep",), "an empty sweep; allowed are grid, points and hosts", True, "missing-sweep"
+        )
     for name, values in sweep.grid.items():
         yield from _axis_problems(profile, ("sweep", "grid", name), name, values, document)
     for index, point in enumerate(sweep.points):
         if set(point) != set(sweep.points[0]):
             names = ", ".join(sweep.points[0])
-            yield document.problem(("sweep", "points", index), f"every point gives the same parameters: {names}")
+            yield document.problem(
+                ("sweep", "points", index), f"every point gives the same parameters: {names}"
+            )
         for name, value in point.items():
-            yield from _axis_problems(profile, ("sweep", "points", index, name), name, [value], document)
+            yield from _axis_problems(
+                profile, ("sweep", "points", index, name), name, [value], document
+            )
     yield from _points_twice(profile, sweep.points, document)
     count = len(grid_points(sweep)) * max(1, len(sweep.hosts))
     if count > MAX_STEPS:
-        yield document.problem(("sweep",), f"{count} points; at most {MAX_STEPS} are allowed", key=True)
+        yield document.problem(
+            ("sweep",), f"{count} points; at most {MAX_STEPS} are allowed", key=True
+        )
 
 
 def _axis_problems(
@@ -94,7 +120,10 @@ def _axis_problems(
     if param is None:
         hint = "; the number of hosts goes under sweep.hosts" if name == HOSTS_AXIS else ""
         known = ", ".join(profile.params) or "none"
-        message = f"unknown parameter '{name}'{did_you_mean(name, profile.params)}; known are {known}{hint}"
+        message = (
+            f"unknown parameter '{name}'{did_you_mean(name, profile.params)}; known are"
+            f" {known}{hint}"
+        )
         yield document.problem(path, message, key=True)
         return
     if not values:
@@ -110,7 +139,9 @@ def _axis_problems(
 
 
 def said_twice(param: Param, values: Sequence[Scalar]) -> Iterator[tuple[int, str]]:
-    """Yield where values of a sweep stand there before, however they are written: the point would be planned twice."""
+    """Yield where values of a sweep stand there before, however they are written: the point would
+    be planned twice.
+    """
     seen: dict[ParamValue, Scalar] = {}
     for index, value in enumerate(values):
         try:
@@ -120,7 +151,14 @@ def said_twice(param: Param, values: Sequence[Scalar]) -> Iterator[tuple[int, st
         if known in seen:
             first = seen[known]
             same = shown(first) == shown(value)
-            yield index, f"{shown(value)} is there twice" if same else f"{shown(value)} is {shown(first)} once more"
+            yield (
+                index,
+                (
+                    f"{shown(value)} is there twice"
+                    if same
+                    else f"{shown(value)} is {shown(first)} once more"
+                ),
+            )
         seen.setdefault(known, value)
 
 
@@ -130,7 +168,9 @@ def _points_twice(
     seen: dict[frozenset[tuple[str, ParamValue]], int] = {}
     for index, point in enumerate(points):
         try:
-            known = frozenset((name, parse_param(profile.params[name], value)) for name, value in point.items())
+            known = frozenset(
+                (name, parse_param(profile.params[name], value)) for name, value in point.items()
+            )
         except (ValueError, LookupError):
             continue  # that is said already
         if known in seen:
@@ -139,21 +179,33 @@ def _points_twice(
         seen.setdefault(known, index)
 
 
-def _suite_problems(profile: Profile, document: YamlDocument, known: Collection[str]) -> Iterator[Problem]:
+def _suite_problems(
+    profile: Profile, document: YamlDocument, known: Collection[str]
+) -> Iterator[Problem]:
     for place, member in placed_members(profile):
         if not re.fullmatch(TAG_PATTERN, member.profile):
-            message = f"found {shown(member.profile)}; the tag of a profile looks like weka/read-iops"
+            message = (
+                f"found {shown(member.profile)}; the tag of a profile looks like weka/read-iops"
+            )
             yield document.problem(place, message)
         if member.profile == profile.profile:
             yield document.problem(place, "a suite cannot hold itself")
         if member.role is not None and member.role not in profile.roles:
-            hint, roles = did_you_mean(member.role, profile.roles), ", ".join(profile.roles) or "none"
-            yield document.problem((*place, "role"), f"unknown role '{member.role}'{hint}; roles: {roles}")
+            hint, roles = (
+                did_you_mean(member.role, profile.roles),
+                ", ".join(profile.roles) or "none",
+            )
+            yield document.problem(
+                (*place, "role"), f"unknown role '{member.role}'{hint}; roles: {roles}"
+            )
         for name, value in member.set.items():
             for found in placeholders(value):
                 if found not in known or found in HOST_PLACEHOLDERS:
                     hint = did_you_mean(found, known)
-                    message = f"unknown placeholder {{{found}}}{hint}; known are {', '.join(known) or 'none'}"
+                    message = (
+                        f"unknown placeholder {{{found}}}{hint}; known are"
+                        f" {', '.join(known) or 'none'}"
+                    )
                     yield document.problem((*place, "set", name), message)
     yield from _role_problems(profile, document)
 
@@ -162,11 +214,20 @@ def placed_members(profile: Profile) -> Iterator[tuple[KeyPath, SuiteMember]]:
     """Yield the profiles of a suite with their places in the file."""
     for index, entry in enumerate(profile.suite or []):
         for inner, member in enumerate(profile.stages[index]):
-            yield ("suite", index, "together", inner) if isinstance(entry, Together) else ("suite", index), member
+            yield (
+                (
+                    ("suite", index, "together", inner)
+                    if isinstance(entry, Together)
+                    else ("suite", index)
+                ),
+                member,
+            )
 
 
 def _role_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
-    """Yield roles that nothing has, and profiles that would run at the same time on the same hosts."""
+    """Yield roles that nothing has, and profiles that would run at the same time on the same
+    hosts.
+    """
     used = {member.role for member in profile.members}
     for role in profile.roles:
         if role not in used:
@@ -179,9 +240,13 @@ def _role_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem
         for inner, member in enumerate(stage if len(stage) > 1 else []):
             place = ("suite", index, "together", inner)
             if member.role is None:
-                yield document.problem(place, "missing key 'role': each profile under 'together' needs its own")
+                yield document.problem(
+                    place, "missing key 'role': each profile under 'together' needs its own"
+                )
             elif member.role in seen:
-                yield document.problem((*place, "role"), f"role '{member.role}' is used twice under this 'together'")
+                yield document.problem(
+                    (*place, "role"), f"role '{member.role}' is used twice under this 'together'"
+                )
             seen.add(member.role or "")
 
 
@@ -194,14 +259,19 @@ def _repeat_problems(profile: Profile, document: YamlDocument) -> Iterator[Probl
         yield document.problem(("repeat", "until"), message, key=True)
 
 
-def span_problems(profile: Profile, document: YamlDocument, path: KeyPath, value: Scalar | None) -> Iterator[Problem]:
+def span_problems(
+    profile: Profile, document: YamlDocument, path: KeyPath, value: Scalar | None
+) -> Iterator[Problem]:
     """A warm-up, a pause and a round are times, or name a parameter that is one."""
     if value is None:
         return
     names, key = placeholders(value), path[-1]
     param = profile.params.get(names[0]) if names and value == f"{{{names[0]}}}" else None
     if names and (param is None or param.kind != "duration"):
-        message = f"{key}: found {shown(value)}; allowed are a time, or the name of a duration parameter in braces"
+        message = (
+            f"{key}: found {shown(value)}; allowed are a time, or the name of a duration parameter"
+            " in braces"
+        )
         yield document.problem(path, message)
     elif not names:
         try:
@@ -219,9 +289,13 @@ def condition_problems(profile: Profile, document: YamlDocument) -> Iterator[Pro
     seen: set[str] = set()
     for index, each in enumerate(profile.attest):
         if each.id in seen:
-            yield document.problem(("attest", index, "id"), f"the condition '{each.id}' is asked for twice")
+            yield document.problem(
+                ("attest", index, "id"), f"the condition '{each.id}' is asked for twice"
+            )
         if not each.question.isprintable():
-            yield document.problem(("attest", index, "question"), "question: one printable line is allowed")
+            yield document.problem(
+                ("attest", index, "question"), "question: one printable line is allowed"
+            )
         seen.add(each.id)
 
 
@@ -230,11 +304,18 @@ def _precondition_problems(profile: Profile, document: YamlDocument) -> Iterator
     if wanted is None:
         return
     if profile.tool == SUITE:
-        yield document.problem(PRECONDITION, "a suite has no 'precondition' of its own; its profiles have", key=True)
+        yield document.problem(
+            PRECONDITION, "a suite has no 'precondition' of its own; its profiles have", key=True
+        )
     if not wanted.fill and not wanted.rounds:
-        yield document.problem(PRECONDITION, "precondition: neither a fill nor rounds: nothing would be done", key=True)
+        yield document.problem(
+            PRECONDITION, "precondition: neither a fill nor rounds: nothing would be done", key=True
+        )
     if 0 < wanted.rounds < wanted.window:
-        message = f"rounds: found {wanted.rounds}, too few for a window of {wanted.window}; 0 leaves them out"
+        message = (
+            f"rounds: found {wanted.rounds}, too few for a window of {wanted.window}; 0 leaves"
+            " them out"
+        )
         yield document.problem((*PRECONDITION, "rounds"), message)
     try:
         if parse_size(wanted.bs) <= 0:
@@ -248,7 +329,9 @@ def search_problems(profile: Profile, document: YamlDocument) -> Iterator[Proble
     """Yield what is wrong with a profile's capacity and curve."""
     for key in ("capacity", "curve"):
         if getattr(profile, key) is not None and profile.tool == SUITE:
-            yield document.problem((key,), f"a suite has no '{key}' of its own; its profiles have", key=True)
+            yield document.problem(
+                (key,), f"a suite has no '{key}' of its own; its profiles have", key=True
+            )
     if profile.capacity is None:
         return
     for index, each in enumerate(profile.capacity.over):
@@ -267,7 +350,9 @@ def knob_problem(profile: Profile, name: str, values: list[int]) -> str:
     if param is None or param.kind != "count":
         known = ", ".join((*TAKEN, *counts))
         what = "no parameter" if param is None else f"a {param.kind}, no count"
-        return f"over: '{name}' is {what}{did_you_mean(name, (*TAKEN, *counts))}; allowed are {known}"
+        return (
+            f"over: '{name}' is {what}{did_you_mean(name, (*TAKEN, *counts))}; allowed are {known}"
+        )
     for value in values:
         try:
             parse_param(param, value)
@@ -294,14 +379,19 @@ DIRECTIONS_OF_IO = ("read", "write", "trim", "sync", "mixed", "both")
 
 
 def name_problems(document: YamlDocument) -> Iterator[Problem]:
-    """Check names on the bare data of each load generator's part, so that they are told however broken the rest is."""
+    """Check names on the bare data of each load generator's part, so that they are told however
+    broken the rest is.
+    """
     for name in tools():
         if isinstance(document.data.get(name), dict):
             yield from rules(name).name_problems(document)
 
 
 def problems(profile: Profile, document: YamlDocument, known: Collection[str]) -> Iterator[Problem]:
-    """Yield what is wrong with a profile that its schema takes. `known`: names of parameters, broken ones too."""
+    """Yield what is wrong with a profile that its schema takes.
+
+    `known`: names of parameters, broken ones too.
+    """
     if not profile.title.isprintable():
         yield document.problem(("title",), "title: one printable line is allowed")
     texts: dict[str, str] = {}
@@ -325,13 +415,21 @@ def _param_problems(
 ) -> Iterator[Problem]:
     path: KeyPath = ("params", name)
     if name == HOSTS_AXIS:
-        yield document.problem(path, "parameter 'hosts': the name is taken, sweeps vary the number of hosts", True)
+        yield document.problem(
+            path, "parameter 'hosts': the name is taken, sweeps vary the number of hosts", True
+        )
     if name in HOST_PLACEHOLDERS:
-        yield document.problem(path, f"parameter '{name}': the name is taken, every host has its own {{{name}}}", True)
+        yield document.problem(
+            path, f"parameter '{name}': the name is taken, every host has its own {{{name}}}", True
+        )
     if param.kind == "device" and not profile.allow_device:
-        yield document.problem((*path, "kind"), "kind device needs 'allow_device: true': a device loses its data")
+        yield document.problem(
+            (*path, "kind"), "kind device needs 'allow_device: true': a device loses its data"
+        )
     if (param.kind == "choice") != bool(param.choices):
-        yield document.problem(path, f"parameter '{name}': 'choices' and kind choice need each other", True)
+        yield document.problem(
+            path, f"parameter '{name}': 'choices' and kind choice need each other", True
+        )
         return
     if bad_limits := list(_limit_problems(name, param, document)):
         yield from bad_limits
@@ -356,8 +454,13 @@ def _limit_problems(name: str, param: Param, document: YamlDocument) -> Iterator
             yield document.problem(("params", name, key), f"parameter '{name}': {key}: {error}")
 
 
-def _use_problems(profile: Profile, document: YamlDocument, known: Collection[str]) -> Iterator[Problem]:
-    """Every parameter changes something; one that is inherited and left idle is a hint, for it cannot be taken away."""
+def _use_problems(
+    profile: Profile, document: YamlDocument, known: Collection[str]
+) -> Iterator[Problem]:
+    """Every parameter changes something.
+
+    One that is inherited and left idle is a hint, for it cannot be taken away.
+    """
     places = uses(document.data)
     for name in known:
         if name not in places:
@@ -375,17 +478,27 @@ def _layout_problems(profile: Profile, document: YamlDocument) -> Iterator[Probl
     names = placeholders(layout)
     param = profile.params.get(names[0]) if names and layout == f"{{{names[0]}}}" else None
     if param is None or param.kind != "flag":
-        message = f"layout: found {shown(layout)}; allowed are true, false, or the name of a flag parameter in braces"
+        message = (
+            f"layout: found {shown(layout)}; allowed are true, false, or the name of a flag"
+            " parameter in braces"
+        )
         yield document.problem(("prepare", "layout"), message)
 
 
-def _brace_problems(path: KeyPath, value: object, known: Collection[str], document: YamlDocument) -> Iterator[Problem]:
-    """Check every text of a load generator's part for parameters that are not there, and for stray braces."""
+def _brace_problems(
+    path: KeyPath, value: object, known: Collection[str], document: YamlDocument
+) -> Iterator[Problem]:
+    """Check every text of a load generator's part for parameters that are not there, and for stray
+    braces.
+    """
     if isinstance(value, (dict, list)):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _brace_problems((*path, key), inner, known, document)
     else:
-        yield from (document.problem(path, message) for message in brace_problems(str(path[-1]), value, known))
+        yield from (
+            document.problem(path, message)
+            for message in brace_problems(str(path[-1]), value, known)
+        )
 
 
 def brace_problems(name: str, value: object, known: Collection[str]) -> Iterator[str]:
@@ -395,9 +508,15 @@ def brace_problems(name: str, value: object, known: Collection[str]) -> Iterator
     allowed = (*known, *(each for each in HOST_PLACEHOLDERS if each not in known))
     for found in placeholders(value):
         if found not in allowed:
-            yield f"unknown placeholder {{{found}}}{did_you_mean(found, allowed)}; known are {', '.join(allowed)}"
+            yield (
+                f"unknown placeholder {{{found}}}{did_you_mean(found, allowed)}; known are"
+                f" {', '.join(allowed)}"
+            )
     if re.search("[{}]", PLACEHOLDER.sub("", value)):
-        yield f"{name}: found {shown(value)}; a brace stands alone, write {{{{ or }}}} for the character itself"
+        yield (
+            f"{name}: found {shown(value)}; a brace stands alone, write {{{{ or }}}} for the"
+            " character itself"
+        )
 
 
 def _headline_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
@@ -410,4 +529,6 @@ def _headline_problems(profile: Profile, document: YamlDocument) -> Iterator[Pro
     wanted = DIRECTIONS.get(headline.metric, DIRECTIONS_OF_IO)
     if headline.direction not in wanted:
         allowed = f"with metric {headline.metric} allowed are {', '.join(wanted)}"
-        yield document.problem(("headline", "direction"), f"direction: found {headline.direction}; {allowed}")
+        yield document.problem(
+            ("headline", "direction"), f"direction: found {headline.direction}; {allowed}"
+        )

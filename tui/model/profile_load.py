@@ -1,4 +1,6 @@
-"""YAML text to a Profile, with everything that is wrong in it at once: file, line, column, what is allowed."""
+"""YAML text to a Profile, with everything that is wrong in it at once: file, line, column, what is
+allowed.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,17 @@ _STAND_INS: dict[str, Any] = {
     "headline": {"metric": "iops", "direction": "mixed"},
 }
 
-Base = Callable[[str], tuple[str, str]]  # from a tag to the text and the file of the profile; raises UsageError
-_MERGED = ("params", "prepare", "hosts")  # beside each tool's: what may be changed in part; the rest is replaced
+# from a tag to the text and the file of the profile; raises UsageError
+Base = Callable[[str], tuple[str, str]]
+# beside each tool's: what may be changed in part; the rest is replaced
+_MERGED = ("params", "prepare", "hosts")
 _NOT_INHERITED = ("profile", "version", "extends")
 MAX_BASES = 8
 
 
 def load_profile(text: str, file: str, base: Base | None = None) -> Profile:
-    """Return the profile of a YAML text. Raises UsageError with every problem, in the order of the file.
+    """Return the profile of a YAML text. Raises UsageError with every problem, in the order of the
+    file.
 
     `base` finds the profiles that it extends.
     """
@@ -55,9 +60,11 @@ def load_profile(text: str, file: str, base: Base | None = None) -> Profile:
 
 
 def recorded_profile(text: str, file: str, base: Base) -> Profile:
-    """Return the profile that a run was made from, as it was taken then. Raises UsageError for what is no profile.
+    """Return the profile that a run was made from, as it was taken then. Raises UsageError for what
+    is no profile.
 
-    Checks beyond the schema are for files that people edit: one that came later refuses nothing that has run.
+    Checks beyond the schema are for files that people edit: one that came later refuses nothing
+    that has run.
     """
     document = extended(load(text, file), base, [], [])
     try:
@@ -69,21 +76,29 @@ def recorded_profile(text: str, file: str, base: Base) -> Profile:
 def extended(
     document: YamlDocument, base: Base | None, seen: list[str], unknown: list[Problem] | None = None
 ) -> YamlDocument:
-    """Return a document with what it does not say taken from the profile it extends. Places stay those of the file.
+    """Return a document with what it does not say taken from the profile it extends. Places stay
+    those of the file.
 
-    Defaults of parameters that the other profile does not have are left out, and put into `unknown` as problems.
+    Defaults of parameters that the other profile does not have are left out, and put into `unknown`
+    as problems.
     """
     tag = document.data.get("extends")
     if not isinstance(tag, str):
         return document
     if tag in seen or len(seen) >= MAX_BASES:
-        raise UsageError(document.problem(("extends",), f"extends: {' -> '.join([*seen, tag])} never ends"))
+        raise UsageError(
+            document.problem(("extends",), f"extends: {' -> '.join([*seen, tag])} never ends")
+        )
     if base is None:
-        raise UsageError(document.problem(("extends",), f"extends: '{tag}' cannot be looked up here"))
+        raise UsageError(
+            document.problem(("extends",), f"extends: '{tag}' cannot be looked up here")
+        )
     try:
         text, file = base(tag)
     except UsageError as error:
-        raise UsageError([document.problem(("extends",), f"extends: {error.problems[0].message}")]) from None
+        raise UsageError(
+            [document.problem(("extends",), f"extends: {error.problems[0].message}")]
+        ) from None
     below = extended(load(text, file), base, [*seen, tag]).data
     inherited = {key: value for key, value in below.items() if key not in _NOT_INHERITED}
     data = _over(inherited, document.data)
@@ -95,17 +110,27 @@ def extended(
 def _known_defaults(
     data: dict[str, Any], below: object, tag: str, document: YamlDocument, unknown: list[Problem]
 ) -> dict[str, Any]:
-    """Return the data without bare values of parameters that are not inherited; each is a problem."""
+    """Return the data without bare values of parameters that are not inherited.
+
+    Each is a problem.
+    """
     params = data.get("params")
     names = list(below) if isinstance(below, dict) else []
     if not isinstance(params, dict):
         return data
-    strange = [name for name, value in params.items() if name not in names and isinstance(value, str | int | float)]
+    strange = [
+        name
+        for name, value in params.items()
+        if name not in names and isinstance(value, str | int | float)
+    ]
     for name in strange:
         known = ", ".join(names) or "none"
         message = f"unknown parameter '{name}'{did_you_mean(name, names)}; {tag} has: {known}"
         unknown.append(document.problem(("params", name), message, key=True))
-    return {**data, "params": {name: value for name, value in params.items() if name not in strange}}
+    return {
+        **data,
+        "params": {name: value for name, value in params.items() if name not in strange},
+    }
 
 
 def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
@@ -117,14 +142,20 @@ def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     if isinstance(below.get("params"), dict) and isinstance(above.get("params"), dict):
         known = below["params"]
         data["params"] = {
-            name: {**known[name], "default": value} if _is_default(value, known.get(name)) else value
+            name: {**known[name], "default": value}
+            if _is_default(value, known.get(name))
+            else value
             for name, value in data["params"].items()
         }
     return data
 
 
 def _deep(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    both = {key: _deep(below[key], value) for key, value in above.items() if _are_mappings(below.get(key), value)}
+    both = {
+        key: _deep(below[key], value)
+        for key, value in above.items()
+        if _are_mappings(below.get(key), value)
+    }
     return {**below, **above, **both}
 
 
@@ -133,12 +164,16 @@ def _are_mappings(*values: object) -> bool:
 
 
 def _is_default(value: object, below: object) -> bool:
-    """Tell whether a bare value stands where the parameter itself is inherited: it is its new default."""
+    """Tell whether a bare value stands where the parameter itself is inherited: it is its new
+    default.
+    """
     return isinstance(below, dict) and not isinstance(value, dict | list) and value is not None
 
 
 def _of_the_rest(error: ValidationError, document: YamlDocument) -> list[Problem]:
-    """Return what is wrong in the parts that the schema took, without what only follows from the broken ones."""
+    """Return what is wrong in the parts that the schema took, without what only follows from the
+    broken ones.
+    """
     broken = {_unusable(detail, document) for detail in error.errors(include_url=False)}
     data = copy.deepcopy(document.data)
     for path in broken:
@@ -148,7 +183,9 @@ def _of_the_rest(error: ValidationError, document: YamlDocument) -> list[Problem
     tool = data.setdefault("tool", next((name for name in tools() if name in data), SUITE))
     if tool != SUITE:
         body = data.get(tool)
-        said = {key: value for key, value in body.items() if value} if isinstance(body, dict) else {}
+        said = (
+            {key: value for key, value in body.items() if value} if isinstance(body, dict) else {}
+        )
         data[tool] = {**rules(tool).stand_in, **said}
     try:
         rest = whole().model_validate(data)
@@ -160,12 +197,16 @@ def _of_the_rest(error: ValidationError, document: YamlDocument) -> list[Problem
 
 
 def _without_base(document: YamlDocument) -> list[Problem]:
-    """Return what is wrong in a profile however the one that it extends may look: of keys that are there alone."""
+    """Return what is wrong in a profile however the one that it extends may look: of keys that are
+    there alone.
+    """
     found = list(name_problems(document))
     try:
         whole().model_validate(document.data)
     except ValidationError as error:
-        bare = {path for path in document.keys if path[:1] == ("params",) and path in document.spans}
+        bare = {
+            path for path in document.keys if path[:1] == ("params",) and path in document.spans
+        }
         there = [
             detail
             for detail in error.errors(include_url=False)

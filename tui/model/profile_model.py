@@ -1,4 +1,6 @@
-"""The pydantic model of a profile with the bodies of all load generators, its JSON Schema, and hints."""
+"""The pydantic model of a profile with the bodies of all load generators, its JSON Schema, and
+hints.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,14 @@ if TYPE_CHECKING:
 
 @functools.cache
 def whole() -> type[Profile]:
-    """Return the model of profile files: a field for the part of each load generator that is installed.
+    """Return the model of profile files: a field for the part of each load generator that is
+    installed.
 
     One of another package that fails spoils the profiles that have its part, and no others.
     """
     parts: dict[str, Any] = {
-        name: (_part(name) | None, Field(None, description=f"What {name} does (tool: {name})")) for name in tools()
+        name: (_part(name) | None, Field(None, description=f"What {name} does (tool: {name})"))
+        for name in tools()
     }
     allowed: Any = Literal[(*parts, SUITE)]
     parts["tool"] = (allowed, Field(description=TOOL))
@@ -36,12 +40,20 @@ def whole() -> type[Profile]:
 
 
 def tools() -> list[str]:
-    """Return the load generators whose part a profile can have; one called as another key of profiles has none."""
-    return [name for name in installed() if not (hasattr(Profile, name) or name in Profile.model_fields)]
+    """Return the load generators whose part a profile can have.
+
+    One called as another key of profiles has none.
+    """
+    return [
+        name for name in installed() if not (hasattr(Profile, name) or name in Profile.model_fields)
+    ]
 
 
 def _part(name: str) -> type[BaseModel]:
-    """Return the model of a load generator's part of a profile; of one that fails a model that says so."""
+    """Return the model of a load generator's part of a profile.
+
+    Of one that fails a model that says so.
+    """
     try:
         found = rules(name).body()
         if name in foreign():
@@ -67,10 +79,15 @@ def _failing(name: str, why: UsageError) -> type[BaseModel]:
 def profile_json_schema() -> dict[str, Any]:
     """Return the JSON Schema of a profile file."""
     schema = whole().model_json_schema(by_alias=True)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "benchtui profile"}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "benchtui profile",
+    }
 
 
-PARAMETERISED = ("suite", "prepare", "warmup", "pause")  # where a parameter may be named, beside each tool's part
+# where a parameter may be named, beside each tool's part
+PARAMETERISED = ("suite", "prepare", "warmup", "pause")
 
 
 def uses(data: Mapping[str, Any]) -> dict[str, list[KeyPath]]:
@@ -96,7 +113,11 @@ def unreached(profile: Profile) -> Mapping[KeyPath, str]:
 
 def idle(places: Mapping[str, list[KeyPath]], dead: Mapping[KeyPath, str]) -> dict[str, str]:
     """Return the parameters that are named in options without effect alone, each with why."""
-    return {name: dead[paths[0]] for name, paths in places.items() if all(path in dead for path in paths)}
+    return {
+        name: dead[paths[0]]
+        for name, paths in places.items()
+        if all(path in dead for path in paths)
+    }
 
 
 def idle_params(profile: Profile) -> dict[str, str]:
@@ -106,20 +127,29 @@ def idle_params(profile: Profile) -> dict[str, str]:
 
 
 def hints(profile: Profile, text: str, file: str) -> list[Problem]:
-    """Return what a sound profile asks for in vain, with the places in its file: to know, not to refuse."""
+    """Return what a sound profile asks for in vain, with the places in its file: to know, not to
+    refuse.
+    """
     if profile.tool == SUITE:
         return []
-    texts = {name: value_text(profile.params[name].kind, v) for name, v in resolve_params(profile, {}).items()}
+    texts = {
+        name: value_text(profile.params[name].kind, v)
+        for name, v in resolve_params(profile, {}).items()
+    }
     found = dict(rules(profile.tool).hints(profile, texts))
     told = unreached_hints(profile, text, file)
     if not found:
         return told
     document = load(text, file)
-    return in_order([*told, *(document.problem(path, message, key=True) for path, message in found.items())])
+    return in_order(
+        [*told, *(document.problem(path, message, key=True) for path, message in found.items())]
+    )
 
 
 def unreached_hints(profile: Profile, text: str, file: str) -> list[Problem]:
-    """Return which options of this file reach no job, and which parameters of the extended profile that leaves idle."""
+    """Return which options of this file reach no job, and which parameters of the extended profile
+    that leaves idle.
+    """
     dead = unreached(profile)
     if not dead:
         return []
@@ -130,14 +160,21 @@ def unreached_hints(profile: Profile, text: str, file: str) -> list[Problem]:
         if path in document.keys
     ]
     found += [
-        document.problem(("extends",), f"parameter '{name}' of {profile.extends} has no effect here: {why}", key=True)
+        document.problem(
+            ("extends",),
+            f"parameter '{name}' of {profile.extends} has no effect here: {why}",
+            key=True,
+        )
         for name, why in idle_params(profile).items()
     ]
     return in_order(found)
 
 
 def written(name: str, places: Collection[KeyPath], keys: Collection[KeyPath]) -> KeyPath | None:
-    """Return where a file itself names a parameter: where it is given, else in an option; None when it does not."""
+    """Return where a file itself names a parameter: where it is given, else in an option.
+
+    None when it does not.
+    """
     return next((path for path in (("params", name), *places) if path in keys), None)
 
 
@@ -151,7 +188,8 @@ def profile_file_schema() -> dict[str, Any]:
     kinds = schema["$defs"]
     _accept_percentages(kinds)
     for name in tools():
-        with suppress(UsageError) if name in foreign() else nullcontext():  # its part says what fails
+        # its part says what fails
+        with suppress(UsageError) if name in foreign() else nullcontext():
             rules(name).describe(kinds)
     merged = {key: _kind_of(schema["properties"][key]) for key in ("params", *tools())}
     strict = {key: copy.deepcopy(schema["properties"][key]) for key in merged}
@@ -171,7 +209,11 @@ def profile_file_schema() -> dict[str, Any]:
 def _accept_percentages(kinds: dict[str, Any]) -> None:
     """A relative width is a number below 1, or a percentage."""
     number = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
-    for kind, name in (("RepeatSpec", "until"), ("PreconditionSpec", "range"), ("PreconditionSpec", "slope")):
+    for kind, name in (
+        ("RepeatSpec", "until"),
+        ("PreconditionSpec", "range"),
+        ("PreconditionSpec", "slope"),
+    ):
         share = kinds[kind]["properties"][name]
         for key in ("type", "gt", "lt", "exclusiveMinimum", "exclusiveMaximum"):
             share.pop(key, None)

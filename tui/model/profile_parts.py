@@ -7,7 +7,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+)
 
 from tui.model.criteria import DIRECTIONS, UNITS
 from tui.model.plain import HOSTS_AXIS
@@ -38,13 +46,16 @@ class SweepSpec(MatrixSpec):
     """Which values of parameters are measured one after the other."""
 
     grid: dict[str, list[Scalar]] = Field(
-        default_factory=dict, description="Values by parameter: every combination is measured, the last name fastest"
+        default_factory=dict,
+        description="Values by parameter: every combination is measured, the last name fastest",
     )
     points: list[dict[str, Scalar]] = Field(
-        default_factory=list, description="Instead of a grid: the combinations one by one, values by parameter"
+        default_factory=list,
+        description="Instead of a grid: the combinations one by one, values by parameter",
     )
     hosts: list[Annotated[int, Field(ge=1)] | Literal["all"]] = Field(
-        default_factory=list, description="Numbers of hosts, such as [1, 2, 4, all]: the first so many that were chosen"
+        default_factory=list,
+        description="Numbers of hosts, such as [1, 2, 4, all]: the first so many that were chosen",
     )
 
 
@@ -52,7 +63,10 @@ class RepeatSpec(MatrixSpec):
     """Repeat until the headline is known well enough."""
 
     until: Annotated[float, BeforeValidator(as_share), Field(gt=0, lt=1)] = Field(
-        description="Stop when the 95 % confidence interval of the mean is at most this wide to each side, such as 5%"
+        description=(
+            "Stop when the 95 % confidence interval of the mean is at most this wide to each side,"
+            " such as 5%"
+        )
     )
     min: int = Field(3, ge=3, description="Repetitions that are made in any case")
     max: int = Field(10, ge=3, le=1000, description="Repetitions after which it ends all the same")
@@ -63,9 +77,12 @@ class SuiteMember(MatrixSpec):
 
     profile: str = Field(description="Tag of the profile: family/name")
     set: dict[str, Scalar] = Field(
-        default_factory=dict, description="Parameters of it; '{name}' stands for a parameter of the suite"
+        default_factory=dict,
+        description="Parameters of it; '{name}' stands for a parameter of the suite",
     )
-    role: str | None = Field(None, description="Which hosts run it, by a name under roles; absent: all of them")
+    role: str | None = Field(
+        None, description="Which hosts run it, by a name under roles; absent: all of them"
+    )
 
 
 class Together(MatrixSpec):
@@ -77,7 +94,10 @@ class Together(MatrixSpec):
 
 
 def _form(entry: object) -> str:
-    """Return which form an entry of a suite has, so that an error is about that form alone; no key is called so."""
+    """Return which form an entry of a suite has, so that an error is about that form alone.
+
+    No key is called so.
+    """
     if isinstance(entry, Together) or (isinstance(entry, dict) and "together" in entry):
         return "several profiles"
     return "one profile" if isinstance(entry, SuiteMember | dict) else "a tag"
@@ -92,16 +112,23 @@ SuiteEntry = Annotated[
 
 
 def grid_points(sweep: SweepSpec) -> list[dict[str, Scalar]]:
-    """Return the combinations of a sweep in order, without the number of hosts; one empty one for no sweep."""
+    """Return the combinations of a sweep in order, without the number of hosts.
+
+    One empty one for no sweep.
+    """
     if sweep.points:
         return [dict(point) for point in sweep.points]
     names = list(sweep.grid)
-    return [dict(zip(names, values, strict=True)) for values in itertools.product(*sweep.grid.values())]
+    return [
+        dict(zip(names, values, strict=True)) for values in itertools.product(*sweep.grid.values())
+    ]
 
 
 def axes(sweep: SweepSpec) -> list[str]:
     """Return the names that a sweep varies, in the order in which they were written."""
-    named = list(sweep.grid) or list(dict.fromkeys(name for point in sweep.points for name in point))
+    named = list(sweep.grid) or list(
+        dict.fromkeys(name for point in sweep.points for name in point)
+    )
     return [*named, *([HOSTS_AXIS] if sweep.hosts else [])]
 
 
@@ -112,15 +139,25 @@ def host_counts(sweep: SweepSpec, chosen: int) -> list[int]:
 
 
 def with_values(sweep: SweepSpec | None, wanted: Mapping[str, Sequence[str]]) -> SweepSpec | None:
-    """Return a sweep that also goes over these values: they take the place of the profile's own for that name."""
+    """Return a sweep that also goes over these values: they take the place of the profile's own for
+    that name.
+    """
     if not wanted:
         return sweep
     own = sweep or SweepSpec()
     if own.points:
-        rest = [{name: value for name, value in point.items() if name not in wanted} for point in own.points]
-        pairs = itertools.product(unique(rest), grid_points(SweepSpec(grid={n: list(v) for n, v in wanted.items()})))
+        rest = [
+            {name: value for name, value in point.items() if name not in wanted}
+            for point in own.points
+        ]
+        pairs = itertools.product(
+            unique(rest), grid_points(SweepSpec(grid={n: list(v) for n, v in wanted.items()}))
+        )
         return SweepSpec(points=[{**point, **more} for point, more in pairs], hosts=own.hosts)
-    return SweepSpec(grid={**own.grid, **{name: list(values) for name, values in wanted.items()}}, hosts=own.hosts)
+    return SweepSpec(
+        grid={**own.grid, **{name: list(values) for name, values in wanted.items()}},
+        hosts=own.hosts,
+    )
 
 
 def without(sweep: SweepSpec | None, fixed: Mapping[str, object]) -> SweepSpec | None:
@@ -128,8 +165,13 @@ def without(sweep: SweepSpec | None, fixed: Mapping[str, object]) -> SweepSpec |
     if sweep is None or not any(name in fixed for name in axes(sweep)):
         return sweep
     grid = {name: values for name, values in sweep.grid.items() if name not in fixed}
-    points = unique({name: value for name, value in point.items() if name not in fixed} for point in sweep.points)
-    return SweepSpec(grid=grid, points=[point for point in points if point], hosts=list(sweep.hosts))
+    points = unique(
+        {name: value for name, value in point.items() if name not in fixed}
+        for point in sweep.points
+    )
+    return SweepSpec(
+        grid=grid, points=[point for point in points if point], hosts=list(sweep.hosts)
+    )
 
 
 def unique(points: Iterable[dict[str, Scalar]]) -> list[dict[str, Scalar]]:
@@ -145,13 +187,24 @@ Share = Annotated[float, BeforeValidator(as_share), Field(gt=0, lt=1)]
 
 
 class PreconditionSpec(MatrixSpec):
-    """How the storage is brought into a state that lasts, before each point is measured (SNIA SSS PTS)."""
+    """How the storage is brought into a state that lasts, before each point is measured (SNIA SSS
+    PTS).
+    """
 
-    fill: int = Field(2, ge=0, le=10, description="How often all files are written whole in sequence; 0: not at all")
+    fill: int = Field(
+        2,
+        ge=0,
+        le=10,
+        description="How often all files are written whole in sequence; 0: not at all",
+    )
     bs: Scalar = Field("128k", description="Block size of that")
-    rounds: int = Field(25, ge=0, le=1000, description="Rounds of the profile's own load at most; 0: none")
+    rounds: int = Field(
+        25, ge=0, le=1000, description="Rounds of the profile's own load at most; 0: none"
+    )
     round: Scalar = Field("60s", description="Time of one round; may name a parameter: '{round}'")
-    window: int = Field(5, ge=2, le=100, description="So many rounds one after the other have to be steady")
+    window: int = Field(
+        5, ge=2, le=100, description="So many rounds one after the other have to be steady"
+    )
     range: Share = Field(0.2, description="How far these may be apart, such as 20% of their mean")
     slope: Share = Field(0.1, description="How far these may drift, such as 10% of their mean")
 
@@ -159,8 +212,12 @@ class PreconditionSpec(MatrixSpec):
 class AttestSpec(MatrixSpec):
     """A condition that no host can tell: whoever launches the run is asked."""
 
-    id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", description="Its name: run --attest ID=yes")
-    question: str = Field(min_length=1, description="One line that is answered with yes, no or unknown")
+    id: str = Field(
+        pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", description="Its name: run --attest ID=yes"
+    )
+    question: str = Field(
+        min_length=1, description="One line that is answered with yes, no or unknown"
+    )
 
 
 FORM = re.compile(
@@ -175,18 +232,35 @@ def parse_limit(text: str) -> Limit:
     """Return a limit. Raises ValueError with what is allowed."""
     found = FORM.fullmatch(text)
     if found is None:
-        raise ValueError(f"'{text}' is no limit: [DIRECTION.]pNN, mean or errors, < NUMBER UNIT, {EXAMPLES}")
-    direction, metric, number, unit = found["direction"] or "", found["metric"], float(found["number"]), found["unit"]
+        raise ValueError(
+            f"'{text}' is no limit: [DIRECTION.]pNN, mean or errors, < NUMBER UNIT, {EXAMPLES}"
+        )
+    direction, metric, number, unit = (
+        found["direction"] or "",
+        found["metric"],
+        float(found["number"]),
+        found["unit"],
+    )
     if direction and direction not in DIRECTIONS:
         meant = did_you_mean(direction, DIRECTIONS)
-        raise ValueError(f"'{text}': no direction '{direction}'{meant}; allowed are {', '.join(DIRECTIONS)}")
+        raise ValueError(
+            f"'{text}': no direction '{direction}'{meant}; allowed are {', '.join(DIRECTIONS)}"
+        )
     if metric == "errors":
         if unit or direction or not number.is_integer() or (found["order"] == "<" and not number):
-            raise ValueError(f"'{text}': errors are a whole count, of all directions together, such as 'errors = 0'")
-        return Limit(text.strip(), direction, "errors", None, number - 1 if found["order"] == "<" else number)
+            raise ValueError(
+                f"'{text}': errors are a whole count, of all directions together, such as 'errors"
+                " = 0'"
+            )
+        return Limit(
+            text.strip(), direction, "errors", None, number - 1 if found["order"] == "<" else number
+        )
     factor = UNITS["latency"].get(unit)
     if factor is None or found["order"] == "=" or not number:
-        raise ValueError(f"'{text}': a latency is below a time above 0, in {', '.join(UNITS['latency'])}, {EXAMPLES}")
+        raise ValueError(
+            f"'{text}': a latency is below a time above 0, in {', '.join(UNITS['latency'])},"
+            f" {EXAMPLES}"
+        )
     percentile = float(metric[1:]) if metric != "mean" else None
     return Limit(text.strip(), direction, "latency", percentile, number * factor)
 
@@ -217,23 +291,34 @@ Knobs = dict[str, list[Annotated[int, Field(ge=1)]]]
 class CapacitySpec(MatrixSpec):
     """How much load is sustained while all limits are kept."""
 
-    objective: Literal["iops", "bandwidth"] = Field("iops", description="What shall be as large as possible")
+    objective: Literal["iops", "bandwidth"] = Field(
+        "iops", description="What shall be as large as possible"
+    )
     limits: list[Annotated[str, AfterValidator(known_limit)]] = Field(
-        min_length=1, description="What must hold: 'read.p99.9 < 2ms', 'write.p99 < 5ms', 'errors = 0'"
+        min_length=1,
+        description="What must hold: 'read.p99.9 < 2ms', 'write.p99 < 5ms', 'errors = 0'",
     )
     over: list[str | Knobs] = Field(
         default=[RATE],
         min_length=1,
-        description="What is searched over: rate, hosts, counts among the parameters, as {iodepth: [1, 8]} with values",
+        description=(
+            "What is searched over: rate, hosts, counts among the parameters, as {iodepth: [1, 8]}"
+            " with values"
+        ),
     )
     points: int = Field(40, ge=2, le=MOST_POINTS, description="Measurements at most")
     within: Span | None = Field(None, description="Time of load and pauses at most")
-    point: Span = Field("10s", description="Least time of a measurement; more where a percentile needs more I/Os")
+    point: Span = Field(
+        "10s", description="Least time of a measurement; more where a percentile needs more I/Os"
+    )
     most: Span = Field("2m", description="Most time of a measurement")
     hold: Annotated[Scalar, AfterValidator(known_hold)] = Field(
-        "5m", description="Time for which the answer is held before it counts as found; 0: it is not"
+        "5m",
+        description="Time for which the answer is held before it counts as found; 0: it is not",
     )
-    tolerance: Share = Field(0.03, description="A capacity known to so much of itself to each side is known enough")
+    tolerance: Share = Field(
+        0.03, description="A capacity known to so much of itself to each side is known enough"
+    )
 
 
 class CurveSpec(MatrixSpec):
@@ -249,20 +334,32 @@ class CurveSpec(MatrixSpec):
     )
     order: Literal["random", "up-down"] = Field("random", description="In which order")
     within: Span | None = Field(None, description="Time of load and pauses at most")
-    point: Span = Field("10s", description="Least time of a measurement; more where a percentile needs more I/Os")
+    point: Span = Field(
+        "10s", description="Least time of a measurement; more where a percentile needs more I/Os"
+    )
     most: Span = Field("2m", description="Most time of a measurement")
 
 
 def knobs_of(over: list[str | Knobs]) -> dict[str, list[int]]:
-    """Return the names that are searched over, in order, with the values that were given; empty: none were."""
+    """Return the names that are searched over, in order, with the values that were given.
+
+    Empty: none were.
+    """
     found: dict[str, list[int]] = {}
     for each in over:
-        found |= {each: []} if isinstance(each, str) else {name: sorted(set(values)) for name, values in each.items()}
+        found |= (
+            {each: []}
+            if isinstance(each, str)
+            else {name: sorted(set(values)) for name, values in each.items()}
+        )
     return found
 
 
 def over_of(words: Sequence[str]) -> dict[str, list[int]]:
-    """Return what to search over: ``rate,iodepth``, or ``iodepth=1,8,32`` with values. Raises ValueError."""
+    """Return what to search over: ``rate,iodepth``, or ``iodepth=1,8,32`` with values.
+
+    Raises ValueError.
+    """
     found: dict[str, list[int]] = {}
     for word in words:
         name, given, values = word.partition("=")

@@ -1,8 +1,9 @@
 """Sizes and durations: what people write, what fio reads, and plain bytes and seconds between them.
 
-fio 3.x reads ``k m g t p`` as powers of 1024 (kb_base=1024) but ``KiB`` as 1000, takes ``1.5g`` for 1 byte and
-``1h30m`` for 1 microsecond (parse.c, get_mult_bytes, get_mult_time). So nothing is passed to fio as it was written:
-it is parsed here and printed in the one form that every fio reads right."""
+fio 3.x reads ``k m g t p`` as powers of 1024 (kb_base=1024) but ``KiB`` as 1000, takes ``1.5g`` for
+1 byte and ``1h30m`` for 1 microsecond (parse.c, get_mult_bytes, get_mult_time). So nothing is
+passed to fio as it was written: it is parsed here and printed in the one form that every fio reads
+right."""
 
 from __future__ import annotations
 
@@ -11,11 +12,22 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 _POWERS = "kmgtp"
-_SIZE = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*(?:([kmgtp])(?:i?b)?|b)?", re.IGNORECASE | re.ASCII)
+_SIZE = re.compile(
+    r"(\d{1,30}(?:\.\d{1,30})?)\s*(?:([kmgtp])(?:i?b)?|b)?", re.IGNORECASE | re.ASCII
+)
 _SPAN = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*(us|ms|s|m|h|d)", re.IGNORECASE | re.ASCII)
-_UNIT_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
+_UNIT_US = {
+    "us": 1,
+    "ms": 1_000,
+    "s": 1_000_000,
+    "m": 60_000_000,
+    "h": 3_600_000_000,
+    "d": 86_400_000_000,
+}
 
-SIZE_FORMS = "bytes as a whole number, or a number with k, m, g, t or p (powers of 1024), such as 4k, 128G"
+SIZE_FORMS = (
+    "bytes as a whole number, or a number with k, m, g, t or p (powers of 1024), such as 4k, 128G"
+)
 DURATION_FORMS = "seconds, or a number with us, ms, s, m, h or d, such as 300s, 15m, 1h30m"
 
 
@@ -31,9 +43,16 @@ def parse_size(value: object) -> int:
 
 
 def parse_stamp(text: str) -> float | None:
-    """Return a time of day as C's ctime prints it, in seconds as if it were UTC; None for another text."""
+    """Return a time of day as C's ctime prints it, in seconds as if it were UTC.
+
+    None for another text.
+    """
     try:
-        return datetime.strptime(" ".join(text.split()), "%a %b %d %H:%M:%S %Y").replace(tzinfo=UTC).timestamp()
+        return (
+            datetime.strptime(" ".join(text.split()), "%a %b %d %H:%M:%S %Y")
+            .replace(tzinfo=UTC)
+            .timestamp()
+        )
     except ValueError:
         return None
 
@@ -47,7 +66,10 @@ def _checked_size(size: Decimal, value: object) -> int:
 
 
 def parse_duration(value: object) -> float:
-    """Return seconds: ``300``, ``"300s"``, ``"15m"``, ``"1h30m"``, ``"250ms"``. Raises ValueError."""
+    """Return seconds: ``300``, ``"300s"``, ``"15m"``, ``"1h30m"``, ``"250ms"``.
+
+    Raises ValueError.
+    """
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if not 0 <= value < 2**31:
             raise ValueError(f"{shown(value)} is not a duration: 0 to 2^31-1 seconds are allowed")
@@ -58,7 +80,9 @@ def parse_duration(value: object) -> float:
     spans = _SPAN.findall(text)
     if not spans or _SPAN.sub("", text).strip():
         raise ValueError(f"{shown(value)} is not a duration: {DURATION_FORMS}")
-    return _checked_seconds(sum(Decimal(n) * _UNIT_US[unit.lower()] for n, unit in spans) / Decimal(1_000_000), value)
+    return _checked_seconds(
+        sum(Decimal(n) * _UNIT_US[unit.lower()] for n, unit in spans) / Decimal(1_000_000), value
+    )
 
 
 def _checked_seconds(seconds: Decimal, value: object) -> float:
@@ -70,7 +94,9 @@ def _checked_seconds(seconds: Decimal, value: object) -> float:
 
 
 def plain_size(size: int) -> str:
-    """Return the shortest text that fio reads as exactly `size` bytes: ``4G``, ``64M``, ``4k``, ``1000``."""
+    """Return the shortest text that fio reads as exactly `size` bytes: ``4G``, ``64M``, ``4k``,
+    ``1000``.
+    """
     if size < 0:
         raise ValueError(f"{size} is not a size: it is negative")
     for power, suffix in ((5, "P"), (4, "T"), (3, "G"), (2, "M"), (1, "k")):
@@ -80,7 +106,9 @@ def plain_size(size: int) -> str:
 
 
 def plain_duration(seconds: float) -> str:
-    """Return the time as every fio reads it, to the microsecond: ``300s``, ``250ms``, ``1500us``."""
+    """Return the time as every fio reads it, to the microsecond: ``300s``, ``250ms``,
+    ``1500us``.
+    """
     if not 0 <= seconds < 2**31:
         raise ValueError(f"{seconds} is not a duration: 0 to 2^31-1 seconds are allowed")
     microseconds = round(Decimal(str(seconds)) * 1_000_000)
@@ -90,7 +118,9 @@ def plain_duration(seconds: float) -> str:
 
 
 def short_duration(seconds: float) -> str:
-    """Return the time as people type it, in whole hours or minutes where it is some: ``1h``, ``90m``, ``45s``."""
+    """Return the time as people type it, in whole hours or minutes where it is some: ``1h``,
+    ``90m``, ``45s``.
+    """
     for unit, size in (("h", 3600), ("m", 60)):
         if seconds and seconds % size == 0:
             return f"{seconds / size:.0f}{unit}"
@@ -99,7 +129,13 @@ def short_duration(seconds: float) -> str:
 
 def shown(value: object) -> str:
     """Return a found value for a message, quoted when it is text, never long."""
-    text = repr(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else _plain(value)
+    text = (
+        repr(value)
+        if isinstance(value, str)
+        else str(value).lower()
+        if isinstance(value, bool)
+        else _plain(value)
+    )
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -1,8 +1,10 @@
-"""The run record: schema ``benchtui.run/1`` of ``run.json``, self-contained and readable without benchtui.
+"""The run record: schema ``benchtui.run/1`` of ``run.json``, self-contained and readable without
+benchtui.
 
-SI base units stand in the names (``_s``, ``_ns``, ``_bytes``, ``_bytes_per_s``), counts and nanoseconds are integers,
-times of day are UTC in RFC 3339, unknown is null and never 0. Times named ``_s`` that are not durations count from
-``created_utc``. Readers ignore unknown keys, so that fields may be added without a new schema name."""
+SI base units stand in the names (``_s``, ``_ns``, ``_bytes``, ``_bytes_per_s``), counts and
+nanoseconds are integers, times of day are UTC in RFC 3339, unknown is null and never 0. Times named
+``_s`` that are not durations count from ``created_utc``. Readers ignore unknown keys, so that
+fields may be added without a new schema name."""
 
 from __future__ import annotations
 
@@ -35,11 +37,17 @@ Verdict = Literal["valid", "valid-with-warnings", "invalid"]
 class ClockRecord(RecordPart):
     """A host's clock against the jump host's."""
 
-    offset_s: float | None = Field(None, description="host clock minus jump host clock; positive: the host is ahead")
-    uncertainty_s: float | None = Field(None, description="offset_s is true within this; null: unknown")
+    offset_s: float | None = Field(
+        None, description="host clock minus jump host clock; positive: the host is ahead"
+    )
+    uncertainty_s: float | None = Field(
+        None, description="offset_s is true within this; null: unknown"
+    )
     rtt_s: float | None = Field(None, description="round trip of the quickest exchange")
     method: str = Field(
-        description="exchange: clocks compared over the connection; samples: from the least delayed sample"
+        description=(
+            "exchange: clocks compared over the connection; samples: from the least delayed sample"
+        )
     )
 
 
@@ -57,10 +65,14 @@ class FilesLeft(RecordPart):
     bytes: int | None = Field(None, description="their size together")
     identities: dict[str, str] = Field(
         default_factory=dict,
-        description="by path: inode, and time of birth (b:) or of change (c:); of numbered files a checksum of these. "
-        "clean removes what is still that",
+        description=(
+            "by path: inode, and time of birth (b:) or of change (c:); of numbered files a checksum"
+            " of these. clean removes what is still that"
+        ),
     )
-    directories: dict[str, PlaceRecord] = Field(default_factory=dict, description="by path: what these lie in")
+    directories: dict[str, PlaceRecord] = Field(
+        default_factory=dict, description="by path: what these lie in"
+    )
 
 
 class ObjectsLeft(RecordPart):
@@ -76,8 +88,12 @@ class FilesRemovedRecord(RecordPart):
     """Files that the run had created on a host, and that were removed by it or afterwards."""
 
     utc: str | None = Field(None, description="when")
-    paths: list[str] = Field(default_factory=list, description="files and directories that are not there any more")
-    bytes: int = Field(0, description="what they held when they were removed; 0: nothing, or not known")
+    paths: list[str] = Field(
+        default_factory=list, description="files and directories that are not there any more"
+    )
+    bytes: int = Field(
+        0, description="what they held when they were removed; 0: nothing, or not known"
+    )
 
 
 class HostProblemRecord(RecordPart):
@@ -104,16 +120,24 @@ class FactDifferenceRecord(RecordPart):
     title: str = Field("", description="what people call it")
     matters: bool = Field(False, description="whether figures may differ by it")
     groups: list[FactGroupRecord] = Field(
-        default_factory=list, description="who has which value: the largest group first, what is unknown last"
+        default_factory=list,
+        description="who has which value: the largest group first, what is unknown last",
     )
 
 
 class FactsRecord(RecordPart):
-    """The facts of all hosts beside each other; those that each host has of its own are left out."""
+    """The facts of all hosts beside each other.
+
+    Those that each host has of its own are left out.
+    """
 
     hosts: list[str] = Field(default_factory=list, description="hosts of which anything is known")
-    common: dict[str, Scalar] = Field(default_factory=dict, description="what all of them have in common")
-    differing: list[FactDifferenceRecord] = Field(default_factory=list, description="what they differ in")
+    common: dict[str, Scalar] = Field(
+        default_factory=dict, description="what all of them have in common"
+    )
+    differing: list[FactDifferenceRecord] = Field(
+        default_factory=list, description="what they differ in"
+    )
 
 
 class HostRecord(RecordPart):
@@ -121,16 +145,23 @@ class HostRecord(RecordPart):
 
     name: str = Field(description="name in the inventory or the SSH configuration")
     role: str = Field("client", description="client: generates load; server: a storage node")
-    transport: str | None = Field(None, description="ssh, local, exec, slurm, or one of another package")
+    transport: str | None = Field(
+        None, description="ssh, local, exec, slurm, or one of another package"
+    )
     facts: dict[str, Fact] = Field(
-        default_factory=dict, description="what was found: kernel, cpus, fio_version, ...; docs/facts.md has them all"
+        default_factory=dict,
+        description="what was found: kernel, cpus, fio_version, ...; docs/facts.md has them all",
     )
     clock: ClockRecord | None = Field(None, description="its clock; null: no sample told")
     randseed: int | None = Field(None, description="random seed in the first step")
     state: str | None = Field(None, description="last state: done, failed, lost, ...")
     detail: str = Field("", description="why it is in this state")
-    problems: list[HostProblemRecord] = Field(default_factory=list, description="what went wrong on it")
-    files_left: FilesLeft | None = Field(None, description="what stays behind on it; null: nothing recorded")
+    problems: list[HostProblemRecord] = Field(
+        default_factory=list, description="what went wrong on it"
+    )
+    files_left: FilesLeft | None = Field(
+        None, description="what stays behind on it; null: nothing recorded"
+    )
     files_removed: list[FilesRemovedRecord] = Field(
         default_factory=list, description="what was removed one by one, as benchtui clean does"
     )
@@ -150,8 +181,12 @@ class MemberRecord(RecordPart):
     tag: str = Field(description="name of the profile")
     version: int | None = Field(None, description="version of the profile")
     title: str = Field("", description="title for people")
-    source: dict[str, str] = Field(default_factory=dict, description="document the workload comes from")
-    extends: list[str] = Field(default_factory=list, description="tags of the profiles that it changes")
+    source: dict[str, str] = Field(
+        default_factory=dict, description="document the workload comes from"
+    )
+    extends: list[str] = Field(
+        default_factory=list, description="tags of the profiles that it changes"
+    )
     text: MultiLine | None = Field(None, description="the profile's YAML as it was read")
     sha256: str | None = Field(None, description="SHA-256 of the profile's YAML")
 
@@ -162,30 +197,56 @@ class ProfileRecord(RecordPart):
     tag: str = Field(description="name of the profile, e.g. weka/read-iops")
     version: int | None = Field(None, description="version of the profile")
     title: str = Field("", description="title for people")
-    source: dict[str, str] = Field(default_factory=dict, description="document the workload comes from")
+    source: dict[str, str] = Field(
+        default_factory=dict, description="document the workload comes from"
+    )
     preset: bool | None = Field(None, description="whether it is one of the shipped presets")
     params: dict[str, Scalar] = Field(default_factory=dict, description="parameters, all resolved")
-    changed: dict[str, str] = Field(default_factory=dict, description="parameters changed from the profile's defaults")
-    job_files: list[JobFile] = Field(default_factory=list, description="rendered job files, per step and host")
+    changed: dict[str, str] = Field(
+        default_factory=dict, description="parameters changed from the profile's defaults"
+    )
+    job_files: list[JobFile] = Field(
+        default_factory=list, description="rendered job files, per step and host"
+    )
     text: MultiLine | None = Field(None, description="the profile's YAML as it was read")
     sha256: str | None = Field(None, description="SHA-256 of the profile's YAML")
-    extends: list[str] = Field(default_factory=list, description="tags of the profiles that it changes, nearest first")
-    bases: list[MultiLine] = Field(default_factory=list, description="the YAML of these, same order")
+    extends: list[str] = Field(
+        default_factory=list, description="tags of the profiles that it changes, nearest first"
+    )
+    bases: list[MultiLine] = Field(
+        default_factory=list, description="the YAML of these, same order"
+    )
     members: list[MemberRecord] = Field(default_factory=list, description="the profiles of a suite")
-    roles: dict[str, str] = Field(default_factory=dict, description="hosts by role of a suite, as chosen: 50%, h[1-2]")
+    roles: dict[str, str] = Field(
+        default_factory=dict, description="hosts by role of a suite, as chosen: 50%, h[1-2]"
+    )
 
 
 class HeadlineRecord(RecordPart):
     """The one figure the profile is about."""
 
-    metric: Literal["iops", "bandwidth", "latency", "ops", "score"] = Field(description="what it is")
-    direction: str = Field(description="read, write or mixed; with ops: the operation, such as create")
-    percentile: float | None = Field(None, description="for latency: which percentile; null: the mean")
+    metric: Literal["iops", "bandwidth", "latency", "ops", "score"] = Field(
+        description="what it is"
+    )
+    direction: str = Field(
+        description="read, write or mixed; with ops: the operation, such as create"
+    )
+    percentile: float | None = Field(
+        None, description="for latency: which percentile; null: the mean"
+    )
     value: float | None = Field(None, description="the figure; null: not measured")
-    unit: Literal["iops", "bytes_per_s", "ns", "ops_per_s", "score"] = Field(description="unit of value")
-    step: int | None = Field(None, description="index of the step it comes from: the best point, the median repetition")
+    unit: Literal["iops", "bytes_per_s", "ns", "ops_per_s", "score"] = Field(
+        description="unit of value"
+    )
+    step: int | None = Field(
+        None, description="index of the step it comes from: the best point, the median repetition"
+    )
     behind: int | None = Field(
-        None, description="I/Os slower than a percentile, of `step`; below 10 its text is n<10; null: no percentile"
+        None,
+        description=(
+            "I/Os slower than a percentile, of `step`; below 10 its text is n<10; null: no"
+            " percentile"
+        ),
     )
     text: str = Field("", description="the figure for people")
     short: str = Field("", description="the same in few words, for lists; empty: `text` is short")
@@ -196,7 +257,9 @@ class AttestationRecord(RecordPart):
 
     id: str = Field(description="its name in the profile")
     question: str = Field(description="what was asked")
-    answer: Literal["yes", "no", "unknown"] = Field(description="the answer; unknown: none was given")
+    answer: Literal["yes", "no", "unknown"] = Field(
+        description="the answer; unknown: none was given"
+    )
     by: str | None = Field(None, description="user and machine that it was given on")
     utc: str | None = Field(None, description="when the run was launched with it")
 
@@ -205,30 +268,53 @@ class CellRecord(RecordPart):
     """One point of a matrix over all its repetitions."""
 
     key: str = Field(description="name: the profile and the swept values")
-    profile: str | None = Field(None, description="tag of the profile, when it is a member of a suite")
+    profile: str | None = Field(
+        None, description="tag of the profile, when it is a member of a suite"
+    )
     role: str | None = Field(None, description="suite role whose hosts ran it")
-    beside: list[str] = Field(default_factory=list, description="roles of the steps that ran at the same time")
-    point: dict[str, Scalar] = Field(default_factory=dict, description="values that are swept, of 'hosts' too")
+    beside: list[str] = Field(
+        default_factory=list, description="roles of the steps that ran at the same time"
+    )
+    point: dict[str, Scalar] = Field(
+        default_factory=dict, description="values that are swept, of 'hosts' too"
+    )
     steps: list[int] = Field(description="indices of its steps, warm-ups left out")
-    state: Literal["done", "failed", "cut", "running", "missing"] = Field(description="the worst of its steps")
-    headline: HeadlineRecord | None = Field(None, description="the median of its repetitions; step: the one nearest")
-    values: list[float | None] = Field(default_factory=list, description="figure by repetition; null: not measured")
+    state: Literal["done", "failed", "cut", "running", "missing"] = Field(
+        description="the worst of its steps"
+    )
+    headline: HeadlineRecord | None = Field(
+        None, description="the median of its repetitions; step: the one nearest"
+    )
+    values: list[float | None] = Field(
+        default_factory=list, description="figure by repetition; null: not measured"
+    )
     ci_relative: float | None = Field(
-        None, description="half width of the 95 % confidence interval of the mean, as a share of it; null: too few"
+        None,
+        description=(
+            "half width of the 95 % confidence interval of the mean, as a share of it; null:"
+            " too few"
+        ),
     )
 
     @property
     def part(self) -> str:
-        """The profile of a suite that it comes from, with its role; empty: the run's own profile."""
+        """The profile of a suite that it comes from, with its role.
+
+        Empty: the run's own profile.
+        """
         return in_role(self.profile or "", self.role, self.beside)
 
 
 class MatrixRecord(RecordPart):
     """The points of a sweep, the profiles of a suite, or the repetitions of one measurement."""
 
-    axes: list[str] = Field(default_factory=list, description="what is swept, the slowest first; 'hosts': their number")
+    axes: list[str] = Field(
+        default_factory=list, description="what is swept, the slowest first; 'hosts': their number"
+    )
     cells: list[CellRecord] = Field(default_factory=list, description="in the order of the plan")
-    until_relative: float | None = Field(None, description="repetitions end at this ci_relative; null: a fixed number")
+    until_relative: float | None = Field(
+        None, description="repetitions end at this ci_relative; null: a fixed number"
+    )
 
 
 class LeftOutRecord(RecordPart):
@@ -244,10 +330,14 @@ class HostSourceRecord(RecordPart):
     """What a source of hosts resolved to: docs/sources.md."""
 
     spec: str = Field(description="as it was named: ansible:inventory.ini:clients")
-    hosts: list[str] = Field(description="hosts it named, in its order; the run may have left some out")
+    hosts: list[str] = Field(
+        description="hosts it named, in its order; the run may have left some out"
+    )
     utc: str = Field(description="when it was asked", pattern=UTC_PATTERN)
     how: str = Field("", description="the program or file that said so")
-    left_s: float | None = Field(None, description="seconds from then until its hosts are taken away; null: not known")
+    left_s: float | None = Field(
+        None, description="seconds from then until its hosts are taken away; null: not known"
+    )
 
 
 class Finding(RecordPart):
@@ -255,7 +345,9 @@ class Finding(RecordPart):
 
     id: CheckName = Field(description="name of the check: docs/findings.md")
     severity: Literal["info", "warning", "error"] = Field(description="how bad")
-    scope: dict[str, Scalar] = Field(default_factory=dict, description="host, step, phase it holds for")
+    scope: dict[str, Scalar] = Field(
+        default_factory=dict, description="host, step, phase it holds for"
+    )
     measured: Scalar = Field(None, description="what was measured")
     threshold: Scalar = Field(None, description="what would have been right")
     message: str = Field(description="for people")
@@ -265,7 +357,9 @@ class ResumedRecord(RecordPart):
     """The run's engine died, and another one took the run over."""
 
     utc: str = Field(description="when", pattern=UTC_PATTERN)
-    gap_s: float = Field(description="seconds without an engine: what was not spooled on the hosts is unknown")
+    gap_s: float = Field(
+        description="seconds without an engine: what was not spooled on the hosts is unknown"
+    )
     t_s: float | None = Field(None, description="when, seconds from created_utc")
 
 
@@ -308,7 +402,9 @@ class JournalRecord(RecordPart):
     """How much of the journal this record was derived from."""
 
     events: int = Field(description="events read")
-    unread_bytes: int = Field(0, description="bytes that were not read: damaged lines, and an incomplete last one")
+    unread_bytes: int = Field(
+        0, description="bytes that were not read: damaged lines, and an incomplete last one"
+    )
     damaged_lines: int = Field(0, description="lines of it that could not be read")
     ended: bool = Field(description="whether the journal was closed properly")
 
@@ -316,11 +412,23 @@ class JournalRecord(RecordPart):
 class ImportRecord(RecordPart):
     """How kept output was read, so that it can be read the same way again."""
 
-    tool: str | None = Field(None, description="the one load generator or format it was read as; null: whichever fits")
-    tree: bool = Field(False, description="whether it lay in a directory or an archive; else each file is another host")
-    names: list[str] = Field(default_factory=list, description="what its files were called, in the order of artefacts")
-    hosts: list[str] = Field(default_factory=list, description="their hosts as given with --host, in the same order")
-    dated: bool = Field(True, description="whether dates in file names are part of host names; false since 2026-11-24")
+    tool: str | None = Field(
+        None, description="the one load generator or format it was read as; null: whichever fits"
+    )
+    tree: bool = Field(
+        False,
+        description="whether it lay in a directory or an archive; else each file is another host",
+    )
+    names: list[str] = Field(
+        default_factory=list, description="what its files were called, in the order of artefacts"
+    )
+    hosts: list[str] = Field(
+        default_factory=list, description="their hosts as given with --host, in the same order"
+    )
+    dated: bool = Field(
+        True,
+        description="whether dates in file names are part of host names; false since 2026-11-24",
+    )
 
 
 class CarriedRecord(RecordPart):
@@ -337,14 +445,29 @@ class ProvenanceRecord(RecordPart):
     """Where the figures come from."""
 
     benchtui_version: str | None = Field(None, description="version that made the run")
-    tool_versions: dict[str, str] = Field(default_factory=dict, description="version of the load generator, by host")
-    jump_host: dict[str, str] = Field(default_factory=dict, description="the machine that led the run")
-    carried: list[CarriedRecord] = Field(default_factory=list, description="load generators copied to the hosts")
-    commands: list[CommandRecord] = Field(default_factory=list, description="every command, in order")
-    artefacts: list[ArtefactRecord] = Field(default_factory=list, description="files kept in the run directory")
-    journal: JournalRecord | None = Field(None, description="the journal that the record was derived from")
+    tool_versions: dict[str, str] = Field(
+        default_factory=dict, description="version of the load generator, by host"
+    )
+    jump_host: dict[str, str] = Field(
+        default_factory=dict, description="the machine that led the run"
+    )
+    carried: list[CarriedRecord] = Field(
+        default_factory=list, description="load generators copied to the hosts"
+    )
+    commands: list[CommandRecord] = Field(
+        default_factory=list, description="every command, in order"
+    )
+    artefacts: list[ArtefactRecord] = Field(
+        default_factory=list, description="files kept in the run directory"
+    )
+    journal: JournalRecord | None = Field(
+        None, description="the journal that the record was derived from"
+    )
     imported: ImportRecord | None = Field(
-        None, description="how kept output was read; null: not imported, or by a version that did not say"
+        None,
+        description=(
+            "how kept output was read; null: not imported, or by a version that did not say"
+        ),
     )
 
 
@@ -353,70 +476,122 @@ class RunRecord(RecordPart):
 
     _judged_since: bool = PrivateAttr(default=False)
 
-    schema_name: Literal["benchtui.run/1"] = Field("benchtui.run/1", alias="schema", description="name of this schema")
+    schema_name: Literal["benchtui.run/1"] = Field(
+        "benchtui.run/1", alias="schema", description="name of this schema"
+    )
     run_id: str = Field(description="name of the run, sorts by time")
     created_utc: str | None = Field(None, description="when the run started", pattern=UTC_PATTERN)
-    ended_utc: str | None = Field(None, description="when its last event was recorded", pattern=UTC_PATTERN)
+    ended_utc: str | None = Field(
+        None, description="when its last event was recorded", pattern=UTC_PATTERN
+    )
     duration_s: float | None = Field(None, description="from the start to the last event, seconds")
-    state: RecordState = Field(description="complete: every host of every step has a final result without errors")
+    state: RecordState = Field(
+        description="complete: every host of every step has a final result without errors"
+    )
     reason: str = Field("", description="why the state is what it is, for people")
-    exit_code: int | None = Field(None, description="exit code of the run; null: it was never closed")
+    exit_code: int | None = Field(
+        None, description="exit code of the run; null: it was never closed"
+    )
     headline: HeadlineRecord | None = Field(None, description="the figure the profile is about")
     profile: ProfileRecord = Field(description="what was run")
     target: str | None = Field(None, description="the storage under test, as the operator names it")
-    latency_kind: Literal["clat", "lat"] = Field("clat", description="latency kind of the series and the headline")
+    latency_kind: Literal["clat", "lat"] = Field(
+        "clat", description="latency kind of the series and the headline"
+    )
     hosts: list[HostRecord] = Field(default_factory=list, description="hosts of the run")
     servers: list[HostRecord] = Field(
-        default_factory=list, description="storage nodes that were looked at, with their facts; they generate no load"
+        default_factory=list,
+        description="storage nodes that were looked at, with their facts; they generate no load",
     )
     facts: FactsRecord | None = Field(
-        None, description="the hosts' facts beside each other; null: of an older version, see hosts[].facts"
+        None,
+        description=(
+            "the hosts' facts beside each other; null: of an older version, see hosts[].facts"
+        ),
     )
-    phases: list[PhaseRecord] = Field(default_factory=list, description="phases that stand before or after all steps")
+    phases: list[PhaseRecord] = Field(
+        default_factory=list, description="phases that stand before or after all steps"
+    )
     steps: list[StepRecord] = Field(default_factory=list, description="measurements in order")
     proves: ProofRecord | None = Field(
-        None, description="of a counter-experiment: what it tests, of which run, and the outcome; null: an ordinary run"
+        None,
+        description=(
+            "of a counter-experiment: what it tests, of which run, and the outcome; null: an"
+            " ordinary run"
+        ),
     )
     sources: list[HostSourceRecord] = Field(
-        default_factory=list, description="where hosts are from, beside those that were typed or in the inventory"
+        default_factory=list,
+        description="where hosts are from, beside those that were typed or in the inventory",
     )
-    left_out: list[LeftOutRecord] = Field(default_factory=list, description="what was not run because hosts lack it")
-    matrix: MatrixRecord | None = Field(None, description="the steps as a matrix; null: there was one step alone")
-    search: SearchRecord | None = Field(None, description="what it found that the system sustains; null: no search")
+    left_out: list[LeftOutRecord] = Field(
+        default_factory=list, description="what was not run because hosts lack it"
+    )
+    matrix: MatrixRecord | None = Field(
+        None, description="the steps as a matrix; null: there was one step alone"
+    )
+    search: SearchRecord | None = Field(
+        None, description="what it found that the system sustains; null: no search"
+    )
     precondition: PreconditionRecord | None = Field(
-        None, description="what was done for the state of the storage; null: the profile asks for nothing"
+        None,
+        description=(
+            "what was done for the state of the storage; null: the profile asks for nothing"
+        ),
     )
     objects_left: list[ObjectsLeft] = Field(
-        default_factory=list, description="objects that stay in stores; benchtui clean does not remove them"
+        default_factory=list,
+        description="objects that stay in stores; benchtui clean does not remove them",
     )
     attested: list[AttestationRecord] = Field(
-        default_factory=list, description="conditions that only a person knows, and what was answered"
+        default_factory=list,
+        description="conditions that only a person knows, and what was answered",
     )
-    findings: list[Finding] = Field(default_factory=list, description="what the validity checks found")
+    findings: list[Finding] = Field(
+        default_factory=list, description="what the validity checks found"
+    )
     checks: list[CheckName] | None = Field(
-        None, description="ids of the checks that were made; null: of an older version, which did not say"
+        None,
+        description=(
+            "ids of the checks that were made; null: of an older version, which did not say"
+        ),
     )
     checks_not_made: dict[CheckName, str] | None = Field(
-        None, description="why other checks could not be made, by their id; null: of an older version"
+        None,
+        description="why other checks could not be made, by their id; null: of an older version",
     )
     thresholds: Annotated[dict[str, float], BeforeValidator(with_current_names)] = Field(
-        default_factory=dict, description="thresholds of checks that the profile changed, by name: docs/findings.md"
+        default_factory=dict,
+        description="thresholds of checks that the profile changed, by name: docs/findings.md",
     )
     criteria: list[str] = Field(
-        default_factory=list, description="what must not be, by `thresholds` of the profile: docs/comparing.md"
+        default_factory=list,
+        description="what must not be, by `thresholds` of the profile: docs/comparing.md",
     )
     verdict: Verdict | None = Field(
-        None, description="invalid: a finding of severity error; null: nothing was measured, or not judged"
+        None,
+        description=(
+            "invalid: a finding of severity error; null: nothing was measured, or not judged"
+        ),
     )
-    resumed: list[ResumedRecord] = Field(default_factory=list, description="when another engine took the run over")
+    resumed: list[ResumedRecord] = Field(
+        default_factory=list, description="when another engine took the run over"
+    )
     notes: list[NoteRecord] = Field(default_factory=list, description="remarks")
     tags: dict[str, str] = Field(default_factory=dict, description="tags given at launch")
-    messages: list[MessageRecord] = Field(default_factory=list, description="what was said during the run")
-    provenance: ProvenanceRecord = Field(default_factory=ProvenanceRecord, description="where the figures come from")
+    messages: list[MessageRecord] = Field(
+        default_factory=list, description="what was said during the run"
+    )
+    provenance: ProvenanceRecord = Field(
+        default_factory=ProvenanceRecord, description="where the figures come from"
+    )
 
     @property
     def judged_since(self) -> bool:
-        """Whether verdict or findings are others than those that were sealed at the end of the run; not stored."""
+        """Whether verdict or findings are others than those that were sealed at the end of the run.
+
+        Not stored.
+        """
         return self._judged_since
 
     @judged_since.setter
@@ -439,5 +614,8 @@ def run_json_schema() -> dict[str, Any]:
 
 
 def parse_record(text: bytes) -> RunRecord:
-    """Return the record that stands in run.json, with printable text only. Raises pydantic's ValidationError."""
+    """Return the record that stands in run.json, with printable text only.
+
+    Raises pydantic's ValidationError.
+    """
     return plain(RunRecord.model_validate_json(text))

@@ -16,7 +16,9 @@ _SHARE = re.compile(r"(\d{1,3})\s*%", re.ASCII)
 
 
 def in_role(profile: str, role: str | None, beside: Sequence[str]) -> str:
-    """Return a profile's name with its role and the roles beside it: ``a/b as readers with writers``."""
+    """Return a profile's name with its role and the roles beside it: ``a/b as readers with
+    writers``.
+    """
     others = f" with {', '.join(beside)}" if beside else ""
     return f"{profile} as {role}{others}" if role else profile
 
@@ -44,8 +46,11 @@ def is_named(text: str) -> bool:
     return text != REST and not text.isdecimal() and _SHARE.fullmatch(text) is None
 
 
-def hosts_by_role(roles: Mapping[str, str], hosts: Sequence[HostAddress]) -> dict[str, list[HostAddress]]:
-    """Return the hosts of each role: named ones first, then numbers and shares in order, then the rest.
+def hosts_by_role(
+    roles: Mapping[str, str], hosts: Sequence[HostAddress]
+) -> dict[str, list[HostAddress]]:
+    """Return the hosts of each role: named ones first, then numbers and shares in order, then the
+    rest.
 
     Raises UsageError for a role without hosts, and for a host in two roles.
     """
@@ -86,7 +91,9 @@ def _named(role: str, text: str, hosts: Sequence[HostAddress]) -> list[HostAddre
 
 def _check_part(part: str) -> None:
     if part.startswith("!") or hostspec.source_of(part) is not None:
-        raise UsageError(f"'{part}' is not allowed in a role; name hosts, ranges or @groups of this run")
+        raise UsageError(
+            f"'{part}' is not allowed in a role; name hosts, ranges or @groups of this run"
+        )
     hostspec.check_part(part)
 
 
@@ -106,16 +113,24 @@ def _count(text: str, hosts: int) -> int:
 
 def _too_few(roles: Mapping[str, str], role: str, wanted: int, left: int) -> str:
     split = ", ".join(f"{name}: {text}" for name, text in roles.items())
-    return f"role {role}: {wanted} host{'s' * (wanted > 1)} wanted, {left} left ({split}); choose more hosts"
+    return (
+        f"role {role}: {wanted} host{'s' * (wanted > 1)} wanted, {left} left ({split}); choose more"
+        " hosts"
+    )
 
 
 def chosen_roles(roles: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """Return a suite's roles with what was said at launch. Raises UsageError for unknown roles and what is no role."""
+    """Return a suite's roles with what was said at launch.
+
+    Raises UsageError for unknown roles and what is no role.
+    """
     problems: list[Problem] = []
     for role, text in given.items():
         if role not in roles:
             known = ", ".join(roles) or "none"
-            problems.append(Problem(f"unknown role '{role}'{did_you_mean(role, roles)}; roles: {known}"))
+            problems.append(
+                Problem(f"unknown role '{role}'{did_you_mean(role, roles)}; roles: {known}")
+            )
             continue
         try:
             parse_role(text)

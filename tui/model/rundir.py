@@ -19,7 +19,8 @@ SOCKET_FILE = "control.sock"
 ORIGIN_FILE = "origin.json"  # of a run that was unpacked: which file it came from
 COMMAND_FILE = "command.txt"  # how to repeat the run, for people
 TEXT_FILE = "summary.txt"  # what `runs show` printed at its end
-REPORT_FILE = "report.html"  # where the settings ask for it; of a run that was unpacked: as its packer read it
+# where the settings ask for it; of a run that was unpacked: as its packer read it
+REPORT_FILE = "report.html"
 SEAL_FILE = "seal.json"  # sums of plan, journal and raw output at the end, signed
 RAW_DIR = "raw"
 
@@ -33,13 +34,19 @@ def begun_utc(run_id: str) -> datetime | None:
     """Return when a run began, by its id, to the second; None when the id is none of ours."""
     match = re.match(r"(\d{8}T\d{6})Z-", run_id)
     try:
-        return datetime.strptime(match[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC) if match is not None else None
+        return (
+            datetime.strptime(match[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+            if match is not None
+            else None
+        )
     except ValueError:
         return None
 
 
 def new_run_id(tag: str, now: datetime | None = None) -> str:
-    """Return an id that sorts by time and names the profile: 20261120T101530Z-weka-read-iops-7f3a."""
+    """Return an id that sorts by time and names the profile:
+    20261120T101530Z-weka-read-iops-7f3a.
+    """
     import secrets  # a fifth of what a list needs to start
 
     slug = re.sub(r"[^a-z0-9]+", "-", tag.lower()).strip("-")[:SLUG_LENGTH].rstrip("-")
@@ -59,5 +66,8 @@ def keep_private() -> None:
 
 
 def given() -> int:
-    """Return the umask of whoever started this process, for what it starts in turn; -1: as it is."""
+    """Return the umask of whoever started this process, for what it starts in turn.
+
+    -1: as it is.
+    """
     return _given[0] if _given else -1

@@ -46,7 +46,10 @@ class Settings(NamedTuple):
 
 
 class Key(NamedTuple):
-    """One key of the file. `take` returns what a value means and raises ValueError with what is allowed."""
+    """One key of the file.
+
+    `take` returns what a value means and raises ValueError with what is allowed.
+    """
 
     name: str
     help: str
@@ -77,7 +80,9 @@ def take_flag(value: Any) -> bool:
 def take_hosts(value: Any) -> tuple[str, ...]:
     """Take one SPEC or a list of them."""
     specs = [value] if isinstance(value, str) else value
-    if not isinstance(specs, list) or not all(isinstance(spec, str) and spec.strip() for spec in specs):
+    if not isinstance(specs, list) or not all(
+        isinstance(spec, str) and spec.strip() for spec in specs
+    ):
         raise ValueError
     try:
         for part in (part for spec in specs for part in split(spec)):
@@ -89,9 +94,14 @@ def take_hosts(value: Any) -> tuple[str, ...]:
 
 def take_tags(value: Any) -> dict[str, str]:
     """Take a mapping of names to plain values."""
-    if not isinstance(value, dict) or any(isinstance(each, dict | list) or each is None for each in value.values()):
+    if not isinstance(value, dict) or any(
+        isinstance(each, dict | list) or each is None for each in value.values()
+    ):
         raise ValueError
-    return {name: str(each).lower() if isinstance(each, bool) else str(each) for name, each in value.items()}
+    return {
+        name: str(each).lower() if isinstance(each, bool) else str(each)
+        for name, each in value.items()
+    }
 
 
 def take_lease(value: Any) -> str:
@@ -119,9 +129,29 @@ def take_path(value: Any) -> Path:
 
 PATHS = "an absolute path, or one from ~"
 KEYS = (
-    Key("theme", "colours of the screens", "dark, light, ansi", "dark", one_of(THEMES), "BENCHTUI_THEME"),
-    Key("symbols", "characters of graphs", "braille, block, ascii", "braille", one_of(SYMBOLS), "BENCHTUI_SYMBOLS"),
-    Key("mouse", "false leaves the mouse to the terminal, for selecting text", "true, false", "true", take_flag),
+    Key(
+        "theme",
+        "colours of the screens",
+        "dark, light, ansi",
+        "dark",
+        one_of(THEMES),
+        "BENCHTUI_THEME",
+    ),
+    Key(
+        "symbols",
+        "characters of graphs",
+        "braille, block, ascii",
+        "braille",
+        one_of(SYMBOLS),
+        "BENCHTUI_SYMBOLS",
+    ),
+    Key(
+        "mouse",
+        "false leaves the mouse to the terminal, for selecting text",
+        "true, false",
+        "true",
+        take_flag,
+    ),
     Key("refresh", "how often Live is drawn, times a second", "1, 2, 4", "1", one_of(RATES_HZ)),
     Key(
         "hosts",
@@ -130,9 +160,21 @@ KEYS = (
         '["@clients"]',
         take_hosts,
     ),
-    Key("tags", "tags of every run; --tag wins", "a mapping of names to values", "{cluster: lab}", take_tags),
+    Key(
+        "tags",
+        "tags of every run; --tag wins",
+        "a mapping of names to values",
+        "{cluster: lab}",
+        take_tags,
+    ),
     Key("runs", "where runs are kept", PATHS, "~/benchtui-runs", take_path),
-    Key("inventory", "inventory of hosts and groups, without --inventory", PATHS, "~/lab/inventory.yaml", take_path),
+    Key(
+        "inventory",
+        "inventory of hosts and groups, without --inventory",
+        PATHS,
+        "~/lab/inventory.yaml",
+        take_path,
+    ),
     Key("ssh_config", "SSH configuration, without --ssh-config", PATHS, "~/.ssh/config", take_path),
     Key(
         "lease",
@@ -148,8 +190,20 @@ KEYS = (
         '["/srv/team/runs"]',
         take_paths,
     ),
-    Key("programs", "folder of load generators to copy to hosts, without --with", PATHS, "~/static", take_path),
-    Key("report", "write report.html into the directory of each run at its end", "true, false", "true", take_flag),
+    Key(
+        "programs",
+        "folder of load generators to copy to hosts, without --with",
+        PATHS,
+        "~/static",
+        take_path,
+    ),
+    Key(
+        "report",
+        "write report.html into the directory of each run at its end",
+        "true, false",
+        "true",
+        take_flag,
+    ),
 )
 NAMES = tuple(key.name for key in KEYS)
 
@@ -168,12 +222,17 @@ def unknown(name: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Return whether a file says nothing: it is not parsed then, which saves every verb its time."""
+    """Return whether a file says nothing: it is not parsed then, which saves every verb its
+    time.
+    """
     return all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines())
 
 
 def parse_settings(text: str, file: str) -> Settings:
-    """Return what the text of the file says. Raises UsageError with file, line and what is allowed, all at once."""
+    """Return what the text of the file says.
+
+    Raises UsageError with file, line and what is allowed, all at once.
+    """
     if is_blank(text):
         return Settings()
     from tui.model.yaml_text import load
@@ -204,8 +263,16 @@ def _refused(document: YamlDocument, key: Key, value: Any, why: str) -> Problem:
 
 def new_file() -> str:
     """Return the text of a new file: every key with its meaning, behind a #."""
-    lines = ["# Settings of benchtui. A line without # counts; options and the environment win over this file."]
+    lines = [
+        "# Settings of benchtui. A line without # counts; options and the environment win over this"
+        " file."
+    ]
     for key in KEYS:
         also = f" (environment: {key.variable})" if key.variable else ""
-        lines += ["", f"# {key.help}{also}", f"# allowed: {key.allowed}", f"#{key.name}: {key.example}"]
+        lines += [
+            "",
+            f"# {key.help}{also}",
+            f"# allowed: {key.allowed}",
+            f"#{key.name}: {key.example}",
+        ]
     return "\n".join([*lines, ""])

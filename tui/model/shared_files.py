@@ -12,7 +12,8 @@ from tui.model.plan import Plan, Step, at_once, is_device
 def same_files(hosts: Mapping[str, Mapping[str, Fact]]) -> list[list[tuple[str, str]]]:
     """Return the files that have several names: host and path of each, of all that are one file.
 
-    Hosts that share a path of a shared file system are known by the fact `shares_files_with` already.
+    Hosts that share a path of a shared file system are known by the fact `shares_files_with`
+    already.
     """
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for host, facts in hosts.items():
@@ -32,12 +33,17 @@ OWN_FILES = "put {host} into the path to give each host its own"
 
 
 def common_paths(plan: Plan) -> dict[str, list[str]]:
-    """Return files that several hosts use by the same path, with these hosts in the order of the plan."""
+    """Return files that several hosts use by the same path, with these hosts in the order of the
+    plan.
+    """
     return _common_paths(plan.steps)
 
 
 def paths_used_at_once(plan: Plan) -> dict[str, list[str]]:
-    """Return files that several hosts use at the same time. What one host writes, another often reads later."""
+    """Return files that several hosts use at the same time.
+
+    What one host writes, another often reads later.
+    """
     found: dict[str, dict[str, None]] = {}
     for steps in at_once(plan.steps):
         for path, hosts in _common_paths(steps).items():
@@ -51,7 +57,9 @@ def _common_paths(steps: Sequence[Step]) -> dict[str, list[str]]:
         for task in step.tasks:
             for spec in task.files:
                 users.setdefault(spec.path, {})[task.host] = None
-    return {path: list(hosts) for path, hosts in users.items() if len(hosts) > 1 and not is_device(path)}
+    return {
+        path: list(hosts) for path, hosts in users.items() if len(hosts) > 1 and not is_device(path)
+    }
 
 
 def verb_of(plan: Plan, path: str) -> str:
@@ -62,19 +70,26 @@ def verb_of(plan: Plan, path: str) -> str:
 
 
 def sharing_note(plan: Plan) -> str:
-    """Return what is to be known of paths that hosts have in common before anything is known of the hosts."""
+    """Return what is to be known of paths that hosts have in common before anything is known of the
+    hosts.
+    """
     if not (common := paths_used_at_once(plan)):
         return ""
     path, hosts = next(iter(common.items()))
     verb = verb_of(plan, path)
     alike = f"{some(hosts, NAMED)} {verb} {path}{more(len(common))}"
-    return f"{alike}: on a shared file system that is one file, which all {verb} at the same time; {OWN_FILES}"
+    return (
+        f"{alike}: on a shared file system that is one file, which all {verb} at the same time;"
+        f" {OWN_FILES}"
+    )
 
 
 def sharing_text(plan: Plan, paths: Sequence[str], hosts: Sequence[str], where: str) -> str:
     """Return that hosts use the same files. `where`: the file system they are on."""
     verb = verb_of(plan, paths[0])
-    what = f"{some(hosts, NAMED)} {verb} one and the same file {paths[0]}{more(len(paths))} on {where}"
+    what = (
+        f"{some(hosts, NAMED)} {verb} one and the same file {paths[0]}{more(len(paths))} on {where}"
+    )
     return f"{what}: they hold each other up, and meet what the others have in a cache; {OWN_FILES}"
 
 

@@ -11,8 +11,9 @@ from collections.abc import Callable
 def on_signal(number: signal.Signals, call: Callable[..., object], *args: object) -> None:
     """Call something in the running loop each time a signal comes; only in the main thread.
 
-    `loop.add_signal_handler` learns of a signal by a byte in a socket. That is lost while the socket is full, as it is
-    when threads have called the loop some hundred times and it has not come round: with many keys, a paste.
+    `loop.add_signal_handler` learns of a signal by a byte in a socket. That is lost while the
+    socket is full, as it is when threads have called the loop some hundred times and it has not
+    come round: with many keys, a paste.
     """
     loop = asyncio.get_running_loop()
 

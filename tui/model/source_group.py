@@ -10,7 +10,8 @@ from tui.model.plain_data import parse_utc
 
 
 class SourceGroup(Struct, frozen=True):
-    """A group of the inventory with `from:`, or a SPEC. `utc`: when it was queried, empty: not yet; `how`: by what.
+    """A group of the inventory with `from:`, or a SPEC. `utc`: when it was queried, empty: not yet;
+    `how`: by what.
 
     `problem`: the error of the last query; `names` are then those of the last query that worked.
     """

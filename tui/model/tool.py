@@ -30,7 +30,9 @@ def installed_in(group: str) -> dict[str, EntryPoint]:
 
 
 def _points_of(group: str) -> Iterator[EntryPoint]:
-    """Yield the entry points of a group. importlib.metadata parses those of all groups: ten times the work."""
+    """Yield the entry points of a group. importlib.metadata parses those of all groups: ten times
+    the work.
+    """
     from importlib.metadata import Distribution
 
     seen: set[str] = set()
@@ -47,7 +49,9 @@ def _points_of(group: str) -> Iterator[EntryPoint]:
 def _metadata_in(folder: str) -> list[str]:
     try:
         with os.scandir(folder) as entries:
-            return sorted(entry.path for entry in entries if entry.name.endswith((".dist-info", ".egg-info")))
+            return sorted(
+                entry.path for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))
+            )
     except OSError:
         return []
 
@@ -65,9 +69,12 @@ def is_foreign(point: EntryPoint) -> bool:
     return not point.value.startswith("tui.")
 
 
-def load_from(group: str, name: str, kind: str, unknown: tuple[str, str], *, made: bool = False) -> Any:
-    """Return what stands under a name of a group; `kind` is what it is, `unknown` what is said before the
-    nearest name and before the names there are, when there is none. `made`: it is a class, and one of it is wanted.
+def load_from(
+    group: str, name: str, kind: str, unknown: tuple[str, str], *, made: bool = False
+) -> Any:
+    """Return what stands under a name of a group; `kind` is what it is, `unknown` what is said
+    before the nearest name and before the names there are, when there is none. `made`: it is a
+    class, and one of it is wanted.
 
     Raises UsageError when there is none of this name, or it cannot be imported.
     """
@@ -91,21 +98,30 @@ SUITE = "suite"  # what stands for `tool` in a profile that runs others
 
 
 class InProfile(Protocol):
-    """What the loading of profiles asks: of the part of a profile that stands under the load generator's name."""
+    """What the loading of profiles asks: of the part of a profile that stands under the load
+    generator's name.
+    """
 
-    stand_in: Mapping[str, Any] = {}  # the least that this part must say: with it the rest of a broken one is checked
+    # the least that this part must say: with it the rest of a broken one is checked
+    stand_in: Mapping[str, Any] = {}
 
     def body(self) -> type[BaseModel]:
         """Return the model of this part; scalars in it may name parameters: '{size}'."""
 
     def name_problems(self, document: YamlDocument) -> Iterable[Problem]:
-        """Yield what is wrong with names in this part, on the bare data: it need not fit the model."""
+        """Yield what is wrong with names in this part, on the bare data: it need not fit the
+        model.
+        """
         return ()
 
-    def problems(self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]) -> Iterable[Problem]:
-        """Yield what is wrong beyond the model. `texts`: values of placeholders, parameters by their defaults.
+    def problems(
+        self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]
+    ) -> Iterable[Problem]:
+        """Yield what is wrong beyond the model. `texts`: values of placeholders, parameters by
+        their defaults.
 
-        A parameter whose default is wrong is not in `texts`; placeholders themselves are checked already.
+        A parameter whose default is wrong is not in `texts`; placeholders themselves are checked
+        already.
         """
         return ()
 
@@ -114,7 +130,10 @@ class InProfile(Protocol):
         return {}
 
     def hints(self, profile: Profile, texts: Mapping[str, str]) -> Iterable[tuple[KeyPath, str]]:
-        """Yield what else is asked for in vain, by path: nothing that is wrong, but to be known. `texts`: as above."""
+        """Yield what else is asked for in vain, by path: nothing that is wrong, but to be known.
+
+        `texts`: as above.
+        """
         return ()
 
     def describe(self, kinds: dict[str, Any]) -> None:
@@ -139,19 +158,29 @@ def provider(name: str) -> Provider:
 
 
 def named(name: str) -> str:
-    """Return a load generator of another package for people: ``plug-in other (benchtui-other 1.0, ...)``."""
+    """Return a load generator of another package for people: ``plug-in other (benchtui-other 1.0,
+    ...)``.
+    """
     return f"plug-in {name} ({provider(name).text()})"
 
 
 @functools.cache
 def load(name: str) -> Any:
-    """Return a load generator. Raises UsageError when there is none of this name, or it cannot be loaded."""
-    return load_from(GROUP, name, "load generator", (f"tool '{name}' is not supported", "supported"), made=True)
+    """Return a load generator.
+
+    Raises UsageError when there is none of this name, or it cannot be loaded.
+    """
+    return load_from(
+        GROUP, name, "load generator", (f"tool '{name}' is not supported", "supported"), made=True
+    )
 
 
 @functools.cache
 def rules(name: str) -> InProfile:
-    """Return what a load generator says of profiles. Raises UsageError; PluginError of one of another package."""
+    """Return what a load generator says of profiles.
+
+    Raises UsageError; PluginError of one of another package.
+    """
     found: InProfile = load(name)
     if name not in foreign():
         return found
@@ -162,5 +191,7 @@ def rules(name: str) -> InProfile:
     from tui.model.yaml_text import KeyPath
 
     types = Types({"BaseModel": BaseModel, "KeyPath": KeyPath}, {})
-    contract = Contract(types.methods_of(InProfile), types.attributes_of(InProfile), {"body": guarded_model})
+    contract = Contract(
+        types.methods_of(InProfile), types.attributes_of(InProfile), {"body": guarded_model}
+    )
     return Plugin(found, named(name), contract)

@@ -1,7 +1,9 @@
-"""Check values against type hints, deeply: what another package returns is used as if it had these types.
+"""Check values against type hints, deeply: what another package returns is used as if it had these
+types.
 
-A `Rule` looks at a value and returns what is wrong with it, with its place: "dirs['write'].lat: found dict, allowed is
-Buckets". Rules are made once a hint and cached; a sample with full histograms costs some tens of microseconds."""
+A `Rule` looks at a value and returns what is wrong with it, with its place: "dirs['write'].lat:
+found dict, allowed is Buckets". Rules are made once a hint and cached; a sample with full
+histograms costs some tens of microseconds."""
 
 from __future__ import annotations
 
@@ -26,37 +28,60 @@ SHOWN = 60
 
 
 class Types:
-    """Rules of type hints whose names are known from `names`; `further` holds rules of structs beyond their types."""
+    """Rules of type hints whose names are known from `names`.
+
+    `further` holds rules of structs beyond their types.
+    """
 
     def __init__(self, names: Mapping[str, Any], further: Further) -> None:
         self._names, self._further = dict(names), further
         self._rules: dict[Any, Rule] = {}
 
     def returned_by(self, function: Callable[..., Any]) -> Rule:
-        """Return the rule of what a function returns. Raises NameError for a hint that is not known."""
+        """Return the rule of what a function returns.
+
+        Raises NameError for a hint that is not known.
+        """
         hint = function.__annotations__.get("return", Any)
-        return self.rule(self._evaluated(hint, sys.modules[function.__module__].__dict__), returned=True)
+        return self.rule(
+            self._evaluated(hint, sys.modules[function.__module__].__dict__), returned=True
+        )
 
     def methods_of(self, *kinds: type) -> dict[str, Rule]:
         """Return the rules of what the public methods of interfaces return, by name."""
-        every = [each for kind in kinds for each in vars(kind).items() if isinstance(each[1], types.FunctionType)]
-        return {name: self.returned_by(function) for name, function in every if not name.startswith("_")}
+        every = [
+            each
+            for kind in kinds
+            for each in vars(kind).items()
+            if isinstance(each[1], types.FunctionType)
+        ]
+        return {
+            name: self.returned_by(function) for name, function in every if not name.startswith("_")
+        }
 
     def attributes_of(self, kind: type) -> dict[str, Rule]:
         """Return the rules of the attributes and properties that a class declares, by name."""
         made = {name: self.rule(hint) for name, hint in self._hints(kind).items()}
-        properties = {name: each.fget for name, each in vars(kind).items() if isinstance(each, property)}
-        return made | {name: self.returned_by(function) for name, function in properties.items() if function}
+        properties = {
+            name: each.fget for name, each in vars(kind).items() if isinstance(each, property)
+        }
+        return made | {
+            name: self.returned_by(function) for name, function in properties.items() if function
+        }
 
     def _evaluated(self, hint: Any, names: Mapping[str, Any]) -> Any:
         """Return a hint that is written as text."""
-        return eval(hint, {**names, **self._names}) if isinstance(hint, str) else hint  # our own source
+        # our own source
+        return eval(hint, {**names, **self._names}) if isinstance(hint, str) else hint
 
     def _hints(self, of: Any) -> dict[str, Any]:
         return typing.get_type_hints(of, localns=self._names, include_extras=True)
 
     def rule(self, hint: Any, *, returned: bool = False) -> Rule:
-        """Return the rule of a hint; a list that is `returned` may be a tuple, one inside of a struct may not."""
+        """Return the rule of a hint.
+
+        A list that is `returned` may be a tuple, one inside of a struct may not.
+        """
         try:
             return self._rules[hint, returned]
         except (KeyError, TypeError):
@@ -81,7 +106,9 @@ class Types:
         if origin in (Union, types.UnionType):
             return self._any_of(args)
         if origin is Literal:
-            return lambda value: "" if _is_hashable(value) and value in args else _found(value, _names_of(args))
+            return lambda value: (
+                "" if _is_hashable(value) and value in args else _found(value, _names_of(args))
+            )
         if origin in OF_MAPPING:
             return self._mapping(*args)
         if origin is frozenset or origin in OF_SEQUENCE:
@@ -95,7 +122,11 @@ class Types:
             return _number(hint, [])
         if origin is type:
             return lambda value: "" if isinstance(value, type) else _found(value, "a class")
-        if not isinstance(hint, type) or hint in (object, Any) or getattr(hint, "_is_protocol", False):
+        if (
+            not isinstance(hint, type)
+            or hint in (object, Any)
+            or getattr(hint, "_is_protocol", False)
+        ):
             return _anything  # held to its protocol when it is used
         if issubclass(hint, Struct):
             return self._struct(hint)
@@ -103,7 +134,11 @@ class Types:
 
     def _any_of(self, hints: Sequence[Any]) -> Rule:
         rules: list[Rule] | None = None
-        structs = {hint: self.rule(hint) for hint in hints if isinstance(hint, type) and issubclass(hint, Struct)}
+        structs = {
+            hint: self.rule(hint)
+            for hint in hints
+            if isinstance(hint, type) and issubclass(hint, Struct)
+        }
 
         def look(value: Any) -> str:
             nonlocal rules
@@ -129,7 +164,9 @@ class Types:
                 return _found(value, allowed[0].__name__)
             if numbers is not None and _all_right(value, numbers):
                 return ""
-            return next((_under(f"[{at}]", told) for at, each in enumerate(value) if (told := of(each))), "")
+            return next(
+                (_under(f"[{at}]", told) for at, each in enumerate(value) if (told := of(each))), ""
+            )
 
         return look
 
@@ -157,7 +194,10 @@ class Types:
         def look(value: Any) -> str:
             if not isinstance(value, tuple) or len(value) != len(rules):
                 return _found(value, f"a tuple of {len(rules)}")
-            told = (_under(f"[{at}]", rule(each)) for at, (rule, each) in enumerate(zip(rules, value, strict=True)))
+            told = (
+                _under(f"[{at}]", rule(each))
+                for at, (rule, each) in enumerate(zip(rules, value, strict=True))
+            )
             return next(filter(None, told), "")
 
         return look
@@ -193,9 +233,14 @@ def _number(kind: type, limits: Sequence[Meta]) -> Rule:
         name = f"{name} from {least} to below {below}"
 
     def look(value: Any) -> str:
-        if type(value) not in allowed:  # bool is no number here, nor is what only acts like one: JSON knows neither
+        # bool is no number here, nor is what only acts like one: JSON knows neither
+        if type(value) not in allowed:
             return _found(value, name)
-        if (least is not None and value < least) or (below is not None and value >= below) or not isfinite(value):
+        if (
+            (least is not None and value < least)
+            or (below is not None and value >= below)
+            or not isfinite(value)
+        ):
             return _found(value, name if least is not None else "a finite number")
         return ""
 
@@ -203,19 +248,27 @@ def _number(kind: type, limits: Sequence[Meta]) -> Rule:
 
 
 def _text(limits: Sequence[Meta]) -> Rule:
-    patterns = [(re.compile(each.pattern), each.description) for each in limits if each.pattern is not None]
+    patterns = [
+        (re.compile(each.pattern), each.description) for each in limits if each.pattern is not None
+    ]
 
     def look(value: Any) -> str:
         if not isinstance(value, str):
             return _found(value, "str")
-        wrong = (what or f"text like {form.pattern}" for form, what in patterns if form.search(value) is None)
+        wrong = (
+            what or f"text like {form.pattern}"
+            for form, what in patterns
+            if form.search(value) is None
+        )
         return next((_found(value, what) for what in wrong), "")
 
     return look
 
 
 def _all_right(values: Any, hint: Any) -> bool:
-    """Tell whether numbers are within their limits: the hundreds of counts of a histogram at once, in C."""
+    """Tell whether numbers are within their limits: the hundreds of counts of a histogram at once,
+    in C.
+    """
     try:
         return bool(msgspec.convert(values, hint))
     except (msgspec.ValidationError, OverflowError):
@@ -231,7 +284,13 @@ def _under(place: str, told: str) -> str:
 
 def _found(value: Any, allowed: str) -> str:
     kind = type(value).__name__
-    shown = "None" if value is None else kind if isinstance(value, Struct) else f"{_short(value)} ({kind})"
+    shown = (
+        "None"
+        if value is None
+        else kind
+        if isinstance(value, Struct)
+        else f"{_short(value)} ({kind})"
+    )
     return f"found {shown}, allowed is {allowed}"
 
 
@@ -248,4 +307,6 @@ def _is_hashable(value: Any) -> bool:
 
 
 def _names_of(hints: Sequence[Any]) -> str:
-    return " or ".join("None" if each is type(None) else getattr(each, "__name__", repr(each)) for each in hints)
+    return " or ".join(
+        "None" if each is type(None) else getattr(each, "__name__", repr(each)) for each in hints
+    )

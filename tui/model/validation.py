@@ -14,33 +14,47 @@ from tui.model.quantities import shown
 from tui.model.yaml_text import KeyPath, YamlDocument
 
 
-def problems_of(error: ValidationError, document: YamlDocument, model: type[BaseModel]) -> list[Problem]:
+def problems_of(
+    error: ValidationError, document: YamlDocument, model: type[BaseModel]
+) -> list[Problem]:
     """Return one problem for each place that is wrong."""
     return told_of(error.errors(include_url=False), document, model)
 
 
-def told_of(every: Iterable[ErrorDetails], document: YamlDocument, model: type[BaseModel]) -> list[Problem]:
+def told_of(
+    every: Iterable[ErrorDetails], document: YamlDocument, model: type[BaseModel]
+) -> list[Problem]:
     """Return one problem for each place that these errors name."""
     details: dict[KeyPath, list[ErrorDetails]] = {}
     for detail in every:
         details.setdefault(real_path(detail, document), []).append(detail)
     deeper = {path[:end] for path in details for end in range(len(path))}
-    told = {path: found for path, found in details.items() if path not in deeper or not only_kinds(found)}
+    told = {
+        path: found
+        for path, found in details.items()
+        if path not in deeper or not only_kinds(found)
+    }
     return [one_problem(found, path, document, model) for path, found in told.items()]
 
 
 def only_kinds(details: list[ErrorDetails]) -> bool:
-    """Tell whether members of a union only wanted another kind of value: the member that was meant says more."""
+    """Tell whether members of a union only wanted another kind of value: the member that was meant
+    says more.
+    """
     return all(detail["type"] in KINDS for detail in details)
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
     """Return problems by line and column, each once."""
-    return sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0))
+    return sorted(
+        dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0)
+    )
 
 
 def real_path(detail: ErrorDetails, document: YamlDocument) -> KeyPath:
-    """Return the part of an error's location that is in the file: it also names union members and validators."""
+    """Return the part of an error's location that is in the file: it also names union members and
+    validators.
+    """
     path: KeyPath = ()
     for part in detail["loc"]:
         if (*path, part) in document.values or (*path, part) in document.keys:
@@ -48,20 +62,26 @@ def real_path(detail: ErrorDetails, document: YamlDocument) -> KeyPath:
     return (*path, detail["loc"][-1]) if detail["type"] == "missing" else path
 
 
-def one_problem(details: list[ErrorDetails], path: KeyPath, document: YamlDocument, model: type[BaseModel]) -> Problem:
+def one_problem(
+    details: list[ErrorDetails], path: KeyPath, document: YamlDocument, model: type[BaseModel]
+) -> Problem:
     """Return the problem of one place; the members of a union each have their say."""
     detail = details[0]
     name = str(path[-1]) if path else ""
     if detail["type"] == "extra_forbidden":
         allowed = allowed_keys(model, path[:-1])
-        message = f"unknown key '{name}'{did_you_mean(name, allowed)}; allowed are {', '.join(allowed)}"
+        message = (
+            f"unknown key '{name}'{did_you_mean(name, allowed)}; allowed are {', '.join(allowed)}"
+        )
         return document.problem(path, message, key=True)
     if detail["type"] == "missing":
         where = f" in '{dotted(path[:-1])}'" if path[:-1] else ""
         return document.problem(path[:-1], f"missing key '{name}'{where}", key=True)
     expected = expectation(detail) if len(details) == 1 else f"allowed is {kinds_of(details)}"
     if detail["loc"][-1] == "[key]":
-        return document.problem(path, f"{dotted(path[:-1])}: found the name {shown(name)}; {expected}", key=True)
+        return document.problem(
+            path, f"{dotted(path[:-1])}: found the name {shown(name)}; {expected}", key=True
+        )
     return document.problem(path, f"{dotted(path)}: found {shown(detail['input'])}; {expected}")
 
 
@@ -88,7 +108,9 @@ KINDS = {
 
 def kinds_of(details: list[ErrorDetails]) -> str:
     """Return in a few words what the members of a union wanted."""
-    kinds = list(dict.fromkeys(expectation(detail).removeprefix("allowed is ") for detail in details))
+    kinds = list(
+        dict.fromkeys(expectation(detail).removeprefix("allowed is ") for detail in details)
+    )
     kinds = [kind.removeprefix("allowed are ") for kind in kinds]
     return ", ".join(kind for kind in kinds if kind != "a whole number" or "a number" not in kinds)
 
@@ -113,7 +135,9 @@ def expectation(detail: ErrorDetails) -> str:
 
 
 PATTERNS = {
-    r"^[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9._-]*$": "family/name in small letters, such as weka/read-iops",
+    r"^[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9._-]*$": (
+        "family/name in small letters, such as weka/read-iops"
+    ),
     r"^[a-z][a-z0-9_]*$": "a small letter, then small letters, digits or _",
     r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$": "letters, digits, _ . and -, such as clients",
     r"^[a-z0-9]+(-[a-z0-9]+)*$": "small letters, digits and -, such as cache-off",
@@ -127,7 +151,9 @@ def allowed_keys(model: type[BaseModel], path: KeyPath) -> list[str]:
     for part in path:
         current = step(current, part)
     members = list(models_of(current))
-    return [field.alias or name for member in members for name, field in member.model_fields.items()]
+    return [
+        field.alias or name for member in members for name, field in member.model_fields.items()
+    ]
 
 
 def step(annotation: Any, part: str | int) -> Any:

@@ -1,8 +1,8 @@
 """YAML text into plain data, with the line and column of every key and value.
 
-libyaml parses the text into a node graph, which is turned into plain data here by the rules of YAML 1.2 (yes and no
-are words, 010 is ten): tags never construct Python objects, aliases and nesting are bounded, two equal keys are an
-error."""
+libyaml parses the text into a node graph, which is turned into plain data here by the rules of YAML
+1.2 (yes and no are words, 010 is ten): tags never construct Python objects, aliases and nesting are
+bounded, two equal keys are an error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ MAX_NODES = 50_000
 MAX_DEPTH = 40
 _PLAIN_TAGS = ("str", "int", "float", "bool", "null", "timestamp", "map", "seq")
 _PREFIX = "tag:yaml.org,2002:"
-# What a plain scalar is by its spelling (YAML 1.2.2, 10.3, with _ between digits), and its first characters.
+# What a plain scalar is by its spelling (YAML 1.2.2, 10.3, with _ between digits), and its first
+# characters.
 _PLAIN_SCALARS = (
     ("bool", r"(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
     ("null", r"(?:~|null|Null|NULL|)$", ("~", "n", "N", "")),
@@ -35,24 +36,37 @@ _PLAIN_SCALARS = (
     ("float", r"[-+]?\.[0-9_]+(?:[eE][-+][0-9]+)?$", "-+."),
     ("float", r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$", "-+."),
 )
-# YAML 1.1 and 1.2 differ in whether U+0085, U+2028 and U+2029 break lines: they are written as escapes.
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
-# Of text that was written with escapes too: what turns text around, and line breaks that are none in YAML.
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# YAML 1.1 and 1.2 differ in whether U+0085, U+2028 and U+2029 break lines: they are written as
+# escapes.
+_UNPRINTABLE = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]"
+)
+# Of text that was written with escapes too: what turns text around, and line breaks that are none
+# in YAML.
+_CONTROLS = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class YamlDocument:
-    """The plain data of one file (a mapping) and where everything stands. Lines and columns count from 1."""
+    """The plain data of one file (a mapping) and where everything stands.
+
+    Lines and columns count from 1.
+    """
 
     data: dict[str, Any]
     file: str
     values: dict[KeyPath, Place] = field(repr=False)
     keys: dict[KeyPath, Place] = field(repr=False)
-    spans: dict[KeyPath, tuple[int, int]] = field(repr=False)  # character offsets of scalar values, end exclusive
+    # character offsets of scalar values, end exclusive
+    spans: dict[KeyPath, tuple[int, int]] = field(repr=False)
 
     def position(self, path: KeyPath, key: bool = False) -> Place:
-        """Return (line, column) of a value or, with `key`, of its key; of the nearest parent when it is not there."""
+        """Return (line, column) of a value or, with `key`, of its key.
+
+        Of the nearest parent when it is not there.
+        """
         places = self.keys if key else self.values
         for end in range(len(path), -1, -1):
             if path[:end] in places:
@@ -68,21 +82,28 @@ class YamlDocument:
 
 
 def load(text: str, file: str) -> YamlDocument:
-    """Return the data of a YAML text whose root is a mapping. Raises UsageError that points at what is wrong."""
+    """Return the data of a YAML text whose root is a mapping.
+
+    Raises UsageError that points at what is wrong.
+    """
     if len(text) > MAX_CHARACTERS:
         message = f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are allowed"
         raise UsageError(Problem(message, file, 1, 1))
     if bad := _UNPRINTABLE.search(text):
         before = text[: bad.start()]
         place = (before.count("\n") + 1, bad.start() - before.rfind("\n"))
-        raise UsageError(Problem(f"the character U+{ord(bad[0]):04X} is not allowed in YAML", file, *place))
+        raise UsageError(
+            Problem(f"the character U+{ord(bad[0]):04X} is not allowed in YAML", file, *place)
+        )
     root = _compose(text, file)
     return _Builder(file).document(root)
 
 
 MEANT = {  # words of libyaml, and what mostly is the matter
     "exceeded maximum nesting depth": f"values are nested deeper than {MAX_DEPTH} levels",
-    "did not find expected key": "another indentation than the lines above, or a bracket or quote that is not closed",
+    "did not find expected key": (
+        "another indentation than the lines above, or a bracket or quote that is not closed"
+    ),
     "mapping values are not allowed": "a second ': ' in a line: put the value into quotes",
     "cannot start any token": "put the value into quotes; a tab is no indentation",
     "could not find expected ':'": "a key needs ': ' behind it",
@@ -99,18 +120,24 @@ def _compose(text: str, file: str) -> Node | None:
         return root
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        message = ": ".join(part for part in (error.context, error.problem) if part) or "this is not YAML"
+        message = (
+            ": ".join(part for part in (error.context, error.problem) if part) or "this is not YAML"
+        )
         alias = re.match(r"\*([^\s,\[\]{}]+)", text[mark.index :]) if mark else None
         named = f"{_one_line(message)} '{alias[1]}'" if alias else _one_line(message)
         named += next((f"; {means}" for words, means in MEANT.items() if words in named), "")
-        raise UsageError(Problem(f"broken YAML: {named}", file, *(_place(mark) if mark else (1, 1)))) from None
+        raise UsageError(
+            Problem(f"broken YAML: {named}", file, *(_place(mark) if mark else (1, 1)))
+        ) from None
     except YAMLError as error:
         raise UsageError(Problem(f"broken YAML: {_one_line(str(error))}", file, 1, 1)) from None
 
 
 @functools.cache
 def _composer() -> Any:
-    """Return the class that makes nodes of a text: libyaml's, or PyYAML's own where that was built without it."""
+    """Return the class that makes nodes of a text: libyaml's, or PyYAML's own where that was built
+    without it.
+    """
     import yaml
 
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -120,11 +147,15 @@ def _composer() -> Any:
         depth = 0
 
         def descend_resolver(self, parent: Node | None, _index: object) -> None:
-            """Called for each node on the way down: recursion in C has no bound of its own, and ends in a crash."""
+            """Called for each node on the way down: recursion in C has no bound of its own, and
+            ends in a crash.
+            """
             self.depth += 1
             if self.depth > MAX_DEPTH + 1:
                 mark = parent.start_mark if parent else None
-                raise yaml.composer.ComposerError(problem=f"nested deeper than {MAX_DEPTH} levels", problem_mark=mark)
+                raise yaml.composer.ComposerError(
+                    problem=f"nested deeper than {MAX_DEPTH} levels", problem_mark=mark
+                )
 
         def ascend_resolver(self) -> None:
             """Called for each node on the way up."""
@@ -149,7 +180,8 @@ class _Builder:
     def __init__(self, file: str) -> None:
         from yaml import MappingNode, ScalarNode
 
-        self.mapping_node, self.scalar_node = MappingNode, ScalarNode  # an import for each node takes its time
+        # an import for each node takes its time
+        self.mapping_node, self.scalar_node = MappingNode, ScalarNode
         self.file = file
         self.nodes = 0
         self.found = YamlDocument({}, file, {}, {}, {})
@@ -157,10 +189,18 @@ class _Builder:
 
     def document(self, root: Node | None) -> YamlDocument:
         if root is None:
-            raise UsageError(Problem("the file is empty; a mapping of keys to values is expected", self.file, 1, 1))
+            raise UsageError(
+                Problem(
+                    "the file is empty; a mapping of keys to values is expected", self.file, 1, 1
+                )
+            )
         if not isinstance(root, self.mapping_node):
             raise UsageError(
-                Problem("the file must hold a mapping of keys to values", self.file, *_place(root.start_mark))
+                Problem(
+                    "the file must hold a mapping of keys to values",
+                    self.file,
+                    *_place(root.start_mark),
+                )
             )
         self.check_tag(root)
         self.found.data.update(self.mapping(root, ()))
@@ -175,7 +215,11 @@ class _Builder:
     def value(self, node: Node, path: KeyPath) -> Any:
         self.nodes += 1
         if self.nodes > MAX_NODES:
-            self.fail(node, f"the file holds more than {MAX_NODES} values, aliases counted as often as they are used")
+            self.fail(
+                node,
+                f"the file holds more than {MAX_NODES} values, aliases counted as often as they are"
+                " used",
+            )
         if len(path) > MAX_DEPTH:
             self.fail(node, f"nested deeper than {MAX_DEPTH} levels")
         self.found.values.setdefault(path, _place(node.start_mark))
@@ -191,10 +235,14 @@ class _Builder:
     def check_tag(self, node: Node) -> None:
         tag = str(node.tag)
         if tag.removeprefix(_PREFIX) not in _PLAIN_TAGS:
-            self.note(node, f"the tag '{_one_line(tag)}' is not allowed; write plain values without tags")
+            self.note(
+                node, f"the tag '{_one_line(tag)}' is not allowed; write plain values without tags"
+            )
 
     def check_text(self, node: ScalarNode) -> None:
-        """Refuse what controls a terminal or turns text around: escapes such as "\\e" put it into any scalar."""
+        """Refuse what controls a terminal or turns text around: escapes such as "\\e" put it into
+        any scalar.
+        """
         if not node.value.isprintable() and (bad := _CONTROLS.search(node.value)):
             self.note(node, f"the character U+{ord(bad[0]):04X} is not allowed in text")
 
@@ -208,7 +256,11 @@ class _Builder:
             key = key_node.value
             if key in data:
                 first = self.found.keys[(*path, key)]
-                self.note(key_node, f"the key '{_one_line(key)}' stands twice; it was first given on line {first[0]}")
+                self.note(
+                    key_node,
+                    f"the key '{_one_line(key)}' stands twice; it was first given on line"
+                    f" {first[0]}",
+                )
                 continue
             self.found.keys[(*path, key)] = _place(key_node.start_mark)
             data[key] = self.value(value_node, (*path, key))

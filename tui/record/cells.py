@@ -1,4 +1,6 @@
-"""The cells of a matrix: what tables, charts and screens show of each point, of a record or a running run."""
+"""The cells of a matrix: what tables, charts and screens show of each point, of a record or a
+running run.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +23,18 @@ if TYPE_CHECKING:
 
 CellState = Literal["done", "failed", "cut", "running", "missing"]
 Scalar = str | int | float | bool | None
-WORST: tuple[CellState, ...] = ("failed", "cut", "running", "missing")  # a cell is as its worst step is
+# a cell is as its worst step is
+WORST: tuple[CellState, ...] = ("failed", "cut", "running", "missing")
 MADE = ("done", "failed", "cut")
 
 
 class Cell(Struct, frozen=True):
-    """One point of a matrix. `value` is the median of `values`; `made` of `planned` repetitions are over.
+    """One point of a matrix. `value` is the median of `values`; `made` of `planned` repetitions are
+    over.
 
-    `texts` are the swept values as people write them, `numbers` those of them that are numbers. `skipped` repetitions
-    were not needed. `mean_ns` and `p99_ns` are latencies of `step`, the repetition whose figure is nearest to `value`.
+    `texts` are the swept values as people write them, `numbers` those of them that are numbers.
+    `skipped` repetitions were not needed. `mean_ns` and `p99_ns` are latencies of `step`, the
+    repetition whose figure is nearest to `value`.
     """
 
     key: str
@@ -62,7 +67,11 @@ class Cell(Struct, frozen=True):
     @property
     def name(self) -> str:
         """The swept values in one text: ``bs=4k numjobs=2``; of a cell without any, its profile."""
-        return " ".join(f"{name}={text}" for name, text in self.texts.items()) or self.profile or self.key
+        return (
+            " ".join(f"{name}={text}" for name, text in self.texts.items())
+            or self.profile
+            or self.key
+        )
 
     @property
     def larger_is_better(self) -> bool:
@@ -118,7 +127,13 @@ def cell_of(
     value = median(values) if values else None
     if value is not None and any(isinstance(each, units.Few) for each in values):
         value = units.Few(value)
-    nearest = min(known, key=lambda each: abs(each[0] - (value or 0.0)))[1] if known else made[0] if made else None
+    nearest = (
+        min(known, key=lambda each: abs(each[0] - (value or 0.0)))[1]
+        if known
+        else made[0]
+        if made
+        else None
+    )
     return Cell(
         key=key,
         profile=profile,
@@ -138,7 +153,9 @@ def cell_of(
     )
 
 
-def cells_of_record(record: RunRecord, shown: Headline | None = None, *, running: bool = False) -> list[Cell]:
+def cells_of_record(
+    record: RunRecord, shown: Headline | None = None, *, running: bool = False
+) -> list[Cell]:
     """Return the cells of a run; with `shown` that figure in each of them in place of the headline.
 
     What the record calls running was cut off, unless the run is `running`.
@@ -147,7 +164,9 @@ def cells_of_record(record: RunRecord, shown: Headline | None = None, *, running
         return []
     groups = by_point(record.steps)
     wrong = invalid_steps(record)
-    cells = [_recorded(record, cell, groups.get(cell.key, []), shown) for cell in record.matrix.cells]
+    cells = [
+        _recorded(record, cell, groups.get(cell.key, []), shown) for cell in record.matrix.cells
+    ]
     cells = [replace(cell, invalid=bool(wrong & set(cell.steps))) for cell in cells]
     if running or record.state == "running":
         return cells
@@ -155,9 +174,14 @@ def cells_of_record(record: RunRecord, shown: Headline | None = None, *, running
 
 
 def invalid_steps(record: RunRecord) -> set[int]:
-    """Return the steps whose figures are invalid: by a finding of their own, or one of the run whole."""
+    """Return the steps whose figures are invalid: by a finding of their own, or one of the run
+    whole.
+    """
     wrong = steps_in_error(record.findings)
-    whole = any(each.severity == "error" and not {"step", "steps"} & each.scope.keys() for each in record.findings)
+    whole = any(
+        each.severity == "error" and not {"step", "steps"} & each.scope.keys()
+        for each in record.findings
+    )
     return {step.index for step in record.steps} if whole else wrong
 
 
@@ -168,16 +192,23 @@ def steps_in_error(findings: Iterable[Finding]) -> set[int]:
         if finding.severity == "error":
             several = str(finding.scope.get("steps") or "").split()
             one = finding.scope.get("step")
-            wrong |= {int(index) for index in several if index.isdecimal()} | ({one} if isinstance(one, int) else set())
+            wrong |= {int(index) for index in several if index.isdecimal()} | (
+                {one} if isinstance(one, int) else set()
+            )
     return wrong
 
 
-def _recorded(record: RunRecord, found: CellRecord, steps: Sequence[StepRecord], shown: Headline | None) -> Cell:
+def _recorded(
+    record: RunRecord, found: CellRecord, steps: Sequence[StepRecord], shown: Headline | None
+) -> Cell:
     headline = shown or _headline_of(found)
     attempts = [
-        CellRepetition(step.index, step.state or "done", step_figure(record, step, headline, shown)) for step in steps
+        CellRepetition(step.index, step.state or "done", step_figure(record, step, headline, shown))
+        for step in steps
     ]
-    cell = cell_of(found.key, found.part or record.profile.tag, found.point, headline, attempts, found.state)
+    cell = cell_of(
+        found.key, found.part or record.profile.tag, found.point, headline, attempts, found.state
+    )
     cell = replace(cell, short=shortest(steps))
     if cell.value is None or cell.step is None or headline is None:
         return cell
@@ -190,12 +221,22 @@ def _recorded(record: RunRecord, found: CellRecord, steps: Sequence[StepRecord],
 
 
 def moved_by(cell: Cell, step: StepRecord, name: str) -> Cell:
-    """Return a cell with what its step moved in a direction, or in all where that is not told by itself."""
+    """Return a cell with what its step moved in a direction, or in all where that is not told by
+    itself.
+    """
     every = step.results.aggregate
-    rows = [every[name]] if name in every else [row for each, row in every.items() if direction(each).in_total]
+    rows = (
+        [every[name]]
+        if name in every
+        else [row for each, row in every.items() if direction(each).in_total]
+    )
     ios, moved = sum(row.ios for row in rows), sum(row.bytes for row in rows)
     rates = [row.bw_bytes_per_s for row in rows if row.bw_bytes_per_s is not None]
-    return replace(cell, io_bytes=moved / ios if ios and moved else None, bytes_per_s=sum(rates) if rates else None)
+    return replace(
+        cell,
+        io_bytes=moved / ios if ios and moved else None,
+        bytes_per_s=sum(rates) if rates else None,
+    )
 
 
 def _headline_of(cell: CellRecord) -> Headline | None:
@@ -206,7 +247,10 @@ def _headline_of(cell: CellRecord) -> Headline | None:
 def step_figure(
     record: RunRecord, step: StepRecord, headline: Headline | None, shown: Headline | None = None
 ) -> float | None:
-    """Return the figure that a step is about, or `shown`; marked where too few samples are behind a percentile."""
+    """Return the figure that a step is about, or `shown`.
+
+    Marked where too few samples are behind a percentile.
+    """
     from tui.record.headline import step_value
 
     kind = record.latency_kind_of(step)
@@ -223,7 +267,10 @@ def is_thin(headline: Headline, step: StepRecord, kind: str) -> bool:
 
 
 def shortest(steps: Sequence[StepRecord]) -> str:
-    """Return how long the shortest of the repetitions measured that ended early; empty when none did."""
+    """Return how long the shortest of the repetitions measured that ended early.
+
+    Empty when none did.
+    """
     from tui.record.headline import is_short
 
     found = [step.measured_s for step in steps if is_short(step) and step.measured_s is not None]
@@ -233,14 +280,19 @@ def shortest(steps: Sequence[StepRecord]) -> str:
 def latency_of(record: RunRecord, step: StepRecord, direction: str) -> figures.Latency | None:
     """Return the latency of a step over all hosts in a direction, or in the only one there is."""
     aggregate = step.results.aggregate
-    result = aggregate.get(direction) or (next(iter(aggregate.values())) if len(aggregate) == 1 else None)
+    result = aggregate.get(direction) or (
+        next(iter(aggregate.values())) if len(aggregate) == 1 else None
+    )
     if result is None:
         return None
     return figures.latency_of(result, direction, record.latency_kind_of(step))
 
 
 def value_texts(key: str, point: Mapping[str, Scalar]) -> dict[str, str]:
-    """Return the values of a point as its cell's key writes them: 4k, not 4096; the profile's kinds made them."""
+    """Return the values of a point as its cell's key writes them: 4k, not 4096.
+
+    The profile's kinds made them.
+    """
     pattern = "".join(rf" {re.escape(name)}=(.*)" for name in point) + "$"
     found = re.search(pattern, key)
     return dict(zip(point, found.groups() if found else map(str, point.values()), strict=True))
@@ -248,4 +300,8 @@ def value_texts(key: str, point: Mapping[str, Scalar]) -> dict[str, str]:
 
 def numbers_of(point: Mapping[str, Scalar]) -> dict[str, float]:
     """Return the values of a point that are numbers."""
-    return {n: float(v) for n, v in point.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+    return {
+        n: float(v)
+        for n, v in point.items()
+        if isinstance(v, int | float) and not isinstance(v, bool)
+    }

@@ -32,43 +32,69 @@ def series_record(measurement: Measurement) -> SeriesRecord | None:
 
     A second that was not seen whole is unknown: at its edges a measurement starts up and runs out.
     """
-    span = _span([leaf.over_time for leaves in measurement.hosts.values() for leaf in leaves.values()])
+    span = _span(
+        [leaf.over_time for leaves in measurement.hosts.values() for leaf in leaves.values()]
+    )
     if span is None:
         return None
     start, end = span
-    columns = [series_column(measurement, None, direction, start, end) for direction in measurement.cluster]
+    columns = [
+        series_column(measurement, None, direction, start, end) for direction in measurement.cluster
+    ]
     for host, leaves in measurement.hosts.items():
         columns += [series_column(measurement, host, direction, start, end) for direction in leaves]
     for column in columns:
         bins = measurement.tails.get((column.host, column.direction))
         values = bins.values(start, end) if bins is not None else [None] * (end - start)
-        column.p99_ns = [value if known is not None else None for value, known in zip(values, column.iops, strict=True)]
+        column.p99_ns = [
+            value if known is not None else None
+            for value, known in zip(values, column.iops, strict=True)
+        ]
         column.printed_ns = _printed(measurement, column, start, end)
     return _trimmed(SeriesRecord(step_s=1.0, start_s=float(start), columns=columns))
 
 
-def _printed(measurement: Measurement, column: SeriesColumns, start: int, end: int) -> dict[str, list[int | None]]:
-    """Return the percentiles that the tool of one host printed; of all hosts together there are none."""
+def _printed(
+    measurement: Measurement, column: SeriesColumns, start: int, end: int
+) -> dict[str, list[int | None]]:
+    """Return the percentiles that the tool of one host printed.
+
+    Of all hosts together there are none.
+    """
     if column.host is None:
         return {}
     leaf = measurement.hosts[column.host][column.direction]
-    return {name: [values.get(second) for second in range(start, end)] for name, values in leaf.printed.items()}
+    return {
+        name: [values.get(second) for second in range(start, end)]
+        for name, values in leaf.printed.items()
+    }
 
 
 def _span(parts: Sequence[SeriesSet]) -> tuple[int, int] | None:
     starts = [part.first_t for part in parts if part.first_t is not None]
     ends = [part.last_t for part in parts if part.last_t is not None]
-    return (floor(min(starts)), max(ceil(max(ends)), floor(min(starts)) + 1)) if starts and ends else None
+    return (
+        (floor(min(starts)), max(ceil(max(ends)), floor(min(starts)) + 1))
+        if starts and ends
+        else None
+    )
 
 
 def _trimmed(record: SeriesRecord) -> SeriesRecord | None:
     """Return the record without the seconds at its ends of which nothing is known."""
-    known = [second for second, row in enumerate(zip(*(c.iops for c in record.columns), strict=True)) if _any(row)]
+    known = [
+        second
+        for second, row in enumerate(zip(*(c.iops for c in record.columns), strict=True))
+        if _any(row)
+    ]
     if not known:
         return None
     first, end = known[0], known[-1] + 1
     for column in record.columns:
-        column.iops, column.bw_bytes_per_s = column.iops[first:end], column.bw_bytes_per_s[first:end]
+        column.iops, column.bw_bytes_per_s = (
+            column.iops[first:end],
+            column.bw_bytes_per_s[first:end],
+        )
         column.lat_mean_ns, column.p99_ns = column.lat_mean_ns[first:end], column.p99_ns[first:end]
         column.printed_ns = {name: values[first:end] for name, values in column.printed_ns.items()}
     record.start_s += first
@@ -79,7 +105,9 @@ def _any(row: Sequence[float | None]) -> bool:
     return any(value is not None for value in row)
 
 
-def series_column(measurement: Measurement, host: str | None, direction: str, start: int, end: int) -> SeriesColumns:
+def series_column(
+    measurement: Measurement, host: str | None, direction: str, start: int, end: int
+) -> SeriesColumns:
     """Return the values of a host, or of all together, of each second from `start` to `end`."""
     leaves = measurement.hosts.values() if host is None else [measurement.hosts[host]]
     parts = [each[direction].over_time for each in leaves if direction in each]
@@ -89,18 +117,23 @@ def series_column(measurement: Measurement, host: str | None, direction: str, st
         direction=direction,
         iops=_kept(values_over_time(parts, "iops", start, end), known),
         bw_bytes_per_s=_kept(values_over_time(parts, "bandwidth", start, end), known),
-        lat_mean_ns=_kept(values_over_time(parts, "latency", start, end), [each and 1.0 for each in known]),
+        lat_mean_ns=_kept(
+            values_over_time(parts, "latency", start, end), [each and 1.0 for each in known]
+        ),
     )
 
 
 def whole_seconds(covered: Sequence[Values]) -> list[float | None]:
-    """Return by what to divide the amounts of each second, None where some host was seen for a part of it only.
+    """Return by what to divide the amounts of each second, None where some host was seen for a part
+    of it only.
 
     A measurement too short for one whole second is taken as it is.
     """
     seen = [value for column in covered for value in column if value]
     enough = min(WHOLE_S, max(seen, default=WHOLE_S))
-    return [_divisor([value for value in row if value], enough) for row in zip(*covered, strict=True)]
+    return [
+        _divisor([value for value in row if value], enough) for row in zip(*covered, strict=True)
+    ]
 
 
 def _divisor(row: Sequence[float], enough: float) -> float | None:
@@ -109,23 +142,30 @@ def _divisor(row: Sequence[float], enough: float) -> float | None:
 
 
 def _kept(values: Values, known: Sequence[float | None]) -> Values:
-    """Return values per second seen, six significant digits: more is noise, and half of the file."""
+    """Return values per second seen, six significant digits: more is noise, and half of the
+    file.
+    """
     return [
         float(f"{value / divisor:.6g}") if value is not None and divisor is not None else None
         for value, divisor in zip(values, known, strict=True)
     ]
 
 
-def window_rates(hosts: Sequence[tuple[SeriesSet, float]], start_t: float, end_t: float) -> tuple[float, float]:
+def window_rates(
+    hosts: Sequence[tuple[SeriesSet, float]], start_t: float, end_t: float
+) -> tuple[float, float]:
     """Return IOPS and bytes per second of several hosts between two times, from their samples.
 
-    Each series comes with the time when its load ended: what was counted after that belongs before it.
+    Each series comes with the time when its load ended: what was counted after that belongs before
+    it.
     """
     start, end = floor(start_t), ceil(end_t)
     ios = amount = 0.0
     for series, load_end_t in hosts:
         covered = series.covered.rates(start, end)
-        rows = zip(covered, series.ios.rates(start, end), series.bytes.rates(start, end), strict=True)
+        rows = zip(
+            covered, series.ios.rates(start, end), series.bytes.rates(start, end), strict=True
+        )
         for second, (seen, count, size) in enumerate(rows, start):
             share = _share(seen or 0.0, second, start_t, end_t, load_end_t)
             ios, amount = ios + (count or 0.0) * share, amount + (size or 0.0) * share
@@ -161,7 +201,11 @@ class StepFigures:
         self.jobs = self._jobs_of_hosts()
 
     def _directions(self) -> dict[str, HostDirections]:
-        found = {host: used_directions(result.dirs) for host, result in self.results.items() if _did_io(result.dirs)}
+        found = {
+            host: used_directions(result.dirs)
+            for host, result in self.results.items()
+            if _did_io(result.dirs)
+        }
         sampled = self.measurement.hosts if self.measurement is not None else {}
         for host, leaves in sampled.items():
             if host not in found and (rebuilt := self._rebuilt(leaves)):
@@ -170,7 +214,11 @@ class StepFigures:
         return {host: with_mixed(directions) for host, directions in found.items()}
 
     def _rebuilt(self, leaves: Mapping[str, Leaf]) -> HostDirections:
-        return {name: rebuild(leaf, kind_of(name, self.latency_kind)) for name, leaf in leaves.items() if leaf.ios}
+        return {
+            name: rebuild(leaf, kind_of(name, self.latency_kind))
+            for name, leaf in leaves.items()
+            if leaf.ios
+        }
 
     def _jobs_of_hosts(self) -> dict[str, dict[str, HostDirections]]:
         """Return what each job did, by host and job, where there was more than one."""
@@ -179,7 +227,9 @@ class StepFigures:
             for host, result in self.results.items()
             if len(result.jobs) > 1
         }
-        for job, measurement in self.measurement.jobs.items() if self.measurement is not None else ():
+        for job, measurement in (
+            self.measurement.jobs.items() if self.measurement is not None else ()
+        ):
             for host, leaves in measurement.hosts.items():
                 if host in self.rebuilt:
                     found.setdefault(host, {})[job] = self._rebuilt(leaves)
@@ -187,10 +237,15 @@ class StepFigures:
 
     def record(self) -> ResultsRecord:
         """Return the results for the record."""
-        names = dict.fromkeys(name for directions in self.directions.values() for name in directions)
+        names = dict.fromkeys(
+            name for directions in self.directions.values() for name in directions
+        )
         return ResultsRecord(
             aggregate={name: self._aggregate(name) for name in in_order(names)},
-            per_host={host: self._host_record(host, directions) for host, directions in self.directions.items()},
+            per_host={
+                host: self._host_record(host, directions)
+                for host, directions in self.directions.items()
+            },
             per_job=self._per_job(),
             jobs=self._jobs(),
         )
@@ -201,7 +256,8 @@ class StepFigures:
 
     def _per_job(self) -> dict[str, dict[str, dict[str, DirectionRecord]]] | None:
         per_host = {
-            host: {job: self._host_record(host, dirs) for job, dirs in jobs.items()} for host, jobs in self.jobs.items()
+            host: {job: self._host_record(host, dirs) for job, dirs in jobs.items()}
+            for host, jobs in self.jobs.items()
         }
         return per_host or None
 
@@ -212,21 +268,31 @@ class StepFigures:
             for job, dirs in jobs.items():
                 for name, part in with_mixed(dirs).items():
                     found.setdefault(job, {}).setdefault(name, {})[host] = part
-        return {job: {name: self._over(dirs[name]) for name in in_order(dirs)} for job, dirs in found.items()} or None
+        return {
+            job: {name: self._over(dirs[name]) for name in in_order(dirs)}
+            for job, dirs in found.items()
+        } or None
 
     def _over(self, parts: Mapping[str, DirectionResult]) -> AggregateRecord:
         """Return one direction over these hosts."""
-        whole = direction_record(combine_directions(list(parts.values())), any(host in self.rebuilt for host in parts))
+        whole = direction_record(
+            combine_directions(list(parts.values())), any(host in self.rebuilt for host in parts)
+        )
         return AggregateRecord(**dict(whole), hosts=list(parts))
 
     def _aggregate(self, direction: str) -> AggregateRecord:
-        parts = {host: dirs[direction] for host, dirs in self.directions.items() if direction in dirs}
+        parts = {
+            host: dirs[direction] for host, dirs in self.directions.items() if direction in dirs
+        }
         record = self._over(parts)
         self._add_window(record, direction)
         return record
 
     def _add_window(self, record: AggregateRecord, direction: str) -> None:
-        """Add the common window of the hosts and the rates in it; nothing when there was none, or nobody knows."""
+        """Add the common window of the hosts and the rates in it.
+
+        Nothing when there was none, or nobody knows.
+        """
         if self.measurement is None or any(host not in self.spans for host in record.hosts):
             return
         window = common_window([self.spans[host] for host in record.hosts])
@@ -249,14 +315,22 @@ def _did_io(dirs: HostDirections) -> bool:
 
 
 def used_directions(dirs: HostDirections) -> HostDirections:
-    """Return the directions that did any I/O: tools print all that they know. Of some imports only rates are known."""
-    return {name: result for name, result in dirs.items() if result.ios or result.iops or result.bw_bytes_per_s}
+    """Return the directions that did any I/O: tools print all that they know.
+
+    Of some imports only rates are known.
+    """
+    return {
+        name: result
+        for name, result in dirs.items()
+        if result.ios or result.iops or result.bw_bytes_per_s
+    }
 
 
 def rebuild(leaf: Leaf, latency_kind: str) -> DirectionResult:
     """Return the result of a direction from its samples.
 
-    Counts, mean and maximum are exact; minimum and standard deviation are as good as the buckets (0.78 %).
+    Counts, mean and maximum are exact; minimum and standard deviation are as good as the buckets
+    (0.78 %).
     """
     runtime_s = leaf.runtime_s
     result = DirectionResult(
@@ -279,7 +353,10 @@ def _rebuild_latency(leaf: Leaf) -> LatencyResult | None:
     if not buckets.idx:  # means alone: how far I/Os lie around them nobody knows
         return LatencyResult(0, 0, 0, leaf.so_far_mean_ns, None) if leaf.so_far_mean_ns else None
     count, mean = sum(buckets.n), leaf.so_far_mean_ns or 0.0
-    squares = sum(n * (index_to_value(index) - mean) ** 2 for index, n in zip(buckets.idx, buckets.n, strict=True))
+    squares = sum(
+        n * (index_to_value(index) - mean) ** 2
+        for index, n in zip(buckets.idx, buckets.n, strict=True)
+    )
     max_ns = leaf.so_far_max or index_to_value(buckets.idx[-1])
     return LatencyResult(
         n=count,
@@ -300,7 +377,9 @@ def direction_record(result: DirectionResult, from_samples: bool = False) -> Dir
         bytes=result.bytes,
         runtime_s=result.runtime_s if result.ios else None,
         iops=round(result.iops, 3) if result.iops or (result.runtime_s and not untold) else None,
-        bw_bytes_per_s=round(result.bw_bytes_per_s, 3) if result.runtime_s or result.bw_bytes_per_s else None,
+        bw_bytes_per_s=(
+            round(result.bw_bytes_per_s, 3) if result.runtime_s or result.bw_bytes_per_s else None
+        ),
         short_ios=None if from_samples else result.short_ios,
         drop_ios=None if from_samples else result.drop_ios,
         slat=latency_record(result.slat),
@@ -320,7 +399,11 @@ def latency_record(result: LatencyResult | None) -> LatencyRecord | None:
         min_ns=result.min_ns if result.n else None,
         max_ns=result.max_ns if result.n else None,
         mean_ns=round(result.mean_ns, 3),
-        stddev_ns=None if result.stddev_ns is None or isnan(result.stddev_ns) else round(result.stddev_ns, 3),
+        stddev_ns=(
+            None
+            if result.stddev_ns is None or isnan(result.stddev_ns)
+            else round(result.stddev_ns, 3)
+        ),
         percentiles_ns=(percentiles := _percentiles(result)),
         percentiles_behind={name: behind(result.n, float(name)) for name in percentiles},
         histogram=_histogram(result.buckets),
@@ -329,7 +412,9 @@ def latency_record(result: LatencyResult | None) -> LatencyRecord | None:
 
 
 def _percentiles(result: LatencyResult) -> dict[str, int]:
-    """Return the percentiles of the record's list and those that are told beside them, from buckets where there are."""
+    """Return the percentiles of the record's list and those that are told beside them, from buckets
+    where there are.
+    """
     if result.buckets is None or not result.buckets.idx:
         return {name: min(value, result.max_ns) for name, value in result.percentiles_ns.items()}
     wanted = sorted({*PERCENTILES, *map(float, result.percentiles_ns)})
@@ -341,5 +426,9 @@ def _histogram(buckets: Buckets | None) -> HistogramRecord | None:
         return None
     upper_ns = list(buckets.upper_ns) or None
     return HistogramRecord(
-        scheme="fio-plat/6x29", unit="ns", idx=list(buckets.idx), n=list(buckets.n), upper_ns=upper_ns
+        scheme="fio-plat/6x29",
+        unit="ns",
+        idx=list(buckets.idx),
+        n=list(buckets.n),
+        upper_ns=upper_ns,
     )

@@ -1,4 +1,6 @@
-"""The headline of a step and of a run, how long a step measured, the operations of MPI benchmarks."""
+"""The headline of a step and of a run, how long a step measured, the operations of MPI
+benchmarks.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +35,23 @@ def is_short(step: StepRecord) -> bool:
 
 
 def shortest_phase_s(step: StepRecord) -> float | None:
-    """Return the seconds of the shortest phase of an MPI program that moves bytes; None where there is none."""
-    moving = [each for each in (step.metadata.operations if step.metadata else {}).values() if each.bytes_per_op]
+    """Return the seconds of the shortest phase of an MPI program that moves bytes.
+
+    None where there is none.
+    """
+    moving = [
+        each
+        for each in (step.metadata.operations if step.metadata else {}).values()
+        if each.bytes_per_op
+    ]
     return min((seconds for each in moving for seconds in each.seconds), default=None)
 
 
 def length_text(measured_s: float | None, runtime_s: float | None) -> str:
-    """Return how long was measured: ``measured 30.0 s``, ``ended after 0.2 s of 30 s``; empty when it is not known."""
+    """Return how long was measured: ``measured 30.0 s``, ``ended after 0.2 s of 30 s``.
+
+    Empty when it is not known.
+    """
     if measured_s is None:
         return ""
     if ended_early(measured_s, runtime_s):
@@ -49,7 +61,10 @@ def length_text(measured_s: float | None, runtime_s: float | None) -> str:
 
 NAME_WIDTH = 14
 FIGURE_WIDTH = 11
-RANK_0 = "iterations are the rate of rank 0 times the ranks, not of the slowest, and may lie outside of min and max"
+RANK_0 = (
+    "iterations are the rate of rank 0 times the ranks, not of the slowest, and may lie outside of"
+    " min and max"
+)
 
 
 def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | None:
@@ -81,7 +96,9 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
         shift_text=tool.spread_text(result) if tool and result is not None else "",
         nodemap=result.nodemap if result is not None else "",
         final=result is not None and result.final,
-        latency_meaning=tool.latency_meaning if tool and any(part.latency_s for part in parts.values()) else "",
+        latency_meaning=(
+            tool.latency_meaning if tool and any(part.latency_s for part in parts.values()) else ""
+        ),
         iterations_of=tool.iterations_of if tool else "all ranks",
         scores=dict(result.scores) if result is not None else {},
         printed=list(result.printed) if result is not None else [],
@@ -91,7 +108,10 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
 
 
 def _operation(result: OperationResult, step: Step) -> OperationRecord:
-    """Return one operation; without the tool's own summary, it is made of the iterations that ended."""
+    """Return one operation.
+
+    Without the tool's own summary, it is made of the iterations that ended.
+    """
     from tui.model.step_record import OperationRecord
 
     rates = result.iterations
@@ -105,7 +125,12 @@ def _operation(result: OperationResult, step: Step) -> OperationRecord:
         printed=result.printed,
     )
     if result.mean is not None or not rates:
-        record.max, record.min, record.mean, record.stddev = result.max, result.min, result.mean, result.stddev
+        record.max, record.min, record.mean, record.stddev = (
+            result.max,
+            result.min,
+            result.mean,
+            result.stddev,
+        )
         return record
     record.max, record.min, record.mean = max(rates), min(rates), round(fmean(rates), 3)
     record.stddev = round(stdev(rates), 3) if len(rates) > 1 else None
@@ -120,18 +145,32 @@ def iteration_values(operation: OperationRecord | None, metric: str) -> list[flo
 
 
 def _by_host(rank_seconds: Sequence[float], step: Step) -> dict[str, float]:
-    """Return the seconds of each host's slowest rank: ranks lie in blocks, in the order of the hosts."""
+    """Return the seconds of each host's slowest rank: ranks lie in blocks, in the order of the
+    hosts.
+    """
     each = step.mpi.ranks_per_host if step.mpi is not None else 0
     if not each or len(rank_seconds) != each * len(step.hosts):
         return {}
-    return {host: max(rank_seconds[place * each : (place + 1) * each]) for place, host in enumerate(step.hosts)}
+    return {
+        host: max(rank_seconds[place * each : (place + 1) * each])
+        for place, host in enumerate(step.hosts)
+    }
 
 
-def operation_value(operation: OperationRecord | OperationResult | None, metric: str) -> float | None:
-    """Return a figure of an operation: its mean rate, or the bandwidth of that; None when it has none."""
+def operation_value(
+    operation: OperationRecord | OperationResult | None, metric: str
+) -> float | None:
+    """Return a figure of an operation: its mean rate, or the bandwidth of that.
+
+    None when it has none.
+    """
     if operation is None or metric == "latency" or (metric != "ops" and not operation.bytes_per_op):
         return None
-    return rate_of_operation(operation.mean, operation.bytes_per_op) if metric == "bandwidth" else operation.mean
+    return (
+        rate_of_operation(operation.mean, operation.bytes_per_op)
+        if metric == "bandwidth"
+        else operation.mean
+    )
 
 
 def name_width(metadata: MetadataRecord) -> int:
@@ -145,11 +184,13 @@ def metadata_lines(metadata: MetadataRecord, width: int = 80) -> list[str]:
 
 
 def metadata_tables(metadata: MetadataRecord, width: int = 80) -> list[list[str]]:
-    """Return the tables of operations, each with its titles first: the figures, then the iterations.
+    """Return the tables of operations, each with its titles first: the figures, then the
+    iterations.
 
-    A table of its own, because the tool's figures are of the slowest rank and its lines of iterations of rank 0: one of
-    these, times the ranks, may lie above the maximum. There are as many iterations as there is room for; where there
-    are more, the last title tells how many. A single one is not repeated.
+    A table of its own, because the tool's figures are of the slowest rank and its lines of
+    iterations of rank 0: one of these, times the ranks, may lie above the maximum. There are as
+    many iterations as there is room for; where there are more, the last title tells how many. A
+    single one is not repeated.
     """
     titles = "".join(f"{title:>{FIGURE_WIDTH}}" for title in ("max", "min", "mean", "std dev"))
     moving = {bool(each.bytes_per_op) for each in metadata.operations.values()}
@@ -165,7 +206,10 @@ def metadata_tables(metadata: MetadataRecord, width: int = 80) -> list[list[str]
     numbers = [f"it. {number}" for number in range(1, shown + 1)]
     numbers[-1] += f"/{most}" if shown < most else ""
     head = "".join(f"{title:>{FIGURE_WIDTH}}" for title in numbers)
-    rows = [_row(name, each, each.iterations[:shown], wide) for name, each in metadata.operations.items()]
+    rows = [
+        _row(name, each, each.iterations[:shown], wide)
+        for name, each in metadata.operations.items()
+    ]
     return [*tables, [f"{iterations_title(metadata):<{wide}}{head}", *rows]]
 
 
@@ -176,7 +220,10 @@ def iterations_title(metadata: MetadataRecord) -> str:
 
 
 def rank_0_text(metadata: MetadataRecord) -> str:
-    """Return what the rate of an iteration is made of: one rank's, times their number; empty: it is that of all."""
+    """Return what the rate of an iteration is made of: one rank's, times their number.
+
+    Empty: it is that of all.
+    """
     if metadata.iterations_of != "rank 0":
         return ""
     return f"rank 0 x {metadata.tasks}" if metadata.tasks else "rank 0 x all"
@@ -191,7 +238,11 @@ def _row(name: str, each: OperationRecord, values: Sequence[float | None], wide:
 
 def metadata_remarks(metadata: MetadataRecord) -> list[str]:
     """Return what must be known to read the table right."""
-    version = f"{metadata.tool} {metadata.version}" if metadata.version else f"{metadata.tool} of unknown version"
+    version = (
+        f"{metadata.tool} {metadata.version}"
+        if metadata.version
+        else f"{metadata.tool} of unknown version"
+    )
     nodes = f" on {units.plural(metadata.nodes, 'node')}" if metadata.nodes else ""
     ranks = units.plural(metadata.tasks, "rank") if metadata.tasks else "an unknown number of ranks"
     remarks = [f"{version}: {ranks}{nodes}, {_items(metadata)}"]
@@ -211,7 +262,9 @@ def metadata_remarks(metadata: MetadataRecord) -> list[str]:
 
 
 def _details(name: str, each: OperationRecord) -> Iterator[str]:
-    """Yield what is known of an operation by rank: its latency, the slowest and the fastest rank and host."""
+    """Yield what is known of an operation by rank: its latency, the slowest and the fastest rank
+    and host.
+    """
     parts = [each.printed] if each.printed else []
     if each.latency_s:
         texts = (units.latency(value and value * 1e9) for value in each.latency_s[:5])
@@ -220,7 +273,9 @@ def _details(name: str, each: OperationRecord) -> Iterator[str]:
         low, high = min(each.rank_seconds), max(each.rank_seconds)
         parts.append(f"ranks took {units.latency(low * 1e9)} to {units.latency(high * 1e9)}")
     if len(each.host_seconds) > 1:
-        slow, fast = (pick(each.host_seconds, key=each.host_seconds.__getitem__) for pick in (max, min))
+        slow, fast = (
+            pick(each.host_seconds, key=each.host_seconds.__getitem__) for pick in (max, min)
+        )
         parts.append(f"slowest host {slow}, fastest {fast}")
     if parts:
         yield f"{name}: {'; '.join(parts)}"
@@ -240,7 +295,13 @@ def _items(metadata: MetadataRecord) -> str:
 def _rate(value: float | None, bytes_per_op: int = 0) -> str:
     if bytes_per_op:
         return metric_of_operation(bytes_per_op).text(rate_of_operation(value, bytes_per_op))
-    return units.UNKNOWN if value is None else units.exact(round(value)) if value >= 100 else f"{value:.3g}"
+    return (
+        units.UNKNOWN
+        if value is None
+        else units.exact(round(value))
+        if value >= 100
+        else f"{value:.3g}"
+    )
 
 
 def step_value(
@@ -260,12 +321,16 @@ def step_value(
 
 
 def run_headline(
-    headline: Headline | None, steps: Sequence[StepRecord], kind: str = "clat", wrong: Collection[int] = ()
+    headline: Headline | None,
+    steps: Sequence[StepRecord],
+    kind: str = "clat",
+    wrong: Collection[int] = (),
 ) -> HeadlineRecord | None:
-    """Return the headline of a run: the median of repetitions, the best of the points of a sweep. None for a suite.
+    """Return the headline of a run: the median of repetitions, the best of the points of a sweep.
+    None for a suite.
 
-    `kind` is the run's latency kind. Points with a step in `wrong`, and those that are too short, are the best only
-    when there is no other.
+    `kind` is the run's latency kind. Points with a step in `wrong`, and those that are too short,
+    are the best only when there is no other.
     """
     if headline is None:
         return None
@@ -280,10 +345,14 @@ def run_headline(
     return record
 
 
-def put_figure(record: HeadlineRecord, headline: Headline, value: float, step: StepRecord, kind: str) -> None:
+def put_figure(
+    record: HeadlineRecord, headline: Headline, value: float, step: StepRecord, kind: str
+) -> None:
     """Put a figure into a headline, with how many samples a percentile has behind it."""
     record.value, record.step = float(value), step.index
-    record.behind = figures.headline_behind(headline, step.results.aggregate, step.latency_kind or kind)
+    record.behind = figures.headline_behind(
+        headline, step.results.aggregate, step.latency_kind or kind
+    )
     few = record.behind is not None and record.behind < units.TAIL_SAMPLES
     record.text = headline_text(headline, units.Few(value) if few else value)
 
@@ -303,13 +372,17 @@ def blank(headline: Headline) -> HeadlineRecord:
 
 
 def repetitions(steps: Sequence[StepRecord]) -> list[list[tuple[float, int]]]:
-    """Return (figure, step index) of the steps that have one, together when they repeat the same measurement."""
+    """Return (figure, step index) of the steps that have one, together when they repeat the same
+    measurement.
+    """
     repeated = any(step.repetition > 1 for step in steps)
     groups: dict[object, list[tuple[float, int]]] = {}
     for step in steps:
         if step.warmup:
             continue
-        key = step.cell or (tuple(sorted((k, str(v)) for k, v in step.params.items())) if repeated else step.index)
+        key = step.cell or (
+            tuple(sorted((k, str(v)) for k, v in step.params.items())) if repeated else step.index
+        )
         group = groups.setdefault(key, [])
         if step.headline is not None:
             group.append((step.headline, step.index))

@@ -1,4 +1,6 @@
-"""A matrix as tables: rows, columns, knees, scaling over hosts, and which points differ beyond their spread."""
+"""A matrix as tables: rows, columns, knees, scaling over hosts, and which points differ beyond
+their spread.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,20 @@ Point = tuple[float, float]
 
 
 class MatrixKnee(Struct, frozen=True):
-    """`place` is the index of the knee among the points; `gain` what the next one gives on top, as a share."""
+    """`place` is the index of the knee among the points.
+
+    `gain` what the next one gives on top, as a share.
+    """
 
     place: int
     gain: float
 
 
 def knee(points: Sequence[Point]) -> MatrixKnee | None:
-    """Return the knee of points (x, y), x positive and ascending; None: too few points, or no knee."""
+    """Return the knee of points (x, y), x positive and ascending.
+
+    None: too few points, or no knee.
+    """
     ascending = all(before[0] < after[0] for before, after in pairwise(points))
     if len(points) < LEAST_POINTS or not ascending or any(x <= 0 or y <= 0 for x, y in points):
         return None
@@ -39,16 +47,22 @@ def knee(points: Sequence[Point]) -> MatrixKnee | None:
 
 
 def doublings(first: Point, second: Point) -> float:
-    """Return how often y doubles with each doubling of x between two points: 1 is in proportion, 0 is flat."""
+    """Return how often y doubles with each doubling of x between two points: 1 is in proportion, 0
+    is flat.
+    """
     return (log2(second[1]) - log2(first[1])) / (log2(second[0]) - log2(first[0]))
 
 
 def _still_gains(points: Sequence[Point], index: int) -> bool:
-    return any(doublings(points[index], later) >= log2(1 + LEAST_GAIN) for later in points[index + 1 :])
+    return any(
+        doublings(points[index], later) >= log2(1 + LEAST_GAIN) for later in points[index + 1 :]
+    )
 
 
 def efficiency(points: Sequence[Point]) -> list[float]:
-    """Return how well each point scales: its value over that of the least x, times how many times as large x is."""
+    """Return how well each point scales: its value over that of the least x, times how many times
+    as large x is.
+    """
     if not points or points[0][1] <= 0:
         return []
     x0, y0 = points[0]
@@ -73,7 +87,9 @@ def same(one: Cell, other: Cell) -> bool:
 
 
 def best_of(cells: Sequence[Cell]) -> tuple[Cell | None, list[Cell]]:
-    """Return the best of the points that count, and those that are equal to it within the spread."""
+    """Return the best of the points that count, and those that are equal to it within the
+    spread.
+    """
     counted = [cell for cell in cells if cell.fit and cell.value is not None]
     if not counted or len({cell.unit for cell in counted}) > 1:
         return None, []
@@ -85,7 +101,9 @@ def best_of(cells: Sequence[Cell]) -> tuple[Cell | None, list[Cell]]:
 def known_by(cells: Sequence[Cell]) -> str:
     """Return what differences between these points are held against."""
     once = all(len(cell.values) < 2 for cell in cells)
-    return f"{units.share(APART)}, as each was measured once" if once else "the spread of repetitions"
+    return (
+        f"{units.share(APART)}, as each was measured once" if once else "the spread of repetitions"
+    )
 
 
 class TableRow(Struct, frozen=True):
@@ -96,7 +114,8 @@ class TableRow(Struct, frozen=True):
 
 
 class KneeAt(Struct, frozen=True):
-    """A knee: its cell, the axis it lies on, the values of the other axes, and what the next point gives on top.
+    """A knee: its cell, the axis it lies on, the values of the other axes, and what the next point
+    gives on top.
 
     `equal`: the next point cannot be told from it.
     """
@@ -120,7 +139,8 @@ class MatrixTable:
     rows: tuple[TableRow, ...]
     axes: tuple[str, ...]
     knees: tuple[KneeAt, ...] = ()
-    scaling: Mapping[str, float] = field(default_factory=dict)  # cell key -> efficiency over the number of hosts
+    # cell key -> efficiency over the number of hosts
+    scaling: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -144,9 +164,11 @@ class MatrixTable:
 
 
 def tables_of(cells: Sequence[Cell], *, compact: bool = False) -> list[MatrixTable]:
-    """Return the tables of a matrix, in order: one a profile that is swept, one for members that are not.
+    """Return the tables of a matrix, in order: one a profile that is swept, one for members that
+    are not.
 
-    `compact`, for few lines: one axis goes across, and two axes make a grid also where it has holes.
+    `compact`, for few lines: one axis goes across, and two axes make a grid also where it has
+    holes.
     """
     return [_table(group, compact) for group in _groups(cells)]
 
@@ -184,19 +206,29 @@ def _is_full(cells: Sequence[Cell], axes: Sequence[str]) -> bool:
 
 
 def _values(cells: Sequence[Cell], axis: str) -> list[str]:
-    """Return the values of an axis as they came; numbers in their order where points were given one by one."""
+    """Return the values of an axis as they came.
+
+    Numbers in their order where points were given one by one.
+    """
     return list(dict.fromkeys(cell.texts[axis] for cell in cells))
 
 
 def _grid(
-    cells: Sequence[Cell], axes: tuple[str, ...], knees: tuple[KneeAt, ...], scaling: Mapping[str, float]
+    cells: Sequence[Cell],
+    axes: tuple[str, ...],
+    knees: tuple[KneeAt, ...],
+    scaling: Mapping[str, float],
 ) -> MatrixTable:
     *down, across = axes
     columns = _sorted_values(cells, across)
     found = {(tuple(cell.texts[axis] for axis in down), cell.texts[across]): cell for cell in cells}
     labels = dict.fromkeys(place for place, _ in found)
-    rows = tuple(TableRow(label, tuple(found.get((label, column)) for column in columns)) for label in labels)
-    return MatrixTable(cells[0].profile, tuple(down), across, tuple(columns), rows, axes, knees, scaling)
+    rows = tuple(
+        TableRow(label, tuple(found.get((label, column)) for column in columns)) for label in labels
+    )
+    return MatrixTable(
+        cells[0].profile, tuple(down), across, tuple(columns), rows, axes, knees, scaling
+    )
 
 
 def _sorted_values(cells: Sequence[Cell], axis: str) -> list[str]:
@@ -209,8 +241,14 @@ def _sorted_values(cells: Sequence[Cell], axis: str) -> list[str]:
 
 
 def main_axis(cells: Sequence[Cell], axes: Sequence[str]) -> str | None:
-    """Return the axis that a chart goes along: the numeric one with the most values, the last of equals."""
-    numeric = [axis for axis in axes if all(axis in cell.numbers for cell in cells) and len(_values(cells, axis)) > 1]
+    """Return the axis that a chart goes along: the numeric one with the most values, the last of
+    equals.
+    """
+    numeric = [
+        axis
+        for axis in axes
+        if all(axis in cell.numbers for cell in cells) and len(_values(cells, axis)) > 1
+    ]
     return max(reversed(numeric), key=lambda axis: len(_values(cells, axis)), default=None)
 
 
@@ -218,19 +256,26 @@ Others = tuple[tuple[str, str], ...]
 
 
 def series_over(cells: Sequence[Cell], axes: Sequence[str], axis: str) -> dict[Others, list[Cell]]:
-    """Return cells that differ in one axis only, by the values of the others; ascending, those with a figure."""
+    """Return cells that differ in one axis only, by the values of the others.
+
+    Ascending, those with a figure.
+    """
     series: dict[Others, list[Cell]] = {}
     for cell in cells:
         if axis in cell.numbers and cell.value is not None:
             others = tuple((name, cell.texts[name]) for name in axes if name != axis)
             series.setdefault(others, []).append(cell)
-    return {others: sorted(found, key=lambda cell: cell.numbers[axis]) for others, found in series.items()}
+    return {
+        others: sorted(found, key=lambda cell: cell.numbers[axis])
+        for others, found in series.items()
+    }
 
 
 def knees_over(cells: Sequence[Cell], axes: Sequence[str], axis: str) -> Iterator[KneeAt]:
     """Yield the knees along an axis; figures that are better when they are small have none.
 
-    A point that is invalid or was cut short is left out; one that cannot be told from the point before it is no knee.
+    A point that is invalid or was cut short is left out; one that cannot be told from the point
+    before it is no knee.
     """
     for others, series in series_over(cells, axes, axis).items():
         found = [cell for cell in series if cell.fit]
@@ -244,7 +289,9 @@ def knees_over(cells: Sequence[Cell], axes: Sequence[str], axis: str) -> Iterato
 
 
 def scaling_of(cells: Sequence[Cell], axes: Sequence[str]) -> dict[str, float]:
-    """Return by cell how well it scales over hosts: its figure over n times that of one host, or of the fewest."""
+    """Return by cell how well it scales over hosts: its figure over n times that of one host, or of
+    the fewest.
+    """
     found: dict[str, float] = {}
     if HOSTS_AXIS not in axes:
         return found
@@ -263,7 +310,9 @@ LINE = 78
 def by_block(cells: Sequence[Cell]) -> list[list[Cell]]:
     """Return the points by the size of their I/Os, ascending; in one group where all are alike."""
     groups: list[list[Cell]] = []
-    for cell in sorted((cell for cell in cells if cell.io_bytes), key=lambda cell: cell.io_bytes or 0.0):
+    for cell in sorted(
+        (cell for cell in cells if cell.io_bytes), key=lambda cell: cell.io_bytes or 0.0
+    ):
         if not groups or (cell.io_bytes or 0.0) > SAME * (groups[-1][0].io_bytes or 0.0):
             groups.append([])
         groups[-1].append(cell)
@@ -271,7 +320,8 @@ def by_block(cells: Sequence[Cell]) -> list[list[Cell]]:
 
 
 def of_which(cells: Sequence[Cell], step: int | None, unit: str) -> str:
-    """Return what the point of a step is the best of: ``best of 6``, ``best of 3 with 4 KiB blocks``.
+    """Return what the point of a step is the best of: ``best of 6``, ``best of 3 with 4 KiB
+    blocks``.
 
     `unit` is that of the figure by which it is the best.
     """
@@ -280,17 +330,26 @@ def of_which(cells: Sequence[Cell], step: int | None, unit: str) -> str:
     if len(groups) < 2 or own is cells:
         return f"best of {len(cells)}"
     blocks = f"{units.size(own[0].io_bytes)} blocks"
-    return f"best of {len(own)} with {blocks}" if len(own) > 1 else f"with {blocks}, one of {len(groups)} sizes"
+    return (
+        f"best of {len(own)} with {blocks}"
+        if len(own) > 1
+        else f"with {blocks}, one of {len(groups)} sizes"
+    )
 
 
 def compared(cells: Sequence[Cell]) -> list[list[Cell]]:
-    """Return the points that are held against each other: those of one block size, where that decides the figure."""
+    """Return the points that are held against each other: those of one block size, where that
+    decides the figure.
+    """
     alike = {cell.unit for cell in cells} if cells else set()
     return by_block(cells) if len(alike) == 1 and alike <= {*BY_NATURE} else [list(cells)]
 
 
 def block_texts(cells: Sequence[Cell]) -> list[str]:
-    """Return the best point of each block size, and the one with the most bandwidth; nothing where sizes are alike."""
+    """Return the best point of each block size, and the one with the most bandwidth.
+
+    Nothing where sizes are alike.
+    """
     groups = compared(cells)
     if len(groups) < 2:
         return []

@@ -13,15 +13,22 @@ NOT_RUN = ("missing", "skipped")
 
 
 def objects_left(plan: Plan, steps: Sequence[StepRecord]) -> list[ObjectsLeft]:
-    """Return the objects that were put and not all deleted since: a step that was cut off may have put fewer."""
+    """Return the objects that were put and not all deleted since: a step that was cut off may have
+    put fewer.
+    """
     return [
-        ObjectsLeft(store=each.store, names=each.names, count=each.count, bytes=each.count * each.size_bytes)
+        ObjectsLeft(
+            store=each.store, names=each.names, count=each.count, bytes=each.count * each.size_bytes
+        )
         for each in objects_after(_used(plan, steps))
     ]
 
 
 def _used(plan: Plan, steps: Sequence[StepRecord]) -> Iterator[ObjectSet]:
-    """Yield the objects that were put, got or deleted; a DELETE only where it is known to be complete."""
+    """Yield the objects that were put, got or deleted.
+
+    A DELETE only where it is known to be complete.
+    """
     for step, record in zip(plan.steps, steps, strict=True):
         for task in step.tasks if record.state not in NOT_RUN else ():
             if not _put_none(task, record):

@@ -1,4 +1,6 @@
-"""Progress of a running run: preconditioning rounds, matrix cells, time left, whether it can be judged yet."""
+"""Progress of a running run: preconditioning rounds, matrix cells, time left, whether it can be
+judged yet.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ from msgspec.structs import replace
 from tui.metrics import units
 from tui.metrics.buckets import label
 from tui.metrics.figures import found_in, over_hosts, value_of
-from tui.metrics.steady import Round, SteadyWindow, is_steady, round_of, rounds_before, window_over, window_text
+from tui.metrics.steady import (
+    Round,
+    SteadyWindow,
+    is_steady,
+    round_of,
+    rounds_before,
+    window_over,
+    window_text,
+)
 from tui.model.hostfacts import ALLOCATION_ENDS
 from tui.model.plain_data import parse_utc
 from tui.model.plan import Headline, Plan, Precondition, Step, at_once
@@ -26,7 +36,10 @@ MADE = ("done", "failed", "cut", "running")
 
 
 class Rounds(Struct, frozen=True):
-    """The rounds before one point. `planned` are all that could be made, `steps` those that were, `rounds` theirs."""
+    """The rounds before one point.
+
+    `planned` are all that could be made, `steps` those that were, `rounds` theirs.
+    """
 
     rule: Precondition
     planned: tuple[Step, ...]
@@ -53,12 +66,21 @@ class Rounds(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """How it ended, with the figures: ``steady after 6 rounds: range 12.0 % (max 20 %), ...``."""
+        """How it ended, with the figures: ``steady after 6 rounds: range 12.0 % (max 20 %),
+        ...``.
+        """
         made = f"{len(self.steps)} round{'' if len(self.steps) == 1 else 's'}"
-        words = {True: f"steady after {made}", False: f"not steady after {made}", None: f"after {made}"}
+        words = {
+            True: f"steady after {made}",
+            False: f"not steady after {made}",
+            None: f"after {made}",
+        }
         window = self.window
         few = f"too few for a window of {self.rule.window}"
-        return f"{words[self.attained]}: {window_text(self.rule, window) if window is not None else few}"
+        return (
+            f"{words[self.attained]}:"
+            f" {window_text(self.rule, window) if window is not None else few}"
+        )
 
 
 def fills_of(plan: Plan, state: RunState) -> list[tuple[Step, bool]]:
@@ -130,7 +152,11 @@ def live_text(plan: Plan | None, state: RunState) -> str:
     made = [each for each in rounds_before(plan.steps, step) if _state_of(state, each) in MADE]
     rule = step.precondition
     window = window_over(rule, [_round(plan, state, each) for each in made[-rule.window :]])
-    so_far = window_text(rule, window) if window is not None else f"{len(made)} of {rule.window} for a window"
+    so_far = (
+        window_text(rule, window)
+        if window is not None
+        else f"{len(made)} of {rule.window} for a window"
+    )
     return f"round {rule.number}/{rule.rounds}: {so_far}"
 
 
@@ -146,9 +172,13 @@ def _fill_text(step: Step, state: RunState) -> str:
 
 
 def allocation_left_s(state: RunState, now_t: float) -> float | None:
-    """Return the seconds until the first host is taken away, as its transport said; None: no limit, or over."""
+    """Return the seconds until the first host is taken away, as its transport said.
+
+    None: no limit, or over.
+    """
     ends = [str(fact) for host in state.hosts.values() if (fact := host.facts.get(ALLOCATION_ENDS))]
-    created, end = state.created, parse_utc(min(ends)) if ends else None  # RFC 3339 of one kind: the least is the first
+    # RFC 3339 of one kind: the least is the first
+    created, end = state.created, parse_utc(min(ends)) if ends else None
     if created is None or end is None or state.ended:
         return None
     return max(0.0, (end - created).total_seconds() - now_t)
@@ -168,9 +198,11 @@ OVER = ("done", "failed", "cut", "skipped")
 
 
 class MatrixProgress(Struct, frozen=True):
-    """`number` is the step at work, from 1 (0: none yet); `over` steps and `cells_over` points are behind us.
+    """`number` is the step at work, from 1 (0: none yet); `over` steps and `cells_over` points are
+    behind us.
 
-    `remaining_s` is None when nothing bounds a step to come; `at_most` says that optional repetitions are among them.
+    `remaining_s` is None when nothing bounds a step to come; `at_most` says that optional
+    repetitions are among them.
     """
 
     number: int
@@ -190,7 +222,10 @@ class MatrixProgress(Struct, frozen=True):
 
 
 def live_state(state: RunState, step: Step) -> str:
-    """Return how a step stands now; one that is not begun is missing, and nothing runs once the run is over."""
+    """Return how a step stands now.
+
+    One that is not begun is missing, and nothing runs once the run is over.
+    """
     view = state.steps.get(step.index)
     if view is None:
         return "missing"
@@ -205,7 +240,11 @@ def matrix_progress(plan: Plan | None, state: RunState, now_t: float) -> MatrixP
     over = [step for step, done in zip(plan.steps, is_over, strict=True) if done]
     still = [step for step, done in zip(plan.steps, is_over, strict=True) if not done]
     current = next((step for step in still if step.index == state.step), None)
-    beside = [step for step in still if current is not None and step.together and step.together == current.together]
+    beside = [
+        step
+        for step in still
+        if current is not None and step.together and step.together == current.together
+    ]
     working = beside or ([current] if current is not None else [])
     left = [step for step in still if step not in working]
     inside = max(0.0, now_t - _began(state, current)) if current is not None else 0.0
@@ -233,7 +272,9 @@ def _fraction(of_steps: float, spent_s: float, rest_s: float | None) -> float:
 
 
 def step_name(step: Step) -> str:
-    """Return a step's name with what is special about it: ``ceph/randread bs=4k #2``, ``... warm-up``."""
+    """Return a step's name with what is special about it: ``ceph/randread bs=4k #2``, ``...
+    warm-up``.
+    """
     again = f" #{step.repetition}" if step.repetition > 1 else ""
     return f"{step.name}{' ' + kind_text(step) if step.warmup else again}"
 
@@ -253,17 +294,27 @@ def _began(state: RunState, step: Step) -> float:
 
 def _spent(state: RunState, step: Step) -> float:
     view = state.steps.get(step.index)
-    return max(0.0, view.ended_t - view.started_t) if view is not None and view.ended_t is not None else 0.0
+    return (
+        max(0.0, view.ended_t - view.started_t)
+        if view is not None and view.ended_t is not None
+        else 0.0
+    )
 
 
 def _spent_in_all(state: RunState, over: list[Step]) -> float:
     return sum(max(_spent(state, step) for step in group) for group in at_once(over))
 
 
-def _rest(state: RunState, over: list[Step], left: list[Step], working: list[Step], inside: float) -> float | None:
-    """Return the seconds that are left: as planned, with the time around the load as it was so far."""
+def _rest(
+    state: RunState, over: list[Step], left: list[Step], working: list[Step], inside: float
+) -> float | None:
+    """Return the seconds that are left: as planned, with the time around the load as it was so
+    far.
+    """
     measured = [step for step in over if state.steps[step.index].state == "done"]
-    around = [_spent(state, step) - step.expected_s for step in measured if step.expected_s is not None]
+    around = [
+        _spent(state, step) - step.expected_s for step in measured if step.expected_s is not None
+    ]
     overhead = max(0.0, fmean(around)) if around else OVERHEAD_S
     typical = fmean([_spent(state, step) for step in measured]) if measured else None
 
@@ -283,7 +334,9 @@ def _rest(state: RunState, over: list[Step], left: list[Step], working: list[Ste
 
 
 def is_matrix(plan: Plan) -> bool:
-    """Return whether a plan is a sweep, a suite or repetitions, and not a profile with its warm-up alone."""
+    """Return whether a plan is a sweep, a suite or repetitions, and not a profile with its warm-up
+    alone.
+    """
     return sum(not step.warmup for step in plan.steps) > 1
 
 
@@ -295,19 +348,25 @@ class LiveMatrix:
         self._known: dict[tuple[int, int], float | None] = {}  # by step and attempt
 
     def cells(self, state: RunState) -> list[Cell]:
-        """Return the cells as they stand; the one at work shows the rate of now until it has a figure of its own."""
+        """Return the cells as they stand.
+
+        The one at work shows the rate of now until it has a figure of its own.
+        """
         plan = self.plan
         if plan is None:
             return []
         cells, working = [], self._working(plan, state)
         for key, steps in by_point(plan.steps).items():
             attempts = [
-                CellRepetition(step.index, live_state(state, step), self._headline_value(plan, state, step))
+                CellRepetition(
+                    step.index, live_state(state, step), self._headline_value(plan, state, step)
+                )
                 for step in steps
             ]
             at = working.get(key)
             running = at is not None and live_state(state, at) in ("running", "missing")
-            cell = cell_of(key, steps[0].part or plan.profile.tag, steps[0].point, plan.headline_of(steps[0]),
+            cell = cell_of(key, steps[0].part or plan.profile.tag, steps[0].point,
+                plan.headline_of(steps[0]),
                            attempts, "running" if running else None)  # fmt: skip
             if running and at is not None and cell.value is None and state.phase == "measure":
                 cell = replace(cell, value=rate_now(plan, state, at))
@@ -318,7 +377,10 @@ class LiveMatrix:
         """Return the steps at work, by cell: several where they run at the same time."""
         if state.ended or state.step is None or state.step >= len(plan.steps):
             return {}
-        return {plan.steps[index].cell_key: plan.steps[index] for index in (*state.beside.steps, state.step)}
+        return {
+            plan.steps[index].cell_key: plan.steps[index]
+            for index in (*state.beside.steps, state.step)
+        }
 
     def progress(self, state: RunState) -> MatrixProgress | None:
         """Return how far all steps are."""
@@ -342,14 +404,26 @@ def headline_value(plan: Plan, state: RunState, step: Step) -> float | None:
         return None
     if state.at_step(step.index).metadata is not None:
         return operation_rate(state, step.index, headline)
-    results = [result for host in step.hosts if (result := state.at_step(step.index).results.get(host)) is not None]
-    return value_of(headline, over_hosts([result.dirs for result in results]), plan.latency_kind_of(step))
+    results = [
+        result
+        for host in step.hosts
+        if (result := state.at_step(step.index).results.get(host)) is not None
+    ]
+    return value_of(
+        headline, over_hosts([result.dirs for result in results]), plan.latency_kind_of(step)
+    )
 
 
 def operation_rate(state: RunState, index: int, headline: Headline) -> float | None:
-    """Return the mean of an MPI program's operation: as the tool printed it, else of its iterations."""
+    """Return the mean of an MPI program's operation: as the tool printed it, else of its
+    iterations.
+    """
     view = state.at_step(index).metadata
-    operations = (view.result.operations if view.result is not None else view.operations) if view is not None else {}
+    operations = (
+        (view.result.operations if view.result is not None else view.operations)
+        if view is not None
+        else {}
+    )
     found = operations.get(headline.direction)
     if found is not None and found.mean is None and found.iterations:
         found = replace(found, mean=fmean(found.iterations))

@@ -1,4 +1,6 @@
-"""The record of a running step, as far as live checks need it: built in slices, nothing is read twice."""
+"""The record of a running step, as far as live checks need it: built in slices, nothing is read
+twice.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,8 @@ class RunningSeries:
         return self._start == self._begin
 
     def record(self, measurement: Measurement) -> Sliced[SeriesRecord | None]:
-        """Work out what is known up to the last second that every host which reports has told; None: nothing yet.
+        """Work out what is known up to the last second that every host which reports has told;
+        None: nothing yet.
 
         The lists grow with the next call.
         """
@@ -145,7 +148,12 @@ def results_of(series: SeriesRecord, seconds: int, kind: str) -> ResultsRecord:
 
 
 def _mean(column: SeriesColumns, seconds: int, kind: str) -> DirectionRecord | None:
-    rows = zip(column.iops[-seconds:], column.bw_bytes_per_s[-seconds:], column.lat_mean_ns[-seconds:], strict=True)
+    rows = zip(
+        column.iops[-seconds:],
+        column.bw_bytes_per_s[-seconds:],
+        column.lat_mean_ns[-seconds:],
+        strict=True,
+    )
     known = [(iops, bw or 0.0, lat) for iops, bw, lat in rows if iops is not None]
     if not known:
         return None
@@ -158,7 +166,9 @@ def _mean(column: SeriesColumns, seconds: int, kind: str) -> DirectionRecord | N
         latency = LatencyRecord(n=round(count), mean_ns=mean_ns)
     record = DirectionRecord(ios=round(ios), bytes=round(amount), runtime_s=float(len(known)))
     record.iops, record.bw_bytes_per_s = ios / len(known), amount / len(known)
-    record.lat, record.clat = (latency, None) if kind_of(column.direction, kind) == "lat" else (None, latency)
+    record.lat, record.clat = (
+        (latency, None) if kind_of(column.direction, kind) == "lat" else (None, latency)
+    )
     return record
 
 
@@ -178,7 +188,11 @@ class ColumnSum:
         """Take values with the seconds that each counts for."""
         weighted = sum(map(mul, values, seconds))
         if weighted != weighted:  # some are unknown
-            known = [(value, weight) for value, weight in zip(values, seconds, strict=True) if value == value]
+            known = [
+                (value, weight)
+                for value, weight in zip(values, seconds, strict=True)
+                if value == value
+            ]
             values, seconds = [value for value, _ in known], [weight for _, weight in known]
             weighted = sum(map(mul, values, seconds))
         if values:
@@ -189,9 +203,14 @@ class ColumnSum:
             self.highest = high if self.highest is None else max(self.highest, high)
 
     def column(self, name: str) -> TelemetryColumn:
-        """Return mean and maximum so far, of a count its sum; an id has neither, but the one value there was."""
+        """Return mean and maximum so far, of a count its sum.
+
+        An id has neither, but the one value there was.
+        """
         if self.unit == "id" or not self.weight:
-            return TelemetryColumn(name=name, unit=self.unit, constant=self.same if self.unit == "id" else None)
+            return TelemetryColumn(
+                name=name, unit=self.unit, constant=self.same if self.unit == "id" else None
+            )
         mean = self.total if self.unit == "count" else self.weighted / self.weight
         return TelemetryColumn(name=name, unit=self.unit, mean=mean, max=self.highest)
 
@@ -201,13 +220,16 @@ Sums = dict[str, ColumnSum]
 
 @dataclass(slots=True)
 class TelemetryLook:
-    """One look at one host: its columns from `start_t` on, and the sums that go on from look to look."""
+    """One look at one host: its columns from `start_t` on, and the sums that go on from look to
+    look.
+    """
 
     seen: HostTelemetry
     start_t: float
     sums: Sums
     made: dict[str, TelemetryColumn] = field(default_factory=dict)
-    _new: dict[float, tuple[int, int, list[float]]] = field(default_factory=dict)  # rows by what was taken before
+    # rows by what was taken before
+    _new: dict[float, tuple[int, int, list[float]]] = field(default_factory=dict)
 
     def column(self, name: str) -> TelemetryColumn:
         """Return a column of this look."""
@@ -224,7 +246,9 @@ class TelemetryLook:
         return made
 
     def _rows(self, until_t: float) -> tuple[int, int, list[float]]:
-        """Return the rows that end after a time, and the seconds that each counts for: quiet ones come before."""
+        """Return the rows that end after a time, and the seconds that each counts for: quiet ones
+        come before.
+        """
         found = self._new.get(until_t)
         if found is None:
             seen, end = self.seen, len(self.seen.end_t)
@@ -244,7 +268,10 @@ class RunningTelemetry(HostTelemetryRecord):
 
     @classmethod
     def of(cls, seen: HostTelemetry, start_s: float | None, sums: Sums) -> RunningTelemetry:
-        """Return it from `start_s` on; None: it does not measure. `sums` are those of the look before, and grow."""
+        """Return it from `start_s` on; None: it does not measure.
+
+        `sums` are those of the look before, and grow.
+        """
         made = cls(
             host=seen.host,
             role=seen.role,
@@ -293,7 +320,10 @@ class RunningStep:
         self._sums: dict[str, tuple[float, Sums]] = {}  # by host: since when, and its columns
 
     def record(self, state: RunState) -> Sliced[StepRecord]:
-        """Work out what is known so far. `runtime_s` is what should have been measured until now, not in the end."""
+        """Work out what is known so far.
+
+        `runtime_s` is what should have been measured until now, not in the end.
+        """
         seen = state.at_step(self.step.index)
         measurement = seen.measurement
         spans = host_spans(state, self.step.index, seen.results)
@@ -302,7 +332,9 @@ class RunningStep:
         if measurement is not None:
             results = yield from self.results.record(measurement)
             series = yield from self.series.record(measurement)
-        measured_s = max((each.runtime_s or 0.0 for each in results.aggregate.values()), default=None)
+        measured_s = max(
+            (each.runtime_s or 0.0 for each in results.aggregate.values()), default=None
+        )
         return StepRecord(
             index=self.step.index,
             name=self.step.name,
@@ -310,7 +342,8 @@ class RunningStep:
             role=self.step.role or None,
             beside=list(self.step.beside),
             together=self.step.together or None,
-            state="running" if seen.state == "missing" else step_state(state, seen),  # a journal without step events
+            # a journal without step events
+            state="running" if seen.state == "missing" else step_state(state, seen),
             attempt=seen.attempt,
             warmup=self.step.warmup,
             in_flight=self.step.in_flight,
@@ -323,7 +356,9 @@ class RunningStep:
             measured_s=measured_s,
             results=results,
             tasks={
-                task.host: task_record(seen, task, spans.get(task.host), seen.results.get(task.host))
+                task.host: task_record(
+                    seen, task, spans.get(task.host), seen.results.get(task.host)
+                )
                 for task in self.step.tasks
             },
             timing=timing_record(spans),
@@ -340,7 +375,10 @@ class RunningStep:
             results = results_of(record.series, LATELY_S, self.kind)
         looked = [each for each in record.telemetry if each.start_s is not None]
         seen = state.at_step(self.step.index).telemetry
-        telemetry = [RunningTelemetry.of(seen[each.host], max(each.start_s or 0.0, start_s), {}) for each in looked]
+        telemetry = [
+            RunningTelemetry.of(seen[each.host], max(each.start_s or 0.0, start_s), {})
+            for each in looked
+        ]
         return record.model_copy(update={"results": results, "telemetry": telemetry})
 
     def _telemetry(self, seen: StepState, spans: dict[str, HostSpan]) -> list[HostTelemetryRecord]:
@@ -356,7 +394,9 @@ class RunningStep:
 
 
 class RunningResults:
-    """The figures so far. p99 of a host is looked at now and then: it takes a walk through a whole histogram."""
+    """The figures so far. p99 of a host is looked at now and then: it takes a walk through a whole
+    histogram.
+    """
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -379,7 +419,14 @@ class RunningResults:
         aggregate = {name: _together(each, name, self.kind) for name, each in parts.items()}
         return ResultsRecord(aggregate=aggregate, per_host=per_host)
 
-    def _add_p99(self, measurement: Measurement, host: str, dirs: Mapping[str, DirectionRecord], *, anew: bool) -> None:
+    def _add_p99(
+        self,
+        measurement: Measurement,
+        host: str,
+        dirs: Mapping[str, DirectionRecord],
+        *,
+        anew: bool,
+    ) -> None:
         for name, record in dirs.items():
             if anew:
                 self._p99[host, name] = _p99(measurement, host, name)
@@ -389,7 +436,11 @@ class RunningResults:
 
     def _host(self, measurement: Measurement, host: str) -> dict[str, DirectionRecord]:
         leaves = measurement.hosts[host]
-        dirs = {name: _direction(leaf, kind_of(name, self.kind)) for name, leaf in leaves.items() if leaf.ios}
+        dirs = {
+            name: _direction(leaf, kind_of(name, self.kind))
+            for name, leaf in leaves.items()
+            if leaf.ios
+        }
         if {"read", "write"} <= dirs.keys() and BOTH not in dirs:
             dirs[MIXED] = _together([dirs["read"], dirs["write"]], MIXED, self.kind)
         return dirs
@@ -404,7 +455,9 @@ def _p99(measurement: Measurement, host: str, name: str) -> int | None:
 
 
 def _direction(leaf: Leaf, kind: str) -> DirectionRecord:
-    record = DirectionRecord(ios=leaf.ios, bytes=leaf.bytes, runtime_s=leaf.runtime_s, from_samples=True)
+    record = DirectionRecord(
+        ios=leaf.ios, bytes=leaf.bytes, runtime_s=leaf.runtime_s, from_samples=True
+    )
     if leaf.runtime_s:
         record.iops, record.bw_bytes_per_s = leaf.ios / leaf.runtime_s, leaf.bytes / leaf.runtime_s
     if count := leaf.so_far.total:
@@ -427,5 +480,7 @@ def _together(parts: list[DirectionRecord], name: str, kind: str) -> AggregateRe
     if count := sum(each.n for each in timed):
         mean_ns = sum(each.n * (each.mean_ns or 0.0) for each in timed) / count
         latency = LatencyRecord(n=count, mean_ns=mean_ns)
-        record.lat, record.clat = (latency, None) if kind_of(name, kind) == "lat" else (None, latency)
+        record.lat, record.clat = (
+            (latency, None) if kind_of(name, kind) == "lat" else (None, latency)
+        )
     return record

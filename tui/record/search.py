@@ -43,7 +43,10 @@ def results_of_record(steps: list[StepRecord]) -> Results:
 
 def results_of_steps(steps: Mapping[int, StepState]) -> Results:
     """Return what the steps of a journal measured so far."""
-    return {index: over_hosts([each.dirs for each in step.results.values()]) for index, step in steps.items()}
+    return {
+        index: over_hosts([each.dirs for each in step.results.values()])
+        for index, step in steps.items()
+    }
 
 
 def point_records(
@@ -52,7 +55,12 @@ def point_records(
     """Return every point that was decided, oldest first."""
     kinds = {step.index: step.latency_kind or plan.latency_kind for step in plan.steps}
     return [
-        point_record(point, results.get(point.step, {}), kinds.get(point.step, plan.latency_kind), bottlenecks)
+        point_record(
+            point,
+            results.get(point.step, {}),
+            kinds.get(point.step, plan.latency_kind),
+            bottlenecks,
+        )
         for point in seen.points
     ]
 
@@ -107,7 +115,8 @@ def search_record(plan: Plan, run: RunState, steps: list[StepRecord]) -> SearchR
     if plan.search is None:
         return None
     known = ((step.index, step.limiter) for step in steps if step.limiter is not None)
-    bottlenecks = {index: found.text for index, found in known if found.kind != "rate"}  # the rate was asked for
+    # the rate was asked for
+    bottlenecks = {index: found.text for index, found in known if found.kind != "rate"}
     record = points_alone(plan, plan.search, run.search, results_of_record(steps), bottlenecks)
     return conclude(record, plan.search, run.search.points)
 
@@ -136,7 +145,10 @@ def points_alone(
 
 
 def conclude(record: SearchRecord, search: Search, points: Sequence[SearchPoint]) -> SearchRecord:
-    """Put into a record what follows from its points: answer, scaling law, knee. Takes tens of ms, at first more."""
+    """Put into a record what follows from its points: answer, scaling law, knee.
+
+    Takes tens of ms, at first more.
+    """
     if points and search.kind == "capacity":
         record.answer = _answer(search, points, record)
     if points and search.kind != "capacity" and (text := lacking_text(search, points)):
@@ -164,7 +176,10 @@ def _knob(knob: Knob) -> str:
 
 
 def _interval(found: Estimate) -> ConfidenceInterval:
-    ends = (None if each is None else round(each, DIGITS) for each in (found.value, found.low, found.high))
+    ends = (
+        None if each is None else round(each, DIGITS)
+        for each in (found.value, found.low, found.high)
+    )
     return ConfidenceInterval(**dict(zip(("value", "low", "high"), ends, strict=True)))
 
 
@@ -203,10 +218,16 @@ def _answer(search: Search, points: Sequence[SearchPoint], record: SearchRecord)
 
 
 def _bottleneck(record: SearchRecord, there: SearchPointRecord | None) -> str:
-    """Return what limits the system at the answer's point, or at full load where that point tells nothing of it."""
+    """Return what limits the system at the answer's point, or at full load where that point tells
+    nothing of it.
+    """
     if there is None or there.limiter:
         return there.limiter if there is not None else ""
-    full = (each.limiter for each in record.points if each.offered_iops is None and each.knobs == there.knobs)
+    full = (
+        each.limiter
+        for each in record.points
+        if each.offered_iops is None and each.knobs == there.knobs
+    )
     return next((f"at full load {text}" for text in full if text), "")
 
 
@@ -220,7 +241,10 @@ def _knee(record: SearchRecord) -> KneeRecord | None:
         return None
     found = knee([each.point.iops for each in points], [each.latency_ns for each in points])
     return KneeRecord(
-        iops=_interval(found.rate), latency_ns=found.latency_ns, percentile=trace.name, remark=found.remark
+        iops=_interval(found.rate),
+        latency_ns=found.latency_ns,
+        percentile=trace.name,
+        remark=found.remark,
     )
 
 
@@ -229,7 +253,10 @@ def _scaling(points: Sequence[SearchPoint]) -> ScalingRecord:
     return ScalingRecord(
         points=[
             ScalingPointRecord(
-                hosts=each.hosts, iops=_interval(each.rate), efficiency=each.efficiency, extrapolated=each.extrapolated
+                hosts=each.hosts,
+                iops=_interval(each.rate),
+                efficiency=each.efficiency,
+                extrapolated=each.extrapolated,
             )
             for each in found.points
         ],
@@ -242,7 +269,9 @@ def _scaling(points: Sequence[SearchPoint]) -> ScalingRecord:
 
 
 def search_headline(search: SearchRecord, headline: Headline | None) -> HeadlineRecord:
-    """Return the headline of a run that searched: what it found, with its interval, in place of any single point."""
+    """Return the headline of a run that searched: what it found, with its interval, in place of any
+    single point.
+    """
     unit = rate_unit(search)
     step, value = None, None
     if search.answer is not None:
@@ -254,7 +283,11 @@ def search_headline(search: SearchRecord, headline: Headline | None) -> Headline
     elif search.scaling is not None and (measured := measured_scales(search.scaling)):
         most = max(measured)
         value = measured[most].iops.value
-        with_most = [each for each in search.points if each.verdict != "void" and each.knobs.get(HOSTS) == most]
+        with_most = [
+            each
+            for each in search.points
+            if each.verdict != "void" and each.knobs.get(HOSTS) == most
+        ]
         step = with_most[-1].step if with_most else None
     return HeadlineRecord(
         metric="bandwidth" if unit == "bytes_per_s" else "iops",
@@ -269,10 +302,11 @@ def search_headline(search: SearchRecord, headline: Headline | None) -> Headline
 
 @dataclass(frozen=True, slots=True)
 class SearchView:
-    """What Live shows of a search: `elapsed_s` of `offer`, which is measured now; `left_s`: so much more at most.
+    """What Live shows of a search: `elapsed_s` of `offer`, which is measured now; `left_s`: so much
+    more at most.
 
-    `elapsed_s` is below 0 as long as its load goes on without being measured.
-    `behind`: what follows from the newest points is still worked out.
+    `elapsed_s` is below 0 as long as its load goes on without being measured. `behind`: what
+    follows from the newest points is still worked out.
     """
 
     record: SearchRecord
@@ -293,7 +327,9 @@ class SearchView:
 
 
 class LiveSearch:
-    """Keeps what was concluded of a search, so that each point is worked out once, off the thread that draws."""
+    """Keeps what was concluded of a search, so that each point is worked out once, off the thread
+    that draws.
+    """
 
     def __init__(self, plan: Plan | None) -> None:
         self.plan = plan
@@ -309,12 +345,20 @@ class LiveSearch:
     def take(self, state: RunState) -> bool:
         """Take what was decided since; True: `conclude` has something to do."""
         points = state.search.points
-        if self.plan is None or self.plan.search is None or (points == self._points and self.record is not None):
+        if (
+            self.plan is None
+            or self.plan.search is None
+            or (points == self._points and self.record is not None)
+        ):
             return False
         before, self._points = self.record, points
         self.record = search_so_far(self.plan, self.plan.search, state)
         if before is not None:
-            self.record.answer, self.record.knee, self.record.scaling = before.answer, before.knee, before.scaling
+            self.record.answer, self.record.knee, self.record.scaling = (
+                before.answer,
+                before.knee,
+                before.scaling,
+            )
         return bool(points)
 
     def conclude(self) -> None:
@@ -335,15 +379,26 @@ class LiveSearch:
         behind = self._concluded != self._points
         left_s = self._left_s(record, offer, elapsed)
         of_it = elapsed - offer.lead_s if offer is not None and measuring else 0.0
-        measured = state.at_step(opened.step).measurement if opened is not None and measuring else None
+        measured = (
+            state.at_step(opened.step).measurement if opened is not None and measuring else None
+        )
         now = point_now(record, measured) if measured is not None else None
         return SearchView(record, offer, of_it, left_s, state.ended, behind, now)
 
     def _left_s(self, record: SearchRecord, offer: Offer | None, elapsed_s: float) -> float | None:
-        """Return the seconds of load and pauses that it may still take at most; None: nobody can tell."""
-        by_time = record.within_s - record.spent_s - elapsed_s if record.within_s is not None else None
+        """Return the seconds of load and pauses that it may still take at most.
+
+        None: nobody can tell.
+        """
+        by_time = (
+            record.within_s - record.spent_s - elapsed_s if record.within_s is not None else None
+        )
         now = [cost_s(offer, offer.seconds)] if offer is not None else []
-        a_point = max([cost_s(point.offer, point.seconds) for point in self._points] + now, default=0.0)
-        by_points = (record.most_points - len(record.points)) * a_point - elapsed_s if a_point else None
+        a_point = max(
+            [cost_s(point.offer, point.seconds) for point in self._points] + now, default=0.0
+        )
+        by_points = (
+            (record.most_points - len(record.points)) * a_point - elapsed_s if a_point else None
+        )
         known = [left for left in (by_time, by_points) if left is not None]
         return max(0.0, min(known)) if known else None

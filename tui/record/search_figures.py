@@ -31,7 +31,10 @@ class CurvePoint(Struct, frozen=True):
 
 
 class Trace(Struct, frozen=True):
-    """A percentile or the mean of one direction over the achieved rate, by ascending load; `most_ns` is its limit."""
+    """A percentile or the mean of one direction over the achieved rate, by ascending load.
+
+    `most_ns` is its limit.
+    """
 
     direction: str
     percentile: str
@@ -61,19 +64,32 @@ def rate_of(search: SearchRecord, point: SearchPointRecord) -> float:
 
 
 def curve_points(search: SearchRecord) -> list[SearchPointRecord]:
-    """Return the points of one curve by ascending load: those with the answer's knobs, void ones left out."""
+    """Return the points of one curve by ascending load: those with the answer's knobs, void ones
+    left out.
+    """
     usable = [point for point in search.points if point.verdict != "void" and point.iops > 0]
     if not usable:
         return []
-    knobs = dict(search.answer.knobs) if search.answer is not None and search.answer.knobs else dict(usable[-1].knobs)
+    knobs = (
+        dict(search.answer.knobs)
+        if search.answer is not None and search.answer.knobs
+        else dict(usable[-1].knobs)
+    )
     found = [point for point in usable if dict(point.knobs) == knobs] or usable
-    return sorted(found, key=lambda point: (inf if point.offered_iops is None else point.offered_iops, point.iops))
+    return sorted(
+        found,
+        key=lambda point: (inf if point.offered_iops is None else point.offered_iops, point.iops),
+    )
 
 
 def traces(search: SearchRecord) -> list[Trace]:
-    """Return what is drawn: the percentile or the mean of each limit, and p50 and p99 of the same direction."""
+    """Return what is drawn: the percentile or the mean of each limit, and p50 and p99 of the same
+    direction.
+    """
     points = curve_points(search)
-    names = in_order({name for point in points for name in point.percentiles_ns if point.percentiles_ns[name]})
+    names = in_order(
+        {name for point in points for name in point.percentiles_ns if point.percentiles_ns[name]}
+    )
     if not names:
         return []
     wanted = limits_of(search, names)
@@ -81,20 +97,31 @@ def traces(search: SearchRecord) -> list[Trace]:
     for percentile in USUAL_PERCENTILES[: 2 if wanted else 3]:
         wanted.setdefault((main, percentile), None)
     several = len({direction for direction, _ in wanted}) > 1
-    made = [_trace(search, points, name, percentile, most, several) for (name, percentile), most in wanted.items()]
-    made = sorted((each for each in made if each.points), key=lambda each: (each.most_ns is None, each.direction))
+    made = [
+        _trace(search, points, name, percentile, most, several)
+        for (name, percentile), most in wanted.items()
+    ]
+    made = sorted(
+        (each for each in made if each.points),
+        key=lambda each: (each.most_ns is None, each.direction),
+    )
     return sorted(made[:MOST_TRACES], key=_place)
 
 
 def limits_of(search: SearchRecord, names: Sequence[str]) -> dict[tuple[str, str], float | None]:
-    """Return limits of latency in ns by direction and percentile (or MEAN); of several on the same the strictest.
+    """Return limits of latency in ns by direction and percentile (or MEAN); of several on the same
+    the strictest.
 
     `names`: the directions that were measured, for limits that are of none.
     """
     found: dict[tuple[str, str], float | None] = {}
     for limit in (each for each in search.limits if each.metric == "latency"):
         kind = MEAN if limit.percentile is None else label(limit.percentile)
-        for name in [limit.direction] if limit.direction else [each for each in names if each != MIXED] or names:
+        for name in (
+            [limit.direction]
+            if limit.direction
+            else [each for each in names if each != MIXED] or names
+        ):
             known = (each for each in (found.get((name, kind)), limit.most) if each is not None)
             found[name, kind] = min(known, default=None)
     return found
@@ -120,7 +147,11 @@ def same_traces(a: SearchRecord, b: SearchRecord) -> tuple[Trace, Trace] | None:
     """Return the main trace of one search and the same of another; None when either has none."""
     ours = main_trace(a)
     theirs = [] if ours is None else traces(b)
-    same = (each for each in theirs if ours and (each.direction, each.percentile) == (ours.direction, ours.percentile))
+    same = (
+        each
+        for each in theirs
+        if ours and (each.direction, each.percentile) == (ours.direction, ours.percentile)
+    )
     other = next(same, None)
     return None if ours is None or other is None else (ours, other)
 
@@ -141,11 +172,15 @@ def _trace(
     return Trace(direction, percentile, found, most, named)
 
 
-def _latency(search: SearchRecord, point: SearchPointRecord, direction: str, percentile: str) -> float | None:
+def _latency(
+    search: SearchRecord, point: SearchPointRecord, direction: str, percentile: str
+) -> float | None:
     """Return a figure of a point in ns; the mean is known where a limit asks for it."""
     if percentile != MEAN:
         return point.percentiles_ns.get(direction, {}).get(percentile)
-    means = {each.text for each in search.limits if each.metric == "latency" and each.percentile is None}
+    means = {
+        each.text for each in search.limits if each.metric == "latency" and each.percentile is None
+    }
     found = (each for each in point.figures if each.limit in means and each.direction == direction)
     return next((each.figure.value for each in found), None)
 
@@ -209,9 +244,13 @@ UNKNOWN = ConfidenceInterval(value=None, low=None, high=None)
 
 
 class SearchFigure(Struct, frozen=True):
-    """A figure with its interval; `unit`: iops, bytes_per_s, hosts, empty of a plain number; `text`: what it says."""
+    """A figure with its interval; `unit`: iops, bytes_per_s, hosts, empty of a plain number.
 
-    name: str  # capacity, full_load, knee; one_host, contention, coherence, best_hosts of the scaling law
+    `text`: what it says.
+    """
+
+    # capacity, full_load, knee; one_host, contention, coherence, best_hosts of the scaling law
+    name: str
     unit: str
     figure: ConfidenceInterval
     text: str = ""
@@ -223,7 +262,10 @@ class SearchFigure(Struct, frozen=True):
 
 
 def found_figures(search: SearchRecord) -> list[SearchFigure]:
-    """Return the figures that are known; an answer without a number tells its bounds, or its words alone."""
+    """Return the figures that are known.
+
+    An answer without a number tells its bounds, or its words alone.
+    """
     return [each for each in _figures(search) if each.figure != UNKNOWN or each.text]
 
 
@@ -235,13 +277,20 @@ def _figures(search: SearchRecord) -> Iterator[SearchFigure]:
     if (knee := search.knee) is not None:
         yield SearchFigure("knee", "iops", knee.iops, knee.remark or f"of {knee.percentile}")
     if (law := search.scaling) is not None:
-        parts = (("one_host", "iops", law.rate), ("contention", "", law.contention), ("coherence", "", law.coherence),
+        parts = (("one_host", "iops", law.rate), ("contention", "", law.contention),
+            ("coherence", "", law.coherence),
                  ("best_hosts", "hosts", law.best_hosts))  # fmt: skip
-        yield from (SearchFigure(name, unit, figure) for name, unit, figure in parts if figure is not None)
+        yield from (
+            SearchFigure(name, unit, figure) for name, unit, figure in parts if figure is not None
+        )
 
 
 def figure_text(found: SearchFigure) -> str:
     """Return a figure with its interval: ``48.2k IOPS ± 2 %``, ``0.041 (0.035 to 0.047)``."""
     if found.figure.value is None:
         return units.UNKNOWN
-    return known(found.figure, found.unit) if found.unit in ("iops", "bytes_per_s") else term(found.figure)
+    return (
+        known(found.figure, found.unit)
+        if found.unit in ("iops", "bytes_per_s")
+        else term(found.figure)
+    )

@@ -1,4 +1,6 @@
-"""Sections of the record beside its steps: hosts, preconditioning, attestations, the points of a sweep."""
+"""Sections of the record beside its steps: hosts, preconditioning, attestations, the points of a
+sweep.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def _fill(state: RunState, step: Step, *, whole: bool) -> FillRecord:
         step=step.index,
         times=step.precondition.times if step.precondition is not None else 1,
         bytes=sum(known) if len(known) == len(sizes) else None,
-        duration_s=rounded(span.end_t - span.start_t) if over and span is not None and span.end_t is not None else None,
+        duration_s=rounded(span.end_t - span.start_t)
+        if over and span is not None and span.end_t is not None
+        else None,
         whole=whole,
     )
 
@@ -75,7 +79,11 @@ def attestation_records(plan: Plan) -> list[AttestationRecord]:
     """Return what was asked and answered."""
     return [
         AttestationRecord(
-            id=each.id, question=each.question, answer=each.answer, by=each.by or None, utc=each.utc or None
+            id=each.id,
+            question=each.question,
+            answer=each.answer,
+            by=each.by or None,
+            utc=each.utc or None,
         )
         for each in plan.attested
     ]
@@ -108,7 +116,10 @@ def server_records(plan: Plan, run: RunState) -> list[HostRecord]:
     """Return the records of the storage nodes of a run: what they are, where they were reached."""
     return [
         HostRecord(
-            name=server.name, role="server", transport=server.transport, facts=run.server_facts.get(server.name, {})
+            name=server.name,
+            role="server",
+            transport=server.transport,
+            facts=run.server_facts.get(server.name, {}),
         )
         for server in plan.servers
     ]
@@ -131,7 +142,13 @@ def _clock(run: RunState, host: str) -> ClockRecord | None:
 
 def _problems(run: RunState, host: str) -> list[HostProblemRecord]:
     return [
-        HostProblemRecord(phase=each.phase, code=each.code, message=each.message, fatal=each.fatal, t_s=rounded(each.t))
+        HostProblemRecord(
+            phase=each.phase,
+            code=each.code,
+            message=each.message,
+            fatal=each.fatal,
+            t_s=rounded(each.t),
+        )
         for each in run.problems
         if each.host == host
     ]
@@ -150,20 +167,29 @@ def _files_left(run: RunState, host: str) -> FilesLeft | None:
         for path, place in known.directories.items()
         if path in parents
     }
-    return FilesLeft(paths=list(sizes), bytes=sum(sizes.values()), identities=identities, directories=directories)
+    return FilesLeft(
+        paths=list(sizes), bytes=sum(sizes.values()), identities=identities, directories=directories
+    )
 
 
 def _cleaned(run: RunState, host: str) -> bool:
-    """Tell for older journals, which do not name what was removed, whether the cleanup of this host ended well."""
+    """Tell for older journals, which do not name what was removed, whether the cleanup of this host
+    ended well.
+    """
     span = next((span for span in reversed(run.phases) if span.name == "cleanup"), None)
     if span is None or not span.ok:
         return False
-    warned = (each for each in run.messages.first if each.severity != "info" and each.t >= span.start_t)
+    warned = (
+        each for each in run.messages.first if each.severity != "info" and each.t >= span.start_t
+    )
     return all(each.host != host for each in warned)
 
 
 def matrix_record(plan: Plan, steps: Sequence[StepRecord]) -> MatrixRecord | None:
-    """Return the matrix of a run; None when it has one step alone, or when its steps are points of a search."""
+    """Return the matrix of a run.
+
+    None when it has one step alone, or when its steps are points of a search.
+    """
     if len(steps) < 2 or plan.search is not None:
         return None
     return MatrixRecord(

@@ -36,17 +36,23 @@ Window = tuple[float, float]
 def telemetry_records(
     seen: StepState, spans: Mapping[str, HostSpan], clients: Sequence[str]
 ) -> list[HostTelemetryRecord]:
-    """Return what was seen of each host: the clients in the order of the plan, then servers by name."""
+    """Return what was seen of each host: the clients in the order of the plan, then servers by
+    name.
+    """
     return [_host(each, window) for each, window in windows_of(seen, spans, clients)]
 
 
 def windows_of(
     seen: StepState, spans: Mapping[str, HostSpan], clients: Sequence[str]
 ) -> list[tuple[HostTelemetry, Window | None]]:
-    """Return what was seen of each host with the time in which it measured, in the order of the record."""
+    """Return what was seen of each host with the time in which it measured, in the order of the
+    record.
+    """
     everywhere = _everywhere(seen, spans)
     place = {host: index for index, host in enumerate(clients)}
-    hosts = sorted(seen.telemetry.values(), key=lambda each: (place.get(each.host, len(place)), each.host))
+    hosts = sorted(
+        seen.telemetry.values(), key=lambda each: (place.get(each.host, len(place)), each.host)
+    )
     return [(each, _window(spans.get(each.host)) or everywhere) for each in hosts]
 
 
@@ -55,9 +61,13 @@ def _window(span: HostSpan | None) -> Window | None:
 
 
 def _everywhere(seen: StepState, spans: Mapping[str, HostSpan]) -> Window | None:
-    """Return when any host measured: of a program over all hosts, and of a server, nothing better is known."""
+    """Return when any host measured: of a program over all hosts, and of a server, nothing better
+    is known.
+    """
     if spans:
-        return min(span.start_t for span in spans.values()), max(span.end_t for span in spans.values())
+        return min(span.start_t for span in spans.values()), max(
+            span.end_t for span in spans.values()
+        )
     phases = [phase for phase in seen.phases if phase.name == "measure" and phase.end_t is not None]
     return (phases[-1].start_t, phases[-1].end_t or phases[-1].start_t) if phases else None
 
@@ -80,7 +90,9 @@ def _host(host: HostTelemetry, window: Window | None) -> HostTelemetryRecord:
 
 def _column(host: HostTelemetry, name: str, window: Window | None) -> TelemetryColumn:
     metric = metric_of(name)
-    inside = list(host.weighted(name, *window)) if window is not None and metric.unit != "id" else []
+    inside = (
+        list(host.weighted(name, *window)) if window is not None and metric.unit != "id" else []
+    )
     seconds = sum(weight for _, weight in inside)
     total = sum(value for value, _ in inside) if metric.unit == "count" else None
     mean = sum(value * weight for value, weight in inside) / seconds if seconds else None
@@ -103,7 +115,9 @@ def _is_constant(values: Sequence[float | None]) -> bool:
 
 
 def _short(value: float | None) -> float | None:
-    """Return a value with six significant digits: the columns keep no more, and the file is half as long."""
+    """Return a value with six significant digits: the columns keep no more, and the file is half as
+    long.
+    """
     return None if value is None else float(f"{value:.6g}") if abs(value) < 1e6 else round(value)
 
 
@@ -140,10 +154,15 @@ def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
         latency_kind=step.latency_kind,
         runtime_s=step.runtime_s,
         measured_s=measured_s(figures.aggregate),
-        headline=step_value(plan.headline_of(step), figures.aggregate, plan.latency_kind_of(step), metadata),
+        headline=step_value(
+            plan.headline_of(step), figures.aggregate, plan.latency_kind_of(step), metadata
+        ),
         results=figures,
         metadata=metadata,
-        tasks={task.host: task_record(seen, task, spans.get(task.host), results.get(task.host)) for task in step.tasks},
+        tasks={
+            task.host: task_record(seen, task, spans.get(task.host), results.get(task.host))
+            for task in step.tasks
+        },
         timing=timing_record(spans),
         coverage=covered,
         coverage_text=coverage_text(covered),
@@ -155,13 +174,22 @@ def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
 
 
 def _provider(step: Step) -> ProviderRecord | None:
-    """Return what brought the load generator; None: benchtui itself, or the run is older than this field."""
+    """Return what brought the load generator.
+
+    None: benchtui itself, or the run is older than this field.
+    """
     return None if step.provider is None else ProviderRecord(**asdict(step.provider))
 
 
 def measured_s(aggregate: Mapping[str, AggregateRecord]) -> float | None:
-    """Return the seconds that were measured, of the host that measured longest; None when nothing was."""
-    return max((result.runtime_s for result in aggregate.values() if result.runtime_s is not None), default=None)
+    """Return the seconds that were measured, of the host that measured longest.
+
+    None when nothing was.
+    """
+    return max(
+        (result.runtime_s for result in aggregate.values() if result.runtime_s is not None),
+        default=None,
+    )
 
 
 def step_state(state: RunState, seen: StepState) -> StepStateName:
@@ -189,7 +217,9 @@ def _command(seen: StepState, span: PhaseSpan) -> str | None:
     return shlex.join(first.argv) if first is not None else None
 
 
-def task_record(seen: StepState, task: HostTask, span: HostSpan | None, result: HostResult | None) -> TaskRecord:
+def task_record(
+    seen: StepState, task: HostTask, span: HostSpan | None, result: HostResult | None
+) -> TaskRecord:
     """Return how the command of one host ran."""
     ended = seen.ended.get(("measure", task.host))
     record = TaskRecord(randseed=task.randseed)
@@ -211,12 +241,16 @@ def rounded(value: float | None) -> float | None:
 
 def _errors(seen: StepState, step: Step, results: dict[str, HostResult]) -> list[StepError]:
     errors = [
-        StepError(host=each.host, phase=each.phase, code=each.code, message=each.message, fatal=each.fatal)
+        StepError(
+            host=each.host, phase=each.phase, code=each.code, message=each.message, fatal=each.fatal
+        )
         for each in seen.problems
     ]
     explained = {error.host for error in errors if error.phase == "measure"}
     return errors + [
-        StepError(host=host, phase="measure", code="tool-error", message=_error_text(step.tool, number))
+        StepError(
+            host=host, phase="measure", code="tool-error", message=_error_text(step.tool, number)
+        )
         for host, result in results.items()
         if host not in explained
         for number in result.errors

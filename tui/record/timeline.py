@@ -1,4 +1,6 @@
-"""A journal folded on one time line: when each host measured, how well that is known, how many at once."""
+"""A journal folded on one time line: when each host measured, how well that is known, how many at
+once.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from tui.journal.clock import ASKED_TO_END, ClockReading, ClockStep, HostClocks, ended_badly, loss_text
+from tui.journal.clock import (
+    ASKED_TO_END,
+    ClockReading,
+    ClockStep,
+    HostClocks,
+    ended_badly,
+    loss_text,
+)
 from tui.journal.measurement import CLUSTER_OPEN_S, Measurement, MeasuringWindow
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
@@ -31,13 +40,19 @@ class JournalData(Struct):
 def read_journal(journal: Path, lease_s: float = 0.0) -> JournalData:
     """Read a journal, as far as it can be read. A journal that is not there is an empty one.
 
-    `lease_s` is how long load goes on while nobody takes its samples: so far hosts may be behind each other.
+    `lease_s` is how long load goes on while nobody takes its samples: so far hosts may be behind
+    each other.
     """
     if not journal.exists():
         return JournalData(RunState(for_record=True))
     known = survey(journal)
     open_s = max(CLUSTER_OPEN_S, ceil(1.5 * lease_s))
-    state = RunState(HostClocks(known.offsets, known.distrusted), known.results, for_record=True, tails_open_s=open_s)
+    state = RunState(
+        HostClocks(known.offsets, known.distrusted),
+        known.results,
+        for_record=True,
+        tails_open_s=open_s,
+    )
     reader = read_events(journal)
     state.apply_all(reader)
     steps = state.clocks.steps()
@@ -51,7 +66,10 @@ SHORTEST_S = 1e-3  # a common window shorter than this is none
 
 
 class HostSpan(Struct, frozen=True):
-    """When one host measured, run time. Errors are what the tool leaves open; the clock's stands apart."""
+    """When one host measured, run time.
+
+    Errors are what the tool leaves open; the clock's stands apart.
+    """
 
     start_t: float
     end_t: float
@@ -61,7 +79,9 @@ class HostSpan(Struct, frozen=True):
     source: Literal["tool", "samples"]
 
 
-def host_spans(state: RunState, step: int, results: Mapping[str, HostResult]) -> dict[str, HostSpan]:
+def host_spans(
+    state: RunState, step: int, results: Mapping[str, HostResult]
+) -> dict[str, HostSpan]:
     """Return the spans of all hosts that measured in a step, in the order they began to report."""
     measurement = state.at_step(step).measurement
     windows = measurement.windows if measurement is not None else {}
@@ -74,24 +94,35 @@ def host_spans(state: RunState, step: int, results: Mapping[str, HostResult]) ->
 
 
 def _span(
-    state: RunState, measurement: Measurement, window: MeasuringWindow, reading: ClockReading, result: HostResult | None
+    state: RunState,
+    measurement: Measurement,
+    window: MeasuringWindow,
+    reading: ClockReading,
+    result: HostResult | None,
 ) -> HostSpan:
     if result is None or not any(part.ios for part in result.dirs.values()):
         start_t, error_s = _not_before(measurement, window.start_t, window)
-        return HostSpan(start_t, max(window.io_t1, start_t), error_s, 0.0, reading.uncertainty_s, "samples")
-    if _was_set(state, result.host, window) or not _agrees(window, reading, result):  # only samples tell
+        return HostSpan(
+            start_t, max(window.io_t1, start_t), error_s, 0.0, reading.uncertainty_s, "samples"
+        )
+    # only samples tell
+    if _was_set(state, result.host, window) or not _agrees(window, reading, result):
         reading, result = ClockReading(reading.offset_s, None, "samples"), _without_times(result)
     elif result.start_ms is not None and result.end_ms is not None:
         start_t, end_t = (_on_run_time(ms, reading) for ms in (result.start_ms, result.end_ms))
-        return HostSpan(start_t, max(start_t, end_t), TOOL_ERROR_S, TOOL_ERROR_S, reading.uncertainty_s, "tool")
+        return HostSpan(
+            start_t, max(start_t, end_t), TOOL_ERROR_S, TOOL_ERROR_S, reading.uncertainty_s, "tool"
+        )
     return _derived(measurement, window, reading, result)
 
 
-def _derived(measurement: Measurement, window: MeasuringWindow, reading: ClockReading, result: HostResult) -> HostSpan:
+def _derived(
+    measurement: Measurement, window: MeasuringWindow, reading: ClockReading, result: HostResult
+) -> HostSpan:
     """Return the span of a tool that does not print its start (fio < 3.36).
 
-    Both candidates are late: a live snapshot is stamped after fio has waited for its workers, the last object up to
-    half a second after the load ended. The earlier one is nearer.
+    Both candidates are late: a live snapshot is stamped after fio has waited for its workers, the
+    last object up to half a second after the load ended. The earlier one is nearer.
     """
     runtime_s = max(part.runtime_s for part in result.dirs.values())
     printed_t = window.end_t if result.end_ms is None else _on_run_time(result.end_ms, reading)
@@ -102,7 +133,9 @@ def _derived(measurement: Measurement, window: MeasuringWindow, reading: ClockRe
     return HostSpan(start_t, end_t, error_s, end_error_s, reading.uncertainty_s, "samples")
 
 
-def _not_before(measurement: Measurement, start_t: float, window: MeasuringWindow) -> tuple[float, float]:
+def _not_before(
+    measurement: Measurement, start_t: float, window: MeasuringWindow
+) -> tuple[float, float]:
     """Return a derived start, never before GO was said, and how late it may be."""
     error_s = DERIVED_ERROR_S + window.lat_max_s
     start_t = max(start_t, measurement.started_t)
@@ -111,11 +144,18 @@ def _not_before(measurement: Measurement, start_t: float, window: MeasuringWindo
 
 def _was_set(state: RunState, host: str, window: MeasuringWindow) -> bool:
     clock = state.clocks.by_host.get(host)
-    return clock is not None and clock.step is not None and window.start_t < clock.step.t <= window.end_t
+    return (
+        clock is not None
+        and clock.step is not None
+        and window.start_t < clock.step.t <= window.end_t
+    )
 
 
 def _agrees(window: MeasuringWindow, reading: ClockReading, result: HostResult) -> bool:
-    """Tell whether the times that a tool prints fit its samples; they do not when its clock was set unnoticed."""
+    """Tell whether the times that a tool prints fit its samples.
+
+    They do not when its clock was set unnoticed.
+    """
     pairs = ((result.start_ms, window.start_t), (result.end_ms, window.end_t))
     return all(ms is None or abs(_on_run_time(ms, reading) - t) <= AGREES_S for ms, t in pairs)
 
@@ -129,7 +169,10 @@ def _on_run_time(host_ms: int, reading: ClockReading) -> float:
 
 
 def common_window(spans: Sequence[HostSpan]) -> tuple[float, float] | None:
-    """Return begin and end of the time in which all hosts measured; None when there was none, or nobody knows."""
+    """Return begin and end of the time in which all hosts measured.
+
+    None when there was none, or nobody knows.
+    """
     if not spans:
         return None
     start_t, end_t = max(span.start_t for span in spans), min(span.end_t for span in spans)
@@ -174,7 +217,10 @@ def _range(times: Iterable[tuple[float, float | None]]) -> float:
 
 
 def _pair_error(times: Iterable[tuple[float, float | None]]) -> float | None:
-    """Return the most by which a difference of two of these times can be wrong; None when any is unknown."""
+    """Return the most by which a difference of two of these times can be wrong.
+
+    None when any is unknown.
+    """
     errors = [error for _, error in times]
     known = sorted((error for error in errors if error is not None), reverse=True)
     return round(sum(known[:2]), 3) if len(known) == len(errors) else None
@@ -187,7 +233,9 @@ def _window(spans: Sequence[HostSpan], errors: Sequence[float | None]) -> Window
     start_s, end_s = round(found[0], 3), round(found[1], 3)
     known = [error for error in errors if error is not None]
     error = round(max(known), 3) if len(known) == len(errors) else None
-    return WindowRecord(start_s=start_s, end_s=end_s, length_s=round(end_s - start_s, 3), uncertainty_s=error)
+    return WindowRecord(
+        start_s=start_s, end_s=end_s, length_s=round(end_s - start_s, 3), uncertainty_s=error
+    )
 
 
 EARLY_S = 1.0  # samples come once a second: a loss nearer to the end than that is none
@@ -198,14 +246,20 @@ LOST_PHASES = ("barrier", "measure")
 def coverage(
     step: Step, state: RunState, spans: Mapping[str, HostSpan], results: Mapping[str, HostResult]
 ) -> list[CoverageRecord]:
-    """Return how many of a step's hosts measured when, without gaps; empty when nothing was measured.
+    """Return how many of a step's hosts measured when, without gaps; empty when nothing was
+    measured.
 
     A host that came to its own end is never missing, however early that was.
     """
     if not spans:
         return []
-    suspects = [task.host for task in step.tasks if _dropped(step, state, task.host, results.get(task.host))]
-    start_t, end_t = min(span.start_t for span in spans.values()), max(span.end_t for span in spans.values())
+    suspects = [
+        task.host for task in step.tasks if _dropped(step, state, task.host, results.get(task.host))
+    ]
+    start_t, end_t = (
+        min(span.start_t for span in spans.values()),
+        max(span.end_t for span in spans.values()),
+    )
     if suspects and state.stop_mode is None:
         end_t = max(end_t, min(start_t + (step.runtime_s or 0.0), state.t))
     until = {host: spans[host].end_t if host in spans else start_t for host in suspects}
@@ -226,11 +280,18 @@ def _dropped(step: Step, state: RunState, host: str, result: HostResult | None) 
     if view is not None and view.state in ("lost", "failed"):
         return True
     problems = (each for each in state.at_step(step.index).problems if each.host == host)
-    return any(each.phase in LOST_PHASES and (each.fatal or each.code == "host-lost") for each in problems)
+    return any(
+        each.phase in LOST_PHASES and (each.fatal or each.code == "host-lost") for each in problems
+    )
 
 
-def _slices(start_t: float, end_t: float, lost: Mapping[str, float], total: int) -> list[CoverageRecord]:
-    """Return the spans between the losses; of hosts lost at about the same time all are missing from the first on."""
+def _slices(
+    start_t: float, end_t: float, lost: Mapping[str, float], total: int
+) -> list[CoverageRecord]:
+    """Return the spans between the losses.
+
+    Of hosts lost at about the same time all are missing from the first on.
+    """
     found: list[CoverageRecord] = []
     missing: list[str] = []
     begin_t, first_t = start_t, None

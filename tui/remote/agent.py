@@ -1,4 +1,6 @@
-"""The client of the remote agent: each call sends the agent and one command line to a /bin/sh on the host."""
+"""The client of the remote agent: each call sends the agent and one command line to a /bin/sh on
+the host.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,14 @@ from tui.remote.answers import (
     parse_tasks,
     quoted,
 )
-from tui.remote.devices import DeviceFacts, parse_devices, parse_peek, parse_room, windows, with_peek
+from tui.remote.devices import (
+    DeviceFacts,
+    parse_devices,
+    parse_peek,
+    parse_room,
+    windows,
+    with_peek,
+)
 from tui.remote.facts import host_facts, with_unknown
 from tui.remote.scripts import Script, supervisor_script
 from tui.remote.stream import AgentStream, ClockOffset, Piece, measure_clock
@@ -64,12 +73,15 @@ __all__ = [
 TIMEOUT_S = 60.0
 PROBE_TIMEOUT_S = 90.0  # a host under load answers late; one whose file system hangs never does
 FACTS_TIMEOUT_S = 90.0
-SYNC_TIMEOUT_S = 600.0  # `sync` writes out everything that is dirty, which may be most of the memory
+# `sync` writes out everything that is dirty, which may be most of the memory
+SYNC_TIMEOUT_S = 600.0
 STREAM_TIMEOUT_S = 60.0
 CLOCK_TIMEOUT_S = 60.0
 POLL_S = 0.25  # how often the host looks for more output
-KEPT_DAYS = 10  # what nobody fetched stays as long on a host, as systemd-tmpfiles keeps files in /tmp
-PIECE = 512 << 10  # characters of a program that a call takes; a multiple of 4, so that each piece is whole base64
+# what nobody fetched stays as long on a host, as systemd-tmpfiles keeps files in /tmp
+KEPT_DAYS = 10
+# characters of a program that a call takes; a multiple of 4, so that each piece is whole base64
+PIECE = 512 << 10
 PATHS_AT_ONCE = 500  # far below the longest argument list of any system
 
 
@@ -87,7 +99,9 @@ class Holder(Struct, frozen=True):
 
 
 class Numbered(Struct, frozen=True):
-    """Of files that differ by a number: how many there are, one of them, and one that is not as made."""
+    """Of files that differ by a number: how many there are, one of them, and one that is not as
+    made.
+    """
 
     there: int
     first: str
@@ -110,13 +124,20 @@ class Agent:
     async def probe(
         self, directories: Sequence[str] = (), commands: Mapping[str, Sequence[str]] = NOTHING
     ) -> HostProbe:
-        """Return what the host is and has. `commands`: the words after each that have it say its version."""
+        """Return what the host is and has.
+
+        `commands`: the words after each that have it say its version.
+        """
         words = [" ".join([name, *args]) for name, args in commands.items()]
         try:
-            answer = await self.call("probe", str(len(words)), *words, *directories, timeout_s=PROBE_TIMEOUT_S)
+            answer = await self.call(
+                "probe", str(len(words)), *words, *directories, timeout_s=PROBE_TIMEOUT_S
+            )
         except HostError as error:
             if error.code == "timeout" and directories:
-                message = f"{error.message}; does a file system hang? Looked at: {', '.join(directories)}"
+                message = (
+                    f"{error.message}; does a file system hang? Looked at: {', '.join(directories)}"
+                )
                 raise HostError("timeout", self.host, message) from error
             raise
         return parse_probe(answer.values, directories, list(commands))
@@ -126,30 +147,45 @@ class Agent:
     ) -> dict[str, Fact]:
         """Return all facts of the host, with the checksums of commands and what lies below targets.
 
-        They tell of figures and decide nothing: when they cannot be read, or not in time, they are unknown.
+        They tell of figures and decide nothing: when they cannot be read, or not in time, they are
+        unknown.
         """
         words = [str(len(commands)), *commands, *targets]
         try:
-            return host_facts(probe, await self.call("facts", *words, timeout_s=FACTS_TIMEOUT_S), commands)
+            return host_facts(
+                probe, await self.call("facts", *words, timeout_s=FACTS_TIMEOUT_S), commands
+            )
         except HostError as error:
             if error.code not in ("agent-failed", "timeout"):
                 raise
             return with_unknown(probe.facts(), error.message)
 
     async def trial(self, words: Sequence[str]) -> str:
-        """Run a command that touches nothing; return what it said when it did not end well, else an empty text."""
+        """Run a command that touches nothing.
+
+        Return what it said when it did not end well, else an empty text.
+        """
         values = (await self.call("trial", *words, timeout_s=PROBE_TIMEOUT_S)).values
-        return "" if values.get("exit") == "0" else values.get("said", "").strip() or f"exit code {values.get('exit')}"
+        return (
+            ""
+            if values.get("exit") == "0"
+            else values.get("said", "").strip() or f"exit code {values.get('exit')}"
+        )
 
     async def files(self, paths: Sequence[str]) -> dict[str, FileInfo | None]:
-        """Return size and allocation of each path; None for what is not there. Of numbered files the first counts."""
+        """Return size and allocation of each path; None for what is not there.
+
+        Of numbered files the first counts.
+        """
         found: dict[str, FileInfo | None] = {}
         for _, part in batches([path.replace(FILE_NUMBER, "0") for path in paths]):
             found.update(parse_files(part, await self.call("files", *part), self.host))
         return {path: found[path.replace(FILE_NUMBER, "0")] for path in paths}
 
     async def extents(self, paths: Sequence[str]) -> tuple[dict[str, FileExtents], str]:
-        """Return how much of each file was ever written, as far as the host can tell, and why it cannot of others."""
+        """Return how much of each file was ever written, as far as the host can tell, and why it
+        cannot of others.
+        """
         return parse_extents(await self.call("extents", *paths), paths)
 
     async def content(self, blocks: Sequence[tuple[str, int]]) -> BlockSample:
@@ -170,7 +206,9 @@ class Agent:
         return facts
 
     async def room(self, directories: Sequence[str]) -> dict[str, DirFacts]:
-        """Return file system and room of each directory, or of the nearest one above it that is there."""
+        """Return file system and room of each directory, or of the nearest one above it that is
+        there.
+        """
         found: dict[str, DirFacts] = {}
         for _, part in batches(directories):
             found.update(parse_room(await self.call("room", *part), part))
@@ -187,19 +225,31 @@ class Agent:
         armed: bool,
         environ: Mapping[str, str] | None = None,
     ) -> str:
-        """Start a command under supervision, armed: it waits for GO. Returns its private directory on the host.
+        """Start a command under supervision, armed: it waits for GO. Returns its private directory
+        on the host.
 
-        `files` (name -> text) are written there and end with a newline. `environ` is added to the command's
-        environment and stands in no file and no command line. A repeated start starts nothing.
+        `files` (name -> text) are written there and end with a newline. `environ` is added to the
+        command's environment and stands in no file and no command line. A repeated start starts
+        nothing.
         """
         given = {"agent.sh": supervisor_script(), **files}
         texts = [part for name, text in given.items() for part in (name, text.removesuffix("\n"))]
-        numbers = [str(math.ceil(lease_s)), str(math.ceil(grace_s)), str(int(armed)), str(len(given))]
-        answer = await self.call("start", self.run_id, self.mark, task, *numbers, *texts, *argv, environ=environ)
+        numbers = [
+            str(math.ceil(lease_s)),
+            str(math.ceil(grace_s)),
+            str(int(armed)),
+            str(len(given)),
+        ]
+        answer = await self.call(
+            "start", self.run_id, self.mark, task, *numbers, *texts, *argv, environ=environ
+        )
         return answer.values["dir"]
 
-    async def stream(self, task: str, out_offset: int, err_offset: int, poll_s: float = POLL_S) -> AgentStream:
-        """Open the stream of a task's output from these byte offsets; an older stream of the task is ended.
+    async def stream(
+        self, task: str, out_offset: int, err_offset: int, poll_s: float = POLL_S
+    ) -> AgentStream:
+        """Open the stream of a task's output from these byte offsets; an older stream of the task
+        is ended.
 
         `poll_s`: how often the host looks for more.
         """
@@ -235,7 +285,9 @@ class Agent:
         return processes, await self.tasks()
 
     async def expire(self) -> Expired:
-        """End loads of other runs that have lost all who watch over them, and remove what was kept for too long."""
+        """End loads of other runs that have lost all who watch over them, and remove what was kept
+        for too long.
+        """
         return parse_expired(await self.call("expire", self.run_id, str(KEPT_DAYS)))
 
     async def tasks(self) -> list[TaskDir]:
@@ -252,7 +304,8 @@ class Agent:
         await self.call("clean", self.run_id, self.mark)
 
     async def lock(self, lease_s: float, owner: str, *, force: bool = False) -> Holder | None:
-        """Take the host for this run, for `lease_s` and as long as streams renew it; return who holds it instead.
+        """Take the host for this run, for `lease_s` and as long as streams renew it; return who
+        holds it instead.
 
         With `force` the lock is taken beside the other one.
         """
@@ -268,18 +321,26 @@ class Agent:
         await self.call("unlock", self.run_id, self.mark)
 
     async def clock(self) -> ClockOffset | None:
-        """Return the host's clock against ours, None when its `date` has no fractions of a second."""
+        """Return the host's clock against ours, None when its `date` has no fractions of a
+        second.
+        """
         script = self._script("clock")
         try:
             async with asyncio.timeout(CLOCK_TIMEOUT_S), self.transport.talk(script) as channel:
                 return await measure_clock(channel, script.token, self.host)
         except TimeoutError:
-            raise HostError("timeout", self.host, f"no time of day in {CLOCK_TIMEOUT_S:g}s") from None
+            raise HostError(
+                "timeout", self.host, f"no time of day in {CLOCK_TIMEOUT_S:g}s"
+            ) from None
 
     async def drop_caches(self, paths: Sequence[str] = ()) -> CacheDrop:
-        """Drop the host's page cache, as root or by sudo, else that of these files alone, and say how it went."""
+        """Drop the host's page cache, as root or by sudo, else that of these files alone, and say
+        how it went.
+        """
         values = (await self.call("drop_caches", timeout_s=SYNC_TIMEOUT_S)).values
-        dropped = CacheDrop(values.get("method", "none"), bool(values.get("ok")), values.get("detail", ""))
+        dropped = CacheDrop(
+            values.get("method", "none"), bool(values.get("ok")), values.get("detail", "")
+        )
         return dropped if dropped.ok or not paths else await self._forget(paths, dropped.detail)
 
     async def _forget(self, paths: Sequence[str], why: str) -> CacheDrop:
@@ -295,29 +356,50 @@ class Agent:
         return CacheDrop("files", True, f"{forgotten} test files alone: {why}")
 
     async def call(
-        self, command: str, *words: str, timeout_s: float = TIMEOUT_S, environ: Mapping[str, str] | None = None
+        self,
+        command: str,
+        *words: str,
+        timeout_s: float = TIMEOUT_S,
+        environ: Mapping[str, str] | None = None,
     ) -> AgentAnswer:
         """Call a function of the agent, tui/remote/sh/. Raises HostError."""
         script = self._script(command, *words, environ=environ)
         return parse_answer(await self.transport.call(script, timeout_s), script.token, self.host)
 
     async def carry(self, name: str, packed: str, sha256: str) -> str:
-        """Copy a program, gzip in base64, to the host unless it is there; return its path. Raises HostError."""
+        """Copy a program, gzip in base64, to the host unless it is there; return its path.
+
+        Raises HostError.
+        """
         if path := await self._carried(name, sha256):
             return path
         for at in range(0, len(packed), PIECE):
-            await self.call("carry", self.run_id, self.mark, name, str(int(at == 0)), packed[at : at + PIECE])
+            await self.call(
+                "carry", self.run_id, self.mark, name, str(int(at == 0)), packed[at : at + PIECE]
+            )
         if path := await self._carried(name, sha256):
             return path
-        raise HostError("carry-failed", self.host, f"{name}: checksum mismatch after the copy to /tmp; is /tmp full?")
+        raise HostError(
+            "carry-failed",
+            self.host,
+            f"{name}: checksum mismatch after the copy to /tmp; is /tmp full?",
+        )
 
     async def _carried(self, name: str, sha256: str) -> str:
-        return (await self.call("carried", self.run_id, self.mark, name, sha256)).values.get("path", "")
+        return (await self.call("carried", self.run_id, self.mark, name, sha256)).values.get(
+            "path", ""
+        )
 
     async def numbered(self, path: str, count: int, size: int = 0) -> Numbered:
-        """Return what there is of the `count` files of that size that a path with FILE_NUMBER stands for."""
+        """Return what there is of the `count` files of that size that a path with FILE_NUMBER
+        stands for.
+        """
         prefix, _, suffix = path.partition(FILE_NUMBER)
-        values = (await self.call("numbered", prefix, suffix, str(count), str(size), timeout_s=SYNC_TIMEOUT_S)).values
+        values = (
+            await self.call(
+                "numbered", prefix, suffix, str(count), str(size), timeout_s=SYNC_TIMEOUT_S
+            )
+        ).values
         return Numbered(int(values["left"]), values.get("first", ""), values.get("full", ""))
 
     async def _sweep(self, run: str, mark: str, *, kill: bool) -> list[MarkedProcess]:
@@ -327,7 +409,9 @@ class Agent:
             raise HostError("processes-stuck", self.host, text)
         return parse_processes(answer)
 
-    async def _stream(self, task: str, out_offset: int, err_offset: int, generation: int, poll_s: float) -> AgentStream:
+    async def _stream(
+        self, task: str, out_offset: int, err_offset: int, generation: int, poll_s: float
+    ) -> AgentStream:
         numbers = (str(out_offset + 1), str(err_offset + 1), str(generation), f"{poll_s:g}")
         script = self._script("stream", self.run_id, self.mark, task, *numbers)
         channel = await self.transport.open(script.alone())

@@ -1,4 +1,6 @@
-"""Whether the keys of an SSH agent come over a forwarded connection, which ends with the session that brought it."""
+"""Whether the keys of an SSH agent come over a forwarded connection, which ends with the session
+that brought it.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,16 @@ from pathlib import Path
 
 PEER_CREDENTIALS = struct.Struct("3i")  # pid, uid, gid: unix(7)
 TIMEOUT_S = 1.0
-OLD_NAME = re.compile(r"/ssh-[^/]+/agent\.(\d+)$")  # of sshd: its pid; of ssh-agent: the pid it was started from
+# of sshd: its pid; of ssh-agent: the pid it was started from
+OLD_NAME = re.compile(r"/ssh-[^/]+/agent\.(\d+)$")
 NEW_NAME = re.compile(r"/s\.[^/]+\.sshd\.[^/]+$")  # OpenSSH 10.1, in ~/.ssh/agent
 
 
 def is_forwarded(path: str, environ: Mapping[str, str]) -> bool:
-    """Return whether sshd listens on an agent's socket; where its owner is hidden, judged by its name."""
+    """Return whether sshd listens on an agent's socket.
+
+    Where its owner is hidden, judged by its name.
+    """
     if (owner := owner_of(path)) is not None:
         return owner.startswith("sshd")
     if NEW_NAME.search(str(Path(path).resolve())):
@@ -39,11 +45,15 @@ def owner_of(path: str) -> str | None:
 def command_of(pid: int) -> str | None:
     """Return a process's name; None when it is gone or hidden."""
     try:
-        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip() or None
+        return (
+            Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip() or None
+        )
     except OSError:
         return None
 
 
 def has_agent_beside(pid: int) -> bool:
-    """Whether an ssh-agent runs under this pid or the next few: it forks once it has named its socket."""
+    """Whether an ssh-agent runs under this pid or the next few: it forks once it has named its
+    socket.
+    """
     return any(command_of(other) == "ssh-agent" for other in range(pid, pid + 4))

@@ -13,10 +13,12 @@ from tui.model.hostfacts import Fact, boot_of, is_number
 from tui.model.plain import printable
 from tui.remote.transport import Completed, HostError
 
-UNITS = {"_kib": 1024, "_sectors": 512}  # the agent prints sizes as it reads them: not every sh counts beyond 2^31
+# the agent prints sizes as it reads them: not every sh counts beyond 2^31
+UNITS = {"_kib": 1024, "_sectors": 512}
 VERSION = re.compile(r"(?<!\d)(\d{1,9})\.(\d{1,9})")
 COUNT = re.compile(r"[0-9]{1,18}")
-BARE_VERSION = re.compile(r"^\W*version:? *(?=\d)", re.IGNORECASE)  # of a tool that does not repeat its name
+# of a tool that does not repeat its name
+BARE_VERSION = re.compile(r"^\W*version:? *(?=\d)", re.IGNORECASE)
 
 
 class ToolFacts(Struct, frozen=True):
@@ -47,7 +49,11 @@ class DirFacts(Struct, frozen=True):
     @property
     def full(self) -> float | None:
         """How full it is, 0 to 1, as df has it: room that is reserved is neither used nor free."""
-        if self.used_bytes is None or self.free_bytes is None or self.used_bytes + self.free_bytes <= 0:
+        if (
+            self.used_bytes is None
+            or self.free_bytes is None
+            or self.used_bytes + self.free_bytes <= 0
+        ):
             return None
         return round(self.used_bytes / (self.used_bytes + self.free_bytes), 4)
 
@@ -61,7 +67,10 @@ class HostProbe(Struct, frozen=True):
 
     @property
     def boot_id(self) -> str:
-        """The id of the host's present boot: equal on two hosts only when they are one machine; empty: unknown."""
+        """The id of the host's present boot: equal on two hosts only when they are one machine.
+
+        Empty: unknown.
+        """
         return boot_of(self.values)
 
     @property
@@ -86,7 +95,9 @@ class HostProbe(Struct, frozen=True):
         return {name: value for name, value in found.items() if value not in ("", None)}
 
 
-def parse_probe(answer: Mapping[str, str], directories: Sequence[str], commands: Sequence[str] = ()) -> HostProbe:
+def parse_probe(
+    answer: Mapping[str, str], directories: Sequence[str], commands: Sequence[str] = ()
+) -> HostProbe:
     """Return the probe of an agent's answer about these directories and commands, in this order."""
     answer = in_bytes(answer)
     values: dict[str, Fact] = {
@@ -102,7 +113,9 @@ def parse_probe(answer: Mapping[str, str], directories: Sequence[str], commands:
             name = posixpath.basename(command)
             text = BARE_VERSION.sub(f"{name} ", text)
             values |= {f"{name}_path": path, f"{name}_version": text}
-    dirs = {path: parse_dir(path, answer, f"dir.{index}.") for index, path in enumerate(directories)}
+    dirs = {
+        path: parse_dir(path, answer, f"dir.{index}.") for index, path in enumerate(directories)
+    }
     return HostProbe(values, tools, dirs)
 
 
@@ -170,8 +183,8 @@ class FileInfo(Struct, frozen=True):
 class TaskStatus(Struct, frozen=True):
     """What the agent knows of a command. `exit_code` None: not ended, or unknown.
 
-    `alive` is its supervisor. `left` counts processes that SIGKILL did not end. `flood` says of a load that printed
-    too much: stream, kB, seconds.
+    `alive` is its supervisor. `left` counts processes that SIGKILL did not end. `flood` says of a
+    load that printed too much: stream, kB, seconds.
     """
 
     done: bool
@@ -213,7 +226,9 @@ class FileExtents(Struct, frozen=True):
 
     @property
     def never_written(self) -> int:
-        """Bytes that are read as zeros without asking storage: holes, and blocks that were only reserved."""
+        """Bytes that are read as zeros without asking storage: holes, and blocks that were only
+        reserved.
+        """
         return min(self.size, max(0, self.size - self.mapped) + self.unwritten)
 
 
@@ -245,7 +260,9 @@ class Expired(Struct, frozen=True):
 
 
 class AgentAnswer(Struct):
-    """The lines between BT-BEGIN and BT-END: KEY=VALUE pairs, whose values are printable, and lines as they came."""
+    """The lines between BT-BEGIN and BT-END: KEY=VALUE pairs, whose values are printable, and lines
+    as they came.
+    """
 
     values: dict[str, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
@@ -253,7 +270,9 @@ class AgentAnswer(Struct):
     def all(self, key: str) -> list[str]:
         """Return every value of a key that comes several times."""
         prefix = f"{key}="
-        return [printable(line.removeprefix(prefix)) for line in self.lines if line.startswith(prefix)]
+        return [
+            printable(line.removeprefix(prefix)) for line in self.lines if line.startswith(prefix)
+        ]
 
 
 class AgentError(HostError):
@@ -265,7 +284,10 @@ class AgentError(HostError):
 
 
 def parse_answer(done: Completed, token: str, host: str) -> AgentAnswer:
-    """Return the agent's answer. Raises HostError when it reports a failure, was cut short, or never spoke."""
+    """Return the agent's answer.
+
+    Raises HostError when it reports a failure, was cut short, or never spoke.
+    """
     text = done.stdout.decode(errors="replace")
     begin = text.find(f"BT-BEGIN {token}\n")
     if begin < 0:
@@ -280,20 +302,32 @@ def parse_answer(done: Completed, token: str, host: str) -> AgentAnswer:
     if not end and done.exit_status is None:
         raise HostError("lost", host, "connection lost before the answer was complete")
     if not end or code.strip() != "0":
-        raise AgentError(host, answer.values.get("error") or last_line(done.stderr) or "the agent ended early", answer)
+        raise AgentError(
+            host,
+            answer.values.get("error") or last_line(done.stderr) or "the agent ended early",
+            answer,
+        )
     if after.strip():
         what = f"something prints after our script has ended: {quoted(after)}"
-        raise HostError("forced-command", host, f"{what}; a login shell or forced command must not, output is counted")
+        raise HostError(
+            "forced-command",
+            host,
+            f"{what}; a login shell or forced command must not, output is counted",
+        )
     return answer
 
 
 def silent(done: Completed, host: str) -> HostError:
-    """Return why an answer has no beginning: lost, or something else than /bin/sh took our script."""
+    """Return why an answer has no beginning: lost, or something else than /bin/sh took our
+    script.
+    """
     if done.exit_status is None:
         return HostError("lost", host, "connection lost before an answer came")
     said = (done.stdout + b"\n" + done.stderr).decode(errors="replace").strip().splitlines()
     what = f"; it printed: {quoted(said[0])}" if said else ""
-    message = f"/bin/sh did not run our script: a forced command, or a login shell that ends early{what}"
+    message = (
+        f"/bin/sh did not run our script: a forced command, or a login shell that ends early{what}"
+    )
     return HostError("forced-command", host, message)
 
 
@@ -315,7 +349,8 @@ def parse_files(paths: Sequence[str], answer: AgentAnswer, host: str) -> dict[st
     if len(present) != len(paths):
         raise HostError("agent-failed", host, "the agent's list of files is incomplete")
     return {
-        path: file_info(next(lines, "")) if there == "1" else None for path, there in zip(paths, present, strict=True)
+        path: file_info(next(lines, "")) if there == "1" else None
+        for path, there in zip(paths, present, strict=True)
     }
 
 
@@ -329,7 +364,10 @@ def file_info(line: str) -> FileInfo | None:
     return FileInfo(int(words[0]), int(words[1]) * int(words[2]), kind)
 
 
-NO_EXTENTS = {"no-filefrag": "filefrag (e2fsprogs) is not there", "no-extents": "the file system does not tell extents"}
+NO_EXTENTS = {
+    "no-filefrag": "filefrag (e2fsprogs) is not there",
+    "no-extents": "the file system does not tell extents",
+}
 
 
 def parse_extents(answer: AgentAnswer, paths: Sequence[str]) -> tuple[dict[str, FileExtents], str]:
@@ -347,7 +385,10 @@ BLOCK_BYTES = 4096
 
 
 class BlockSample(Struct, frozen=True):
-    """What some blocks hold: how many were read, are zeros, are different others; how far gzip packs those, 1: not."""
+    """What some blocks hold: how many were read, are zeros, are different others.
+
+    How far gzip packs those, 1: not.
+    """
 
     blocks: int
     zero: int
@@ -405,7 +446,17 @@ def parse_tasks(answer: AgentAnswer) -> list[TaskDir]:
         alive, done, epoch, kib, path = line.split(" ", 4)
         run, host, task = path.split("/", 2)
         age = now - int(epoch) if epoch.isdigit() and int(epoch) else 0
-        found.append(TaskDir(run, host, task, alive == "1", done == "1", age, int(kib) * 1024 if kib.isdigit() else 0))
+        found.append(
+            TaskDir(
+                run,
+                host,
+                task,
+                alive == "1",
+                done == "1",
+                age,
+                int(kib) * 1024 if kib.isdigit() else 0,
+            )
+        )
     return found
 
 
@@ -414,6 +465,8 @@ def parse_expired(answer: AgentAnswer) -> Expired:
 
     def gone(key: str, unit: int) -> list[Gone]:
         words = [line.replace("/", " ").split() for line in answer.all(key)]
-        return [Gone(run, host, int(count) * unit) for count, run, host, *_ in words if count.isdigit()]
+        return [
+            Gone(run, host, int(count) * unit) for count, run, host, *_ in words if count.isdigit()
+        ]
 
     return Expired(gone("ended", 1), gone("removed", 1024))

@@ -1,4 +1,6 @@
-"""Connections to all hosts: each bastion once, handshakes in measure, host keys strictly, secrets asked for once."""
+"""Connections to all hosts: each bastion once, handshakes in measure, host keys strictly, secrets
+asked for once.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,8 @@ PENALTY_WAIT_S = 40.0  # of sshd's shortest penalty, 15 s, with those that were 
 CLOSE_TIMEOUT_S = 5.0
 
 
-Remark = Callable[[str | None, str], None]  # (host, None for all of them; what to know about its log-in)
+# (host, None for all of them; what to know about its log-in)
+Remark = Callable[[str | None, str], None]
 
 
 def unheard(_host: str | None, _text: str) -> None:
@@ -51,10 +54,11 @@ def unheard(_host: str | None, _text: str) -> None:
 class Connections:
     """Opens connections; an async context manager that closes what is left of them.
 
-    `handshakes`: the most that are under way at a time, in all and at one server. `keepalive`: seconds between two of
-    them, and how many may go unanswered. `asker` is asked for passwords, passphrases and codes; without one, or after
-    `stop_asking`, a host that wants what is not known is an error. `directory`: where relative names in the SSH
-    configuration are, None for that of this process.
+    `handshakes`: the most that are under way at a time, in all and at one server. `keepalive`:
+    seconds between two of them, and how many may go unanswered. `asker` is asked for passwords,
+    passphrases and codes; without one, or after `stop_asking`, a host that wants what is not known
+    is an error. `directory`: where relative names in the SSH configuration are, None for that of
+    this process.
     """
 
     def __init__(
@@ -79,7 +83,8 @@ class Connections:
         self._bastions: dict[str, asyncio.Task[asyncssh.SSHClientConnection]] = {}
         self.vault = Vault(asker)
         self.remark: Remark = unheard
-        self.by_agent: dict[str, str] = {}  # names of servers that took a key of an SSH agent, and its socket
+        # names of servers that took a key of an SSH agent, and its socket
+        self.by_agent: dict[str, str] = {}
         self.gates: dict[str, Gate] = {}
         self._all = asyncio.Semaphore(handshakes)
         self.turn = asyncio.Lock()  # of those who have work for the loop: see `in_turn`
@@ -92,11 +97,16 @@ class Connections:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
-                await asyncio.gather(*(transport.close() for transport in self._transports), return_exceptions=True)
+                await asyncio.gather(
+                    *(transport.close() for transport in self._transports), return_exceptions=True
+                )
         for task in self._bastions.values():
             if usable(task):
                 task.result().close()
@@ -106,7 +116,9 @@ class Connections:
             key.cancel()
         await asyncio.gather(*self._bastions.values(), *self._keys.values(), return_exceptions=True)
         await asyncio.gather(*(proxy.over() for proxy in self._proxies))
-        await asyncio.gather(*(way.release() for way in self._ways.values()), return_exceptions=True)
+        await asyncio.gather(
+            *(way.release() for way in self._ways.values()), return_exceptions=True
+        )
         if self._keyring is not None:
             self._keyring.close()
 
@@ -124,7 +136,10 @@ class Connections:
         return await self.way(address).open(address, self)
 
     def way(self, address: HostAddress) -> HostTransport:
-        """Return the transport of a host, one for all hosts that are reached by it. Raises HostError."""
+        """Return the transport of a host, one for all hosts that are reached by it.
+
+        Raises HostError.
+        """
         if address.transport not in self._ways:
             self._ways[address.transport] = load_transport(address)
         return self._ways[address.transport]
@@ -143,7 +158,10 @@ class Connections:
         self.vault.asker = None
 
     async def presented(self, address: HostAddress) -> Presented:
-        """Return the key that a host presents, without logging in. Raises HostError, also when it has changed."""
+        """Return the key that a host presents, without logging in.
+
+        Raises HostError, also when it has changed.
+        """
         from tui.remote import hostkeys
 
         target = await asyncio.to_thread(self.resolve, address)
@@ -154,7 +172,9 @@ class Connections:
         return hostkeys.Presented(address.name, hostkeys.pattern(target), key, key in on_file)
 
     async def _collected(self, target: Resolved) -> asyncssh.SSHKey:
-        """Return a server's key, collected once for all names of it: sshd counts connections without a log-in."""
+        """Return a server's key, collected once for all names of it: sshd counts connections
+        without a log-in.
+        """
         from tui.remote import hostkeys
 
         tunnel = await self.tunnel(target)
@@ -180,8 +200,13 @@ class Connections:
         own = Path(address.ssh_config) if address.ssh_config else None
         return resolve(address, own or self.ssh_config, self.pins, self._files, self.directory)
 
-    async def tunnel(self, target: Resolved, above: tuple[str, ...] = ()) -> asyncssh.SSHClientConnection | None:
-        """Return the connection to a target's last bastion, shared by all who need it; None without bastion."""
+    async def tunnel(
+        self, target: Resolved, above: tuple[str, ...] = ()
+    ) -> asyncssh.SSHClientConnection | None:
+        """Return the connection to a target's last bastion, shared by all who need it.
+
+        None without bastion.
+        """
         connection = None
         path = ""
         for jump in target.jumps:
@@ -203,14 +228,19 @@ class Connections:
         task = self._bastions.get(key)
         if task is None or (task.done() and not usable(task)):
             address = jump_address(jump, target.config)
-            task = self._bastions[key] = asyncio.create_task(self._open_bastion(address, above, through))
+            task = self._bastions[key] = asyncio.create_task(
+                self._open_bastion(address, above, through)
+            )
         try:
             return await asyncio.shield(task)
         except HostError as error:
             raise HostError(error.code, target.name, f"bastion {jump}: {error.message}") from error
 
     async def _open_bastion(
-        self, address: HostAddress, above: tuple[str, ...], through: asyncssh.SSHClientConnection | None
+        self,
+        address: HostAddress,
+        above: tuple[str, ...],
+        through: asyncssh.SSHClientConnection | None,
     ) -> asyncssh.SSHClientConnection:
         return await self._open(await asyncio.to_thread(self.resolve, address), above, through)
 
@@ -241,11 +271,13 @@ class Connections:
             asked = " and ".join(repr(text) for text in entered.one_time)
             self.remark(
                 target.name,
-                f"{target.place} asked {asked}: such an answer holds once, so a lost connection to it "
-                "cannot be re-established",
+                f"{target.place} asked {asked}: such an answer holds once, so a lost connection to"
+                " it cannot be re-established",
             )
 
-    async def _patiently(self, target: Resolved, attempt: Callable[[], Awaitable[Opened]]) -> Opened:
+    async def _patiently(
+        self, target: Resolved, attempt: Callable[[], Awaitable[Opened]]
+    ) -> Opened:
         """Make one of few handshakes at a time at a server, again when it is too busy to greet."""
         gate = self.gates.setdefault(gate_of(target), Gate(self.handshakes))
         pause, tries_left, passed = FIRST_PAUSE_S, ATTEMPTS, gate.passed
@@ -255,7 +287,8 @@ class Connections:
             try:
                 return await self._in_turn(gate, attempt)
             except BusyError as error:
-                tries_left -= gate.passed == passed  # when somebody else got in, it is busy and not dead
+                # when somebody else got in, it is busy and not dead
+                tries_left -= gate.passed == passed
                 passed = gate.passed
                 if tries_left <= 0:
                     self._wait_out(target, error, clock() - began)
@@ -264,7 +297,10 @@ class Connections:
         raise BusyError(target.name, f"{target.host} port {target.port}")
 
     def _wait_out(self, target: Resolved, error: BusyError, waited_s: float) -> None:
-        """Let a penalty pass, which being refused does not prolong. Raises the error when it takes too long."""
+        """Let a penalty pass, which being refused does not prolong.
+
+        Raises the error when it takes too long.
+        """
         if not error.not_allowed:
             raise error
         why = f"{error.place} refuses this machine ({penalty(waited_s)})"
@@ -288,7 +324,10 @@ class Connections:
     async def _handshake(
         self, target: Resolved, tunnel: asyncssh.SSHClientConnection | None, attempt: LoginAttempt
     ) -> asyncssh.SSHClientConnection:
-        """Open a connection; where a host certificate is refused, by the plain key that is on file, as ssh does."""
+        """Open a connection.
+
+        Where a host certificate is refused, by the plain key that is on file, as ssh does.
+        """
         from tui.remote.hostkeys import CertificateRefusedError
 
         try:
@@ -297,7 +336,9 @@ class Connections:
             if not error.algorithms or "server_host_key_algs" in target.algorithm_options:
                 raise
             algorithms = (*target.algorithms, ("server_host_key_algs", error.algorithms))
-            return await self._handshake_over(replace(target, algorithms=algorithms), tunnel, attempt)
+            return await self._handshake_over(
+                replace(target, algorithms=algorithms), tunnel, attempt
+            )
 
     async def _handshake_over(
         self, target: Resolved, tunnel: asyncssh.SSHClientConnection | None, attempt: LoginAttempt
@@ -311,7 +352,11 @@ class Connections:
         return connection
 
     async def _shake_hands(
-        self, target: Resolved, tunnel: asyncssh.SSHClientConnection | None, way: Tunnel | None, attempt: LoginAttempt
+        self,
+        target: Resolved,
+        tunnel: asyncssh.SSHClientConnection | None,
+        way: Tunnel | None,
+        attempt: LoginAttempt,
     ) -> asyncssh.SSHClientConnection:
         from tui.remote import hostkeys
         from tui.remote.ssh_library import asyncssh
@@ -320,7 +365,9 @@ class Connections:
         attempt.locked, _ = await asyncio.to_thread(self.keyring.locked, target)
         if target.agent:
             certificates = await asyncio.to_thread(self.keyring.certificates, target)
-            attempt.agent_keys = await self.keyring.agent_keys(target.agent).of(target, certificates)
+            attempt.agent_keys = await self.keyring.agent_keys(target.agent).of(
+                target, certificates
+            )
         on_file = await asyncio.to_thread(self.keyring.trusted, target)
         connect_timeout_s = target.connect_timeout_s or self.connect_timeout_s
         attempt.time_limit_s = connect_timeout_s * 2
@@ -353,7 +400,8 @@ class Connections:
             if not attempt.heard:
                 place = f"{target.host} port {target.port}"
                 raise BusyError(target.name, place, not_allowed=attempt.not_allowed) from error
-            # a server that has no key of the types on file ends the negotiation: it may be another server
+            # a server that has no key of the types on file ends the negotiation: it may be another
+            # server
             other = await hostkeys.another(target, on_file[0], tunnel)
             raise other or explained(target, error, unusable) from error
         except (asyncssh.Error, OSError, TimeoutError, ValueError) as error:
@@ -363,25 +411,35 @@ class Connections:
 def penalty(waited_s: float) -> str:
     """Return what sshd's refusal of a source means, and how long it lasted so far."""
     return (
-        f'"Not allowed at this time" for {waited_s:.0f} s so far: a penalty for failed or unfinished log-ins '
-        "(PerSourcePenalties, 15 s to 10 min by default), or MaxStartups is too low"
+        f'"Not allowed at this time" for {waited_s:.0f} s so far: a penalty for failed or'
+        " unfinished log-ins (PerSourcePenalties, 15 s to 10 min by default), or MaxStartups is"
+        " too low"
     )
 
 
 def gate_of(target: Resolved) -> str:
     """Return a name for the server whose handshakes have to be counted together.
 
-    A ProxyCommand usually runs ssh to a bastion, for every host anew: what differs is the host's own name.
+    A ProxyCommand usually runs ssh to a bastion, for every host anew: what differs is the host's
+    own name.
     """
     if target.proxy_command is not None:
         words = (target.host, target.name, str(target.port))
-        return " ".join("%" if any(word in part for word in words) else part for part in target.proxy_command.split())
+        return " ".join(
+            "%" if any(word in part for word in words) else part
+            for part in target.proxy_command.split()
+        )
     return " ".join((*target.jumps, target.host, str(target.port)))
 
 
 def usable(task: asyncio.Task[asyncssh.SSHClientConnection]) -> bool:
     """Return whether a bastion's connection is there and open."""
-    return task.done() and not task.cancelled() and task.exception() is None and not task.result().is_closed()
+    return (
+        task.done()
+        and not task.cancelled()
+        and task.exception() is None
+        and not task.result().is_closed()
+    )
 
 
 def jump_address(jump: str, config: Path | None) -> HostAddress:
@@ -416,7 +474,9 @@ def explained(target: Resolved, error: Exception, unusable: Sequence[LockedKey |
         return HostError("lost", name, f"{at} hung up during the handshake: {error}")
     if isinstance(error, asyncssh.ChannelOpenError):
         return HostError("unreachable", name, f"the bastion cannot reach {at}: {error.reason}")
-    return HostError("unreachable", name, f"cannot connect to {place}: {str(error) or type(error).__name__}")
+    return HostError(
+        "unreachable", name, f"cannot connect to {place}: {str(error) or type(error).__name__}"
+    )
 
 
 def refused(target: Resolved, unusable: Sequence[LockedKey | str]) -> DeniedError:

@@ -64,7 +64,10 @@ MAGICS = (
 
 
 def windows(sectors: int) -> list[tuple[int, int]]:
-    """Return the sectors to read of a device of this size, as (first, count); RAID and GPT are at its end as well."""
+    """Return the sectors to read of a device of this size, as (first, count).
+
+    RAID and GPT are at its end as well.
+    """
     tail = ((sectors & ~127) - 128, (sectors - 16) & ~7, sectors - 2)
     return [*HEAD, *((first, 2) for first in tail if first > 0)]
 
@@ -109,17 +112,29 @@ def _at_the_end(found: Sectors, sectors: int) -> Iterator[tuple[str, int]]:
 
 
 Kind = Literal["mount", "swap", "holder", "ceph", "open", "loop", "claimed"]
-VOLUME_MANAGERS = (("LVM-", "LVM"), ("mpath-", "multipath"), ("CRYPT-", "dm-crypt"), ("DMRAID-", "RAID"))
+VOLUME_MANAGERS = (
+    ("LVM-", "LVM"),
+    ("mpath-", "multipath"),
+    ("CRYPT-", "dm-crypt"),
+    ("DMRAID-", "RAID"),
+)
 UNSURE = {
-    "claimed": "could not check whether the kernel would open it exclusively (no perl or python3 that can)",
+    "claimed": (
+        "could not check whether the kernel would open it exclusively (no perl or python3 that can)"
+    ),
     "open": "could not check whether another user's process holds it open (not root)",
-    "scan": "could not check whether a process holds it open (no find that can, or it took too long)",
+    "scan": (
+        "could not check whether a process holds it open (no find that can, or it took too long)"
+    ),
 }
 OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 class DeviceUse(Struct, frozen=True):
-    """Who uses a device. `member` is the kernel name of the device itself, of a partition, or of the whole disk."""
+    """Who uses a device.
+
+    `member` is the kernel name of the device itself, of a partition, or of the whole disk.
+    """
 
     member: str
     kind: Kind
@@ -142,12 +157,16 @@ class DeviceUse(Struct, frozen=True):
                 return f"{self.member} is the backing store of {self.detail}"
             case "open":
                 pid, _, command = self.detail.partition(" ")
-                return f"{self.member} is held open by process {pid}" + (f" ({command})" if command else "")
+                return f"{self.member} is held open by process {pid}" + (
+                    f" ({command})" if command else ""
+                )
         return f"{self.member} is in use: the kernel does not open it exclusively"
 
 
 class DeviceSignature(Struct, frozen=True):
-    """A file system, volume manager or partition table that is on a device or on one of its partitions."""
+    """A file system, volume manager or partition table that is on a device or on one of its
+    partitions.
+    """
 
     member: str
     type: str
@@ -155,7 +174,10 @@ class DeviceSignature(Struct, frozen=True):
 
 
 class UnreadPart(Struct, frozen=True):
-    """A device or partition whose contents no tool on the host has looked at; sectors of 512 bytes."""
+    """A device or partition whose contents no tool on the host has looked at.
+
+    Sectors of 512 bytes.
+    """
 
     member: str
     sectors: int
@@ -165,8 +187,9 @@ class UnreadPart(Struct, frozen=True):
 class DeviceFacts(Struct, frozen=True):
     """A device as it was found. `kind` is empty when nothing is there; sizes are bytes.
 
-    `name` is the kernel's, `number` major:minor, `disk` the whole disk that a partition lies on. `unread` are parts
-    whose contents could not be looked at. `unsure` says which checks of its use could not be made.
+    `name` is the kernel's, `number` major:minor, `disk` the whole disk that a partition lies on.
+    `unread` are parts whose contents could not be looked at. `unsure` says which checks of its use
+    could not be made.
     """
 
     path: str
@@ -190,7 +213,9 @@ class DeviceFacts(Struct, frozen=True):
 
 
 def holder_text(detail: str) -> str:
-    """Return what holds a device: ``dm-3 LVM-... vg-lv`` is "LVM vg-lv (dm-3)", ``md0`` is "RAID md0"."""
+    """Return what holds a device: ``dm-3 LVM-... vg-lv`` is "LVM vg-lv (dm-3)", ``md0`` is "RAID
+    md0".
+    """
     name, *words = detail.split()
     if name.startswith("md"):
         return f"RAID {name}"
@@ -209,7 +234,9 @@ def _device(answer: AgentAnswer, path: str, index: str) -> DeviceFacts:
         return answer.values.get(f"dev.{index}.{name}", "").strip()
 
     def rows(key: str) -> list[list[str]]:
-        return [row[1:] for row in (text.split(" ", 3) for text in answer.all(key)) if row[0] == index]
+        return [
+            row[1:] for row in (text.split(" ", 3) for text in answer.all(key)) if row[0] == index
+        ]
 
     kind = get("kind")
     sectors = as_int(get("sectors"))
@@ -241,16 +268,25 @@ def _use(row: Sequence[str]) -> DeviceUse:
 
 
 def parse_peek(answer: AgentAnswer) -> dict[int, bytes]:
-    """Return the sectors that `bt_peek` read, by the number of the first; what could not be read is missing."""
+    """Return the sectors that `bt_peek` read, by the number of the first.
+
+    What could not be read is missing.
+    """
     rows = (text.partition(" ") for text in answer.all("peek"))
     return {int(first): bytes.fromhex(data) for first, _, data in rows if data}
 
 
 def with_peek(facts: DeviceFacts, part: UnreadPart, found: dict[int, bytes]) -> DeviceFacts:
-    """Return the facts with what the sectors of an unread part say; it stays unread when there are none."""
+    """Return the facts with what the sectors of an unread part say.
+
+    It stays unread when there are none.
+    """
     if not found.get(0):
         return facts
-    seen = (DeviceSignature(part.member, kind, hex(offset)) for kind, offset in signatures(found, part.sectors))
+    seen = (
+        DeviceSignature(part.member, kind, hex(offset))
+        for kind, offset in signatures(found, part.sectors)
+    )
     rest = tuple(each for each in facts.unread if each != part)
     return replace(facts, signatures=(*facts.signatures, *seen), unread=rest)
 
@@ -258,4 +294,6 @@ def with_peek(facts: DeviceFacts, part: UnreadPart, found: dict[int, bytes]) -> 
 def parse_room(answer: AgentAnswer, directories: Sequence[str]) -> dict[str, DirFacts]:
     """Return file system and room of each directory, or of what there is above it."""
     values = in_bytes(answer.values)
-    return {path: parse_dir(path, values, f"dir.{index}.") for index, path in enumerate(directories)}
+    return {
+        path: parse_dir(path, values, f"dir.{index}.") for index, path in enumerate(directories)
+    }

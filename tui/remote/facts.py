@@ -1,4 +1,6 @@
-"""What the agent's facts mean (tui/remote/sh/facts.sh): its lines as the typed facts of tui/model/hostfacts.py."""
+"""What the agent's facts mean (tui/remote/sh/facts.sh): its lines as the typed facts of
+tui/model/hostfacts.py.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from tui.remote.answers import AgentAnswer, DirFacts, HostProbe, as_int
 
 Words = dict[str, str]
 
-CHOSEN = re.compile(r"\[([^\]]*)\]")  # `none [mq-deadline] kyber`: what the kernel marks as its choice
+# `none [mq-deadline] kyber`: what the kernel marks as its choice
+CHOSEN = re.compile(r"\[([^\]]*)\]")
 OCTAL = re.compile(r"\\([0-3][0-7]{2})")
 RATE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) Gb/sec")
 QUOTA = re.compile(r"([0-9]{1,15}) ([1-9][0-9]{0,14})")
@@ -29,7 +32,17 @@ BOOT_OPTIONS = re.compile(
     r"|tsc|nosmt|maxcpus|nr_cpus|mem|elevator|scsi_mod\.\w+|nvme\w*\.\w+|dm_mod\.\w+|dm_multipath\.\w+|pcie_aspm"
     r"|preempt|threadirqs|skew_tick|nmi_watchdog|nowatchdog|audit|selinux|psi)(=.*)?"
 )
-OWN_OPTIONS = ("addr", "clientaddr", "mountaddr", "mountport", "port", "mon_addr", "size", "nr_inodes", "nr_blocks")
+OWN_OPTIONS = (
+    "addr",
+    "clientaddr",
+    "mountaddr",
+    "mountport",
+    "port",
+    "mon_addr",
+    "size",
+    "nr_inodes",
+    "nr_blocks",
+)
 """Mount options that each host has values of its own for."""
 OWN_COLUMNS = ("name", "label", "below", "wwid")
 """What a block device never has in common with one that is like it."""
@@ -64,11 +77,17 @@ SOME_KIND = "vm-other"  # as systemd-detect-virt has it
 
 
 def host_facts(probe: HostProbe, answer: AgentAnswer, commands: Sequence[str]) -> dict[str, Fact]:
-    """Return everything known of a host: what the probe found, and what `bt_facts` answered about these commands."""
+    """Return everything known of a host: what the probe found, and what `bt_facts` answered about
+    these commands.
+    """
     facts = {**probe.facts(), **parse_facts(answer, commands)}
     if isinstance(listed := facts.get("mounts"), list):
         facts["mounts"] = [row | room_of(probe.dirs.get(row["path"])) for row in listed]
-    memory = [size for name in ("mem_bytes", "cgroup_mem_bytes") if isinstance(size := facts.get(name), int)]
+    memory = [
+        size
+        for name in ("mem_bytes", "cgroup_mem_bytes")
+        if isinstance(size := facts.get(name), int)
+    ]
     if memory and isinstance(facts.get("mem_bytes"), int):
         facts["mem_usable_bytes"] = min(memory)
     return with_unknown(facts)
@@ -76,23 +95,38 @@ def host_facts(probe: HostProbe, answer: AgentAnswer, commands: Sequence[str]) -
 
 def room_of(found: DirFacts | None) -> dict[str, int]:
     """Return size and free space of a target as columns of its mount."""
-    sizes = {} if found is None else {"total_bytes": found.total_bytes, "free_bytes": found.free_bytes}
+    sizes = (
+        {} if found is None else {"total_bytes": found.total_bytes, "free_bytes": found.free_bytes}
+    )
     return {name: size for name, size in sizes.items() if size is not None}
 
 
 def with_unknown(facts: Mapping[str, Fact], why: str = "") -> dict[str, Fact]:
-    """Return facts with everything that the registry has, and they have not, listed as unknown, for this reason."""
+    """Return facts with everything that the registry has, and they have not, listed as unknown, for
+    this reason.
+    """
     facts = dict(facts)
     listed = facts.pop("unknown", None)
-    unknown = {row["name"]: row for row in listed if isinstance(row, dict)} if isinstance(listed, list) else {}
+    unknown = (
+        {row["name"]: row for row in listed if isinstance(row, dict)}
+        if isinstance(listed, list)
+        else {}
+    )
     for name, known in HOST_FACTS.items():
-        if name not in facts and (why or not known.absent) and known.section not in ("target", "tools"):
+        if (
+            name not in facts
+            and (why or not known.absent)
+            and known.section not in ("target", "tools")
+        ):
             unknown.setdefault(name, _unknown(name, why or f"{known.source} does not tell it"))
     return {**facts, "unknown": list(unknown.values())} if unknown else facts
 
 
 def parse_facts(answer: AgentAnswer, commands: Sequence[str] = ()) -> dict[str, Fact]:
-    """Return the facts of an answer. Whatever a host says, it is of the registry's kinds; what is unknown is absent."""
+    """Return the facts of an answer.
+
+    Whatever a host says, it is of the registry's kinds; what is unknown is absent.
+    """
     lines = FactLines(answer)
     facts: dict[str, Fact] = {name: read(lines) for name, read in READERS.items()}
     facts |= {name: table(lines, name) for name in TABLES if name in ROW_READERS}
@@ -101,9 +135,9 @@ def parse_facts(answer: AgentAnswer, commands: Sequence[str] = ()) -> dict[str, 
         facts[f"{name}_sha256"] = lines.one(f"checksum.{index}")
         facts[f"{name}_package"] = lines.one(f"package.{index}")
         facts[f"{name}_packaged"] = PACKAGED.get(lines.one(f"intact.{index}"))
-    facts["unknown"] = [row for line in lines.all("unknown") if (row := unknown_row(line))] + silent_links(
-        facts["nics"]
-    )
+    facts["unknown"] = [
+        row for line in lines.all("unknown") if (row := unknown_row(line))
+    ] + silent_links(facts["nics"])
     return {name: value for name, value in facts.items() if value not in (None, "", [], {})}
 
 
@@ -153,7 +187,8 @@ def virtualization(lines: FactLines) -> str:
     """Return none, or the kind of virtual machine; empty when nothing tells."""
     flag, kind = lines.one("cpu_hypervisor"), lines.one("hypervisor")
     if flag == "0" and not kind:
-        return "none"  # cloud providers sell whole machines, which bear the provider's name all the same
+        # cloud providers sell whole machines, which bear the provider's name all the same
+        return "none"
     named = f"{lines.one('dmi_vendor')} {lines.one('dmi_product')}".lower()
     found = next((name for word, name in VIRTUAL if word in named), "")
     return kind or found or (SOME_KIND if flag == "1" else "")
@@ -164,11 +199,18 @@ def container(lines: FactLines) -> str:
     words = lines.one("container").split()
     if not words:
         return ""
-    return words[1] if len(words) > 1 else {".dockerenv": "docker", ".containerenv": "podman"}.get(words[0], words[0])
+    return (
+        words[1]
+        if len(words) > 1
+        else {".dockerenv": "docker", ".containerenv": "podman"}.get(words[0], words[0])
+    )
 
 
 def boot_options(lines: FactLines) -> list[str]:
-    """Return the words of the kernel's command line that speed hangs on; others may hold names and secrets."""
+    """Return the words of the kernel's command line that speed hangs on.
+
+    Others may hold names and secrets.
+    """
     return sorted(word for word in lines.one("boot_line").split() if BOOT_OPTIONS.fullmatch(word))
 
 
@@ -273,7 +315,9 @@ READERS: dict[str, Callable[[FactLines], Fact]] = {
     "hugepages": count("hugepages"),
     "hugepage_bytes": count("hugepage_kib", 1024),
     "transparent_hugepages": lambda lines: chosen(lines.one("transparent_hugepages")),
-    "cgroup_version": lambda lines: "v1" if "v1" in lines.all("cgroup_version") else lines.one("cgroup_version"),
+    "cgroup_version": lambda lines: (
+        "v1" if "v1" in lines.all("cgroup_version") else lines.one("cgroup_version")
+    ),
     "cgroup_cpus": cgroup_cpus,
     "cgroup_mem_bytes": cgroup_memory,
     "cgroup_io": lambda lines: lines.all("cgroup_io"),
@@ -289,7 +333,10 @@ READERS: dict[str, Callable[[FactLines], Fact]] = {
 
 
 def table(lines: FactLines, name: str) -> list[dict[str, Any]]:
-    """Return the rows of a table, of the shape that hosttables.py declares; rows without a name are left out."""
+    """Return the rows of a table, of the shape that hosttables.py declares.
+
+    Rows without a name are left out.
+    """
     kind, found = TABLES[name], []
     for words in ROW_READERS[name](lines):
         try:
@@ -300,7 +347,10 @@ def table(lines: FactLines, name: str) -> list[dict[str, Any]]:
 
 
 def typed(words: Words, kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the columns that a row of this kind has, in their types; what is not of its type is unknown."""
+    """Return the columns that a row of this kind has, in their types.
+
+    What is not of its type is unknown.
+    """
     found: dict[str, Any] = {}
     for each in msgspec.structs.fields(kind):
         if each.name in words:
@@ -312,7 +362,9 @@ def typed(words: Words, kind: type[msgspec.Struct]) -> dict[str, Any]:
 
 CASTS: dict[str, Callable[[str], Any]] = {
     str(int | None): as_int,
-    str(float | None): lambda text: float(text) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,6})?", text) else None,
+    str(float | None): lambda text: (
+        float(text) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,6})?", text) else None
+    ),
     str(bool | None): lambda text: {"0": False, "1": True}.get(text),
     str(list[str]): lambda text: [word for word in re.split(r"[,\s]+", text) if word],
 }
@@ -325,7 +377,9 @@ def sized(words: Words, name: str, of: str, unit: int) -> Words:
 
 
 def first_word(words: Words, *names: str) -> Words:
-    """Return a row of which these columns lose what stands behind their first word (``802.3ad 4``)."""
+    """Return a row of which these columns lose what stands behind their first word (``802.3ad
+    4``).
+    """
     return {name: value.split()[0] if name in names else value for name, value in words.items()}
 
 
@@ -363,10 +417,16 @@ def mounts(lines: FactLines) -> Iterable[Words]:
     """Yield the mounts of targets."""
     for words in lines.rows("mounts"):
         options = list(dict.fromkeys(words.get("options", "").split(",")))
-        version = next((option.partition("=")[2] for option in options if option.startswith("vers=")), "")
+        version = next(
+            (option.partition("=")[2] for option in options if option.startswith("vers=")), ""
+        )
         kept = [option for option in options if option.partition("=")[0] not in OWN_OPTIONS]
         row = {name: unescaped(value) for name, value in words.items()}
-        yield {**row, "options": ",".join(kept), "nfs_version": version if "nfs" in row.get("fstype", "") else ""}
+        yield {
+            **row,
+            "options": ",".join(kept),
+            "nfs_version": version if "nfs" in row.get("fstype", "") else "",
+        }
 
 
 def unescaped(text: str) -> str:
@@ -379,20 +439,28 @@ def routes(lines: FactLines) -> Iterable[Words]:
     for words in lines.rows("routes"):
         said = words.get("line", "").split()
         after = dict(itertools.pairwise(said))
-        yield {"server": words.get("server", ""), **{new: after.get(old, "") for new, old in ROUTE_WORDS}}
+        yield {
+            "server": words.get("server", ""),
+            **{new: after.get(old, "") for new, old in ROUTE_WORDS},
+        }
 
 
 ROUTE_WORDS = (("nic", "dev"), ("source", "src"), ("via", "via"))
 
 
 def devices(lines: FactLines) -> Iterable[Words]:
-    """Yield block devices; one that is like an earlier one says so instead of saying it all again."""
+    """Yield block devices.
+
+    One that is like an earlier one says so instead of saying it all again.
+    """
     seen: dict[str, Words] = {}
     for words in lines.rows("devices"):
         alike = seen.get(words.get("like", ""), {})
         row = {**{name: value for name, value in alike.items() if name not in OWN_COLUMNS}, **words}
         seen[words.get("name", "")] = row
-        row = sized(sized(row, "size_bytes", "sectors", 512), "read_ahead_bytes", "read_ahead_kib", 1024)
+        row = sized(
+            sized(row, "size_bytes", "sectors", 512), "read_ahead_bytes", "read_ahead_kib", 1024
+        )
         yield {**row, "scheduler": chosen(row.get("scheduler", ""))}
 
 
@@ -413,7 +481,9 @@ def silent_links(nics: Fact) -> list[dict[str, str]]:
     """Return links that are up and whose driver does not tell their speed, as virtual ones do."""
     links = [row for row in nics if isinstance(row, dict)] if isinstance(nics, list) else []
     up = (row["name"] for row in links if row.get("state") == "up" and "speed_mbit" not in row)
-    return [_unknown("nics.speed_mbit", f"the driver of {name} does not tell its speed") for name in up]
+    return [
+        _unknown("nics.speed_mbit", f"the driver of {name} does not tell its speed") for name in up
+    ]
 
 
 def _unknown(name: str, reason: str) -> dict[str, str]:
@@ -423,4 +493,8 @@ def _unknown(name: str, reason: str) -> dict[str, str]:
 def unknown_row(line: str) -> dict[str, str] | None:
     """Return a fact that is unknown, of ``NAME REASON WHERE``."""
     name, reason, where = [*line.split(" ", 2), "", ""][:3]
-    return {"name": name, "reason": REASONS.get(reason, "{}").replace("{}", where or reason)} if name else None
+    return (
+        {"name": name, "reason": REASONS.get(reason, "{}").replace("{}", where or reason)}
+        if name
+        else None
+    )

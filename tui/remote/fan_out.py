@@ -25,7 +25,10 @@ LOOK_S = 60.0  # a busy host takes its time
 
 
 async def fan_out(work: Mapping[str, Awaitable[T]]) -> tuple[dict[str, T], dict[str, HostError]]:
-    """Await what is to be done on each host; return answers and errors by host, in the order given."""
+    """Await what is to be done on each host.
+
+    Return answers and errors by host, in the order given.
+    """
     answers: dict[str, T] = {}
     errors: dict[str, HostError] = {}
 
@@ -36,11 +39,15 @@ async def fan_out(work: Mapping[str, Awaitable[T]]) -> tuple[dict[str, T], dict[
             errors[host] = host_error(host, error)
 
     await asyncio.gather(*(one(host, awaited) for host, awaited in work.items()))
-    return {host: answers[host] for host in work if host in answers}, {h: errors[h] for h in work if h in errors}
+    return {host: answers[host] for host in work if host in answers}, {
+        h: errors[h] for h in work if h in errors
+    }
 
 
 @asynccontextmanager
-async def agent_on(address: HostAddress, connections: Connections, run_id: str) -> AsyncIterator[Agent]:
+async def agent_on(
+    address: HostAddress, connections: Connections, run_id: str
+) -> AsyncIterator[Agent]:
     """Connect to a host for a few calls in the name of a run. Raises HostError."""
     from tui.remote.agent import Agent
 
@@ -52,8 +59,11 @@ async def agent_on(address: HostAddress, connections: Connections, run_id: str) 
 
 
 @asynccontextmanager
-async def looking_on(address: HostAddress, connections: Connections, run_id: str) -> AsyncIterator[Agent]:
-    """Connect to a host for a look before a launch, that ends in time; a person may take as long to log in.
+async def looking_on(
+    address: HostAddress, connections: Connections, run_id: str
+) -> AsyncIterator[Agent]:
+    """Connect to a host for a look before a launch, that ends in time; a person may take as long to
+    log in.
 
     Raises HostError, TimeoutError.
     """
@@ -62,7 +72,10 @@ async def looking_on(address: HostAddress, connections: Connections, run_id: str
 
 
 def host_error(host: str, error: Exception) -> HostError:
-    """Return what went wrong on a host as an error of that host; a fault of ours is told with its place."""
+    """Return what went wrong on a host as an error of that host.
+
+    A fault of ours is told with its place.
+    """
     if isinstance(error, HostError):
         return error
     if isinstance(error, PluginError):
@@ -75,7 +88,10 @@ def host_error(host: str, error: Exception) -> HostError:
 
 
 def connections_of(plan: Plan, pins: Path, asker: Asker | None = None) -> Connections:
-    """Return connections as the engine of a plan makes them. `pins`: known_hosts file of ``hosts trust``."""
+    """Return connections as the engine of a plan makes them.
+
+    `pins`: known_hosts file of ``hosts trust``.
+    """
     from tui.remote.connections import Connections
 
     config = next((Path(host.ssh_config) for host in plan.hosts if host.ssh_config), None)

@@ -1,7 +1,9 @@
-"""How many handshakes are under way at one server: more while it greets, half as many once it hangs up.
+"""How many handshakes are under way at one server: more while it greets, half as many once it hangs
+up.
 
-sshd drops connections while too many are not logged in yet (MaxStartups, by default from the 11th on). Its limit is not
-known and shared with other people, so it is felt for: additive increase, multiplicative decrease, as TCP does."""
+sshd drops connections while too many are not logged in yet (MaxStartups, by default from the 11th
+on). Its limit is not known and shared with other people, so it is felt for: additive increase,
+multiplicative decrease, as TCP does."""
 
 from __future__ import annotations
 
@@ -11,12 +13,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 START = 8.0  # below sshd's default of 10, from where on it may drop
-STEP = 0.1  # a handshake that is greeted; measured: larger steps run into the limit more often and gain nothing
+# a handshake that is greeted; measured: larger steps run into the limit more often and gain nothing
+STEP = 0.1
 BACKOFF = 0.5
 
 
 class Gate:
-    """Handshakes at one server. `refused` and `passed` count how they went; `limit` is how many may be under way."""
+    """Handshakes at one server.
+
+    `refused` and `passed` count how they went; `limit` is how many may be under way.
+    """
 
     def __init__(self, widest: int) -> None:
         self.widest = float(widest)
@@ -44,7 +50,9 @@ class Gate:
         self._let_in()
 
     def hung_up(self, began: int) -> None:
-        """The server has hung up before it greeted: half as much, once for all that were under way together."""
+        """The server has hung up before it greeted: half as much, once for all that were under way
+        together.
+        """
         self.refused += 1
         if began == self._round:
             self._round += 1

@@ -1,4 +1,7 @@
-"""Host keys: explaining a refusal, collecting fingerprints, pinning. A changed key is refused, always."""
+"""Host keys: explaining a refusal, collecting fingerprints, pinning.
+
+A changed key is refused, always.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +23,29 @@ TIMEOUT_S = 15.0
 
 
 class CertificateRefusedError(HostError):
-    """A host certificate cannot be trusted. `keys`: those on file, for ssh then goes by the host's plain key."""
+    """A host certificate cannot be trusted.
+
+    `keys`: those on file, for ssh then goes by the host's plain key.
+    """
 
     def __init__(self, target: Resolved, reason: str, keys: Sequence[asyncssh.SSHKey]) -> None:
         self.keys = keys
-        super().__init__("host-key-unknown", target.name, f"host certificate of {target.host} refused: {reason}")
+        super().__init__(
+            "host-key-unknown", target.name, f"host certificate of {target.host} refused: {reason}"
+        )
 
     @property
     def algorithms(self) -> str:
         """The algorithms of these keys, for a handshake without a certificate."""
-        return ",".join(dict.fromkeys(name.decode() for key in self.keys for name in key.sig_algorithms))
+        return ",".join(
+            dict.fromkeys(name.decode() for key in self.keys for name in key.sig_algorithms)
+        )
 
 
 class Presented(Struct, frozen=True):
-    """The key that a host presents, the name it is filed under, and whether it is on file already."""
+    """The key that a host presents, the name it is filed under, and whether it is on file
+    already.
+    """
 
     name: str
     pattern: str
@@ -52,7 +64,10 @@ class Presented(Struct, frozen=True):
 
 
 async def collect(target: Resolved, tunnel: asyncssh.SSHClientConnection | None) -> asyncssh.SSHKey:
-    """Return the key that a host presents, without logging in. Raises HostError, or BusyError when it hangs up."""
+    """Return the key that a host presents, without logging in.
+
+    Raises HostError, or BusyError when it hangs up.
+    """
     async with way_to(target, tunnel) as way:
         key = await _collect(target, way)
     if isinstance(way, ProxyCommand):
@@ -64,7 +79,12 @@ async def _collect(target: Resolved, way: Tunnel | None) -> asyncssh.SSHKey:
     listener = Listener()
     none: Any = None
     options = asyncssh.SSHClientConnectionOptions(
-        config=None, client_factory=lambda: listener, client_keys=none, agent_path=none, known_hosts=None, gss_host=None
+        config=None,
+        client_factory=lambda: listener,
+        client_keys=none,
+        agent_path=none,
+        known_hosts=None,
+        gss_host=None,
     )
     try:
         async with asyncio.timeout(TIMEOUT_S):
@@ -79,17 +99,25 @@ async def _collect(target: Resolved, way: Tunnel | None) -> asyncssh.SSHKey:
             )
     except (asyncssh.ConnectionLost, *HUNG_UP) as error:
         not_allowed = listener.not_allowed
-        raise BusyError(target.name, f"{target.host} port {target.port}", not_allowed=not_allowed) from error
+        raise BusyError(
+            target.name, f"{target.host} port {target.port}", not_allowed=not_allowed
+        ) from error
     except ConnectionRefusedError as error:
         message = f"connection refused by {target.host} port {target.port}"
         raise HostError("refused", target.name, message) from error
     except socket.gaierror as error:
-        raise HostError("unreachable", target.name, f"host name {target.host} is not known") from error
+        raise HostError(
+            "unreachable", target.name, f"host name {target.host} is not known"
+        ) from error
     except TimeoutError as error:
-        raise HostError("timeout", target.name, f"no answer from {target.host} port {target.port}") from error
+        raise HostError(
+            "timeout", target.name, f"no answer from {target.host} port {target.port}"
+        ) from error
     except (asyncssh.Error, OSError, ValueError) as error:
         reason = str(error) or type(error).__name__
-        raise HostError("unreachable", target.name, f"no host key from {target.host}: {reason}") from error
+        raise HostError(
+            "unreachable", target.name, f"no host key from {target.host}: {reason}"
+        ) from error
     if key is None:
         raise HostError("unreachable", target.name, f"{target.host} presents no host key")
     return key
@@ -98,7 +126,8 @@ async def _collect(target: Resolved, way: Tunnel | None) -> asyncssh.SSHKey:
 def explain(
     target: Resolved, on_file: Sequence[asyncssh.SSHKey], key: asyncssh.SSHKey | None, reason: str
 ) -> HostError:
-    """Return why a host's key was refused: unknown (and how to trust it), changed (both fingerprints), revoked.
+    """Return why a host's key was refused: unknown (and how to trust it), changed (both
+    fingerprints), revoked.
 
     key: what was presented; None when it was a certificate.
     """
@@ -110,14 +139,22 @@ def explain(
     if not on_file:
         left_out = "".join(f"; benchtui leaves out {each}" for each in target.told_at_host_key)
         trust = f"compare it, then: benchtui hosts trust {target.name}"
-        return HostError("host-key-unknown", target.name, f"unknown host key {fingerprint(key)}; {trust}{left_out}")
+        return HostError(
+            "host-key-unknown",
+            target.name,
+            f"unknown host key {fingerprint(key)}; {trust}{left_out}",
+        )
     return changed(target, key, on_file)
 
 
 async def another(
-    target: Resolved, on_file: Sequence[asyncssh.SSHKey], tunnel: asyncssh.SSHClientConnection | None
+    target: Resolved,
+    on_file: Sequence[asyncssh.SSHKey],
+    tunnel: asyncssh.SSHClientConnection | None,
 ) -> HostError | None:
-    """Return the refusal when a host presents another key than those on file, None when it does not or cannot tell."""
+    """Return the refusal when a host presents another key than those on file, None when it does not
+    or cannot tell.
+    """
     if not on_file:
         return None
     try:
@@ -127,12 +164,15 @@ async def another(
     return None if key in on_file else changed(target, key, on_file)
 
 
-def changed(target: Resolved, key: asyncssh.SSHKey, on_file: Iterable[asyncssh.SSHKey]) -> HostError:
+def changed(
+    target: Resolved, key: asyncssh.SSHKey, on_file: Iterable[asyncssh.SSHKey]
+) -> HostError:
     """Return the refusal of a key that differs from the one on file."""
     expected = ", ".join(fingerprint(other) for other in on_file)
     message = (
-        f"host key changed: {fingerprint(key)} is presented, {expected} is on file. Somebody may be in between. "
-        f"If the host was reinstalled, remove its line from {', '.join(target.known_hosts)}"
+        f"host key changed: {fingerprint(key)} is presented, {expected} is on file. Somebody may be"
+        " in between. If the host was reinstalled, remove its line from"
+        f" {', '.join(target.known_hosts)}"
     )
     return HostError("host-key-changed", target.name, message)
 

@@ -1,4 +1,7 @@
-"""Private keys: files, encrypted files, an agent's; what each can be offered as before anybody types a passphrase."""
+"""Private keys: files, encrypted files, an agent's.
+
+What each can be offered as before anybody types a passphrase.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +29,21 @@ class LockedKey(Struct, frozen=True):
 
 
 class LockedKeyPair(asyncssh.SSHKeyPair):
-    """The public half of an encrypted key, to ask a server whether the passphrase would be of use."""
+    """The public half of an encrypted key, to ask a server whether the passphrase would be of
+    use.
+    """
 
-    def __init__(self, locked: LockedKey, public: asyncssh.SSHKey, certificate: asyncssh.SSHCertificate | None) -> None:
+    def __init__(
+        self,
+        locked: LockedKey,
+        public: asyncssh.SSHKey,
+        certificate: asyncssh.SSHCertificate | None,
+    ) -> None:
         algorithm = public.algorithm
         signatures = RSA_SIGNATURES if algorithm == b"ssh-rsa" else tuple(public.sig_algorithms)
-        super().__init__(algorithm, algorithm, signatures, signatures, public.public_data, None, certificate)
+        super().__init__(
+            algorithm, algorithm, signatures, signatures, public.public_data, None, certificate
+        )
         self.path = locked.path
         self.accepted = False
 
@@ -65,7 +77,10 @@ def encrypted(path: str) -> str:
 
 
 def load_key(path: str) -> ClientKey | LockedKey | str:
-    """Return a private key, with its certificate where one lies beside it; a text says why it cannot be used."""
+    """Return a private key, with its certificate where one lies beside it.
+
+    A text says why it cannot be used.
+    """
     try:
         key = asyncssh.read_private_key(path)
     except asyncssh.KeyEncryptionError:
@@ -79,7 +94,10 @@ def load_key(path: str) -> ClientKey | LockedKey | str:
 
 
 def unlock(path: str, passphrase: str) -> ClientKey | None:
-    """Return the key of an encrypted file, or None when it is another passphrase. Takes 0.2 s: call it off the loop."""
+    """Return the key of an encrypted file, or None when it is another passphrase.
+
+    Takes 0.2 s: call it off the loop.
+    """
     try:
         key = asyncssh.read_private_key(path, passphrase)
     except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError, OSError):
@@ -93,17 +111,28 @@ def locked_key(path: str) -> LockedKey:
     return LockedKey(path, public_half(path), certificate_of(path))
 
 
-def locked_pairs(locked: LockedKey, certificates: Sequence[asyncssh.SSHCertificate | None]) -> list[LockedKeyPair]:
-    """Return what a server can be asked about an encrypted key: its certificates, then the key itself."""
+def locked_pairs(
+    locked: LockedKey, certificates: Sequence[asyncssh.SSHCertificate | None]
+) -> list[LockedKeyPair]:
+    """Return what a server can be asked about an encrypted key: its certificates, then the key
+    itself.
+    """
     public = locked.public
     if public is None:
         return []
-    fitting = [c for c in (locked.certificate, *certificates) if c and c.key.public_data == public.public_data]
+    fitting = [
+        c
+        for c in (locked.certificate, *certificates)
+        if c and c.key.public_data == public.public_data
+    ]
     return [LockedKeyPair(locked, public, certificate) for certificate in (*fitting, None)]
 
 
 def accepted(keys: Sequence[Key], algorithms: Sequence[str]) -> list[Key]:
-    """Return the keys that sign by one of these algorithms, as ssh_config names them; without any all keys."""
+    """Return the keys that sign by one of these algorithms, as ssh_config names them.
+
+    Without any all keys.
+    """
     wanted = {name.encode() for name in algorithms}
     return [key for key in keys if not wanted or not wanted.isdisjoint(_names_of(key))]
 
@@ -118,14 +147,22 @@ def with_certificates(
     """Return a key paired with each certificate (of CertificateFile) that was issued for it."""
     if isinstance(key, tuple):
         return []
-    return [(key, item) for item in certificates if item is not None and item.key.public_data == key.public_data]
+    return [
+        (key, item)
+        for item in certificates
+        if item is not None and item.key.public_data == key.public_data
+    ]
 
 
 def with_agent_certificates(
     key: asyncssh.SSHKeyPair, certificates: Sequence[asyncssh.SSHCertificate | None]
 ) -> list[AgentKeyPair]:
     """Return an agent's key, with each certificate that was issued for it, and then alone."""
-    fitting = {item.public_data: item for item in certificates if item and item.key.public_data == key.public_data}
+    fitting = {
+        item.public_data: item
+        for item in certificates
+        if item and item.key.public_data == key.public_data
+    }
     made = [AgentKeyPair.of(key) for _ in (*fitting, None)]
     for pair, certificate in zip(made, fitting.values(), strict=False):
         pair.set_certificate(certificate)
@@ -141,7 +178,10 @@ def certificate_of(path: str) -> asyncssh.SSHCertificate | None:
 
 
 def public_half(path: str) -> asyncssh.SSHKey | None:
-    """Return the public half that lies beside a private key file, or in it; None when there is none to read."""
+    """Return the public half that lies beside a private key file, or in it.
+
+    None when there is none to read.
+    """
     for name in (f"{path}.pub", path):
         try:
             return asyncssh.read_public_key(name)

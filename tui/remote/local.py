@@ -13,10 +13,19 @@ from contextlib import AbstractAsyncContextManager
 from tui.model import rundir
 from tui.model.address import HostAddress
 from tui.remote.scripts import Script
-from tui.remote.transport import READ_BYTES, Channel, Completed, HostError, read_all, read_stderr, talk_alone
+from tui.remote.transport import (
+    READ_BYTES,
+    Channel,
+    Completed,
+    HostError,
+    read_all,
+    read_stderr,
+    talk_alone,
+)
 
 SHELL = ("/bin/sh",)
-MARKS = ("BENCHTUI_RUN", "BENCHTUI_HOST", "BENCHTUI_TASK", "BENCHTUI_AGENT")  # of a load that we may be part of
+# of a load that we may be part of
+MARKS = ("BENCHTUI_RUN", "BENCHTUI_HOST", "BENCHTUI_TASK", "BENCHTUI_AGENT")
 CLOSE_TIMEOUT_S = 2.0
 
 
@@ -56,8 +65,11 @@ class LocalChannel:
             self._process.stdin.close()
         if not await self._gone():
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)  # nothing but the streamer is in its session
-            await asyncio.gather(self._gone(), *map(_emptied, (self._process.stdout, self._process.stderr)))
+                # nothing but the streamer is in its session
+                os.killpg(self._process.pid, signal.SIGKILL)
+            await asyncio.gather(
+                self._gone(), *map(_emptied, (self._process.stdout, self._process.stderr))
+            )
 
     async def _gone(self) -> bool:
         try:
@@ -69,7 +81,9 @@ class LocalChannel:
 
 
 async def _emptied(pipe: asyncio.StreamReader | None) -> None:
-    """Take what nobody wants: a process is not over for asyncio while a full pipe of it is not read to its end."""
+    """Take what nobody wants: a process is not over for asyncio while a full pipe of it is not read
+    to its end.
+    """
     with contextlib.suppress(RuntimeError, TimeoutError):  # another one reads it
         async with asyncio.timeout(CLOSE_TIMEOUT_S):
             while pipe is not None and await pipe.read(1 << 16):
@@ -77,10 +91,15 @@ async def _emptied(pipe: asyncio.StreamReader | None) -> None:
 
 
 class LocalTransport:
-    """Runs scripts on this machine, by `shell`, with `environ` instead of our own environment when given."""
+    """Runs scripts on this machine, by `shell`, with `environ` instead of our own environment when
+    given.
+    """
 
     def __init__(
-        self, address: HostAddress, shell: Sequence[str] = SHELL, environ: Mapping[str, str] | None = None
+        self,
+        address: HostAddress,
+        shell: Sequence[str] = SHELL,
+        environ: Mapping[str, str] | None = None,
     ) -> None:
         self.address = address
         self.shell = shell
@@ -98,7 +117,8 @@ class LocalTransport:
         finally:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)  # what it waits for holds its outputs open
+                    # what it waits for holds its outputs open
+                    os.killpg(process.pid, signal.SIGKILL)
                 await drain(process)
         return Completed(out, err, process.returncode)
 
@@ -120,7 +140,9 @@ class LocalTransport:
         """Nothing is held open between scripts."""
 
     async def _complete(self, process: Process, script: bytes) -> tuple[bytes, bytes]:
-        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        assert (
+            process.stdin is not None and process.stdout is not None and process.stderr is not None
+        )
         host = self.address.name
         reads = [
             asyncio.ensure_future(read_all(process.stdout.read, host)),
@@ -162,7 +184,10 @@ async def feed(stdin: asyncio.StreamWriter, script: bytes) -> None:
 
 
 async def drain(process: Process) -> None:
-    """Wait for the end of a process that was killed; asyncio sees it only once its outputs have been read."""
+    """Wait for the end of a process that was killed.
+
+    Asyncio sees it only once its outputs have been read.
+    """
     for pipe in (process.stdout, process.stderr):
         while pipe is not None and await pipe.read(READ_BYTES):
             pass

@@ -1,7 +1,9 @@
-"""Logging in to one server, round after round: with what is known first, then with what a person adds.
+"""Logging in to one server, round after round: with what is known first, then with what a person
+adds.
 
-No handshake waits for a person, with one exception: prompts that only the server knows (keyboard-interactive) are
-answered while it waits. A round that lacks something ends; it is asked for, and the next round has it."""
+No handshake waits for a person, with one exception: prompts that only the server knows
+(keyboard-interactive) are answered while it waits. A round that lacks something ends; it is asked
+for, and the next round has it."""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ ONE_TIME = re.compile(r"one.?time|\botp\b|token|code|verification", re.IGNORECAS
 
 
 class Entered(Struct, frozen=True):
-    """A connection that is logged in. `one_time`: prompts whose answers are of no use for the next log-in."""
+    """A connection that is logged in.
+
+    `one_time`: prompts whose answers are of no use for the next log-in.
+    """
 
     connection: Connection
     by_agent: bool
@@ -88,14 +93,19 @@ class LoginAttempt(Listener):
     async def kbdint_challenge_received(
         self, name: str, instructions: str, _lang: str, prompts: Sequence[tuple[str, bool]]
     ) -> list[str] | None:
-        """Answer what a server asks, as far as it is known; a person adds the rest when this is an interview."""
+        """Answer what a server asks, as far as it is known.
+
+        A person adds the rest when this is an interview.
+        """
         if not prompts:
             return []
         self._answered = True
         value = None if self.offered else self._log_in.usable_password
         known = [value if is_password(text) else None for text, _ in prompts]
         if None in known and not self.interview:
-            self._note_wish([text for (text, _), answer in zip(prompts, known, strict=True) if answer is None])
+            self._note_wish(
+                [text for (text, _), answer in zip(prompts, known, strict=True) if answer is None]
+            )
             return None
         self.offered = self.offered or any(known)
         return await self._interview(" ".join((name, instructions)), prompts, known)
@@ -120,11 +130,15 @@ class LoginAttempt(Listener):
         rest = iter(typed)
         return [next(rest) if answer is None else answer for answer in known]
 
-    async def _ask(self, instructions: str, missing: Sequence[tuple[str, bool]]) -> Sequence[str] | None:
+    async def _ask(
+        self, instructions: str, missing: Sequence[tuple[str, bool]]
+    ) -> Sequence[str] | None:
         shown = tuple((visible(text), echo) for text, echo in missing)
         note = " ".join(filter(None, (self._note, visible(instructions))))
         self._stop_clock()
-        typed = await self._log_in.vault.ask(Question(f"log-in to {self._log_in.place}", shown, note))
+        typed = await self._log_in.vault.ask(
+            Question(f"log-in to {self._log_in.place}", shown, note)
+        )
         self._start_clock()
         return typed
 
@@ -146,7 +160,10 @@ class LoginAttempt(Listener):
 
 
 class LogIn:
-    """Getting in to one server. `shared`: its password may be that of the other hosts with the same user."""
+    """Getting in to one server.
+
+    `shared`: its password may be that of the other hosts with the same user.
+    """
 
     def __init__(self, target: Resolved, vault: Vault, keyring: Keyring, *, shared: bool) -> None:
         self.target = target
@@ -164,7 +181,9 @@ class LogIn:
         return self.password.value if self.password.confirmed or self.pilot else None
 
     def password_typed(self, answer: str) -> None:
-        """Keep a password that was typed in answer to a server's own prompt, for as long as nobody refuses it."""
+        """Keep a password that was typed in answer to a server's own prompt, for as long as nobody
+        refuses it.
+        """
         if self.pilot or not self.password.lock.locked():
             self.password.value = answer
 
@@ -180,7 +199,9 @@ class LogIn:
                     interview = await self._prepare(attempt, denied)
                 else:
                     return self._entered(connection, attempt)
-            raise HostError("auth-failed", self.target.name, f"{self.place} asks for ever more to log in")
+            raise HostError(
+                "auth-failed", self.target.name, f"{self.place} asks for ever more to log in"
+            )
         finally:
             self._let_others_try()
 
@@ -204,7 +225,10 @@ class LogIn:
             self.password.lock.release()
 
     async def _prepare(self, attempt: LoginAttempt, denied: DeniedError) -> bool:
-        """Get what the last round lacked; True when the next one is an interview. Raises HostError."""
+        """Get what the last round lacked; True when the next one is an interview.
+
+        Raises HostError.
+        """
         if attempt.cancelled:
             raise self._failed(CANCELLED)
         if attempt.refused:
@@ -223,13 +247,20 @@ class LogIn:
         return bool(attempt.wants_answers)
 
     async def _open_keys(self, attempt: LoginAttempt) -> str | None:
-        """Ask for the passphrase of a key that would be of use; None once one is open, else why none is."""
+        """Ask for the passphrase of a key that would be of use.
+
+        None once one is open, else why none is.
+        """
         paths = [key.path for key in attempt.locked if key.accepted]
         if not (paths or attempt.wants_password or attempt.wants_answers):
-            paths = (await asyncio.to_thread(self.keyring.locked, self.target))[1]  # no server can be asked about those
+            # no server can be asked about those
+            paths = (await asyncio.to_thread(self.keyring.locked, self.target))[1]
         why = ""
         for path in dict.fromkeys(paths):
-            is_locked, unlock = partial(self.keyring.is_locked, path), partial(self.keyring.unlock, path)
+            is_locked, unlock = (
+                partial(self.keyring.is_locked, path),
+                partial(self.keyring.unlock, path),
+            )
             why = await self.vault.open_key(path, is_locked, unlock)
             if not why:
                 return None
@@ -273,7 +304,10 @@ class LogIn:
         if locked is not None:
             return self._failed(f"{encrypted(locked)}, or {IN_A_TERMINAL}", "key-encrypted")
         if attempt.wants_password:
-            why = f"{denied.reason}; it takes a password, but {NOBODY}: {IN_A_TERMINAL}, {SET_UP_A_KEY}"
+            why = (
+                f"{denied.reason}; it takes a password, but {NOBODY}: {IN_A_TERMINAL},"
+                f" {SET_UP_A_KEY}"
+            )
             return self._failed(why, "password-needed")
         return denied
 

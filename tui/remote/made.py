@@ -1,4 +1,7 @@
-"""What a run made on a host: telling what it is, and removing it as long as it is that. See sh/made.sh."""
+"""What a run made on a host: telling what it is, and removing it as long as it is that.
+
+See sh/made.sh.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ UNKNOWN = "unknown"
 
 
 class Item(Struct, frozen=True):
-    """Something to look at or to remove. `size`: what a file must have, None: any. `count`: of numbered files."""
+    """Something to look at or to remove. `size`: what a file must have, None: any.
+
+    `count`: of numbered files.
+    """
 
     path: str
     kind: Literal["file", "directory"]
@@ -63,7 +69,9 @@ def _path(hexadecimal: str) -> str:
     return bytes.fromhex(hexadecimal).removesuffix(b"\n").decode(errors="surrogateescape")
 
 
-async def identify(agent: Agent, paths: Sequence[str], counts: Mapping[str, int] | None = None) -> Identities:
+async def identify(
+    agent: Agent, paths: Sequence[str], counts: Mapping[str, int] | None = None
+) -> Identities:
     """Return what stands at these paths now, without those that are not there. Raises HostError."""
     found = Identities()
     for directory, names in by_directory(path for path in paths if FILE_NUMBER not in path):
@@ -74,7 +82,12 @@ async def identify(agent: Agent, paths: Sequence[str], counts: Mapping[str, int]
         if FILE_NUMBER in path and (count := (counts or {}).get(path)):
             directory, prefix, suffix = numbered_parts(path)
             words = (directory, prefix, suffix, str(count))
-            _take(found, directory, [path], await agent.call("identify_numbered", *words, timeout_s=NUMBERED_TIMEOUT_S))
+            _take(
+                found,
+                directory,
+                [path],
+                await agent.call("identify_numbered", *words, timeout_s=NUMBERED_TIMEOUT_S),
+            )
     return found
 
 
@@ -89,14 +102,21 @@ def _take(found: Identities, directory: str, paths: Sequence[str], answer: Agent
             found.files[paths[int(index)]] = identity
 
 
-async def unmake(agent: Agent, how: How, items: Sequence[Item], known: Identities) -> dict[str, str]:
-    """Look at what was made, or remove it; return a word for each: `as-made`, `removed`, `absent`, or why it stays.
+async def unmake(
+    agent: Agent, how: How, items: Sequence[Item], known: Identities
+) -> dict[str, str]:
+    """Look at what was made, or remove it; return a word for each: `as-made`, `removed`, `absent`,
+    or why it stays.
 
-    Files go first, then directories that are empty, deepest first. Nothing is removed that is not what was recorded in
-    the place that was recorded. Raises HostError.
+    Files go first, then directories that are empty, deepest first. Nothing is removed that is not
+    what was recorded in the place that was recorded. Raises HostError.
     """
     said = {item.path: UNKNOWN for item in items}
-    told = [item for item in items if item.path in known.files and posixpath.dirname(item.path) in known.directories]
+    told = [
+        item
+        for item in items
+        if item.path in known.files and posixpath.dirname(item.path) in known.directories
+    ]
     for (_, kind, directory), group in groupby(sorted(told, key=_order), key=_order):
         await _unmake_in(agent, how, kind, directory, list(group), known, said)
     return said
@@ -105,11 +125,21 @@ async def unmake(agent: Agent, how: How, items: Sequence[Item], known: Identitie
 def _order(item: Item) -> tuple[int, str, str]:
     """Numbered and other files before directories, directories deepest first."""
     depth = -item.path.count("/") if item.kind == "directory" else -1_000_000
-    return depth, "numbered" if FILE_NUMBER in item.path else item.kind, posixpath.dirname(item.path)
+    return (
+        depth,
+        "numbered" if FILE_NUMBER in item.path else item.kind,
+        posixpath.dirname(item.path),
+    )
 
 
 async def _unmake_in(
-    agent: Agent, how: How, kind: str, directory: str, items: list[Item], known: Identities, said: dict[str, str]
+    agent: Agent,
+    how: How,
+    kind: str,
+    directory: str,
+    items: list[Item],
+    known: Identities,
+    said: dict[str, str],
 ) -> None:
     place = words_of(directory, known.directories[directory])
     if kind == "numbered":
@@ -127,8 +157,11 @@ async def _unmake_in(
         said.update({item.path: found.get(index, STUCK) for index, item in enumerate(part)})
 
 
-async def unmake_tree(agent: Agent, how: TreeHow, path: str, known: Identities, share: tuple[int, int] = (0, 1)) -> str:
-    """Remove a directory of the run's own name with all that is in it, what is empty of it, or a host's share of it.
+async def unmake_tree(
+    agent: Agent, how: TreeHow, path: str, known: Identities, share: tuple[int, int] = (0, 1)
+) -> str:
+    """Remove a directory of the run's own name with all that is in it, what is empty of it, or a
+    host's share of it.
 
     Return what became of it, as `unmake` does. `share`: index and count of hosts. Raises HostError.
     """

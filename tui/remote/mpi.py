@@ -31,7 +31,10 @@ class Launcher(Struct, frozen=True):
 
 
 class MpiFacts(Struct, frozen=True):
-    """What was found on one host. `family` is what the program was linked with, None: it cannot be told."""
+    """What was found on one host.
+
+    `family` is what the program was linked with, None: it cannot be told.
+    """
 
     hostname: str
     boot_id: str
@@ -91,7 +94,10 @@ async def unmark_directory(agent: Agent, directory: str, name: str) -> None:
 
 
 async def sees(agent: Agent, directory: str, name: str) -> tuple[bool, str]:
-    """Return whether the file is there, and why files cannot be made in the directory; empty: they can."""
+    """Return whether the file is there, and why files cannot be made in the directory.
+
+    Empty: they can.
+    """
     values = (await call(agent, "see", directory, name)).values
     return bool(values.get("seen")), values.get("cannot_write", "")
 
@@ -102,17 +108,24 @@ async def write_file(agent: Agent, directory: str, name: str, text: str) -> None
 
 
 async def ranks(agent: Agent) -> tuple[int, list[int]]:
-    """Return how many ranks of the run a host has, and the process ids of those that hang in the kernel."""
+    """Return how many ranks of the run a host has, and the process ids of those that hang in the
+    kernel.
+    """
     values = (await call(agent, "ranks", agent.run_id, agent.mark)).values
     return int(values.get("ranks") or 0), [int(pid) for pid in values.get("stuck", "").split()]
 
 
 async def make_scratch(agent: Agent) -> str:
-    """Make the run's directory for shared memory, with one in it for this host; empty where there is none."""
+    """Make the run's directory for shared memory, with one in it for this host.
+
+    Empty where there is none.
+    """
     return (await call(agent, "scratch", agent.run_id, agent.mark)).values.get("scratch", "")
 
 
-async def call(agent: Agent, command: str, *words: str, timeout_s: float = TIMEOUT_S) -> AgentAnswer:
+async def call(
+    agent: Agent, command: str, *words: str, timeout_s: float = TIMEOUT_S
+) -> AgentAnswer:
     """Call a function of mpi.sh. Raises HostError."""
     return await agent.call(f"mpi_{command}", *words, timeout_s=timeout_s)
 
@@ -165,7 +178,10 @@ def launcher(text: str) -> Launcher | None:
 
 
 def library_family(library: str) -> Family | None:
-    """Return the MPI that a line of ldd names: libmpich is MPICH, libmpi.so.40 OpenMPI; else the path tells."""
+    """Return the MPI that a line of ldd names: libmpich is MPICH, libmpi.so.40 OpenMPI.
+
+    Else the path tells.
+    """
     if "openmpi" in library or re.search(r"\blibmpi\.so\.(20|40)\b", library):
         return "openmpi"
     if "intel" in library.lower() or "/impi" in library:

@@ -1,4 +1,6 @@
-"""ProxyCommand: run by the user's shell, as ssh does, and gone when its connection is, or the engine."""
+"""ProxyCommand: run by the user's shell, as ssh does, and gone when its connection is, or the
+engine.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +26,22 @@ LAST_WORDS_S = 1.0  # that a failed command has to say why
 STDERR_S = 0.2  # to read the rest of it after the exit
 CLOSE_TIMEOUT_S = 3.0
 NOT_FOUND = (126, 127)  # a shell's words for a command that cannot be run: another try is of no use
-# The watcher waits for the end of a pipe that only we hold, so a kill -9 of us ends the command too, and all of its
-# group: what `exec` leaves of a pipeline are several processes. $1: that pipe, $2: the user's shell, $3: the command,
-# $4: where it runs, if that is still there.
+# The watcher waits for the end of a pipe that only we hold, so a kill -9 of us ends the command
+# too, and all of its group: what `exec` leaves of a pipeline are several processes. $1: that pipe,
+# $2: the user's shell, $3: the command, $4: where it runs, if that is still there.
 WATCHED = """
-{ trap '' HUP; read -r _; kill -HUP -$$; sleep 1; kill -KILL -$$; } <"/proc/self/fd/$1" >/dev/null 2>&1 &
+{ trap '' HUP; read -r _; kill -HUP -$$; sleep 1; kill -KILL -$$; } \
+    <"/proc/self/fd/$1" >/dev/null 2>&1 &
 cd "$4" 2>/dev/null
 exec "$2" -c "$3"
 """
 
 
 class ProxyCommand(asyncio.SubprocessProtocol):
-    """One process that carries a connection. It is a tunnel to asyncssh, and the transport of its connection."""
+    """One process that carries a connection.
+
+    It is a tunnel to asyncssh, and the transport of its connection.
+    """
 
     def __init__(self, command: str, directory: Path | None = None) -> None:
         self.command = command
@@ -50,7 +56,9 @@ class ProxyCommand(asyncio.SubprocessProtocol):
         self._over = asyncio.Event()
         self._over.set()  # until it runs
 
-    async def create_connection(self, factory: Callable[[], Any], _host: str, _port: int) -> tuple[ProxyCommand, Any]:
+    async def create_connection(
+        self, factory: Callable[[], Any], _host: str, _port: int
+    ) -> tuple[ProxyCommand, Any]:
         """Start the command and make a connection over it."""
         self._make = factory
         shell = os.environ.get("SHELL") or "/bin/sh"
@@ -59,7 +67,9 @@ class ProxyCommand(asyncio.SubprocessProtocol):
         words = ("/bin/sh", "-c", WATCHED, "sh", str(heard), shell, f"exec {self.command}", place)
         try:
             loop = asyncio.get_running_loop()
-            await loop.subprocess_exec(lambda: self, *words, pass_fds=(heard,), start_new_session=True)
+            await loop.subprocess_exec(
+                lambda: self, *words, pass_fds=(heard,), start_new_session=True
+            )
         except BaseException:
             self.close()
             raise
@@ -105,7 +115,10 @@ class ProxyCommand(asyncio.SubprocessProtocol):
             del self._words[:-KEPT_BYTES]
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        """End the connection with stdout, or with a stdin that is not read any more; stderr may be closed."""
+        """End the connection with stdout, or with a stdin that is not read any more.
+
+        Stderr may be closed.
+        """
         self._lost.add(fd)
         ours = fd == STDIN and self._life is None
         if fd != STDERR and not ours:
@@ -142,7 +155,10 @@ class ProxyCommand(asyncio.SubprocessProtocol):
             cast(asyncio.WriteTransport, pipe).write(data)
 
     def close(self) -> None:
-        """End the command: its stdin ends; what does not end by that gets HUP, a second later KILL."""
+        """End the command: its stdin ends.
+
+        What does not end by that gets HUP, a second later KILL.
+        """
         pipe = self._transport.get_pipe_transport(0) if self._transport else None
         if pipe is not None:
             pipe.close()
@@ -157,7 +173,10 @@ class ProxyCommand(asyncio.SubprocessProtocol):
 
 @asynccontextmanager
 async def way_to(target: Resolved, tunnel: Tunnel | None) -> AsyncIterator[Tunnel | None]:
-    """Yield what carries a connection: a bastion's, a proxy command's, or None. A failure names the command."""
+    """Yield what carries a connection: a bastion's, a proxy command's, or None.
+
+    A failure names the command.
+    """
     if tunnel is not None or target.proxy_command is None:
         yield tunnel
         return
@@ -172,7 +191,9 @@ async def way_to(target: Resolved, tunnel: Tunnel | None) -> AsyncIterator[Tunne
 
 
 async def failure(proxy: ProxyCommand, error: HostError) -> HostError:
-    """Return why a connection over a command failed: what the server said, or what became of the command."""
+    """Return why a connection over a command failed: what the server said, or what became of the
+    command.
+    """
     if isinstance(error, DeniedError) or error.code.startswith("host-key"):
         proxy.close()
         await proxy.over()
@@ -184,10 +205,16 @@ async def failure(proxy: ProxyCommand, error: HostError) -> HostError:
     name = f"ProxyCommand {quoted(proxy.command, 200)!r}"
     said = f": {proxy.last_line}" if proxy.last_line else ""
     if error.code == "timeout":
-        return HostError("timeout", error.host, f"{name} has brought no answer; {error.message}{said}")
-    ended = f"ended with status {proxy.status}" if proxy.status else "ended before the server greeted"
+        return HostError(
+            "timeout", error.host, f"{name} has brought no answer; {error.message}{said}"
+        )
+    ended = (
+        f"ended with status {proxy.status}" if proxy.status else "ended before the server greeted"
+    )
     if proxy.status in NOT_FOUND:
         return HostError("unreachable", error.host, f"{name} {ended}{said}")
     if isinstance(error, BusyError):
         return BusyError(error.host, "", f"{name} {ended}{said}")
-    return HostError(error.code, error.host, f"{error.message}; {name}{said}" if said else error.message)
+    return HostError(
+        error.code, error.host, f"{error.message}; {name}{said}" if said else error.message
+    )

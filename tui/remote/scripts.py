@@ -1,7 +1,8 @@
-"""The texts that are sent to a /bin/sh on a host: parts of the agent, tui/remote/sh/, and one call of a function.
+"""The texts that are sent to a /bin/sh on a host: parts of the agent, tui/remote/sh/, and one call
+of a function.
 
-Which parts a call needs is read off the parts themselves: the one that has the function, and those whose functions it
-names."""
+Which parts a call needs is read off the parts themselves: the one that has the function, and those
+whose functions it names."""
 
 from __future__ import annotations
 
@@ -50,7 +51,9 @@ def parts_of(command: str) -> tuple[str, ...]:
     todo = {"base", homes().get(f"bt_{command}", "base")}
     while todo:
         wanted |= todo
-        named = {homes().get(name, "base") for part in todo for name in NAME.findall(functions(part))}
+        named = {
+            homes().get(name, "base") for part in todo for name in NAME.findall(functions(part))
+        }
         todo = named - wanted
     return tuple(part for part in PARTS if part in wanted)
 
@@ -61,7 +64,10 @@ def supervisor_script() -> str:
 
 
 class Script(Struct, frozen=True):
-    """One call of a function of the agent. `token` marks its answer; user input only ever stands in it quoted."""
+    """One call of a function of the agent.
+
+    `token` marks its answer; user input only ever stands in it quoted.
+    """
 
     token: str
     call: str
@@ -77,23 +83,34 @@ class Script(Struct, frozen=True):
         *,
         carries: bool = False,
     ) -> Script:
-        """Return the call of `bt_WORD` with the other words as its arguments, made for `caller`: RUN/HOST.
+        """Return the call of `bt_WORD` with the other words as its arguments, made for `caller`:
+        RUN/HOST.
 
-        `environ` is exported before the call: the script comes over stdin, so its values stand in no command line.
-        `carries`: programs that the run copied to the host are found before its own.
+        `environ` is exported before the call: the script comes over stdin, so its values stand in
+        no command line. `carries`: programs that the run copied to the host are found before its
+        own.
         """
         command, *arguments = words
-        exports = "".join(f"export {name}={shlex.quote(value)}; " for name, value in (environ or {}).items())
+        exports = "".join(
+            f"export {name}={shlex.quote(value)}; " for name, value in (environ or {}).items()
+        )
         call = " ".join([f"bt_{command}", *map(shlex.quote, arguments)])
         prefer = "bt_prefer_carried; " if carries else ""
-        return cls(token, f"{exports}BT_CALLER={shlex.quote(caller)}; {prefer}{call}", parts_of(command))
+        return cls(
+            token, f"{exports}BT_CALLER={shlex.quote(caller)}; {prefer}{call}", parts_of(command)
+        )
 
     def alone(self) -> bytes:
-        """Return it for a shell of its own: one brace group, so that a script that was cut does nothing."""
-        return encoded(f"{functions(*self.parts)}\n{{ bt_begin {self.token}; {self.call}; bt_end 0; }}\n")
+        """Return it for a shell of its own: one brace group, so that a script that was cut does
+        nothing.
+        """
+        return encoded(
+            f"{functions(*self.parts)}\n{{ bt_begin {self.token}; {self.call}; bt_end 0; }}\n"
+        )
 
     def after(self, sent: Collection[str], *, talks: bool = False) -> bytes:
-        """Return it for a shell that has these parts already, and that stays: BT-OVER on both outputs ends it.
+        """Return it for a shell that has these parts already, and that stays: BT-OVER on both
+        outputs ends it.
 
         A call that `talks` reads what comes behind it, and must leave the next call alone.
         """

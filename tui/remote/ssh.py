@@ -63,7 +63,9 @@ class Shells:
         """Make one call. Raises HostError, code timeout when it takes longer."""
         if not self._proven:
             done = await self._connection.run(script.alone(), timeout_s)
-            self._proven = re.search(rf"BT-END {script.token} \d+\n\Z".encode(), done.stdout) is not None
+            self._proven = (
+                re.search(rf"BT-END {script.token} \d+\n\Z".encode(), done.stdout) is not None
+            )
             return done
         try:
             async with asyncio.timeout(timeout_s):
@@ -73,12 +75,16 @@ class Shells:
 
     @asynccontextmanager
     async def talk(self, script: Script) -> AsyncIterator[Channel]:
-        """Make a call that answers what is written to the channel, up to an empty line. Raises HostError."""
+        """Make a call that answers what is written to the channel, up to an empty line.
+
+        Raises HostError.
+        """
         if not self._proven:
             async with talk_alone(self._connection, script) as channel:
                 yield channel
             return
-        await self._call(Script(script.token, ":", script.parts))  # so there is a shell, and it has these parts
+        # so there is a shell, and it has these parts
+        await self._call(Script(script.token, ":", script.parts))
         if not self._idle:
             raise HostError("lost", self._host, "the shell ended")
         shell = self._idle.pop()
@@ -114,8 +120,14 @@ class Shells:
             shell.channel.drop()
             raise
         self._keep(shell)
-        if shell.ended and reused and b"BT-BEGIN" not in done.stdout and not self._connection.lost():
-            return await self._call(script)  # it had ended while nobody called: servers end channels that are idle
+        if (
+            shell.ended
+            and reused
+            and b"BT-BEGIN" not in done.stdout
+            and not self._connection.lost()
+        ):
+            # it had ended while nobody called: servers end channels that are idle
+            return await self._call(script)
         return done
 
     def _keep(self, shell: RemoteShell) -> None:
@@ -148,18 +160,27 @@ class RemoteShell:
         self._sent.update(script.parts)
 
     async def end(self, token: str) -> Completed:
-        """Return the outputs of a call up to its end. Raises HostError when the connection breaks."""
+        """Return the outputs of a call up to its end.
+
+        Raises HostError when the connection breaks.
+        """
         mark = re.compile(rf"BT-OVER {token} (\d+)\n".encode())
         (out, code), (err, _) = await asyncio.gather(
-            self._until(mark, self.channel.read, MOST_BYTES), self._until(mark, self.channel.read_stderr, MOST_NOISE)
+            self._until(mark, self.channel.read, MOST_BYTES),
+            self._until(mark, self.channel.read_stderr, MOST_NOISE),
         )
         if code is None:
             self.ended = True
             code = await self.channel.wait()
         return Completed(out, err, code)
 
-    async def _until(self, mark: re.Pattern[bytes], read: Read, most: int) -> tuple[bytes, int | None]:
-        """Return (what came before the mark, the code in it); None at the end of the output. Raises HostError."""
+    async def _until(
+        self, mark: re.Pattern[bytes], read: Read, most: int
+    ) -> tuple[bytes, int | None]:
+        """Return (what came before the mark, the code in it); None at the end of the output.
+
+        Raises HostError.
+        """
         seen = bytearray()
         while True:
             data = await read(READ_BYTES)
@@ -195,7 +216,9 @@ def faults(host: str) -> Iterator[None]:
 
 
 def how_lost(error: Exception) -> str:
-    """Return what became of a connection. "Connection lost" is not in it: whoever shows it says so."""
+    """Return what became of a connection. "Connection lost" is not in it: whoever shows it says
+    so.
+    """
     text = str(error)
     if "keepalive" in text:
         return "the host no longer answers"
@@ -293,11 +316,15 @@ class SshTransport:
                     await channel.write(script)
                 return channel
         except TimeoutError:
-            raise HostError("timeout", self.address.name, f"no channel in {OPEN_TIMEOUT_S:g}s") from None
+            raise HostError(
+                "timeout", self.address.name, f"no channel in {OPEN_TIMEOUT_S:g}s"
+            ) from None
 
     @contextlib.contextmanager
     def _unless_lost(self) -> Iterator[None]:
-        """Let a channel pass whose other end is over before it took anything: what it printed says why."""
+        """Let a channel pass whose other end is over before it took anything: what it printed says
+        why.
+        """
         try:
             yield
         except HostError:
@@ -315,20 +342,25 @@ class SshTransport:
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await self.connection.wait_closed()
 
-    async def _complete(self, process: Process, script: bytes, seen: bytearray, begun: Callable[[], None]) -> Completed:
+    async def _complete(
+        self, process: Process, script: bytes, seen: bytearray, begun: Callable[[], None]
+    ) -> Completed:
         host = self.address.name
         with self._unless_lost(), faults(host):
             process.stdin.write(script)
             process.stdin.write_eof()
         with faults(host):
             out, err = await asyncio.gather(
-                read_all(process.stdout.read, host, seen, begun), read_stderr(process.stderr.read, host)
+                read_all(process.stdout.read, host, seen, begun),
+                read_stderr(process.stderr.read, host),
             )
             await process.wait_closed()
         return Completed(out, err, None if process.exit_signal else process.exit_status)
 
     async def _start_patiently(self) -> Process:
-        """Open a channel, where few are allowed (MaxSessions) in the place of the shell that is kept."""
+        """Open a channel, where few are allowed (MaxSessions) in the place of the shell that is
+        kept.
+        """
         for pause in PAUSES_S:
             try:
                 return await self._start()
@@ -340,7 +372,10 @@ class SshTransport:
         return await self._start()
 
     async def _start(self) -> Process:
-        """Open a channel. A cancelled open would leave it, and what runs in it, behind: so it is shielded."""
+        """Open a channel.
+
+        A cancelled open would leave it, and what runs in it, behind: so it is shielded.
+        """
         opening = asyncio.ensure_future(self._create())
         try:
             return await asyncio.shield(opening)

@@ -1,4 +1,5 @@
-"""Files of an SSH configuration, limited as a whole: how many, how large together, and how far an Include may look.
+"""Files of an SSH configuration, limited as a whole: how many, how large together, and how far an
+Include may look.
 
 Light, because a shell that completes a line reads the names in them."""
 
@@ -31,7 +32,10 @@ class ConfigText:
         data = read_file(path, MOST_CONFIG_BYTES, pipes=True)
         self.bytes += len(data)
         if self.bytes > MOST_CONFIG_BYTES:
-            why = f"SSH configuration with its includes is larger than {shown_size(MOST_CONFIG_BYTES)}"
+            why = (
+                "SSH configuration with its includes is larger than"
+                f" {shown_size(MOST_CONFIG_BYTES)}"
+            )
             raise OSError(errno.EFBIG, why, str(path))
         self.lines += data.count(b"\n")
         if self.lines > MOST_LINES:
@@ -41,7 +45,8 @@ class ConfigText:
 
 
 def matching(pattern: Path) -> list[Path]:
-    """Return the files that the absolute pattern of an Include names, as glob(7) does: ``**`` is ``*``.
+    """Return the files that the absolute pattern of an Include names, as glob(7) does: ``**`` is
+    ``*``.
 
     Raises OSError when it would have to look at too many names.
     """
@@ -56,7 +61,11 @@ def matching(pattern: Path) -> list[Path]:
             for name in _names_in(place):
                 looked_at += 1
                 if looked_at > MOST_LOOKED_AT:
-                    raise OSError(errno.E2BIG, f"Include looks at more than {MOST_LOOKED_AT} names", str(pattern))
+                    raise OSError(
+                        errno.E2BIG,
+                        f"Include looks at more than {MOST_LOOKED_AT} names",
+                        str(pattern),
+                    )
                 if fnmatch.fnmatchcase(name, plain) and (name[0] != "." or plain[0] == "."):
                     found.append(os.path.join(place, name))  # noqa: PTH118
         places = sorted(found)

@@ -18,7 +18,9 @@ FOLDERS = ("/usr/local/lib", "/usr/lib64", "/usr/lib", "/lib64", "/lib")
 
 
 def find_library(name: str) -> str | None:
-    """Return the path of a shared library where distributions keep them: of its names the shortest."""
+    """Return the path of a shared library where distributions keep them: of its names the
+    shortest.
+    """
     several = str(sysconfig.get_config_var("MULTIARCH") or ".")
     places = [place for folder in FOLDERS for place in (Path(folder), Path(folder, several))]
     found = [path for place in places for path in place.glob(f"lib{name}.so*")]
@@ -60,7 +62,8 @@ ALGORITHMS: dict[str, Callable[[], Sequence[bytes]]] = {
 __all__ = ["ALGORITHMS", "SSHAgentKeyPair", "asyncssh"]
 
 
-REFUSAL = b"Not allowed at this time"  # sshd 9.8 and newer: of a penalised source, and beyond MaxStartups
+# sshd 9.8 and newer: of a penalised source, and beyond MaxStartups
+REFUSAL = b"Not allowed at this time"
 MOST_BYTES = 1024
 
 
@@ -85,15 +88,22 @@ class Listener(asyncssh.SSHClient):
 
         conn.__dict__["data_received"] = listen
 
-    def validate_host_public_key(self, _host: str, _addr: str, _port: int, key: asyncssh.SSHKey) -> bool:
-        """Keep the key, so that nobody has to connect again for it; it is trusted only when it is on file."""
+    def validate_host_public_key(
+        self, _host: str, _addr: str, _port: int, key: asyncssh.SSHKey
+    ) -> bool:
+        """Keep the key, so that nobody has to connect again for it.
+
+        It is trusted only when it is on file.
+        """
         self.presented = key
         return False
 
     @property
     def heard(self) -> bool:
         """Whether the server's version line has arrived."""
-        return self._connection is not None and bool(self._connection.get_extra_info("server_version"))
+        return self._connection is not None and bool(
+            self._connection.get_extra_info("server_version")
+        )
 
     @property
     def not_allowed(self) -> bool:
@@ -101,7 +111,8 @@ class Listener(asyncssh.SSHClient):
         return REFUSAL in self._said and not self.heard
 
 
-# Measured on 256 hosts: curve25519 and AES-GCM cost the least CPU. The rest of asyncssh's own lists follows.
+# Measured on 256 hosts: curve25519 and AES-GCM cost the least CPU. The rest of asyncssh's own lists
+# follows.
 FAST = {
     "kexalgorithms": "^curve25519-sha256,curve25519-sha256@libssh.org",
     "ciphers": "^aes128-gcm@openssh.com,aes256-gcm@openssh.com",
@@ -116,7 +127,10 @@ ARGUMENTS = {
 
 
 def algorithms_of(settings: SshSettings) -> Iterator[tuple[str, str]]:
-    """Yield asyncssh's argument names and lists. Raises ConfigError when a list names nothing that asyncssh has."""
+    """Yield asyncssh's argument names and lists.
+
+    Raises ConfigError when a list names nothing that asyncssh has.
+    """
     for option, argument in ARGUMENTS.items():
         asked = settings.text(option)
         listed = known_part(asked, ALGORITHMS[option]) if asked else FAST.get(option, "")
@@ -130,7 +144,10 @@ def algorithms_of(settings: SshSettings) -> Iterator[tuple[str, str]]:
 
 
 def left_of(settings: SshSettings, option: str) -> tuple[str, ...]:
-    """Return which of asyncssh's algorithms an option leaves; none when nothing sets it. Raises ConfigError."""
+    """Return which of asyncssh's algorithms an option leaves; none when nothing sets it.
+
+    Raises ConfigError.
+    """
     asked = settings.text(option)
     if not asked:
         return ()
@@ -138,7 +155,9 @@ def left_of(settings: SshSettings, option: str) -> tuple[str, ...]:
     names = [name.decode() for name in ALGORITHMS[option]()]
     if sign in ("+", "^"):  # added to ssh's own, all of which asyncssh has
         return tuple(names)
-    left = tuple(name for name in names if any(matches(name, word) for word in words) == (sign == ""))
+    left = tuple(
+        name for name in names if any(matches(name, word) for word in words) == (sign == "")
+    )
     if not left:
         raise ConfigError(f"{option}{settings.at(option)}: asyncssh has none of {asked}")
     return left
@@ -150,8 +169,12 @@ def signature_of(algorithm: str) -> str:
 
 
 def known_part(asked: str, known: Callable[[], Sequence[bytes]]) -> str:
-    """Return a list without the names and patterns that asyncssh would refuse because it knows none of them."""
+    """Return a list without the names and patterns that asyncssh would refuse because it knows none
+    of them.
+    """
     sign = asked[0] if asked[0] in "+-^" else ""
     names = [name.decode() for name in known()]
-    kept = [word for word in asked[len(sign) :].split(",") if any(matches(name, word) for name in names)]
+    kept = [
+        word for word in asked[len(sign) :].split(",") if any(matches(name, word) for name in names)
+    ]
     return f"{sign}{','.join(kept)}" if kept else ""

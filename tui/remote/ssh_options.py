@@ -1,4 +1,6 @@
-"""Options of ssh_config(5): how values are read, tokens replaced, and what benchtui does with each."""
+"""Options of ssh_config(5): how values are read, tokens replaced, and what benchtui does with
+each.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from tui.model.problem import did_you_mean
 
 HONOURED = "honoured"
 REFUSED = "refused"  # an error that names file and line, unless the value asks for nothing
-TOLD = "told"  # without it benchtui is stricter than ssh: named when a connection fails for that reason
+# without it benchtui is stricter than ssh: named when a connection fails for that reason
+TOLD = "told"
 IGNORED = "ignored"
 
 AT_LOG_IN, AT_HOST_KEY = "log-in", "host key"  # the failures that name an option that is told
@@ -20,10 +23,10 @@ AT_LOG_IN, AT_HOST_KEY = "log-in", "host key"  # the failures that name an optio
 class SshOption(NamedTuple):
     """One option.
 
-    kind: flag, state (one of `choices`), number, time, port, word, words (the first line that sets it wins), list (an
-    entry a line), command (the rest of the line), any (not looked at).
-    harmless: values of a refused or told option that ask for nothing benchtui does not do.
-    when: the failure that names a told option.
+    kind: flag, state (one of `choices`), number, time, port, word, words (the first line that sets
+    it wins), list (an entry a line), command (the rest of the line), any (not looked at). harmless:
+    values of a refused or told option that ask for nothing benchtui does not do. when: the failure
+    that names a told option.
     """
 
     name: str
@@ -55,10 +58,12 @@ _ROWS: list[SshOption] = [
     _honoured(
         "Match",
         "any",
-        "all, canonical, final, host, originalhost, user, localuser, tagged, exec, version, sessiontype, command; "
-        "localnetwork is refused",
+        "all, canonical, final, host, originalhost, user, localuser, tagged, exec, version,"
+        " sessiontype, command; localnetwork is refused",
     ),
-    _honoured("Include", "any", "relative names are in ~/.ssh (of /etc/ssh/ssh_config: in /etc/ssh)"),
+    _honoured(
+        "Include", "any", "relative names are in ~/.ssh (of /etc/ssh/ssh_config: in /etc/ssh)"
+    ),
     _honoured("AddressFamily", "state", choices=("any", "inet", "inet6")),
     _honoured("BatchMode", "flag", "yes: no password and no keyboard-interactive"),
     _honoured("BindAddress", "word"),
@@ -79,7 +84,9 @@ _ROWS: list[SshOption] = [
     _honoured("MACs", "word", "algorithms that asyncssh has"),
     _honoured("PasswordAuthentication", "flag"),
     _honoured("Port", "port"),
-    _honoured("PreferredAuthentications", "word", "of publickey, keyboard-interactive and password"),
+    _honoured(
+        "PreferredAuthentications", "word", "of publickey, keyboard-interactive and password"
+    ),
     _honoured("ProxyCommand", "command", "run by $SHELL with `exec`, as ssh does"),
     _honoured("ProxyJump", "command", "each bastion is connected to once for all hosts behind it"),
     _honoured("PubkeyAcceptedAlgorithms", "word", "algorithms that asyncssh has"),
@@ -89,7 +96,13 @@ _ROWS: list[SshOption] = [
     _honoured("Tag", "word"),
     _honoured("User", "word", "tokens as of OpenSSH 10"),
     _honoured("UserKnownHostsFile", "words"),
-    SshOption("BindInterface", REFUSED, "set BindAddress to an address of the interface", "word", harmless=("none",)),
+    SshOption(
+        "BindInterface",
+        REFUSED,
+        "set BindAddress to an address of the interface",
+        "word",
+        harmless=("none",),
+    ),
     SshOption(
         "CanonicalizeHostname",
         REFUSED,
@@ -105,13 +118,35 @@ _ROWS: list[SshOption] = [
         harmless=("none",),
     ),
     SshOption("ProxyUseFdpass", REFUSED, "use a ProxyCommand that passes the data on", "flag"),
-    SshOption("RequiredRSASize", REFUSED, "list the keys to accept in HostKeyAlgorithms", "number", harmless=("1024",)),
-    SshOption("StrictHostKeyChecking", TOLD, _FEWER_KEYS, "state", _CHECKING, ("yes", "ask"), AT_HOST_KEY),
+    SshOption(
+        "RequiredRSASize",
+        REFUSED,
+        "list the keys to accept in HostKeyAlgorithms",
+        "number",
+        harmless=("1024",),
+    ),
+    SshOption(
+        "StrictHostKeyChecking", TOLD, _FEWER_KEYS, "state", _CHECKING, ("yes", "ask"), AT_HOST_KEY
+    ),
     SshOption("NoHostAuthenticationForLocalhost", TOLD, _FEWER_KEYS, "flag", when=AT_HOST_KEY),
-    SshOption("VerifyHostKeyDNS", TOLD, _FEWER_KEYS, "state", (*_YES_NO, "ask"), ("no", "ask"), AT_HOST_KEY),
+    SshOption(
+        "VerifyHostKeyDNS",
+        TOLD,
+        _FEWER_KEYS,
+        "state",
+        (*_YES_NO, "ask"),
+        ("no", "ask"),
+        AT_HOST_KEY,
+    ),
     SshOption("GSSAPIAuthentication", TOLD, _AUTHENTICATION, "flag"),
     SshOption("HostbasedAuthentication", TOLD, _AUTHENTICATION, "flag"),
-    SshOption("PKCS11Provider", TOLD, "load the token into an SSH agent: ssh-add -s", "word", harmless=("none",)),
+    SshOption(
+        "PKCS11Provider",
+        TOLD,
+        "load the token into an SSH agent: ssh-add -s",
+        "word",
+        harmless=("none",),
+    ),
     SshOption(
         "SecurityKeyProvider",
         TOLD,
@@ -128,13 +163,40 @@ _ROWS: list[SshOption] = [
             "ObscureKeystrokeTiming",
             "RemoteCommand",
         ),
-        *("RequestTTY", "SendEnv", "SessionType", "SetEnv", "StdinNull", "VisualHostKey", "ChannelTimeout"),
+        *(
+            "RequestTTY",
+            "SendEnv",
+            "SessionType",
+            "SetEnv",
+            "StdinNull",
+            "VisualHostKey",
+            "ChannelTimeout",
+        ),
     ),
     *_ignored(
         _FORWARDS,
-        *("ClearAllForwardings", "DynamicForward", "ExitOnForwardFailure", "ForwardAgent", "ForwardX11"),
-        *("ForwardX11Timeout", "ForwardX11Trusted", "GatewayPorts", "LocalForward", "PermitRemoteOpen"),
-        *("RemoteForward", "StreamLocalBindMask", "StreamLocalBindUnlink", "Tunnel", "TunnelDevice", "XAuthLocation"),
+        *(
+            "ClearAllForwardings",
+            "DynamicForward",
+            "ExitOnForwardFailure",
+            "ForwardAgent",
+            "ForwardX11",
+        ),
+        *(
+            "ForwardX11Timeout",
+            "ForwardX11Trusted",
+            "GatewayPorts",
+            "LocalForward",
+            "PermitRemoteOpen",
+        ),
+        *(
+            "RemoteForward",
+            "StreamLocalBindMask",
+            "StreamLocalBindUnlink",
+            "Tunnel",
+            "TunnelDevice",
+            "XAuthLocation",
+        ),
     ),
     *_ignored(
         "benchtui keeps one connection per host itself",
@@ -143,25 +205,92 @@ _ROWS: list[SshOption] = [
         "ControlPersist",
         "TCPKeepAlive",
     ),
-    *_ignored("benchtui sends a keepalive every 2.5 s", "ServerAliveCountMax", "ServerAliveInterval"),
+    *_ignored(
+        "benchtui sends a keepalive every 2.5 s", "ServerAliveCountMax", "ServerAliveInterval"
+    ),
     *_ignored("benchtui tries again itself", "ConnectionAttempts", "NumberOfPasswordPrompts"),
-    *_ignored("without CanonicalizeHostname it changes nothing", "CanonicalDomains", "CanonicalizeFallbackLocal"),
-    *_ignored("without CanonicalizeHostname it changes nothing", "CanonicalizeMaxDots", "CanonicalizePermittedCNAMEs"),
-    *_ignored("no command runs on this machine after a log-in", "LocalCommand", "PermitLocalCommand"),
-    *_ignored("benchtui has its own messages", "FingerprintHash", "LogLevel", "LogVerbose", "SyslogFacility"),
-    *_ignored("benchtui never writes to known_hosts files of SSH", "HashKnownHosts", "UpdateHostKeys", "CheckHostIP"),
+    *_ignored(
+        "without CanonicalizeHostname it changes nothing",
+        "CanonicalDomains",
+        "CanonicalizeFallbackLocal",
+    ),
+    *_ignored(
+        "without CanonicalizeHostname it changes nothing",
+        "CanonicalizeMaxDots",
+        "CanonicalizePermittedCNAMEs",
+    ),
+    *_ignored(
+        "no command runs on this machine after a log-in", "LocalCommand", "PermitLocalCommand"
+    ),
+    *_ignored(
+        "benchtui has its own messages",
+        "FingerprintHash",
+        "LogLevel",
+        "LogVerbose",
+        "SyslogFacility",
+    ),
+    *_ignored(
+        "benchtui never writes to known_hosts files of SSH",
+        "HashKnownHosts",
+        "UpdateHostKeys",
+        "CheckHostIP",
+    ),
     *_ignored("benchtui never adds keys to an agent", "AddKeysToAgent", "UseKeychain"),
-    *_ignored("asyncssh has its own limits", "RekeyLimit", "IPQoS", "Compression", "VersionAddendum", "WarnWeakCrypto"),
-    *_ignored("for the way of logging in that it belongs to", "EnableSSHKeysign", "HostbasedAcceptedAlgorithms"),
-    *_ignored("for the way of logging in that it belongs to", "KbdInteractiveDevices", "GSSAPIClientIdentity"),
-    *_ignored("for the way of logging in that it belongs to", "GSSAPIDelegateCredentials", "GSSAPIKexAlgorithms"),
-    *_ignored("for the way of logging in that it belongs to", "GSSAPIKeyExchange", "GSSAPIRenewalForcesRekey"),
-    *_ignored("for the way of logging in that it belongs to", "GSSAPIServerIdentity", "GSSAPITrustDNS"),
+    *_ignored(
+        "asyncssh has its own limits",
+        "RekeyLimit",
+        "IPQoS",
+        "Compression",
+        "VersionAddendum",
+        "WarnWeakCrypto",
+    ),
+    *_ignored(
+        "for the way of logging in that it belongs to",
+        "EnableSSHKeysign",
+        "HostbasedAcceptedAlgorithms",
+    ),
+    *_ignored(
+        "for the way of logging in that it belongs to",
+        "KbdInteractiveDevices",
+        "GSSAPIClientIdentity",
+    ),
+    *_ignored(
+        "for the way of logging in that it belongs to",
+        "GSSAPIDelegateCredentials",
+        "GSSAPIKexAlgorithms",
+    ),
+    *_ignored(
+        "for the way of logging in that it belongs to",
+        "GSSAPIKeyExchange",
+        "GSSAPIRenewalForcesRekey",
+    ),
+    *_ignored(
+        "for the way of logging in that it belongs to", "GSSAPIServerIdentity", "GSSAPITrustDNS"
+    ),
     *_ignored(
         "OpenSSH ignores it too",
-        *("AFSTokenPassing", "Cipher", "CompressionLevel", "FallBackToRsh", "GlobalKnownHostsFile2"),
-        *("KerberosAuthentication", "KerberosTGTPassing", "Protocol", "ProtocolKeepAlives", "RhostsAuthentication"),
-        *("RhostsRSAAuthentication", "RSAAuthentication", "SetupTimeOut", "UseRoaming", "UsePrivilegedPort", "UseRsh"),
+        *(
+            "AFSTokenPassing",
+            "Cipher",
+            "CompressionLevel",
+            "FallBackToRsh",
+            "GlobalKnownHostsFile2",
+        ),
+        *(
+            "KerberosAuthentication",
+            "KerberosTGTPassing",
+            "Protocol",
+            "ProtocolKeepAlives",
+            "RhostsAuthentication",
+        ),
+        *(
+            "RhostsRSAAuthentication",
+            "RSAAuthentication",
+            "SetupTimeOut",
+            "UseRoaming",
+            "UsePrivilegedPort",
+            "UseRsh",
+        ),
         "UserKnownHostsFile2",
     ),
 ]
@@ -224,7 +353,10 @@ def _flag(text: str, _option: SshOption) -> str:
 def _state(text: str, option: SshOption) -> str:
     value = FLAGS.get(text.lower(), text.lower()) if "yes" in option.choices else text.lower()
     if value not in option.choices:
-        raise ValueError(f"{text!r} is not one of {', '.join(option.choices)}{did_you_mean(value, option.choices)}")
+        raise ValueError(
+            f"{text!r} is not one of"
+            f" {', '.join(option.choices)}{did_you_mean(value, option.choices)}"
+        )
     return value
 
 
@@ -277,8 +409,13 @@ _READ: dict[str, Callable[[str, SshOption], Value]] = {
 }
 
 
-def expand(text: str, tokens: Mapping[str, str], environment: Mapping[str, str] | None = None) -> str:
-    """Return a text with its %-tokens replaced, and ${NAME} where an environment is given. Raises ValueError."""
+def expand(
+    text: str, tokens: Mapping[str, str], environment: Mapping[str, str] | None = None
+) -> str:
+    """Return a text with its %-tokens replaced, and ${NAME} where an environment is given.
+
+    Raises ValueError.
+    """
 
     def replaced(match: re.Match[str]) -> str:
         if match[1] is None:
@@ -297,5 +434,7 @@ def _variable(match: re.Match[str], environment: Mapping[str, str] | None) -> st
     if environment is None:
         return match[0]
     if not match[3] or match[2] not in environment:
-        raise ValueError(f"the environment has no {match[2]!r}" if match[3] else "${ has no closing }")
+        raise ValueError(
+            f"the environment has no {match[2]!r}" if match[3] else "${ has no closing }"
+        )
     return environment[match[2]]

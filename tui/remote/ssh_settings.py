@@ -19,15 +19,42 @@ from typing import Protocol
 from tui.model.paths import from_home
 from tui.model.problem import did_you_mean
 from tui.remote.ssh_include import MOST_FILES
-from tui.remote.ssh_options import HONOURED, IGNORED, OPTIONS, REFUSED, TOLD, SshOption, Value, expand
-from tui.remote.sshfile import DEEPEST, Block, ConfigError, ConfigFiles, SshConfigLine, check_owner, unknown
+from tui.remote.ssh_options import (
+    HONOURED,
+    IGNORED,
+    OPTIONS,
+    REFUSED,
+    TOLD,
+    SshOption,
+    Value,
+    expand,
+)
+from tui.remote.sshfile import (
+    DEEPEST,
+    Block,
+    ConfigError,
+    ConfigFiles,
+    SshConfigLine,
+    check_owner,
+    unknown,
+)
 
 ALONE = ("all", "canonical", "final")  # criteria without an argument
 VERSION = "OpenSSH_10.0"  # what `Match version` is compared with: whose options these are
 EXEC_TIMEOUT_S = 10.0
 ENTER = 'cd "$1" 2>/dev/null; shift; exec "$@"'
 NOT_FOUND = 127  # a shell's word for a command that is not there
-WITH_ARGUMENT = ("host", "originalhost", "user", "localuser", "tagged", "version", "sessiontype", "command", "exec")
+WITH_ARGUMENT = (
+    "host",
+    "originalhost",
+    "user",
+    "localuser",
+    "tagged",
+    "version",
+    "sessiontype",
+    "command",
+    "exec",
+)
 
 
 class About(Protocol):
@@ -44,7 +71,8 @@ class About(Protocol):
 
 @lru_cache(maxsize=4096)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(fnmatch.translate(pattern.replace("[", "[[]")))  # which never backtracks over a *
+    # which never backtracks over a *
+    return re.compile(fnmatch.translate(pattern.replace("[", "[[]")))
 
 
 def matches(text: str, pattern: str) -> bool:
@@ -66,7 +94,10 @@ def list_holds(text: str, patterns: str, *, lower: bool = False) -> bool:
 
 
 def match_holds(line: SshConfigLine, about: About) -> tuple[bool, bool]:
-    """Return (whether a Match line is for a host, whether it asks for a final pass). Raises ConfigError."""
+    """Return (whether a Match line is for a host, whether it asks for a final pass).
+
+    Raises ConfigError.
+    """
     holds, wants_final = True, False
     for negated, name, argument in criteria(line):
         wants_final = wants_final or (name == "final" and not negated)
@@ -79,7 +110,10 @@ def match_holds(line: SshConfigLine, about: About) -> tuple[bool, bool]:
 
 
 def criteria(line: SshConfigLine) -> Iterator[tuple[bool, str, str]]:
-    """Yield the criteria of a Match line: whether negated, name in small letters, argument. Raises ConfigError."""
+    """Yield the criteria of a Match line: whether negated, name in small letters, argument.
+
+    Raises ConfigError.
+    """
     words = iter(line.arguments)
     for count, word in enumerate(words):
         negated, plain = word.startswith("!"), word.removeprefix("!")
@@ -102,7 +136,10 @@ def criteria(line: SshConfigLine) -> Iterator[tuple[bool, str, str]]:
 
 def _no_criterion(name: str) -> str:
     if name == "localnetwork":
-        return "Match localnetwork is not supported: use Match exec with a command that tells the networks apart"
+        return (
+            "Match localnetwork is not supported: use Match exec with a command that tells the"
+            " networks apart"
+        )
     return f"bad Match criterion {name}{did_you_mean(name, (*ALONE, *WITH_ARGUMENT))}"
 
 
@@ -120,7 +157,8 @@ def _holds(name: str, argument: str, about: About) -> bool:
 
 
 def run_in_shell(command: str, directory: Path | None = None) -> bool:
-    """Return whether a command ends with 0 in the user's shell, without input and output. Raises ValueError.
+    """Return whether a command ends with 0 in the user's shell, without input and output. Raises
+    ValueError.
 
     It is run in `directory` where that is there, else where this process is.
     """
@@ -128,7 +166,9 @@ def run_in_shell(command: str, directory: Path | None = None) -> bool:
     null = subprocess.DEVNULL
     words = ["/bin/sh", "-c", ENTER, "sh", str(directory or "."), shell, "-c", command]
     try:
-        done = subprocess.run(words, stdin=null, stdout=null, stderr=null, timeout=EXEC_TIMEOUT_S, check=False)
+        done = subprocess.run(
+            words, stdin=null, stdout=null, stderr=null, timeout=EXEC_TIMEOUT_S, check=False
+        )
     except subprocess.TimeoutExpired:
         raise ValueError(f"{command!r} did not end within {EXEC_TIMEOUT_S:g} s") from None
     if done.returncode == NOT_FOUND and shutil.which(shell) is None:
@@ -138,12 +178,16 @@ def run_in_shell(command: str, directory: Path | None = None) -> bool:
 
 SYSTEM_FOLDER = Path("/etc/ssh")
 DEFAULT_PORT = 22
-COMMAND = "exec /bin/sh"  # what `Match command` is compared with: the one command that is run on hosts
+# what `Match command` is compared with: the one command that is run on hosts
+COMMAND = "exec /bin/sh"
 PROXY_TOKENS = "hknpr"
 
 
 class ConfigSource:
-    """A configuration file that is read for every host. `of_user`: relative names in it are in ~/.ssh."""
+    """A configuration file that is read for every host.
+
+    `of_user`: relative names in it are in ~/.ssh.
+    """
 
     def __init__(self, path: Path, *, of_user: bool = True, checked: bool = False) -> None:
         self.path = path
@@ -157,13 +201,18 @@ class ConfigSource:
 
 
 class SshSettings:
-    """The values of one host. `given`: what is known without a file, such as user and port; it comes first.
+    """The values of one host. `given`: what is known without a file, such as user and port; it
+    comes first.
 
     `directory`: where relative names of files and commands are, None for that of this process.
     """
 
     def __init__(
-        self, host: str, files: ConfigFiles, given: Mapping[str, Value], directory: Path | None = None
+        self,
+        host: str,
+        files: ConfigFiles,
+        given: Mapping[str, Value],
+        directory: Path | None = None,
     ) -> None:
         self.original = host
         self.directory = directory
@@ -180,7 +229,10 @@ class SshSettings:
         self._count = 0
 
     def read(self, sources: Sequence[ConfigSource]) -> None:
-        """Read the files, again when they have lines for a final pass. Raises ConfigError, OSError, ValueError."""
+        """Read the files, again when they have lines for a final pass.
+
+        Raises ConfigError, OSError, ValueError.
+        """
         for source in sources:
             self._file(source.path, source, active=True)
         self._values["hostname"] = self._host = canonical(self.hostname)
@@ -212,7 +264,13 @@ class SshSettings:
     def words(self, name: str) -> tuple[str, ...] | None:
         """Return the values of an option that takes several; None when nothing sets it."""
         value = self._lists.get(name, self._values.get(name))
-        return None if value is None else tuple(value) if isinstance(value, list | tuple) else (str(value),)
+        return (
+            None
+            if value is None
+            else tuple(value)
+            if isinstance(value, list | tuple)
+            else (str(value),)
+        )
 
     def at(self, name: str) -> str:
         """Return where an option was set, as a text in brackets."""
@@ -220,7 +278,9 @@ class SshSettings:
         return f" ({line.place})" if line else ""
 
     def told(self, when: str) -> list[str]:
-        """Return the options that benchtui leaves out and that may be why a connection failed, with their places."""
+        """Return the options that benchtui leaves out and that may be why a connection failed, with
+        their places.
+        """
         found = ((OPTIONS[name], line) for name, line in self._lines.items())
         return [
             f"{option.name} ({line.place}): {option.why}"
@@ -235,7 +295,10 @@ class SshSettings:
         name = socket.gethostname()
         host, user, port = self.hostname, self.user, str(self.number("port", DEFAULT_PORT))
         jump = self.last_jump
-        whole = hashlib.sha1(f"{name}{host}{port}{user}{jump}".encode(errors="surrogateescape"), usedforsecurity=False)
+        whole = hashlib.sha1(
+            f"{name}{host}{port}{user}{jump}".encode(errors="surrogateescape"),
+            usedforsecurity=False,
+        )
         return {
             "C": whole.hexdigest(),
             "L": name.partition(".")[0],
@@ -263,7 +326,10 @@ class SshSettings:
         return "" if jump.lower() == "none" else jump.rpartition("@")[2].partition(":")[0]
 
     def expand_user(self) -> None:
-        """Replace the tokens of User; those of other options may have the user in them. Raises ConfigError."""
+        """Replace the tokens of User; those of other options may have the user in them.
+
+        Raises ConfigError.
+        """
         if "user" in self._lines:
             known = {name: value for name, value in self.tokens().items() if name not in "rC"}
             self._values["user"] = self._expanded("user", self.user, known, os.environ)
@@ -278,17 +344,25 @@ class SshSettings:
         return self.absolute(self.path(name, text))
 
     def absolute(self, path: str) -> str:
-        """Return a path with ~ replaced, relative ones below `directory`; asyncssh is given none with ~."""
+        """Return a path with ~ replaced, relative ones below `directory`.
+
+        Asyncssh is given none with ~.
+        """
         return str(Path(self.directory or "", from_home(path)).absolute())
 
     def command(self, name: str) -> str | None:
-        """Return ProxyCommand or ProxyJump with its tokens replaced, None where there is none. Raises ConfigError."""
+        """Return ProxyCommand or ProxyJump with its tokens replaced, None where there is none.
+
+        Raises ConfigError.
+        """
         text = self.text(name)
         if text.lower() in ("", "none"):
             return None
         return self._expanded(name, text, {key: self.tokens()[key] for key in PROXY_TOKENS}, None)
 
-    def _expanded(self, name: str, text: str, tokens: Mapping[str, str], environment: Mapping[str, str] | None) -> str:
+    def _expanded(
+        self, name: str, text: str, tokens: Mapping[str, str], environment: Mapping[str, str] | None
+    ) -> str:
         try:
             return expand(text, tokens, environment)
         except ValueError as error:
@@ -311,7 +385,9 @@ class SshSettings:
 
     def ends_well(self, command: str) -> bool:
         """Return whether a command of `Match exec` ends with 0. Raises ValueError."""
-        return self._files.ends_well(expand(command, self.tokens()), lambda text: run_in_shell(text, self.directory))
+        return self._files.ends_well(
+            expand(command, self.tokens()), lambda text: run_in_shell(text, self.directory)
+        )
 
     # -- files
 
@@ -340,7 +416,11 @@ class SshSettings:
             holds, wants_final = match_holds(line, self)
             self._wants_final = self._wants_final or wants_final
             return holds
-        return self._host in block.names if block.names is not None else host_holds(self._host, line.arguments)
+        return (
+            self._host in block.names
+            if block.names is not None
+            else host_holds(self._host, line.arguments)
+        )
 
     def _take(self, line: SshConfigLine, source: ConfigSource, *, active: bool) -> None:
         if line.unknown:
@@ -385,7 +465,10 @@ class SshSettings:
             raise line.error(f"RefuseConnection: {value}")
 
     def _set_proxy(self, line: SshConfigLine) -> None:
-        """The first of ProxyCommand and ProxyJump wins over both; `ProxyJump none` leaves room for a command."""
+        """The first of ProxyCommand and ProxyJump wins over both.
+
+        `ProxyJump none` leaves room for a command.
+        """
         name, value = line.keyword, str(line.value)
         if name in self._values:
             return

@@ -1,7 +1,8 @@
-"""What ~/.ssh/config says of a host, resolved once; keys and known_hosts files loaded once and shared by all hosts.
+"""What ~/.ssh/config says of a host, resolved once; keys and known_hosts files loaded once and
+shared by all hosts.
 
-asyncssh would parse the configuration, every key and every known_hosts file again for each connection, on the event
-loop: 40 s of CPU for 256 hosts with an RSA key."""
+asyncssh would parse the configuration, every key and every known_hosts file again for each
+connection, on the event loop: 40 s of CPU for 256 hosts with an RSA key."""
 
 from __future__ import annotations
 
@@ -65,14 +66,16 @@ class Resolved(Struct, frozen=True):
     host_key_alias: str | None
     jumps: tuple[str, ...]
     proxy_command: str | None  # its tokens replaced
-    config: Path | None = None  # where the bastions are described as well; None: the files that ssh reads by itself
+    # where the bastions are described as well; None: the files that ssh reads by itself
+    config: Path | None = None
     algorithms: tuple[tuple[str, str], ...] = ()  # asyncssh's argument names and lists
     methods: str = METHODS
     revoked: tuple[str, ...] = ()  # files of host keys
     address_family: int = socket.AF_UNSPEC
     bind_address: str | None = None
     connect_timeout_s: float | None = None
-    told_at_log_in: tuple[str, ...] = ()  # options that benchtui leaves out, for the message of a failure
+    # options that benchtui leaves out, for the message of a failure
+    told_at_log_in: tuple[str, ...] = ()
     told_at_host_key: tuple[str, ...] = ()
     key_algorithms: tuple[str, ...] = ()  # of the keys that are offered; none: of all
     authority_algorithms: tuple[str, ...] = ()  # that sign the certificates of hosts; none: all
@@ -85,8 +88,12 @@ class Resolved(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """User, address and port as people write them, printable whatever the configuration holds."""
-        return printable(f"{self.user}@{self.host}" + (f":{self.port}" if self.port != DEFAULT_PORT else ""))
+        """User, address and port as people write them, printable whatever the configuration
+        holds.
+        """
+        return printable(
+            f"{self.user}@{self.host}" + (f":{self.port}" if self.port != DEFAULT_PORT else "")
+        )
 
     @property
     def way(self) -> str:
@@ -106,7 +113,9 @@ class Resolved(Struct, frozen=True):
 
 
 def sources_of(config_path: Path | None) -> list[ConfigSource]:
-    """Return the files that say how hosts are reached: the one that was named alone, or those that ssh reads."""
+    """Return the files that say how hosts are reached: the one that was named alone, or those that
+    ssh reads.
+    """
     if config_path is not None:
         return [ConfigSource(config_path)]
     found = [
@@ -123,22 +132,33 @@ def resolve(
     files: ConfigFiles | None = None,
     directory: Path | None = None,
 ) -> Resolved:
-    """Return how to connect to a host: explicit values first, then the configuration, then SSH's defaults.
+    """Return how to connect to a host: explicit values first, then the configuration, then SSH's
+    defaults.
 
-    Without a path, the user's and the system's files are read, as ssh does. Relative names in them are below
-    `directory`, without one where this process is. Raises HostError for what cannot be used.
+    Without a path, the user's and the system's files are read, as ssh does. Relative names in them
+    are below `directory`, without one where this process is. Raises HostError for what cannot be
+    used.
     """
     sources = sources_of(config_path)
     try:
         settings = read_settings(address, sources, files or ConfigFiles(), directory)
         return resolved(address, settings, config_path, pins)
     except (ValueError, OSError, RuntimeError) as error:  # ~ of nobody
-        where = " " + ", ".join(str(source.path) for source in sources) if isinstance(error, OSError) else ""
-        raise HostError("config", address.name, quoted(f"SSH configuration{where}: {error}", 500)) from error
+        where = (
+            " " + ", ".join(str(source.path) for source in sources)
+            if isinstance(error, OSError)
+            else ""
+        )
+        raise HostError(
+            "config", address.name, quoted(f"SSH configuration{where}: {error}", 500)
+        ) from error
 
 
 def read_settings(
-    address: HostAddress, sources: Sequence[ConfigSource], files: ConfigFiles, directory: Path | None = None
+    address: HostAddress,
+    sources: Sequence[ConfigSource],
+    files: ConfigFiles,
+    directory: Path | None = None,
 ) -> SshSettings:
     """Return the settings of one host. Raises ValueError, OSError."""
     given = {"hostname": address.address, "port": address.port, "user": address.user}
@@ -149,10 +169,15 @@ def read_settings(
     return settings
 
 
-def resolved(address: HostAddress, settings: SshSettings, config_path: Path | None, pins: Sequence[Path]) -> Resolved:
+def resolved(
+    address: HostAddress, settings: SshSettings, config_path: Path | None, pins: Sequence[Path]
+) -> Resolved:
     """Return how to connect to a host by its settings. Raises ConfigError."""
     known = settings.words("userknownhostsfile")
-    own = [settings.file("userknownhostsfile", path) for path in (USER_KNOWN_HOSTS if known is None else known)]
+    own = [
+        settings.file("userknownhostsfile", path)
+        for path in (USER_KNOWN_HOSTS if known is None else known)
+    ]
     common = settings.words("globalknownhostsfile")
     everybodys = map(settings.absolute, GLOBAL_KNOWN_HOSTS if common is None else common)
     return Resolved(
@@ -171,7 +196,10 @@ def resolved(address: HostAddress, settings: SshSettings, config_path: Path | No
         config=config_path,
         algorithms=tuple(algorithms_of(settings)),
         methods=methods_of(settings),
-        revoked=tuple(settings.file("revokedhostkeys", path) for path in settings.words("revokedhostkeys") or ()),
+        revoked=tuple(
+            settings.file("revokedhostkeys", path)
+            for path in settings.words("revokedhostkeys") or ()
+        ),
         address_family=FAMILIES[settings.text("addressfamily", "any")],
         bind_address=settings.text("bindaddress") or None,
         connect_timeout_s=settings.number("connecttimeout", 0) or None,
@@ -184,19 +212,31 @@ def resolved(address: HostAddress, settings: SshSettings, config_path: Path | No
 
 
 def narrowed(settings: SshSettings) -> list[str]:
-    """Return what to say of PubkeyAcceptedAlgorithms when no key was accepted: it may be why one was not offered."""
+    """Return what to say of PubkeyAcceptedAlgorithms when no key was accepted: it may be why one
+    was not offered.
+    """
     name = "pubkeyacceptedalgorithms"
     place = settings.at(name)
-    return [f"keys that PubkeyAcceptedAlgorithms{place} does not name"] if left_of(settings, name) else []
+    return (
+        [f"keys that PubkeyAcceptedAlgorithms{place} does not name"]
+        if left_of(settings, name)
+        else []
+    )
 
 
 def jumps_of(settings: SshSettings) -> tuple[str, ...]:
     """Return the bastions of ProxyJump as [USER@]HOST[:PORT]. Raises ConfigError."""
     text = settings.command("proxyjump")
-    words = [word.strip().removeprefix("ssh://").rstrip("/") for word in text.split(",")] if text else []
+    words = (
+        [word.strip().removeprefix("ssh://").rstrip("/") for word in text.split(",")]
+        if text
+        else []
+    )
     for word in words:
         if not is_jump(word):
-            raise ConfigError(f"ProxyJump{settings.at('proxyjump')}: {word!r} is not [USER@]HOST[:PORT]")
+            raise ConfigError(
+                f"ProxyJump{settings.at('proxyjump')}: {word!r} is not [USER@]HOST[:PORT]"
+            )
     return tuple(words)
 
 
@@ -210,7 +250,9 @@ def is_jump(word: str) -> bool:
 
 
 def identities_of(address: HostAddress, settings: SshSettings) -> tuple[str, ...]:
-    """Return the key files to try: the host's own, those of the configuration, or those that SSH tries by itself."""
+    """Return the key files to try: the host's own, those of the configuration, or those that SSH
+    tries by itself.
+    """
     if address.identity:
         return (settings.absolute(address.identity),)
     found = paths_of(settings, "identityfile")
@@ -218,7 +260,10 @@ def identities_of(address: HostAddress, settings: SshSettings) -> tuple[str, ...
 
 
 def paths_of(settings: SshSettings, name: str) -> tuple[str, ...] | None:
-    """Return the files of an option, without `none`; None when nothing sets it. Raises ConfigError."""
+    """Return the files of an option, without `none`; None when nothing sets it.
+
+    Raises ConfigError.
+    """
     words = settings.words(name)
     if words is None:
         return None
@@ -248,7 +293,9 @@ def methods_of(settings: SshSettings) -> str:
     }
     left = [method for method in preferred if not off.get(method, True)]
     if not left:
-        raise ConfigError(f"no way to log in is left{settings.at('preferredauthentications')} of {METHODS}")
+        raise ConfigError(
+            f"no way to log in is left{settings.at('preferredauthentications')} of {METHODS}"
+        )
     return ",".join(left)
 
 
@@ -264,7 +311,9 @@ def default_identities() -> tuple[str, ...]:
 
 
 class Keyring:
-    """Keys and known_hosts files, each read once, also when many hosts ask at the same time from several threads."""
+    """Keys and known_hosts files, each read once, also when many hosts ask at the same time from
+    several threads.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -274,8 +323,12 @@ class Keyring:
         self._revoked_keys: dict[str, list[asyncssh.SSHKey]] = {}
         self._agents: dict[str, AgentKeys] = {}
 
-    def client_keys(self, target: Resolved) -> tuple[list[asyncssh.SSHKeyPair], list[LockedKey | str]]:
-        """Return (keys and certificates in the order they are offered, why other key files cannot be used)."""
+    def client_keys(
+        self, target: Resolved
+    ) -> tuple[list[asyncssh.SSHKeyPair], list[LockedKey | str]]:
+        """Return (keys and certificates in the order they are offered, why other key files cannot
+        be used).
+        """
         loaded, certificates = self._identities(target)
         keys = [key for key in loaded if not isinstance(key, LockedKey | str)]
         paired = [pair for key in keys for pair in with_certificates(key, certificates)]
@@ -284,11 +337,15 @@ class Keyring:
         return accepted([*offered.values()], target.key_algorithms), unusable
 
     def locked(self, target: Resolved) -> tuple[list[LockedKeyPair], list[str]]:
-        """Return the encrypted keys: (those that a server can be asked about, the paths of the others)."""
+        """Return the encrypted keys: (those that a server can be asked about, the paths of the
+        others).
+        """
         loaded, certificates = self._identities(target)
         keys = [key for key in loaded if isinstance(key, LockedKey)]
         pairs = [pair for key in keys for pair in locked_pairs(key, certificates)]
-        return accepted(pairs, target.key_algorithms), [key.path for key in keys if key.public is None]
+        return accepted(pairs, target.key_algorithms), [
+            key.path for key in keys if key.public is None
+        ]
 
     def unlock(self, path: str, passphrase: str) -> bool:
         """Decrypt a key file for all hosts; False when it is another passphrase."""
@@ -320,12 +377,20 @@ class Keyring:
             return self._known[files]
 
     def certificates(self, target: Resolved) -> list[asyncssh.SSHCertificate | None]:
-        """Return the certificates of CertificateFile and those beside key files, for keys that an agent has."""
+        """Return the certificates of CertificateFile and those beside key files, for keys that an
+        agent has.
+        """
         with self._lock:
-            return [self._certificate(path) for path in (*target.certificates, *map(beside, target.identities))]
+            return [
+                self._certificate(path)
+                for path in (*target.certificates, *map(beside, target.identities))
+            ]
 
     def trusted(self, target: Resolved) -> KnownKeys:
-        """Return what is on file for a target. A hashed file costs milliseconds a host: call this off the loop."""
+        """Return what is on file for a target.
+
+        A hashed file costs milliseconds a host: call this off the loop.
+        """
         kept = entries_of(target, self.known_hosts(target))
         authorities = accepted(kept[1], target.authority_algorithms)
         return (kept[0], authorities, [*kept[2], *self._revoked(target)], *kept[3:])
@@ -371,7 +436,8 @@ class AgentKeys:
     async def of(
         self, target: Resolved, certificates: Sequence[asyncssh.SSHCertificate | None] = ()
     ) -> list[AgentKeyPair]:
-        """Return the keys that a target may be offered: all, or with IdentitiesOnly those of its key files.
+        """Return the keys that a target may be offered: all, or with IdentitiesOnly those of its
+        key files.
 
         A key that one of the certificates was issued for is offered with it first.
         """
@@ -379,7 +445,11 @@ class AgentKeys:
             self._loading = asyncio.create_task(self._load())
         keys = await asyncio.shield(self._loading)
         if target.identities_only:
-            wanted = {key.public_data for path in target.identities if (key := public_half(path)) is not None}
+            wanted = {
+                key.public_data
+                for path in target.identities
+                if (key := public_half(path)) is not None
+            }
             keys = [key for key in keys if key.public_data in wanted]
         made = [each for key in keys for each in with_agent_certificates(key, certificates)]
         return accepted(made, target.key_algorithms)
@@ -408,15 +478,22 @@ def read_known_hosts(target: Resolved) -> asyncssh.SSHKnownHosts:
     try:
         return asyncssh.read_known_hosts(list(target.known_hosts))
     except (OSError, ValueError, asyncssh.Error) as error:
-        raise HostError("config", target.name, f"known_hosts {', '.join(target.known_hosts)}: {error}") from error
+        raise HostError(
+            "config", target.name, f"known_hosts {', '.join(target.known_hosts)}: {error}"
+        ) from error
 
 
 def read_revoked(target: Resolved, path: str) -> list[asyncssh.SSHKey]:
-    """Return the keys of a RevokedHostKeys file. Raises HostError: ssh refuses all hosts without it, too."""
+    """Return the keys of a RevokedHostKeys file.
+
+    Raises HostError: ssh refuses all hosts without it, too.
+    """
     try:
         return list(asyncssh.read_public_key_list(path))
     except (OSError, ValueError, asyncssh.Error) as error:
-        why = f"RevokedHostKeys {path}: {error}; a file of public keys is wanted, one a line (no KRL)"
+        why = (
+            f"RevokedHostKeys {path}: {error}; a file of public keys is wanted, one a line (no KRL)"
+        )
         raise HostError("config", target.name, why) from error
 
 

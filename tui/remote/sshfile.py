@@ -1,4 +1,6 @@
-"""SSH configuration files, each read and split once for all hosts: lines as OpenSSH's readconf.c takes them apart."""
+"""SSH configuration files, each read and split once for all hosts: lines as OpenSSH's readconf.c
+takes them apart.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from tui.remote.ssh_options import ALIASES, IGNORED, OPTIONS, Value, read_value
 
 DEEPEST = 16  # files that include each other, as in OpenSSH
 BLANK = " \t\r\n"
-KEYWORD = re.compile(r'[ \t\r\n]*=?[ \t\r\n]*(?:"([^"]*)"|([^ \t\r\n"=]+))[ \t\r\n]*(?:=[ \t\r\n]*)?(.*)', re.DOTALL)
+KEYWORD = re.compile(
+    r'[ \t\r\n]*=?[ \t\r\n]*(?:"([^"]*)"|([^ \t\r\n"=]+))[ \t\r\n]*(?:=[ \t\r\n]*)?(.*)', re.DOTALL
+)
 PLAIN = re.compile(r"[^*?!]+")
 Key = TypeVar("Key", Path, str)
 Found = TypeVar("Found")
@@ -29,7 +33,10 @@ class ConfigError(ValueError):
 
 
 class SshConfigLine(Struct, frozen=True):
-    """One directive. `keyword` in small letters; `rest`: what follows it; `value`: as its option reads it."""
+    """One directive.
+
+    `keyword` in small letters; `rest`: what follows it; `value`: as its option reads it.
+    """
 
     path: Path
     number: int
@@ -50,12 +57,16 @@ class SshConfigLine(Struct, frozen=True):
 
 
 class Block(Struct, frozen=True):
-    """A Host or Match line (None: the top of a file) and the lines below it. `names`: the only hosts it can match."""
+    """A Host or Match line (None: the top of a file) and the lines below it.
+
+    `names`: the only hosts it can match.
+    """
 
     condition: SshConfigLine | None
     names: frozenset[str] | None
     lines: tuple[SshConfigLine, ...]
-    stays: tuple[SshConfigLine, ...]  # those that are looked at also where the condition does not hold
+    # those that are looked at also where the condition does not hold
+    stays: tuple[SshConfigLine, ...]
 
 
 class ConfigFiles:
@@ -73,7 +84,10 @@ class ConfigFiles:
         return self._once(self._blocks, path, lambda: list(blocks(path, text_of(path, self._text))))
 
     def matching(self, pattern: str) -> list[Path]:
-        """Return the files that a pattern of glob(7) names, in order. Raises ConfigError for too many."""
+        """Return the files that a pattern of glob(7) names, in order.
+
+        Raises ConfigError for too many.
+        """
         return self._once(self._matches, pattern, lambda: files_of(pattern))
 
     def ends_well(self, command: str, run: Callable[[str], bool]) -> bool:
@@ -84,13 +98,18 @@ class ConfigFiles:
         with self._lock:
             if key not in kept:
                 if len(kept) >= MOST_FILES and isinstance(key, Path):
-                    raise ConfigError(f"{key}: too many files are included (more than {MOST_FILES})")
+                    raise ConfigError(
+                        f"{key}: too many files are included (more than {MOST_FILES})"
+                    )
                 kept[key] = make()
             return kept[key]
 
 
 def text_of(path: Path, read_before: ConfigText) -> str:
-    """Return a file's text. Raises OSError, also when it is too long together with what was read before."""
+    """Return a file's text.
+
+    Raises OSError, also when it is too long together with what was read before.
+    """
     return read_before.read(path).decode(errors="surrogateescape")
 
 
@@ -103,7 +122,9 @@ def files_of(pattern: str) -> list[Path]:
 
 
 def check_owner(path: Path) -> None:
-    """Raise ConfigError for a file that other users can write to: ssh refuses it, for it may run commands."""
+    """Raise ConfigError for a file that other users can write to: ssh refuses it, for it may run
+    commands.
+    """
     status = path.stat()
     if status.st_uid not in (0, os.getuid()) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise ConfigError(f"{path}: bad owner or permissions: other users can write to it")
@@ -167,9 +188,11 @@ def unknown(line: SshConfigLine) -> ConfigError:
 
 
 def split(text: str) -> list[str]:
-    r"""Return the arguments of a line: quotes, a # that begins a comment, and \ before a quote, itself or a space.
+    r"""Return the arguments of a line: quotes, a # that begins a comment, and \ before a quote,
+    itself or a space.
 
-    Another \ stays, so that DOMAIN\user needs no quotes. Raises ValueError when a quote does not end.
+    Another \ stays, so that DOMAIN\user needs no quotes. Raises ValueError when a quote does not
+    end.
     """
     found: list[str] = []
     at = 0

@@ -1,4 +1,6 @@
-"""Follow the output of a task, limit how much it may print, and measure the clock offset of its host."""
+"""Follow the output of a task, limit how much it may print, and measure the clock offset of its
+host.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,16 @@ Piece = tuple[Kind, bytes]
 
 
 class AgentStream:
-    """A task's stdout and stderr as the host spooled them, byte for byte, from the offsets asked for.
+    """A task's stdout and stderr as the host spooled them, byte for byte, from the offsets asked
+    for.
 
-    `out_offset` and `err_offset` count what has been handed out, for resuming. `complete` is True when the agent
-    said that this was everything.
+    `out_offset` and `err_offset` count what has been handed out, for resuming. `complete` is True
+    when the agent said that this was everything.
     """
 
-    def __init__(self, channel: Channel, host: str, token: str, out_offset: int, err_offset: int) -> None:
+    def __init__(
+        self, channel: Channel, host: str, token: str, out_offset: int, err_offset: int
+    ) -> None:
         self.out_offset = out_offset
         self.err_offset = err_offset
         self.complete = False
@@ -57,7 +62,10 @@ class AgentStream:
         return bool(self._pumps) and all(pump.done() for pump in self._pumps)
 
     async def begin(self) -> None:
-        """Read up to the marks that stand before the spooled bytes. Raises HostError when the agent refuses."""
+        """Read up to the marks that stand before the spooled bytes.
+
+        Raises HostError when the agent refuses.
+        """
         first_out = await self._past_mark(self._channel.read, self.noise)
         self.begun = True
         first_err = await self._past_mark(self._channel.read_stderr, bytearray())
@@ -85,7 +93,9 @@ class AgentStream:
         await self._write(b"go\n")
 
     async def stop(self, *, abort: bool) -> None:
-        """Ask the task to end over the channel that is open: on a host without a free CPU a new one takes seconds."""
+        """Ask the task to end over the channel that is open: on a host without a free CPU a new one
+        takes seconds.
+        """
         await self._write(b"abort\n" if abort else b"stop\n")
 
     async def renew(self) -> None:
@@ -112,7 +122,9 @@ class AgentStream:
             async with asyncio.timeout(WRITE_TIMEOUT_S):
                 await self._channel.write(words)
         except TimeoutError:
-            raise HostError("timeout", self._host, f"nothing could be sent in {WRITE_TIMEOUT_S:g}s") from None
+            raise HostError(
+                "timeout", self._host, f"nothing could be sent in {WRITE_TIMEOUT_S:g}s"
+            ) from None
 
     async def _ended(self) -> int | None:
         try:
@@ -122,11 +134,15 @@ class AgentStream:
             return None
 
     async def _past_mark(self, read: Callable[[int], Awaitable[bytes]], seen: bytearray) -> bytes:
-        """Return what was read after the line of the mark; login shells may print things before it."""
+        """Return what was read after the line of the mark.
+
+        Login shells may print things before it.
+        """
         at = await place_of(f"BT-STREAM {self._token}".encode(), seen, read, self._host)
         end = await place_of(b"\n", seen, read, self._host, at) if at >= 0 else -1
         if end < 0:
-            parse_answer(Completed(bytes(seen), b"", await self._ended()), self._token, self._host)  # raises its reason
+            # raises its reason
+            parse_answer(Completed(bytes(seen), b"", await self._ended()), self._token, self._host)
             raise HostError("agent-failed", self._host, "the stream ended before it began")
         return bytes(seen[end + 1 :])
 
@@ -141,7 +157,9 @@ class AgentStream:
         except HostError as error:
             await self._pieces.put(error)
         except Exception as error:  # whatever it is, the reader must not wait for ever
-            await self._pieces.put(HostError("lost", self._host, f"the stream broke: {type(error).__name__}: {error}"))
+            await self._pieces.put(
+                HostError("lost", self._host, f"the stream broke: {type(error).__name__}: {error}")
+            )
 
 
 EXCHANGES = 8
@@ -149,7 +167,9 @@ STAMP = re.compile(rb"(\d{9,12})\.(\d{3,9})\n")
 
 
 class ClockOffset(Struct, frozen=True):
-    """`offset_s` is the host's clock minus ours, true within `uncertainty_s` (half the round trip)."""
+    """`offset_s` is the host's clock minus ours, true within `uncertainty_s` (half the round
+    trip).
+    """
 
     offset_s: float
     uncertainty_s: float
@@ -157,7 +177,10 @@ class ClockOffset(Struct, frozen=True):
 
 
 async def measure_clock(channel: Channel, token: str, host: str) -> ClockOffset | None:
-    """Return the clock of a host that runs the agent's `clock`; None when it does not print fractions."""
+    """Return the clock of a host that runs the agent's `clock`.
+
+    None when it does not print fractions.
+    """
     await _until(channel, f"BT-CLOCK {token}\n".encode(), host)
     found: list[ClockOffset] = []
     for _ in range(EXCHANGES):
@@ -190,10 +213,11 @@ NAMES = {"out": "stdout", "err": "stderr"}
 
 
 class OutputBudget:
-    """What one task of one host may bring, as a bucket for each stream and one for the time that reading it takes.
+    """What one task of one host may bring, as a bucket for each stream and one for the time that
+    reading it takes.
 
-    A bucket holds a burst; for the time since the last piece it gets all of its rate, so that what was held back by a
-    broken connection, or by an engine that slept, is no flood.
+    A bucket holds a burst; for the time since the last piece it gets all of its rate, so that what
+    was held back by a broken connection, or by an engine that slept, is no flood.
     """
 
     def __init__(self, host: str, what: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -211,7 +235,10 @@ class OutputBudget:
             self._granted[name] += rate * seconds
 
     def take(self, kind: str, size: int, cpu_s: float) -> None:
-        """Count bytes of a stream, and the time that reading them took. Raises HostError, code flooded."""
+        """Count bytes of a stream, and the time that reading them took.
+
+        Raises HostError, code flooded.
+        """
         now = self._clock()
         gap, self._last = now - self._last, now
         for name, rate in self._rates.items():
@@ -224,11 +251,17 @@ class OutputBudget:
         if self._left[kind] < 0:
             raise self._flooded(kind, bounds(kind))
         if self._left["cpu"] < 0:
-            raise self._flooded(kind, f"parsing it takes more than {CPU_SHARE * 100:.0f} % of a CPU core here")
+            raise self._flooded(
+                kind, f"parsing it takes more than {CPU_SHARE * 100:.0f} % of a CPU core here"
+            )
 
     def _flooded(self, kind: str, why: str) -> HostError:
         amount = self._taken[kind] / 1e6
-        return HostError(FLOODED, self._host, f"{self._what} floods {NAMES[kind]} ({amount:.1f} MB so far): {why}")
+        return HostError(
+            FLOODED,
+            self._host,
+            f"{self._what} floods {NAMES[kind]} ({amount:.1f} MB so far): {why}",
+        )
 
 
 def bounds(kind: str) -> str:
@@ -245,5 +278,6 @@ def flood_text(what: str, flood: str) -> str:
     kind = "err" if stream == "stderr" else "out"
     took = f"the last {seconds} s" if seconds != "0" else "less than 1 s"
     return (
-        f"{what} flooded {stream}: {int(kb) / 1000:,.1f} MB in {took}, {bounds(kind)}; the agent killed it on the host"
+        f"{what} flooded {stream}: {int(kb) / 1000:,.1f} MB in {took}, {bounds(kind)}; the agent"
+        " killed it on the host"
     )

@@ -1,4 +1,6 @@
-"""Telemetry of a host: the command that prints it, and the reader of its lines (tui/remote/sh/telemetry.sh)."""
+"""Telemetry of a host: the command that prints it, and the reader of its lines
+(tui/remote/sh/telemetry.sh).
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,20 @@ def scripts() -> dict[str, str]:
 
 
 def telemetry_files(groups: Mapping[str, str]) -> dict[str, str]:
-    """Return the files of the task. `groups`: extended regular expressions by name, each in a file of its own.
+    """Return the files of the task. `groups`: extended regular expressions by name, each in a file
+    of its own.
 
     In a command line a pattern would match the process that looks for it.
     """
-    return {**scripts(), **{f"group.{place}": pattern for place, pattern in enumerate(groups.values(), 1)}}
+    return {
+        **scripts(),
+        **{f"group.{place}": pattern for place, pattern in enumerate(groups.values(), 1)},
+    }
 
 
-def telemetry_command(loads: Sequence[str], groups: Sequence[str], targets: Sequence[str]) -> list[str]:
+def telemetry_command(
+    loads: Sequence[str], groups: Sequence[str], targets: Sequence[str]
+) -> list[str]:
     """Return the command of the task. `loads`: tasks of this run whose processes are the load.
 
     `targets`: the paths whose devices, or NFS mount, are of interest; none: the busiest disks.
@@ -79,7 +87,10 @@ TelemetryLine = Stamp | Device | MissingTelemetry | Columns | Values
 
 
 class TelemetryLines:
-    """Turns bytes, in any pieces, into what the lines say. `damaged` counts those that say nothing."""
+    """Turns bytes, in any pieces, into what the lines say.
+
+    `damaged` counts those that say nothing.
+    """
 
     def __init__(self) -> None:
         self.damaged = 0

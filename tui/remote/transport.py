@@ -1,4 +1,7 @@
-"""What a host is to us: a way to run /bin/sh with a script on its stdin. Nothing else is ever sent."""
+"""What a host is to us: a way to run /bin/sh with a script on its stdin.
+
+Nothing else is ever sent.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from tui.model.problem import BenchtuiError, Problem
 from tui.remote.scripts import Script
 
 MOST_BYTES = 16 << 20  # of one answer; the longest of ours are lists of files, tens of KiB
-MOST_NOISE = 256 << 10  # of what a log-in shell prints before our script begins, or of what an answer has on stderr
+# of what a log-in shell prints before our script begins, or of what an answer has on stderr
+MOST_NOISE = 256 << 10
 BEGIN = b"BT-BEGIN"  # our script has begun
 MOST_QUOTED = 160
 SHELL_S = 60.0  # a log-in shell may take so long before it starts our script
@@ -24,9 +28,9 @@ READ_BYTES = 65536
 class HostError(BenchtuiError):
     """Something about one host. `code` is a stable name.
 
-    unreachable, refused, timeout, auth-failed, password-needed, one-time-code, key-unreadable, key-encrypted,
-    host-key-unknown, host-key-changed, host-key-revoked, config, channel-failed, lost, agent-failed, processes-stuck,
-    forced-command, slow-shell, flooded, allocation-ended.
+    unreachable, refused, timeout, auth-failed, password-needed, one-time-code, key-unreadable,
+    key-encrypted, host-key-unknown, host-key-changed, host-key-revoked, config, channel-failed,
+    lost, agent-failed, processes-stuck, forced-command, slow-shell, flooded, allocation-ended.
     """
 
     exit_code = 3
@@ -43,7 +47,10 @@ class HostError(BenchtuiError):
 
 
 class DeniedError(HostError):
-    """A server has turned a log-in down. `reason`: as far as it lies with the keys that were offered."""
+    """A server has turned a log-in down.
+
+    `reason`: as far as it lies with the keys that were offered.
+    """
 
     def __init__(self, code: str, host: str, place: str, reason: str) -> None:
         self.reason = reason
@@ -54,20 +61,28 @@ class GoneError(HostError):
     """A host was taken away, and does not come back: what it was allocated by has ended."""
 
 
-# what the system says of a connection that the other side has closed; a proxy command that is over breaks a pipe
+# what the system says of a connection that the other side has closed; a proxy command that is over
+# breaks a pipe
 HUNG_UP = (ConnectionResetError, BrokenPipeError)
 
 
 class BusyError(HostError):
-    """A server hung up before it greeted: it is too busy (MaxStartups), or no SSH server. Worth another try.
+    """A server hung up before it greeted: it is too busy (MaxStartups), or no SSH server. Worth
+    another try.
 
     not_allowed: it said so; it may penalise this machine for failed log-ins (PerSourcePenalties).
     """
 
-    def __init__(self, host: str, place: str, why: str | None = None, *, not_allowed: bool = False) -> None:
+    def __init__(
+        self, host: str, place: str, why: str | None = None, *, not_allowed: bool = False
+    ) -> None:
         self.place = place
         self.not_allowed = not_allowed
-        message = why or f"{place} hangs up before it greets: not an SSH server, or its MaxStartups is too low"
+        message = (
+            why
+            or f"{place} hangs up before it greets: not an SSH server, "
+            f"or its MaxStartups is too low"
+        )
         super().__init__("lost", host, message)
 
 
@@ -79,14 +94,22 @@ class Completed(Struct, frozen=True):
     exit_status: int | None
 
 
-def too_much(size: int, host: str, most: int = MOST_BYTES, what: str = "it answers one call with") -> None:
+def too_much(
+    size: int, host: str, most: int = MOST_BYTES, what: str = "it answers one call with"
+) -> None:
     """Raise HostError when an output is longer than any of ours."""
     if size > most:
-        raise HostError("flooded", host, f"{what} more than {most >> 10} KiB: does something print without end there?")
+        raise HostError(
+            "flooded",
+            host,
+            f"{what} more than {most >> 10} KiB: does something print without end there?",
+        )
 
 
 def slow_shell(host: str, seconds: float, seen: bytes | bytearray) -> HostError:
-    """Return what it means that nothing of our script has come by now, though the connection lives."""
+    """Return what it means that nothing of our script has come by now, though the connection
+    lives.
+    """
     said = printable(seen[:MOST_QUOTED].decode("utf-8", "replace")).strip()
     text = f"logged in, but the login shell did not start within {seconds:g} s: "
     text += "does one of its start-up files wait, or is the link that slow?"
@@ -96,7 +119,8 @@ def slow_shell(host: str, seconds: float, seen: bytes | bytearray) -> HostError:
 async def place_of(
     mark: bytes, seen: bytearray, read: Callable[[int], Awaitable[bytes]], host: str, start: int = 0
 ) -> int:
-    """Return where a mark stands in what was seen, from `start` on; read more until it does, -1 at the end.
+    """Return where a mark stands in what was seen, from `start` on; read more until it does, -1 at
+    the end.
 
     What was searched is not searched again. Raises HostError when it is too much.
     """
@@ -116,7 +140,8 @@ async def read_all(
     seen: bytearray | None = None,
     begun: Callable[[], object] | None = None,
 ) -> bytes:
-    """Return the stdout of a script to its end; `seen` has it as it comes, `begun` is told once our script began.
+    """Return the stdout of a script to its end; `seen` has it as it comes, `begun` is told once our
+    script began.
 
     Raises HostError when it does not come to an end.
     """

@@ -1,7 +1,9 @@
-"""What only a person knows: asked once, kept in the memory of this process, never written or shown anywhere.
+"""What only a person knows: asked once, kept in the memory of this process, never written or shown
+anywhere.
 
-A password is tried on one host first. The others wait until that host has taken it, so a mistyped one is refused once
-and not by every host of a run. After three refusals nobody asks or tries any more."""
+A password is tried on one host first. The others wait until that host has taken it, so a mistyped
+one is refused once and not by every host of a run. After three refusals nobody asks or tries any
+more."""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ CANCELLED = "nothing was typed"
 
 
 class Question(Struct, frozen=True):
-    """What to ask a person. `prompts`: (text, whether what is typed may be seen). `note`: what a server says to it.
+    """What to ask a person. `prompts`: (text, whether what is typed may be seen). `note`: what a
+    server says to it.
 
     `key` names what the answer is for when it holds for more than one log-in.
     """
@@ -38,7 +41,10 @@ Asker = Callable[[Question], Awaitable[Sequence[str] | None]]  # None: the perso
 
 
 class Remembering:
-    """Asks for each thing once while a launch is prepared, which logs in twice. Wrong answers are forgotten."""
+    """Asks for each thing once while a launch is prepared, which logs in twice.
+
+    Wrong answers are forgotten.
+    """
 
     def __init__(self, asker: Asker) -> None:
         self._asker = asker
@@ -77,7 +83,9 @@ class Password:
         self.tries += 1
         self.note = f"refused by {place}, {TRIES - self.tries} of {TRIES} tries left"
         if self.tries >= TRIES:
-            self.hopeless = f"the {self.what} was refused {TRIES} times by {place}; it is tried nowhere else"
+            self.hopeless = (
+                f"the {self.what} was refused {TRIES} times by {place}; it is tried nowhere else"
+            )
 
 
 class Vault:
@@ -109,14 +117,21 @@ class Vault:
     async def ask_password(self, password: Password) -> str | None:
         """Ask for a password that is not known; None when nothing was typed."""
         async with self.turn:
-            answers = await self.ask(Question(password.what, (("Password", False),), password.note, password.scope))
+            answers = await self.ask(
+                Question(password.what, (("Password", False),), password.note, password.scope)
+            )
         password.value = answers[0] if answers and answers[0] else None
         if password.value is None:
             password.hopeless = CANCELLED
         return password.value
 
-    async def open_key(self, path: str, is_locked: Callable[[], bool], unlock: Callable[[str], bool]) -> str:
-        """Ask for the passphrase of a key file, once for all hosts; return why it stays locked, else nothing."""
+    async def open_key(
+        self, path: str, is_locked: Callable[[], bool], unlock: Callable[[str], bool]
+    ) -> str:
+        """Ask for the passphrase of a key file, once for all hosts.
+
+        Return why it stays locked, else nothing.
+        """
         async with self._keys.setdefault(path, asyncio.Lock()):
             if not is_locked():
                 return ""
@@ -130,7 +145,9 @@ class Vault:
     async def _open_key(self, path: str, unlock: Callable[[str], bool]) -> str:
         note = ""
         for left in reversed(range(TRIES)):
-            question = Question(f"passphrase of {path}", (("Passphrase", False),), note, f"key {path}")
+            question = Question(
+                f"passphrase of {path}", (("Passphrase", False),), note, f"key {path}"
+            )
             async with self.turn:
                 answers = await self.ask(question)
             if not answers or not answers[0]:

@@ -40,16 +40,21 @@ class PipedChannel(LocalChannel):
 class PipedTransport(LocalTransport):
     """Runs scripts by a command that gives a shell; one shell is kept for calls, as over SSH.
 
-    Tasks are started in the kept shell, never in one that ends with its call: what contains the shell may end what it
-    has started.
+    Tasks are started in the kept shell, never in one that ends with its call: what contains the
+    shell may end what it has started.
     """
 
-    def __init__(self, address: HostAddress, argv: Sequence[str], environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, address: HostAddress, argv: Sequence[str], environ: Mapping[str, str]
+    ) -> None:
         super().__init__(address, argv, environ)
         self._shells = Shells(self, address.name, proven=True)
 
     async def run(self, script: bytes, timeout_s: float) -> Completed:
-        """Run a script to its end. Raises HostError with the command's last words when there was no shell."""
+        """Run a script to its end.
+
+        Raises HostError with the command's last words when there was no shell.
+        """
         return self._answered(await super().run(script, timeout_s))
 
     async def call(self, script: Script, timeout_s: float) -> Completed:
@@ -78,7 +83,9 @@ class PipedTransport(LocalTransport):
         """Return what a call printed. Raises HostError when the command ended without a shell."""
         if BEGIN in done.stdout:
             return done
-        lines = [line for line in done.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+        lines = [
+            line for line in done.stderr.decode("utf-8", "replace").splitlines() if line.strip()
+        ]
         said = printable(lines[-1].strip()[:QUOTED]) if lines else "it said nothing"
         told = f"{self.shell[0]} ended with {done.exit_status} and gave no shell: {said}"
         raise HostError("channel-failed", self.address.name, told)

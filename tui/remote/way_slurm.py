@@ -48,7 +48,9 @@ class AsSlurmStep(HostTransport):
         if ended := await self.why_ended(address):
             raise GoneError("allocation-ended", address.name, ended)
         environ = {
-            name: value for name, value in os.environ.items() if name == "SLURM_CONF" or not name.startswith(FOREIGN)
+            name: value
+            for name, value in os.environ.items()
+            if name == "SLURM_CONF" or not name.startswith(FOREIGN)
         }
         return PipedTransport(address, step_of(address), environ)
 
@@ -67,8 +69,13 @@ class AsSlurmStep(HostTransport):
         return await asked_once(self._asked, job, lambda: how_ended(job))
 
 
-async def asked_once(under_way: dict[str, asyncio.Task[T]], job: str, ask: Callable[[], Coroutine[None, None, T]]) -> T:
-    """Return what is answered about a job; who asks while another one waits gets the same answer."""
+async def asked_once(
+    under_way: dict[str, asyncio.Task[T]], job: str, ask: Callable[[], Coroutine[None, None, T]]
+) -> T:
+    """Return what is answered about a job.
+
+    Who asks while another one waits gets the same answer.
+    """
     task = under_way.get(job)
     if task is None or task.done():
         task = under_way[job] = asyncio.create_task(ask())
@@ -103,7 +110,9 @@ async def said_by(program: str, *arguments: str) -> Said:
     """Return what a command of Slurm prints; nothing when it does not answer in time."""
     if shutil.which(program) is None:
         return Said()
-    process = await asyncio.create_subprocess_exec(program, *arguments, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+    process = await asyncio.create_subprocess_exec(
+        program, *arguments, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
+    )
     try:
         async with asyncio.timeout(ANSWER_S):
             out, err = await process.communicate()

@@ -1,1 +1,4 @@
-"""Where hosts come from: files, inventories of other programs, schedulers, commands; each found by entry point."""
+"""Where hosts come from: files, inventories of other programs, schedulers, commands.
+
+Each found by entry point.
+"""

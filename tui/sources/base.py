@@ -1,7 +1,8 @@
-"""The interface of a source of hosts: an entry point of the group `benchtui.sources` is a class of it.
+"""The interface of a source of hosts: an entry point of the group `benchtui.sources` is a class of
+it.
 
-A source turns a text, what is behind ``NAME:`` of a SPEC, into hosts. It may read files and run commands, within the
-limits of `SourceContext`. It never logs in to a host."""
+A source turns a text, what is behind ``NAME:`` of a SPEC, into hosts. It may read files and run
+commands, within the limits of `SourceContext`. It never logs in to a host."""
 
 from __future__ import annotations
 
@@ -22,7 +23,10 @@ def unheard(_text: str) -> None:
 
 
 class SourceContext(NamedTuple):
-    """What a source may use. `tell` takes a line about what it is waiting for; `may_allocate`: for a run or a check."""
+    """What a source may use.
+
+    `tell` takes a line about what it is waiting for; `may_allocate`: for a run or a check.
+    """
 
     environ: Mapping[str, str]
     directory: Path  # relative names are below it
@@ -39,8 +43,9 @@ class SourceContext(NamedTuple):
 class FoundHosts(NamedTuple):
     """What a source resolved to, in its order.
 
-    `hosts` are known because the source says so; None in an address means: as the inventory or ~/.ssh/config says.
-    `specs` are SPECs, resolved as if somebody had typed them. `how` says by what: ``ansible-inventory 2.19.1``.
+    `hosts` are known because the source says so; None in an address means: as the inventory or
+    ~/.ssh/config says. `specs` are SPECs, resolved as if somebody had typed them. `how` says by
+    what: ``ansible-inventory 2.19.1``.
     """
 
     hosts: tuple[HostAddress, ...] = ()
@@ -51,22 +56,34 @@ class FoundHosts(NamedTuple):
 
 
 class HostSource:
-    """A source of hosts. `form`: how it is typed, ``ansible:FILE[:GROUP]``; `title`: what it gives, in a line."""
+    """A source of hosts.
+
+    `form`: how it is typed, ``ansible:FILE[:GROUP]``; `title`: what it gives, in a line.
+    """
 
     form: str = ""
     title: str = ""
     takes_files: bool = False  # a path is typed behind the colon: completed as one
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
-        """Return the hosts of what is behind ``NAME:``. Raises UsageError, a line with what is wrong and allowed."""
+        """Return the hosts of what is behind ``NAME:``.
+
+        Raises UsageError, a line with what is wrong and allowed.
+        """
         raise NotImplementedError
 
     def complete(self, text: str, context: SourceContext) -> Iterable[str]:
-        """Return texts that go on from what is typed behind ``NAME:``. Runs no command: this runs at every Tab."""
+        """Return texts that go on from what is typed behind ``NAME:``.
+
+        Runs no command: this runs at every Tab.
+        """
         return ()
 
     def state(self, context: SourceContext) -> str:
-        """Return what it works with here, for `doctor`; empty when it needs nothing: ``not installed: kubectl``."""
+        """Return what it works with here, for `doctor`.
+
+        Empty when it needs nothing: ``not installed: kubectl``.
+        """
         return ""
 
 

@@ -23,7 +23,10 @@ class CommandSource(HostSource):
     """A command line for /bin/sh; it takes the rest of the SPEC."""
 
     form = "command:COMMAND, which prints a name or a JSON object a line"
-    title = "names that a command prints, or JSON objects with name, address, port, user, identity, groups"
+    title = (
+        "names that a command prints, or JSON objects with name, address, port, user, identity,"
+        " groups"
+    )
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
         """Return the hosts that the command prints."""
@@ -41,7 +44,11 @@ def printed_hosts(printed: str) -> Iterator[HostAddress]:
     for number, line in enumerate(printed.splitlines(), 1):
         text = without_comment(line)
         try:
-            found = [_of_json(text)] if text.startswith("{") else [address_of(each) for each in _names(text)]
+            found = (
+                [_of_json(text)]
+                if text.startswith("{")
+                else [address_of(each) for each in _names(text)]
+            )
         except UsageError as error:
             raise UsageError(f"line {number} of the output: {error.problems[0].message}") from error
         count += len(found)
@@ -73,7 +80,11 @@ def _of_json(text: str) -> HostAddress:
     (place, *others) = destinations(data["name"])
     if others:
         raise UsageError(f"'{data['name']}' is a range; an object is one host")
-    given = {key: value for key, value in data.items() if key in (*TEXTS[1:], "port") and value is not None}
+    given = {
+        key: value
+        for key, value in data.items()
+        if key in (*TEXTS[1:], "port") and value is not None
+    }
     if shell := data.get("exec"):
         given |= {"transport": "exec", "through": shell}
     found = address_of(place)
@@ -85,7 +96,9 @@ def _of_json(text: str) -> HostAddress:
 def _check(key: str, value: Any) -> None:
     """Raise UsageError for a key or a value that no host has."""
     if key not in KEYS:
-        raise UsageError(f"unknown key '{key}'{did_you_mean(key, KEYS)}; allowed are {', '.join(KEYS)}")
+        raise UsageError(
+            f"unknown key '{key}'{did_you_mean(key, KEYS)}; allowed are {', '.join(KEYS)}"
+        )
     if value is None:
         return
     if key == "exec":
@@ -104,6 +117,13 @@ def _check(key: str, value: Any) -> None:
 
 
 def is_word(value: Any) -> bool:
-    """Tell whether a value is a text without blanks, of printable characters, which no command takes for an option."""
+    """Tell whether a value is a text without blanks, of printable characters, which no command
+    takes for an option.
+    """
     short = isinstance(value, str) and 0 < len(value) <= 4096
-    return short and value.isprintable() and not value.startswith("-") and not any(map(str.isspace, value))
+    return (
+        short
+        and value.isprintable()
+        and not value.startswith("-")
+        and not any(map(str.isspace, value))
+    )

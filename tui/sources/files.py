@@ -58,8 +58,13 @@ def without_comment(line: str) -> str:
     return line.strip()
 
 
-def existing_file(text: str, form: str, context: SourceContext, *, directories: bool = False) -> Path:
-    """Return the path of a file that is there. Raises UsageError with the nearest name in its folder."""
+def existing_file(
+    text: str, form: str, context: SourceContext, *, directories: bool = False
+) -> Path:
+    """Return the path of a file that is there.
+
+    Raises UsageError with the nearest name in its folder.
+    """
     if not text:
         raise wrong(form, "no file is named")
     if "\0" in text:
@@ -91,9 +96,13 @@ def _stdin() -> str:
         descriptor = sys.stdin.fileno()
         check_plain(descriptor, "standard input", pipes=True)
     except (AttributeError, ValueError, OSError) as error:
-        raise UsageError("standard input is closed; pipe names to it, or name a file: file:PATH") from error
+        raise UsageError(
+            "standard input is closed; pipe names to it, or name a file: file:PATH"
+        ) from error
     if os.isatty(descriptor):
-        raise UsageError("standard input is a terminal; pipe names to it, or name a file: file:PATH")
+        raise UsageError(
+            "standard input is a terminal; pipe names to it, or name a file: file:PATH"
+        )
     data = bytearray()
     while piece := os.read(descriptor, 1 << 16):
         data += piece

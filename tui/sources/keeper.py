@@ -1,7 +1,9 @@
-"""What is allocated for a run is given back when the last process of benchtui that uses it ends, however it ends.
+"""What is allocated for a run is given back when the last process of benchtui that uses it ends,
+however it ends.
 
-A keeper is a small shell that reads a pipe. This process and the engine hold the other end; when both are gone, killed
-or not, the shell reads the end of its input and runs the command that releases."""
+A keeper is a small shell that reads a pipe. This process and the engine hold the other end; when
+both are gone, killed or not, the shell reads the end of its input and runs the command that
+releases."""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from collections.abc import Sequence
 
 from tui.sources.base import SourceContext
 
-# Ctrl-C in the terminal is for benchtui; a scheduler that does not answer is asked again for ten minutes.
+# Ctrl-C in the terminal is for benchtui; a scheduler that does not answer is asked again for ten
+# minutes.
 SCRIPT = """trap '' HUP INT TERM
 while read -r _; do :; done
 n=0
@@ -49,7 +52,10 @@ class Keeper:
         _held.append(self._ours)
 
     def release(self) -> None:
-        """Release now, and wait until that is done, 30 s at most. The engine must not be running."""
+        """Release now, and wait until that is done, 30 s at most.
+
+        The engine must not be running.
+        """
         if self._ours in _held:
             _held.remove(self._ours)
             os.close(self._ours)
@@ -58,5 +64,7 @@ class Keeper:
 
 
 def held() -> tuple[int, ...]:
-    """Return the descriptors that an engine must inherit, so that what is allocated lasts as long as it does."""
+    """Return the descriptors that an engine must inherit, so that what is allocated lasts as long
+    as it does.
+    """
     return tuple(_held)

@@ -31,7 +31,11 @@ class KubernetesSource(HostSource):
         """Return the pods. Raises UsageError when one is not running yet."""
         namespace, slash, selector = text.partition("/")
         if not slash or not _NAMESPACE.fullmatch(namespace) or not _SELECTOR.fullmatch(selector):
-            what = "a namespace and a label selector are needed" if not slash or not selector else f"'{text[:80]}'"
+            what = (
+                "a namespace and a label selector are needed"
+                if not slash or not selector
+                else f"'{text[:80]}'"
+            )
             raise wrong(
                 self.form,
                 what if slash and selector else "a namespace and a label selector are needed",
@@ -63,10 +67,18 @@ def pods_of(printed: str, text: str, namespace: str) -> Iterator[HostAddress]:
     """Yield the running pods of a list as JSON. Raises UsageError."""
     try:
         items = json.loads(printed)["items"]
-        pods = [pod for pod in items if pod["status"].get("phase") not in ENDED and not _is_leaving(pod)]
-        waiting = [f"{pod['metadata']['name']} ({pod['status'].get('phase')})" for pod in pods if not _is_running(pod)]
+        pods = [
+            pod for pod in items if pod["status"].get("phase") not in ENDED and not _is_leaving(pod)
+        ]
+        waiting = [
+            f"{pod['metadata']['name']} ({pod['status'].get('phase')})"
+            for pod in pods
+            if not _is_running(pod)
+        ]
         if waiting:
-            raise UsageError(f"{len(waiting)} of {len(pods)} pods of {text} are not running: {some(waiting)}")
+            raise UsageError(
+                f"{len(waiting)} of {len(pods)} pods of {text} are not running: {some(waiting)}"
+            )
         for pod in pods:
             yield _address(pod, namespace)
     except (*NO_JSON, KeyError, TypeError, AttributeError) as error:

@@ -20,7 +20,10 @@ def installed_sources() -> dict[str, EntryPoint]:
 
 
 def load_source(name: str) -> HostSource:
-    """Return a source. Raises UsageError when there is none of this name, or it cannot be imported."""
+    """Return a source.
+
+    Raises UsageError when there is none of this name, or it cannot be imported.
+    """
     told = (f"unknown source '{name}'", "behind a name only a port may stand, HOST:22; sources are")
     found: HostSource = load_from(GROUP, name, "source", told, made=True)
     return found

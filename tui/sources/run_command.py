@@ -43,7 +43,10 @@ def program(name: str, context: SourceContext) -> str | None:
 
 
 def output_of(argv: Sequence[str], context: SourceContext) -> CommandOutput:
-    """Run a command to its end. Raises UsageError when it cannot be started, takes too long or prints too much."""
+    """Run a command to its end.
+
+    Raises UsageError when it cannot be started, takes too long or prints too much.
+    """
     told = printable(shlex.join(argv))[:MOST_QUOTED]
     try:
         process = subprocess.Popen(
@@ -60,7 +63,9 @@ def output_of(argv: Sequence[str], context: SourceContext) -> CommandOutput:
         raise UsageError(f"{told}: cannot be started: {why}") from error
     try:
         out, err = _read(process, told, context.time_limit_s)
-        return CommandOutput(out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), process.wait(5))
+        return CommandOutput(
+            out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), process.wait(5)
+        )
     except subprocess.TimeoutExpired:
         raise UsageError(f"{told}: closed its output and did not end") from None
     finally:
@@ -73,11 +78,16 @@ def output_of(argv: Sequence[str], context: SourceContext) -> CommandOutput:
 
 
 def output_or_error(argv: Sequence[str], context: SourceContext) -> str:
-    """Return the stdout of a command that ended well. Raises UsageError with what it said on stderr."""
+    """Return the stdout of a command that ended well.
+
+    Raises UsageError with what it said on stderr.
+    """
     done = output_of(argv, context)
     if done.code != 0:
         said = done.last_words or "it said nothing"
-        raise UsageError(f"{printable(shlex.join(argv))[:MOST_QUOTED]}: exit code {done.code}: {said}")
+        raise UsageError(
+            f"{printable(shlex.join(argv))[:MOST_QUOTED]}: exit code {done.code}: {said}"
+        )
     return done.stdout
 
 

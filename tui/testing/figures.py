@@ -7,7 +7,14 @@ from itertools import pairwise
 
 from tui.metrics.buckets import TOP_BUCKET, index_to_value
 from tui.metrics.registry import BOTH, DIRECTIONS, direction
-from tui.model.event import Buckets, DirectionResult, DirectionSample, HostResult, LatencyResult, Sample
+from tui.model.event import (
+    Buckets,
+    DirectionResult,
+    DirectionSample,
+    HostResult,
+    LatencyResult,
+    Sample,
+)
 from tui.model.plan import Step
 from tui.testing.streams import Mistake, Read
 
@@ -19,7 +26,9 @@ END_MS = 1000
 
 
 def check_figures(found: Read, step: Step, where: str) -> Iterator[Mistake]:
-    """Yield what is wrong with the samples and the result of one host whose load came to a good end."""
+    """Yield what is wrong with the samples and the result of one host whose load came to a good
+    end.
+    """
     samples = found.samples
     if not samples:
         yield Mistake("no-samples", where)
@@ -29,7 +38,9 @@ def check_figures(found: Read, step: Step, where: str) -> Iterator[Mistake]:
         yield Mistake("no-result", f"{where}; its problems: {found.problems}")
         return
     if not found.result.final or found.problems:
-        yield Mistake("not-final", f"{where}: final is {found.result.final}, problems are {found.problems}")
+        yield Mistake(
+            "not-final", f"{where}: final is {found.result.final}, problems are {found.problems}"
+        )
     yield from _result(found.result, step, where)
     yield from _together(samples, found.result, where)
 
@@ -38,7 +49,10 @@ def _times(samples: Sequence[Sample], where: str) -> Iterator[Mistake]:
     for before, each in pairwise(samples):
         begin_s, end_s = each.host_time_ms / 1000 - each.interval_s, before.host_time_ms / 1000
         if each.host_time_ms <= before.host_time_ms:
-            yield Mistake("time", f"{where}: a sample at {each.host_time_ms} ms comes after {before.host_time_ms}")
+            yield Mistake(
+                "time",
+                f"{where}: a sample at {each.host_time_ms} ms comes after {before.host_time_ms}",
+            )
             return
         if begin_s < end_s - CLOCK_S:
             early = f"begins {end_s - begin_s:.3f} s before the one before it ended"
@@ -73,15 +87,23 @@ def _sample(name: str, part: DirectionSample, highest: int, at: str) -> Iterator
     if counted:
         yield from _sum(part.lat, part.lat_sum_ns, at)
     if part.lat_max_ns and part.lat_max_ns < highest:
-        yield Mistake("maximum", f"{at}: lat_max_ns is {part.lat_max_ns}, after {highest}: it is since the begin")
+        yield Mistake(
+            "maximum",
+            f"{at}: lat_max_ns is {part.lat_max_ns}, after {highest}: it is since the begin",
+        )
     elif counted and part.lat_max_ns < _low(part.lat.idx[-1]):
-        yield Mistake("maximum", f"{at}: lat_max_ns is {part.lat_max_ns}, the histogram has {_low(part.lat.idx[-1])}")
+        yield Mistake(
+            "maximum",
+            f"{at}: lat_max_ns is {part.lat_max_ns}, the histogram has {_low(part.lat.idx[-1])}",
+        )
 
 
 def _sum(lat: Buckets, total_ns: int, at: str) -> Iterator[Mistake]:
     middle = sum(count * index_to_value(index) for index, count in zip(lat.idx, lat.n, strict=True))
     if lat.idx[-1] < TOP_BUCKET and abs(total_ns - middle) > middle * (BUCKET + TORN) + 1:
-        yield Mistake("latency-sum", f"{at}: lat_sum_ns is {total_ns}, the histogram makes {middle}")
+        yield Mistake(
+            "latency-sum", f"{at}: lat_sum_ns is {total_ns}, the histogram makes {middle}"
+        )
 
 
 def _low(index: int) -> int:
@@ -90,18 +112,25 @@ def _low(index: int) -> int:
 
 
 def _joint(
-    joint: DirectionSample | DirectionResult, dirs: dict[str, DirectionSample] | dict[str, DirectionResult], at: str
+    joint: DirectionSample | DirectionResult,
+    dirs: dict[str, DirectionSample] | dict[str, DirectionResult],
+    at: str,
 ) -> Iterator[Mistake]:
     parts = [part for name, part in dirs.items() if name in ("read", "write")]
     ios, amount = sum(part.ios for part in parts), sum(part.bytes for part in parts)
     if (joint.ios, joint.bytes) != (ios, amount):
-        yield Mistake("joint", f"{at}: both has {joint.ios} I/Os, {joint.bytes} B; read and write {ios}, {amount} B")
+        yield Mistake(
+            "joint",
+            f"{at}: both has {joint.ios} I/Os, {joint.bytes} B; read and write {ios}, {amount} B",
+        )
 
 
 def _result(result: HostResult, step: Step, where: str) -> Iterator[Mistake]:
     for name in step.directions:
         if name not in result.dirs:
-            yield Mistake("direction", f"{where}: {name} was planned, the result has {', '.join(result.dirs)}")
+            yield Mistake(
+                "direction", f"{where}: {name} was planned, the result has {', '.join(result.dirs)}"
+            )
     for name, part in result.dirs.items():
         at = f"{where}, result, {name}"
         if name not in DIRECTIONS:
@@ -116,30 +145,48 @@ def _result(result: HostResult, step: Step, where: str) -> Iterator[Mistake]:
 def _latency(latency: LatencyResult | None, part: DirectionResult, at: str) -> Iterator[Mistake]:
     if latency is not None and latency.n > part.ios * (1 + TORN) + 1:
         yield Mistake("histogram-count", f"{at}: n is {latency.n}, ios is {part.ios}")
-    if latency is not None and latency.buckets is not None and latency.buckets.idx and latency.bucket_width is None:
+    if (
+        latency is not None
+        and latency.buckets is not None
+        and latency.buckets.idx
+        and latency.bucket_width is None
+    ):
         yield from _sum(latency.buckets, round(latency.mean_ns * latency.n), at)
 
 
 def _rates(part: DirectionResult, at: str) -> Iterator[Mistake]:
     if not part.runtime_s:
         return
-    for name, rate, total in (("iops", part.iops, part.ios), ("bw_bytes_per_s", part.bw_bytes_per_s, part.bytes)):
+    for name, rate, total in (
+        ("iops", part.iops, part.ios),
+        ("bw_bytes_per_s", part.bw_bytes_per_s, part.bytes),
+    ):
         right = total / part.runtime_s
         if abs(rate - right) > RATE * right + 1 / part.runtime_s:
-            yield Mistake("rate", f"{at}: {name} is {rate:g}, {total} in {part.runtime_s:g} s are {right:g}")
+            yield Mistake(
+                "rate", f"{at}: {name} is {rate:g}, {total} in {part.runtime_s:g} s are {right:g}"
+            )
 
 
 def _together(samples: Sequence[Sample], result: HostResult, where: str) -> Iterator[Mistake]:
     """Yield what the samples say otherwise than the result: they are of the same I/O."""
     last = max((each.host_time_ms for each in samples), default=0)
     if result.end_ms is not None and last > result.end_ms + END_MS:
-        yield Mistake("after-end", f"{where}: the last sample ends at {last} ms, the result at {result.end_ms} ms")
+        yield Mistake(
+            "after-end",
+            f"{where}: the last sample ends at {last} ms, the result at {result.end_ms} ms",
+        )
     measured = [each for each in samples[_begin(samples) :] if not each.ramp]
     for name in dict.fromkeys([*(name for each in measured for name in each.dirs), *result.dirs]):
-        part, told = result.dirs.get(name), [each.dirs[name] for each in measured if name in each.dirs]
+        part, told = (
+            result.dirs.get(name),
+            [each.dirs[name] for each in measured if name in each.dirs],
+        )
         at = f"{where}, {name}"
         for what in ("ios", "bytes") if measured and name in DIRECTIONS else ():
-            yield from _total(what, [getattr(each, what) for each in told], getattr(part, what, 0), at)
+            yield from _total(
+                what, [getattr(each, what) for each in told], getattr(part, what, 0), at
+            )
         if part is not None:
             yield from _maximum(told, part, name, at)
 
@@ -149,7 +196,10 @@ def _begin(samples: Sequence[Sample]) -> int:
 
 
 def _total(what: str, amounts: Sequence[int], total: int, at: str) -> Iterator[Mistake]:
-    """The last interval may be missing in the samples, and counts may be torn; nothing comes from nowhere."""
+    """The last interval may be missing in the samples, and counts may be torn.
+
+    Nothing comes from nowhere.
+    """
     seen, slack = sum(amounts), total * TORN + 1
     if seen > total + slack:
         yield Mistake("contradiction", f"{at}: the samples have {seen} {what}, the result {total}")
@@ -157,9 +207,15 @@ def _total(what: str, amounts: Sequence[int], total: int, at: str) -> Iterator[M
         yield Mistake("contradiction", f"{at}: the result has {total} {what}, the samples {seen}")
 
 
-def _maximum(told: Sequence[DirectionSample], part: DirectionResult, name: str, at: str) -> Iterator[Mistake]:
+def _maximum(
+    told: Sequence[DirectionSample], part: DirectionResult, name: str, at: str
+) -> Iterator[Mistake]:
     kinds = [direction(name).latency] if direction(name).latency else ["clat", "lat"]
-    known = [latency.max_ns for kind in kinds if kind and (latency := getattr(part, kind)) is not None]
+    known = [
+        latency.max_ns for kind in kinds if kind and (latency := getattr(part, kind)) is not None
+    ]
     highest = max((each.lat_max_ns for each in told), default=0)
     if known and highest > max(known):
-        yield Mistake("contradiction", f"{at}: a sample has {highest} ns, the result at most {max(known)}")
+        yield Mistake(
+            "contradiction", f"{at}: a sample has {highest} ns, the result at most {max(known)}"
+        )

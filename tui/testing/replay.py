@@ -1,4 +1,6 @@
-"""Replay recorded output of a load generator through its whole contract, in a run directory like the engine's."""
+"""Replay recorded output of a load generator through its whole contract, in a run directory like
+the engine's.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,16 @@ from tui.model.record import RunRecord
 from tui.model.rundir import JOURNAL_FILE, PLAN_FILE, new_run_id
 from tui.model.tool import installed_in
 from tui.testing.figures import check_figures
-from tui.testing.streams import ContractError, Mistake, Output, Read, check_chunks, check_ends, check_twice, read
+from tui.testing.streams import (
+    ContractError,
+    Mistake,
+    Output,
+    Read,
+    check_chunks,
+    check_ends,
+    check_twice,
+    read,
+)
 from tui.testing.whole import check_run, check_searches
 from tui.workloads.base import Reader
 from tui.workloads.mpi import host_result
@@ -66,7 +77,8 @@ class _Given(EntryPoint):
 def standing_in(kind: type[Any]) -> Iterator[str]:
     """Have a class be found as a load generator under its own name; yields the name.
 
-    An installed one of the same class stays as it is, with its package; one of another class is hidden meanwhile.
+    An installed one of the same class stays as it is, with its package; one of another class is
+    hidden meanwhile.
     """
     name, points = kind.name, installed_in(tool.GROUP)
     before = points.get(name)
@@ -87,7 +99,11 @@ def standing_in(kind: type[Any]) -> Iterator[str]:
 
 
 def _is(point: EntryPoint | None, kind: type[Any]) -> bool:
-    return point is not None and point.value == f"{kind.__module__}:{kind.__qualname__}" and point.load() is kind
+    return (
+        point is not None
+        and point.value == f"{kind.__module__}:{kind.__qualname__}"
+        and point.load() is kind
+    )
 
 
 def _forget() -> None:
@@ -99,8 +115,13 @@ def _forget() -> None:
 GO_S, DELAY_S = 1.0, 0.02  # when the load is released, and what a sample takes to arrive
 
 
-def write_run(home: Path, plan: Plan, outputs: Mapping[str, Output], found: Mapping[str, Read]) -> list[AnyEvent]:
-    """Write plan, raw output and journal of a run below a directory that is empty; return the journal's events."""
+def write_run(
+    home: Path, plan: Plan, outputs: Mapping[str, Output], found: Mapping[str, Read]
+) -> list[AnyEvent]:
+    """Write plan, raw output and journal of a run below a directory that is empty.
+
+    Return the journal's events.
+    """
     now = datetime.now(UTC)
     run_dir = home / new_run_id(plan.profile.tag, now)
     (run_dir / "raw").mkdir(parents=True)
@@ -124,16 +145,22 @@ def _begin(plan: Plan, run_id: str, now: datetime) -> Iterator[AnyEvent]:
         hosts=hosts,
     )
     yield StepStarted(t=0.1, step=0)
-    yield from _phase("barrier", 0.1, [HostState(t=0.2, host=host, state="armed") for host in hosts])
+    yield from _phase(
+        "barrier", 0.1, [HostState(t=0.2, host=host, state="armed") for host in hosts]
+    )
 
 
-def _phase(name: PhaseName, t: float, within: list[AnyEvent], expected_s: float | None = None) -> Iterator[AnyEvent]:
+def _phase(
+    name: PhaseName, t: float, within: list[AnyEvent], expected_s: float | None = None
+) -> Iterator[AnyEvent]:
     yield PhaseStarted(t=t, phase=name, step=0, expected_s=expected_s)
     yield from within
     yield PhaseEnded(t=max([t, *(event.t for event in within)]), phase=name, step=0)
 
 
-def _measured(step: Step, outputs: Mapping[str, Output], found: Mapping[str, Read]) -> Iterator[AnyEvent]:
+def _measured(
+    step: Step, outputs: Mapping[str, Output], found: Mapping[str, Read]
+) -> Iterator[AnyEvent]:
     within: list[AnyEvent] = []
     for task in step.tasks:
         if task.host not in outputs:
@@ -142,11 +169,13 @@ def _measured(step: Step, outputs: Mapping[str, Output], found: Mapping[str, Rea
         end = max([GO_S, *(item.t for item in items)])
         output = outputs[task.host]
         head: list[AnyEvent] = [
-            TaskStarted(t=GO_S, host=task.host, step=0, phase="measure", argv=task.argv, job_file=task.job_file,
+            TaskStarted(t=GO_S, host=task.host, step=0, phase="measure", argv=task.argv,
+                job_file=task.job_file,
                         remote_dir="/tmp/replayed"),
             HostState(t=GO_S, host=task.host, state="running"),
         ]  # fmt: skip
-        ended = TaskEnded(t=end, host=task.host, step=0, phase="measure", exit_code=output.exit_code, reason="exit",
+        ended = TaskEnded(t=end, host=task.host, step=0, phase="measure",
+            exit_code=output.exit_code, reason="exit",
                           stdout_bytes=len(output.out), stderr_bytes=len(output.err))  # fmt: skip
         within += [*head, *items, ended]
     yield from _phase("measure", GO_S, sorted(within, key=lambda event: event.t), step.expected_s)
@@ -168,8 +197,13 @@ def _results(step: Step, found: Mapping[str, Read], t: float) -> Iterator[AnyEve
     within: list[AnyEvent] = []
     for host in step.hosts:
         read = found.get(host, Read())
-        within += [msgspec.structs.replace(each, t=t) for each in (read.figures, read.result) if each is not None]
-        within += [HostProblem(t=t, host=host, phase="measure", code=code, message=message, fatal=False)
+        within += [
+            msgspec.structs.replace(each, t=t)
+            for each in (read.figures, read.result)
+            if each is not None
+        ]
+        within += [HostProblem(t=t, host=host, phase="measure", code=code, message=message,
+            fatal=False)
                    for code, message in read.problems]  # fmt: skip
         within.append(HostState(t=t, host=host, state="done"))
     yield from _phase("collect", t, within)
@@ -188,7 +222,9 @@ Recorded = Output | bytes | Path
 
 
 class Replayed(Struct, frozen=True):
-    """What came of recorded output: the plan, what each host's reader made of it, the record of the run."""
+    """What came of recorded output: the plan, what each host's reader made of it, the record of the
+    run.
+    """
 
     plan: Plan
     read: dict[str, Read]
@@ -203,9 +239,9 @@ def replay(
 ) -> Replayed:
     """Replay what a load generator printed on each host in a run that came to its good end.
 
-    `profile` is a file, or the text of one; `outputs` is by host (of one host: its output alone), as bytes, as a file,
-    or as an `Output` with stderr and exit code. `params` are values as people type them. Raises ContractError, which
-    names every mistake that was found.
+    `profile` is a file, or the text of one; `outputs` is by host (of one host: its output alone),
+    as bytes, as a file, or as an `Output` with stderr and exit code. `params` are values as people
+    type them. Raises ContractError, which names every mistake that was found.
     """
     by_host = dict(outputs) if isinstance(outputs, Mapping) else {"h1": outputs}
     printed = {host: _output(each) for host, each in by_host.items()}
@@ -236,7 +272,11 @@ def _loaded(profile: Path | str, home: Path) -> LoadedProfile:
 
 
 def _replayed(
-    kind: type[Any], loaded: LoadedProfile, choices: Choices, outputs: Mapping[str, Output], home: Path
+    kind: type[Any],
+    loaded: LoadedProfile,
+    choices: Choices,
+    outputs: Mapping[str, Output],
+    home: Path,
 ) -> tuple[Replayed | None, list[Mistake]]:
     plan = build_plan(loaded, choices)
     step = replace(next(each for each in plan.steps if not each.warmup), index=0)

@@ -3,7 +3,8 @@
 from tui.testing.sources import check_source
 
 def test_the_source_keeps_the_contract(tmp_path: Path) -> None:
-    check_source(MySource(), {"lab": ["h1", "h2"]}, ["", "lba", "no such rack"], directory=tmp_path)"""
+    check_source(MySource(), {"lab": ["h1", "h2"]}, ["", "lba", "no such rack"], directory=tmp_path)
+"""
 
 from __future__ import annotations
 
@@ -34,10 +35,12 @@ def check_source(
 ) -> None:
     """Check a source with texts that stand behind its colon. Raises SourceContractError.
 
-    `good`: what each text resolves to, names of hosts or SPECs in order. `bad`: texts that it must refuse with a
-    UsageError of one printable line that says what is allowed.
+    `good`: what each text resolves to, names of hosts or SPECs in order. `bad`: texts that it must
+    refuse with a UsageError of one printable line that says what is allowed.
     """
-    context = SourceContext(dict(os.environ if environ is None else environ), directory or Path.cwd())
+    context = SourceContext(
+        dict(os.environ if environ is None else environ), directory or Path.cwd()
+    )
     mistakes = [*_form_mistakes(source, context)]
     for text, names in good.items():
         mistakes += _good_mistakes(source, text, list(names), context)
@@ -57,7 +60,9 @@ def _form_mistakes(source: HostSource, context: SourceContext) -> Iterator[str]:
         yield f"state(): {state!r} is not one printable line"
 
 
-def _good_mistakes(source: HostSource, text: str, names: list[str], context: SourceContext) -> Iterator[str]:
+def _good_mistakes(
+    source: HostSource, text: str, names: list[str], context: SourceContext
+) -> Iterator[str]:
     try:
         found = source.find(text, context)
     except Exception as error:

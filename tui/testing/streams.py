@@ -17,7 +17,9 @@ CODES = {
     "chunks": "the same output in other pieces gives other items, another result or other problems",
     "asked-twice": "the second `result` or `problems` is another one than the first",
     "no-samples": "no sample came of the whole output",
-    "time": "a sample ends before the one before it, begins before that one ended, or begins with it",
+    "time": (
+        "a sample ends before the one before it, begins before that one ended, or begins with it"
+    ),
     "after-end": "a sample ends later than the result does",
     "direction": "a direction that benchtui does not know, or that was planned and has no result",
     "histogram-count": "a histogram counts more or fewer I/Os than there were",
@@ -26,7 +28,9 @@ CODES = {
     "joint": "`both` is not reads and writes together",
     "no-result": "the whole output gives no result",
     "not-final": "the whole output of a good end gives a result that is not final, or problems",
-    "too-final": "output that was cut off, or a bad exit code, gives a final result without a problem",
+    "too-final": (
+        "output that was cut off, or a bad exit code, gives a final result without a problem"
+    ),
     "contradiction": "the result and the samples are not of the same I/O",
     "rate": "iops or bw_bytes_per_s of the result is not ios or bytes over runtime_s",
     "journal": "what is read from the journal is not what was written",
@@ -139,24 +143,34 @@ def check_chunks(make: Make, output: Output, whole: Read, where: str) -> Iterato
         for part in Read.__struct_fields__:
             if getattr(other, part) != getattr(whole, part):
                 what = "samples" if part == "items" and other.samples != whole.samples else part
-                yield Mistake("chunks", f"{where}: {what} are others when it is fed {name} than all at once")
+                yield Mistake(
+                    "chunks", f"{where}: {what} are others when it is fed {name} than all at once"
+                )
                 return
 
 
 def check_ends(make: Make, output: Output, whole: Read, where: str) -> Iterator[Mistake]:
-    """Yield what is not told of output that was cut off, of a bad end, or of bytes that mean nothing."""
+    """Yield what is not told of output that was cut off, of a bad end, or of bytes that mean
+    nothing.
+    """
     if whole.result is None:
         return
     for share in CUTS:
         cut = output.out[: round(len(output.out) * share)]
         found = read(make(), [cut], b"", None)
         if found.result is not None and found.result.final and not found.problems:
-            yield Mistake("too-final", f"{where}: its first {units.share(share)} give a final result without a problem")
+            yield Mistake(
+                "too-final",
+                f"{where}: its first {units.share(share)} give a final result without a problem",
+            )
             break
     for exit_code in BAD_EXITS:
         found = read(make(), [output.out], output.err, exit_code)
         if found.result is not None and found.result.final and not found.problems:
-            yield Mistake("too-final", f"{where}: exit code {exit_code} gives a final result without a problem")
+            yield Mistake(
+                "too-final",
+                f"{where}: exit code {exit_code} gives a final result without a problem",
+            )
             break
     read(make(), [GARBAGE, output.out, GARBAGE], GARBAGE, 0)
     read(make(), [], b"", None)

@@ -1,9 +1,11 @@
-"""The contract of transports, for packages that bring one: a host is reached, and asked for all that a run needs.
+"""The contract of transports, for packages that bring one: a host is reached, and asked for all
+that a run needs.
 
 from tui.testing.transports import check_transport
 
 async def test_the_transport_keeps_the_contract() -> None:
-    await check_transport(MyTransport(), HostAddress("c1", transport="mine"), HostAddress("gone", transport="mine"))"""
+    await check_transport(MyTransport(), HostAddress("c1", transport="mine"), HostAddress("gone",
+    transport="mine"))"""
 
 from __future__ import annotations
 
@@ -32,18 +34,31 @@ class TransportContractError(AssertionError):
     """A transport breaks its contract: a line for each mistake."""
 
 
-async def check_transport(way: HostTransport, address: HostAddress, gone: HostAddress | None = None) -> None:
+async def check_transport(
+    way: HostTransport, address: HostAddress, gone: HostAddress | None = None
+) -> None:
     """Check a transport with a host that it reaches. Raises TransportContractError.
 
-    `gone`: a host that it cannot reach. The agent runs on the host under /tmp, and is removed at the end.
+    `gone`: a host that it cannot reach. The agent runs on the host under /tmp, and is removed at
+    the end.
     """
     mistakes: list[str] = []
     async with Connections() as ssh:
         reach = _Reach(way, address, ssh, f"kit-{secrets.token_hex(4)}")
-        for check in (_bytes_are_exact, _calls_run_at_once, _load_outlives_its_connection, _limits_are_valid):
-            mistakes += await _within(check.__name__.strip("_").replace("_", " "), lambda check=check: check(reach))  # type: ignore[misc]
+        for check in (
+            _bytes_are_exact,
+            _calls_run_at_once,
+            _load_outlives_its_connection,
+            _limits_are_valid,
+        ):
+            mistakes += await _within(
+                check.__name__.strip("_").replace("_", " "),
+                lambda check=check: check(reach),  # type: ignore[misc]
+            )
         if gone is not None:
-            mistakes += await _within("a host that is gone", lambda: _gone_is_told(_Reach(way, gone, ssh, "kit-gone")))
+            mistakes += await _within(
+                "a host that is gone", lambda: _gone_is_told(_Reach(way, gone, ssh, "kit-gone"))
+            )
         mistakes += await _within("clean", lambda: _nothing_stays(reach))
         for _ in range(2):  # a second time does no harm
             mistakes += await _within("release()", way.release)
@@ -54,7 +69,9 @@ async def check_transport(way: HostTransport, address: HostAddress, gone: HostAd
 class _Reach:
     """A host by its transport, in the name of a run."""
 
-    def __init__(self, way: HostTransport, address: HostAddress, ssh: Connections, run: str) -> None:
+    def __init__(
+        self, way: HostTransport, address: HostAddress, ssh: Connections, run: str
+    ) -> None:
         self.way, self.address, self.ssh, self.run = way, address, ssh, run
 
     @asynccontextmanager
@@ -86,7 +103,10 @@ async def _bytes_are_exact(reach: _Reach) -> str:
         rest = await _collected(agent, 100)
         status = await agent.status(LOAD)
     if whole != (EVERY_BYTE, b"said\n"):
-        return f"a load that prints every byte arrives as {len(whole[0])} bytes of stdout, {len(whole[1])} of stderr"
+        return (
+            f"a load that prints every byte arrives as {len(whole[0])} bytes of stdout,"
+            f" {len(whole[1])} of stderr"
+        )
     if rest[0] != EVERY_BYTE[100:]:
         return "a stream that is resumed at byte 100 does not have the bytes from there"
     return "" if status.exit_code == 7 else f"exit code 7 arrives as {status.exit_code}"
@@ -97,7 +117,11 @@ async def _calls_run_at_once(reach: _Reach) -> str:
         stream = await agent.stream(LOAD, 0, 0)  # a channel that stays open
         answers = await asyncio.gather(*(agent.status(LOAD) for _ in range(AT_ONCE)))
         await stream.close()
-    return "" if all(each.done for each in answers) else f"{AT_ONCE} calls at once do not all have their answer"
+    return (
+        ""
+        if all(each.done for each in answers)
+        else f"{AT_ONCE} calls at once do not all have their answer"
+    )
 
 
 async def _load_outlives_its_connection(reach: _Reach) -> str:
@@ -108,7 +132,11 @@ async def _load_outlives_its_connection(reach: _Reach) -> str:
         alive = not (await agent.status("stays")).done
         await agent.stop("stays", abort=True)
         await _over(agent, "stays")
-    return "" if alive else "a load ends with the connection that started it; only its lease may end it"
+    return (
+        ""
+        if alive
+        else "a load ends with the connection that started it; only its lease may end it"
+    )
 
 
 async def _limits_are_valid(reach: _Reach) -> str:
@@ -124,7 +152,11 @@ async def _gone_is_told(reach: _Reach) -> str:
         async with reach.agent() as agent:
             await agent.tasks()
     except HostError as error:
-        return "" if error.message.isprintable() and error.host == reach.address.name else f"not a line of it: {error}"
+        return (
+            ""
+            if error.message.isprintable() and error.host == reach.address.name
+            else f"not a line of it: {error}"
+        )
     return "it answers"
 
 

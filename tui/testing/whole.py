@@ -39,8 +39,12 @@ RATE = 100.0  # I/Os a second, over all hosts
 SHOWN = 3
 
 
-def check_run(run_dir: Path, events: Sequence[AnyEvent], plan: Plan, exports: Path) -> Iterator[Mistake]:
-    """Yield what fails from the journal on: live, record, verify, every exporter, compare, the points of a search."""
+def check_run(
+    run_dir: Path, events: Sequence[AnyEvent], plan: Plan, exports: Path
+) -> Iterator[Mistake]:
+    """Yield what fails from the journal on: live, record, verify, every exporter, compare, the
+    points of a search.
+    """
     told: Callable[[], Iterator[Mistake]]
     for code, told in (
         ("journal", lambda: _journal(run_dir, events)),
@@ -61,7 +65,9 @@ def _journal(run_dir: Path, events: Sequence[AnyEvent]) -> Iterator[Mistake]:
     again = list(read_events(run_dir / JOURNAL_FILE))
     differ = sum(a != b for a, b in zip(events, again, strict=False))
     if differ or len(again) != len(events):
-        yield Mistake("journal", f"{len(events)} events were written, {len(again)} are read, {differ} differ")
+        yield Mistake(
+            "journal", f"{len(events)} events were written, {len(again)} are read, {differ} differ"
+        )
 
 
 def _live(events: Sequence[AnyEvent]) -> Iterator[Mistake]:
@@ -69,8 +75,18 @@ def _live(events: Sequence[AnyEvent]) -> Iterator[Mistake]:
     state = RunState()
     for event in events:
         state.apply(event)
-        for view in (state.total, *state.cluster.values(), *(host.total for host in state.hosts.values())):
-            _ = view.iops, view.interval_percentiles, view.so_far_percentiles, view.so_far_mean_ns, view.series("iops")
+        for view in (
+            state.total,
+            *state.cluster.values(),
+            *(host.total for host in state.hosts.values()),
+        ):
+            _ = (
+                view.iops,
+                view.interval_percentiles,
+                view.so_far_percentiles,
+                view.so_far_mean_ns,
+                view.series("iops"),
+            )
     yield from ()
 
 
@@ -83,7 +99,9 @@ def _record(run_dir: Path, events: Sequence[AnyEvent]) -> Iterator[Mistake]:
     for name, part in record.steps[0].results.aggregate.items():
         ios = sum(each.dirs[name].ios for each in results if name in each.dirs)
         if any(name in each.dirs for each in results) and part.ios != ios:
-            yield Mistake("record", f"{name}: {part.ios} I/Os over all hosts, their results have {ios}")
+            yield Mistake(
+                "record", f"{name}: {part.ios} I/Os over all hosts, their results have {ios}"
+            )
 
 
 def _verify(run_dir: Path) -> Iterator[Mistake]:
@@ -93,7 +111,10 @@ def _verify(run_dir: Path) -> Iterator[Mistake]:
 
 
 def _exports(run_dir: Path, folder: Path) -> Iterator[Mistake]:
-    """Write every format; one may say in a line that it has no place for a run, or that its library is missing."""
+    """Write every format.
+
+    One may say in a line that it has no place for a run, or that its library is missing.
+    """
     source = source_of(run_dir)
     for name in exporter.installed():
         try:
@@ -124,7 +145,10 @@ def _point(step: Step, events: Sequence[AnyEvent], plan: Plan) -> Iterator[Mista
     for event in events:
         if isinstance(event, Sample):
             seconds.add(event)
-    limits = (Limit("p99 < 1s", "", "latency", 99.0, 1e9), Limit("mean < 1s", "", "latency", None, 1e9))
+    limits = (
+        Limit("p99 < 1s", "", "latency", 99.0, 1e9),
+        Limit("mean < 1s", "", "latency", None, 1e9),
+    )
     offer = Offer(RATE, SECONDS)
     dirs = over_hosts([each.dirs for each in results])
     data = PointData(0, dirs, seconds.totals(), len(results), kind=plan.latency_kind_of(step))
@@ -133,7 +157,10 @@ def _point(step: Step, events: Sequence[AnyEvent], plan: Plan) -> Iterator[Mista
 
 
 def check_searches(kind: type[Any], loaded: LoadedProfile, choices: Choices) -> Iterator[Mistake]:
-    """Yield what is wrong with the steps that offer a rate; a load generator, or a profile, need not have any."""
+    """Yield what is wrong with the steps that offer a rate.
+
+    A load generator, or a profile, need not have any.
+    """
     if not workloads.get(loaded.profile.tool).searched:
         return
     if kind.pace is Workload.pace:
@@ -162,7 +189,10 @@ def _searched(loaded: LoadedProfile, choices: Choices) -> Iterator[Mistake]:
         raise _UnpacedError(str(error)) from error
     step = made.step
     offered = sum(sum(job.rate_iops.values()) for job in step.jobs) * len(step.tasks)
-    if step.runtime_s is None or step.runtime_s < SECONDS * 0.9:  # jobs that begin later make it longer
+    # jobs that begin later make it longer
+    if step.runtime_s is None or step.runtime_s < SECONDS * 0.9:
         yield Mistake("capacity", f"pace for {SECONDS:g} s gives a step of {step.runtime_s} s")
     if step.jobs and not made.unpaced and abs(offered - RATE) > RATE / 10:
-        yield Mistake("capacity", f"pace with {RATE:g} IOPS over all hosts gives jobs of {offered:g}")
+        yield Mistake(
+            "capacity", f"pace with {RATE:g} IOPS over all hosts gives jobs of {offered:g}"
+        )

@@ -1,1 +1,3 @@
-"""Text for screens and plain text alike: lines of runs with roles, columns, tables, charts as cells. No drawing."""
+"""Text for screens and plain text alike: lines of runs with roles, columns, tables, charts as
+cells. No drawing.
+"""

@@ -13,30 +13,40 @@ ROWS = 3
 GAP = 3  # least blanks between two tiles
 WIDEST_GAP = 8  # what is farther apart is not read as one row
 SOLID = {  # five rows of pixels, two of them in a cell
-    "0": ("█▀█", "█ █", "▀▀▀"), "1": ("▀█ ", " █ ", "▀▀▀"), "2": ("▀▀█", "█▀▀", "▀▀▀"), "3": ("▀▀█", " ▀█", "▀▀▀"),
-    "4": ("█ █", "▀▀█", "  ▀"), "5": ("█▀▀", "▀▀█", "▀▀▀"), "6": ("█▀▀", "█▀█", "▀▀▀"), "7": ("▀▀█", "  █", "  ▀"),
-    "8": ("█▀█", "█▀█", "▀▀▀"), "9": ("█▀█", "▀▀█", "▀▀▀"), ".": (" ", " ", "▀"), "-": ("   ", "▀▀▀", "   "),
+    "0": ("█▀█", "█ █", "▀▀▀"), "1": ("▀█ ", " █ ", "▀▀▀"), "2": ("▀▀█", "█▀▀", "▀▀▀"),
+    "3": ("▀▀█", " ▀█", "▀▀▀"),
+    "4": ("█ █", "▀▀█", "  ▀"), "5": ("█▀▀", "▀▀█", "▀▀▀"), "6": ("█▀▀", "█▀█", "▀▀▀"),
+    "7": ("▀▀█", "  █", "  ▀"),
+    "8": ("█▀█", "█▀█", "▀▀▀"), "9": ("█▀█", "▀▀█", "▀▀▀"), ".": (" ", " ", "▀"),
+    "-": ("   ", "▀▀▀", "   "),
     "–": ("   ", "▀▀▀", "   "), "<": (" ▄▀", "▀▄ ", "  ▀"), "n": ("   ", "█▀█", "▀ ▀"),
     ":": ("▄", "▄", " "),
 }  # fmt: skip
 SEGMENTS = {
-    "0": (" _ ", "| |", "|_|"), "1": ("   ", "  |", "  |"), "2": (" _ ", " _|", "|_ "), "3": (" _ ", " _|", " _|"),
-    "4": ("   ", "|_|", "  |"), "5": (" _ ", "|_ ", " _|"), "6": (" _ ", "|_ ", "|_|"), "7": (" _ ", "  |", "  |"),
-    "8": (" _ ", "|_|", "|_|"), "9": (" _ ", "|_|", " _|"), ".": (" ", " ", "."), "-": ("   ", " _ ", "   "),
+    "0": (" _ ", "| |", "|_|"), "1": ("   ", "  |", "  |"), "2": (" _ ", " _|", "|_ "),
+    "3": (" _ ", " _|", " _|"),
+    "4": ("   ", "|_|", "  |"), "5": (" _ ", "|_ ", " _|"), "6": (" _ ", "|_ ", "|_|"),
+    "7": (" _ ", "  |", "  |"),
+    "8": (" _ ", "|_|", "|_|"), "9": (" _ ", "|_|", " _|"), ".": (" ", " ", "."),
+    "-": ("   ", " _ ", "   "),
     "–": ("   ", " _ ", "   "), "<": ("  ", "/ ", "\\ "), "n": ("   ", " _ ", "| |"),
     ":": (" ", ".", "."),
 }  # fmt: skip
 
 
 def large_digits(text: str, symbols: Symbols) -> list[str]:
-    """Return a number as three rows of cells; a character without a large form stands in the last row as it is."""
+    """Return a number as three rows of cells.
+
+    A character without a large form stands in the last row as it is.
+    """
     known = SEGMENTS if symbols == "ascii" else SOLID
     glyphs = [known.get(each, (" ", " ", each)) for each in text]
     return [" ".join(glyph[row] for glyph in glyphs) for row in range(ROWS)]
 
 
 class FigureTile(Struct, frozen=True):
-    """One figure in large digits. Of the tiles in a row those with the highest `drop` go first, 0 never goes.
+    """One figure in large digits. Of the tiles in a row those with the highest `drop` go first, 0
+    never goes.
 
     `aside` stands behind the title: what the figure was on average.
     """
@@ -53,7 +63,10 @@ class FigureTile(Struct, frozen=True):
         digits = large_digits(self.number, symbols)
         runs: list[list[Run]] = [[(row, self.role)] for row in digits]
         runs[-1] += [(f" {self.unit}", LABEL)] if self.unit else []
-        head: list[Run] = [(self.title, LABEL), *([(f"  {self.aside}", TEXT)] if self.aside else [])]
+        head: list[Run] = [
+            (self.title, LABEL),
+            *([(f"  {self.aside}", TEXT)] if self.aside else []),
+        ]
         return [head, *runs]
 
     @property
@@ -75,8 +88,13 @@ def tiles_that_fit(tiles: Sequence[FigureTile], width: int) -> list[FigureTile]:
     return kept
 
 
-def tile_lines(tiles: Sequence[FigureTile], width: int, symbols: Symbols, wide: int = 0) -> list[Line]:
-    """Return tiles next to each other, four rows: titles, then the digits. `wide`: cells that each has at least."""
+def tile_lines(
+    tiles: Sequence[FigureTile], width: int, symbols: Symbols, wide: int = 0
+) -> list[Line]:
+    """Return tiles next to each other, four rows: titles, then the digits.
+
+    `wide`: cells that each has at least.
+    """
     kept = tiles_that_fit(tiles, width)
     if not kept:
         return []

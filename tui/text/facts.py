@@ -78,9 +78,13 @@ PHRASES: dict[str, dict[str, str]] = {
         "devices.md_action": "RAID {}",
     },
 }
-"""What is told of hosts, by subject, and how; everything is in the record and in `hosts check --facts`."""
+"""What is told of hosts, by subject, and how.
 
-OF_A_TARGET = ("mounts.nfs_version", "mounts.options")  # of a directory that is missing: of what it would be in
+Everything is in the record and in `hosts check --facts`.
+"""
+
+# of a directory that is missing: of what it would be in
+OF_A_TARGET = ("mounts.nfs_version", "mounts.options")
 
 NAMED_FACTS = 6
 Fold = Iterable[tuple[str, list[Run]]]
@@ -97,7 +101,10 @@ def common_lines(found: FactsTogether) -> Fold:
 
 def _told(found: FactsTogether, name: str) -> Value:
     """Return a value that is worth a word: not that there is none of something."""
-    if name in OF_A_TARGET and not {"target_fstype"} & {*found.common, *(each.name for each in found.differing)}:
+    if name in OF_A_TARGET and not {"target_fstype"} & {
+        *found.common,
+        *(each.name for each in found.differing),
+    }:
         return None
     value = found.common.get(name)
     return None if value in (0, NONE, "") else value
@@ -118,7 +125,10 @@ def machine_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Fold:
 
 
 def machines_text(hosts: Mapping[str, Mapping[str, Fact]]) -> str:
-    """Return how few machines hosts are: ``3 names, 1 machine``; empty where each may be one of its own."""
+    """Return how few machines hosts are: ``3 names, 1 machine``.
+
+    Empty where each may be one of its own.
+    """
     found = one_boot(hosts)
     if not found:
         return ""
@@ -150,7 +160,9 @@ def differing_lines(found: FactsTogether) -> Fold:
     rest = [each for each in found.differing if each.differs and not each.matters]
     if rest:
         yield "differs", [(f"also in {_titles(rest)}", LABEL)]
-    for hosts, differences in _by_hosts([each for each in found.differing if not each.differs]).items():
+    for hosts, differences in _by_hosts(
+        [each for each in found.differing if not each.differs]
+    ).items():
         yield "unknown", [(f"on {hosts_text(hosts[-1])} alone: {_titles(differences)}", LABEL)]
 
 
@@ -159,7 +171,9 @@ def _titles(differences: Iterable[FactDifference]) -> str:
     return some(dict.fromkeys(each.title.partition(":")[0] for each in differences), NAMED_FACTS)
 
 
-def _by_hosts(differences: Iterable[FactDifference]) -> dict[tuple[tuple[str, ...], ...], list[FactDifference]]:
+def _by_hosts(
+    differences: Iterable[FactDifference],
+) -> dict[tuple[tuple[str, ...], ...], list[FactDifference]]:
     """Return differences by the groups that the hosts fall into."""
     found: dict[tuple[tuple[str, ...], ...], list[FactDifference]] = {}
     for each in differences:
@@ -175,26 +189,44 @@ def _against_others(before: FactDifference | None, each: FactDifference) -> str:
 
 def _not(before: FactDifference | None, each: FactDifference, own: Value, other: Value) -> str:
     """Return one value against another: ``governor powersave, not performance``."""
-    return f"{_title_after(before, each)} {leaf_text(each.name, own)}, not {leaf_text(each.name, other)}"
+    return (
+        f"{_title_after(before, each)} {leaf_text(each.name, own)}, not"
+        f" {leaf_text(each.name, other)}"
+    )
 
 
 def _title_after(before: FactDifference | None, each: FactDifference) -> str:
     """Return the title of a difference; behind one of the same table without the table's name."""
     table, colon, column = each.title.partition(": ")
-    return column if colon and before is not None and before.title.startswith(f"{table}: ") else each.title
+    return (
+        column
+        if colon and before is not None and before.title.startswith(f"{table}: ")
+        else each.title
+    )
 
 
 def every_difference(found: FactsTogether) -> Iterator[str]:
-    """Yield a text for each single thing that hosts differ in, or that is known of some of them alone."""
-    return (each.text for each in sorted(found.differing, key=lambda each: (not each.differs, not each.matters)))
+    """Yield a text for each single thing that hosts differ in, or that is known of some of them
+    alone.
+    """
+    return (
+        each.text
+        for each in sorted(found.differing, key=lambda each: (not each.differs, not each.matters))
+    )
 
 
 def own_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
     """Yield what each host has of its own."""
     for host, facts in hosts.items():
-        own = [name for name in facts if fact_of(name).differs == "expected" and fact_of(name).kind != "table"]
+        own = [
+            name
+            for name in facts
+            if fact_of(name).differs == "expected" and fact_of(name).kind != "table"
+        ]
         running = ", ".join(sorted({each.name for each in rows(facts, Running)}))
-        said = [f"{leaf_title(name)} {fact_text(facts, name)}" for name in own if name in HOST_FACTS]
+        said = [
+            f"{leaf_title(name)} {fact_text(facts, name)}" for name in own if name in HOST_FACTS
+        ]
         yield f"{host}: {'; '.join([*said, *([f'runs {running}'] if running else [])])}"
 
 
@@ -210,7 +242,10 @@ def unknown_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
 
 
 def odd_lines(found: FactsTogether, host: str) -> Fold:
-    """Yield what one host differs in, a line for the hosts that it differs from; what figures may differ by first."""
+    """Yield what one host differs in, a line for the hosts that it differs from.
+
+    What figures may differ by first.
+    """
     lines: dict[tuple[str, ...], list[Run]] = {}
     last: dict[tuple[str, ...], FactDifference] = {}
     for each in sorted(found.odd_of(host), key=lambda each: not each.matters):

@@ -12,7 +12,15 @@ from typing import Literal
 
 from tui.metrics.buckets import value_to_index
 from tui.metrics.registry import METRICS
-from tui.metrics.series import SHARES, HeatBins, Items, bucket_edge, column_percentiles, merged_items, weights_of
+from tui.metrics.series import (
+    SHARES,
+    HeatBins,
+    Items,
+    bucket_edge,
+    column_percentiles,
+    merged_items,
+    weights_of,
+)
 from tui.metrics.units import latency
 from tui.text.line import LABEL, TEXT, Line, Run, fit
 from tui.text.plot import TimeAxis
@@ -35,7 +43,9 @@ Look = Literal["solid", "shade", "ascii"]
 
 @dataclass(slots=True)
 class HeatCells:
-    """What is drawn of some bins, kept from look to look: columns that did not change are not made again."""
+    """What is drawn of some bins, kept from look to look: columns that did not change are not made
+    again.
+    """
 
     parts: Sequence[HeatBins] = ()
     low: int = 0  # the least bucket that is shown, and how many there are
@@ -43,8 +53,13 @@ class HeatCells:
     _drawn: dict[tuple[object, ...], tuple[object, tuple[Run, ...]]] = field(default_factory=dict)
 
     def show(self, parts: Sequence[HeatBins]) -> None:
-        """Draw these bins, added up; the axis grows by whole octaves, and shrinks for others only."""
-        if len(parts) != len(self.parts) or any(a is not b for a, b in zip(parts, self.parts, strict=True)):
+        """Draw these bins, added up.
+
+        The axis grows by whole octaves, and shrinks for others only.
+        """
+        if len(parts) != len(self.parts) or any(
+            a is not b for a, b in zip(parts, self.parts, strict=True)
+        ):
             self.parts, self.low, self.span = tuple(parts), 0, 0
             self._drawn.clear()
         spans = [span for part in parts if (span := part.span) is not None]
@@ -68,39 +83,65 @@ class HeatCells:
         return merged_items(part.between(start_s, end_s) for part in self.parts)
 
     def percentiles(self, start_s: int, end_s: int) -> dict[float, float | None]:
-        """Return the percentiles that are drawn, of some seconds; None where too few I/Os are behind one."""
+        """Return the percentiles that are drawn, of some seconds.
+
+        None where too few I/Os are behind one.
+        """
         return column_percentiles(self.items(start_s, end_s), LINES)
 
-    def drawn(self, span: tuple[int, int], rows: int, role: str, look: Look, *, here: bool) -> tuple[Run, ...]:
+    def drawn(
+        self, span: tuple[int, int], rows: int, role: str, look: Look, *, here: bool
+    ) -> tuple[Run, ...]:
         """Return the cells of one column, top first; made anew only when something came to it."""
         stamp = tuple(part.stamp(*span) for part in self.parts)
         key = (span, rows, role, look, here, self.low)
         held = self._drawn.get(key)
         if held is None or held[0] != stamp:
-            held = self._drawn[key] = (stamp, self._draw(self.items(*span), rows, role, look, here=here))
+            held = self._drawn[key] = (
+                stamp,
+                self._draw(self.items(*span), rows, role, look, here=here),
+            )
         return held[1]
 
-    def _draw(self, items: Items, rows: int, role: str, look: Look, *, here: bool) -> tuple[Run, ...]:
+    def _draw(
+        self, items: Items, rows: int, role: str, look: Look, *, here: bool
+    ) -> tuple[Run, ...]:
         fine = rows * 2 if look == "solid" else rows
         weights = weights_of(items, self.low, -(-self.span // fine)) if items else {}
         found = column_percentiles(items, LINES) if items else {}
         known = {each: value for each in IMPORTANCE if (value := found.get(each)) is not None}
-        lines = {self.row_of(value, rows): each for each, value in known.items()}  # the most important comes last
-        return tuple(_cell(weights, lines.get(row), row, role, look, here=here) for row in range(rows - 1, -1, -1))
+        # the most important comes last
+        lines = {self.row_of(value, rows): each for each, value in known.items()}
+        return tuple(
+            _cell(weights, lines.get(row), row, role, look, here=here)
+            for row in range(rows - 1, -1, -1)
+        )
 
     def row_of(self, value_ns: float, rows: int) -> int:
         """Return the row in which a latency lies."""
-        return max(0, min(rows - 1, (value_to_index(int(value_ns)) - self.low) // -(-self.span // rows)))
+        return max(
+            0, min(rows - 1, (value_to_index(int(value_ns)) - self.low) // -(-self.span // rows))
+        )
 
 
-def heat_lines(cells: HeatCells, axis: TimeAxis, size: tuple[int, int], role: str, look: Look) -> list[Line]:
-    """Return the rows of a heat map of `size` (width, rows), top first: latencies at the left, then the columns."""
+def heat_lines(
+    cells: HeatCells, axis: TimeAxis, size: tuple[int, int], role: str, look: Look
+) -> list[Line]:
+    """Return the rows of a heat map of `size` (width, rows), top first: latencies at the left, then
+    the columns.
+    """
     width, rows = size[0] - SCALE, size[1]
     cursor = axis.column_of(axis.cursor_s, width) if axis.cursor_s is not None else None
-    columns = [cells.drawn(axis.cell(at, width), rows, role, look, here=at == cursor) for at in range(width)]
+    columns = [
+        cells.drawn(axis.cell(at, width), rows, role, look, here=at == cursor)
+        for at in range(width)
+    ]
     lines, labels = [], scale(cells.low, cells.span, rows)
     for place, row in enumerate(zip(*columns, strict=True)):
-        joined = [("".join(text for text, _ in group), key) for key, group in groupby(row, key=lambda run: run[1])]
+        joined = [
+            ("".join(text for text, _ in group), key)
+            for key, group in groupby(row, key=lambda run: run[1])
+        ]
         label = fit(labels.get(rows - 1 - place, ""), SCALE - 1, right=True) + " "
         lines.append(Line.of((label, LABEL), *joined))
     return lines
@@ -108,7 +149,9 @@ def heat_lines(cells: HeatCells, axis: TimeAxis, size: tuple[int, int], role: st
 
 @lru_cache(maxsize=32)
 def density_lines(rows: int, role: str, look: Look) -> Sequence[Line]:
-    """Return what shades stand for, `LEGEND` cells at the right of a map: the share of a column's I/Os, most first."""
+    """Return what shades stand for, `LEGEND` cells at the right of a map: the share of a column's
+    I/Os, most first.
+    """
     caption = rows > CLOSE
     room = rows - caption
     step = 1 if room >= len(SHARES) else 2
@@ -130,13 +173,17 @@ def scale(low: int, span: int, rows: int) -> Mapping[int, str]:
     apart = 2 if rows > CLOSE else 1
     for values in _choices(edges[0], edges[-1]):
         found = {bisect_right(edges, value) - 1: value for value in values}
-        if 2 <= len(found) == len(values) and all(b - a >= apart for a, b in pairwise(sorted(found))):
+        if 2 <= len(found) == len(values) and all(
+            b - a >= apart for a, b in pairwise(sorted(found))
+        ):
             return {row: LATENCY.rounded(value) for row, value in found.items()}
     return {row: latency(edges[row]) for row in range(0, rows, apart)}
 
 
 def _choices(least: float, end: float) -> Iterator[list[float]]:
-    """Yield round latencies that may stand beside a map, the most first: at last powers of ten, without one or many."""
+    """Yield round latencies that may stand beside a map, the most first: at last powers of ten,
+    without one or many.
+    """
     for digits in ROUND:
         yield (tens := list(_round_values(digits, least, end)))
     yield from (tens[1:], tens[:-1])
@@ -151,7 +198,9 @@ def _round_values(digits: Sequence[int], least: float, end: float) -> Iterator[f
         decade *= 10
 
 
-def _cell(weights: Mapping[int, int], line: float | None, row: int, role: str, look: Look, *, here: bool) -> Run:
+def _cell(
+    weights: Mapping[int, int], line: float | None, row: int, role: str, look: Look, *, here: bool
+) -> Run:
     """Return one cell: the percentile whose line goes through it, the cursor, or the shade."""
     if look == "solid":
         upper, lower = weights.get(2 * row + 1), weights.get(2 * row)
@@ -178,4 +227,8 @@ def _halves(role: str, upper: int | None, lower: int | None) -> Run:
         return (" ", TEXT) if lower is None else ("▄", _shade(role, lower))
     if lower is None:
         return "▀", _shade(role, upper)
-    return ("█", _shade(role, upper)) if upper == lower else ("▀", f"{_shade(role, upper)}/{_shade(role, lower)}")
+    return (
+        ("█", _shade(role, upper))
+        if upper == lower
+        else ("▀", f"{_shade(role, upper)}/{_shade(role, lower)}")
+    )

@@ -15,7 +15,10 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One thing that was judged. `group` is what lists sort it under; `detail` is shown when it is opened."""
+    """One thing that was judged.
+
+    `group` is what lists sort it under; `detail` is shown when it is opened.
+    """
 
     name: str
     outcome: Outcome
@@ -38,21 +41,31 @@ class Suite:
 
 def junit_xml(suites: Sequence[Suite]) -> str:
     """Return the document, newline at the end. Characters that XML cannot hold become ``?``."""
-    root = ElementTree.Element("testsuites", _counts([case for suite in suites for case in suite.cases]))
+    root = ElementTree.Element(
+        "testsuites", _counts([case for suite in suites for case in suite.cases])
+    )
     for suite in suites:
         _add_suite(root, suite)
     ElementTree.indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        + ElementTree.tostring(root, encoding="unicode")
+        + "\n"
+    )
 
 
 def _add_suite(root: ElementTree.Element, suite: Suite) -> None:
     known = {"timestamp": (suite.utc or "").removesuffix("Z"), "time": _seconds(suite.time_s)}
     given = {name: value for name, value in known.items() if value}
-    element = ElementTree.SubElement(root, "testsuite", {"name": _clean(suite.name), **_counts(suite.cases), **given})
+    element = ElementTree.SubElement(
+        root, "testsuite", {"name": _clean(suite.name), **_counts(suite.cases), **given}
+    )
     if suite.properties:
         properties = ElementTree.SubElement(element, "properties")
         for name, value in suite.properties.items():
-            ElementTree.SubElement(properties, "property", {"name": _clean(name), "value": _clean(value)})
+            ElementTree.SubElement(
+                properties, "property", {"name": _clean(name), "value": _clean(value)}
+            )
     for case in suite.cases:
         _add_case(element, case, suite.name)
 
@@ -65,7 +78,9 @@ def _add_case(suite: ElementTree.Element, case: Case, suite_name: str) -> None:
         if case.detail or case.message:
             ElementTree.SubElement(element, "system-out").text = _clean(case.detail or case.message)
         return
-    told = ElementTree.SubElement(element, _ELEMENTS[case.outcome], {"message": _clean(case.message)})
+    told = ElementTree.SubElement(
+        element, _ELEMENTS[case.outcome], {"message": _clean(case.message)}
+    )
     told.text = _clean(case.detail) or None
 
 

@@ -10,8 +10,8 @@ from typing import Literal
 from msgspec import Struct
 
 Run = tuple[str, str]
-"""Text and its role: a name that screens have a style for, with ``*60`` for 60 % of its strength, ``~`` for reverse,
-``a/b`` for one role's colour on another's."""
+"""Text and its role: a name that screens have a style for, with ``*60`` for 60 % of its strength,
+``~`` for reverse, ``a/b`` for one role's colour on another's."""
 
 TEXT, VALUE, LABEL, FAINT = "text", "value", "label", "faint"
 BRIGHT, TITLE, HEADING, ACCENT = "bright", "title", "heading", "accent"
@@ -22,7 +22,10 @@ _WORD = re.compile(r"\s*\S+")
 
 
 def width_of(text: str) -> int:
-    """Return the cells that a text takes; of wide and combining characters what the screens take for them."""
+    """Return the cells that a text takes.
+
+    Of wide and combining characters what the screens take for them.
+    """
     if _NARROW.fullmatch(text):
         return len(text)
     from rich.cells import cell_len  # tables of Unicode: not for texts that need none
@@ -40,7 +43,9 @@ def cut(text: str, width: int) -> str:
 
 
 def fit(text: str, width: int, *, right: bool = False) -> str:
-    """Return `text` in exactly `width` cells: cut with an ellipsis, or padded, on the left when it is flush right."""
+    """Return `text` in exactly `width` cells: cut with an ellipsis, or padded, on the left when it
+    is flush right.
+    """
     if width <= 0:
         return ""
     taken = width_of(text)
@@ -50,7 +55,9 @@ def fit(text: str, width: int, *, right: bool = False) -> str:
 
 
 class Line(Struct, frozen=True):
-    """One row: runs from left to right, and the role of the row's background, if it has one of its own."""
+    """One row: runs from left to right, and the role of the row's background, if it has one of its
+    own.
+    """
 
     runs: tuple[Run, ...] = ()
     fill: str = ""
@@ -95,7 +102,9 @@ def clip(runs: Sequence[Run], width: int) -> list[Run]:
 
 
 def with_cell(runs: Sequence[Run], at: int, cell: Run) -> list[Run]:
-    """Return the runs, of which each character takes one cell, with another run of one cell in place `at`."""
+    """Return the runs, of which each character takes one cell, with another run of one cell in
+    place `at`.
+    """
     kept: list[Run] = []
     for text, role in runs:
         before, after = text[: max(0, at)], text[max(0, at + 1) :]
@@ -111,8 +120,13 @@ def padded(runs: Sequence[Run], width: int, *, right: bool = False) -> list[Run]
     return [blank, *kept] if right else [*kept, blank]
 
 
-def spread(left: Sequence[Run], right: Sequence[Run], width: int, filler: str = " ", role: str = TEXT) -> list[Run]:
-    """Return the runs with `right` flush right; `right` goes first when there is no room for both."""
+def spread(
+    left: Sequence[Run], right: Sequence[Run], width: int, filler: str = " ", role: str = TEXT
+) -> list[Run]:
+    """Return the runs with `right` flush right.
+
+    `right` goes first when there is no room for both.
+    """
     room = width - width_of_runs(left) - width_of_runs(right)
     if room < 1 and right:
         return spread(left, (), width, filler, role)
@@ -124,7 +138,9 @@ def spread(left: Sequence[Run], right: Sequence[Run], width: int, filler: str = 
 def beside(left: Sequence[Line], right: Sequence[Line], at: int) -> list[Line]:
     """Return lines next to each other, the right ones from cell `at` on."""
     pairs = zip_longest(left, right, fillvalue=Line())
-    return [Line.of(*a.runs, (" " * (at - a.width), TEXT), *b.runs) if b.runs else a for a, b in pairs]
+    return [
+        Line.of(*a.runs, (" " * (at - a.width), TEXT), *b.runs) if b.runs else a for a, b in pairs
+    ]
 
 
 def heading(text: str) -> Line:
@@ -147,9 +163,16 @@ def rule(title: str, tail: str, width: int) -> Line:
 
 
 def wrap(runs: Sequence[Run], width: int) -> list[tuple[Run, ...]]:
-    """Return runs in as many lines as they need, broken between words; a word that is too long is broken itself."""
+    """Return runs in as many lines as they need, broken between words.
+
+    A word that is too long is broken itself.
+    """
     text = "".join(part for part, _ in runs)
-    spans = [(start + a, start + b) for start, part in _paragraphs(text) for a, b in _broken(part, max(1, width))]
+    spans = [
+        (start + a, start + b)
+        for start, part in _paragraphs(text)
+        for a, b in _broken(part, max(1, width))
+    ]
     return [_slice(runs, start, end) for start, end in spans]
 
 
@@ -169,7 +192,11 @@ def _broken(text: str, width: int) -> list[tuple[int, int]]:
                 spans.append((start, end))
                 start = word.end() - len(word[0].lstrip())
             while width_of(text[start : word.end()]) > width:
-                fits = (at for at in range(word.end(), start + 1, -1) if width_of(text[start:at]) <= width)
+                fits = (
+                    at
+                    for at in range(word.end(), start + 1, -1)
+                    if width_of(text[start:at]) <= width
+                )
                 spans.append((start, next(fits, start + 1)))
                 start = spans[-1][1]
         end = word.end()
@@ -198,8 +225,11 @@ def packed(items: Iterable[Sequence[Run]], width: int) -> list[Line]:
     return [Line.of(*runs) for runs in lines]
 
 
-def labelled(label: Sequence[Run], runs: Sequence[Run], width: int, indent: int | None = None) -> list[Line]:
-    """Return a text beside its label, what does not fit under itself; under a label too long to stand beside it.
+def labelled(
+    label: Sequence[Run], runs: Sequence[Run], width: int, indent: int | None = None
+) -> list[Line]:
+    """Return a text beside its label, what does not fit under itself; under a label too long to
+    stand beside it.
 
     `indent` is where the text goes on: by default as wide as the label.
     """
@@ -215,7 +245,10 @@ def labelled(label: Sequence[Run], runs: Sequence[Run], width: int, indent: int 
 def indented(runs: Sequence[Run], width: int, indent: int = 2) -> list[Line]:
     """Return a text moved to the right, its wrapped lines a little further."""
     first, *more = wrap(runs, max(width - indent - 2, 10)) or [()]
-    return [Line.of((" " * indent, TEXT), *first), *(Line.of((" " * (indent + 2), TEXT), *part) for part in more)]
+    return [
+        Line.of((" " * indent, TEXT), *first),
+        *(Line.of((" " * (indent + 2), TEXT), *part) for part in more),
+    ]
 
 
 MARKS = {"braille": ("╺", "━", "╸"), "block": ("▐", "█", "▌"), "ascii": ("", "#", "")}
@@ -224,14 +257,21 @@ REACHES = (0.2, 0.5, 1.0)
 
 
 def reach_of(widest: float) -> float:
-    """Return the deviation that a whole bar stands for: the least step that holds the widest, 100 % at most."""
+    """Return the deviation that a whole bar stands for: the least step that holds the widest, 100 %
+    at most.
+    """
     return next((reach for reach in REACHES if widest <= reach), REACHES[-1])
 
 
 def diverging(
-    share: float | None, reach: float, width: int, role: str, symbols: Literal["braille", "block", "ascii"]
+    share: float | None,
+    reach: float,
+    width: int,
+    role: str,
+    symbols: Literal["braille", "block", "ascii"],
 ) -> list[Run]:
-    """Return a bar of `width` cells around a thin middle line: to the left what is below 0, to the right what is above.
+    """Return a bar of `width` cells around a thin middle line: to the left what is below 0, to the
+    right what is above.
 
     `share` None draws nothing. Something beyond half a cell is always seen.
     """

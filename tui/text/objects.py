@@ -25,7 +25,9 @@ def objects_text(objects: ObjectSet) -> str:
 def changed_texts(objects: Mapping[str, Sequence[ObjectSet]]) -> list[str]:
     """Return the objects that each host overwrites or deletes, a line each."""
     pairs = ((host, each) for host, sets in objects.items() for each in sets)
-    return [f"{host}: bucket {each.store}: {objects_text(each)}: owner unknown" for host, each in pairs]
+    return [
+        f"{host}: bucket {each.store}: {objects_text(each)}: owner unknown" for host, each in pairs
+    ]
 
 
 def left_texts(left: Sequence[ObjectsLeft]) -> list[str]:
@@ -38,11 +40,17 @@ def left_texts(left: Sequence[ObjectsLeft]) -> list[str]:
 
 def _left_text(store: str, sets: Sequence[ObjectsLeft]) -> str:
     count, size = sum(each.count for each in sets), units.size(sum(each.bytes for each in sets))
-    return f"{store}: up to {count} objects, {size}: {some([each.names for each in sets], NAMES_SHOWN)}"
+    return (
+        f"{store}: up to {count} objects, {size}:"
+        f" {some([each.names for each in sets], NAMES_SHOWN)}"
+    )
 
 
 def count_text(sets: Iterable[ObjectSet]) -> str:
     """Return how many objects there are, and of how many bytes in all."""
     kept = list(sets)
-    count, total = sum(each.count for each in kept), sum(each.count * each.size_bytes for each in kept)
+    count, total = (
+        sum(each.count for each in kept),
+        sum(each.count * each.size_bytes for each in kept),
+    )
     return f"{count} {'object' if count == 1 else 'objects'}, {units.size(total)} in all"

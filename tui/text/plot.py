@@ -28,11 +28,13 @@ from tui.text.line import (
 
 LEAST_WIDTH, LEAST_HEIGHT = 30, 8
 ROLES = ("read", "write", "other", "latency")  # of curves, in their order
-MARKS = ("•", "+", "%", "=", "@", "&", "~", "$")  # of curves, where colour cannot tell them apart; none of a point
+# of curves, where colour cannot tell them apart; none of a point
+MARKS = ("•", "+", "%", "=", "@", "&", "~", "$")
 BOTH = "#"  # where several of these meet
 POINT = "◆"
 WRONG = "✗"
-SGR = {"read": 12, "write": 11, "other": 10, "latency": 13, GOOD: 15, BRIGHT: 15, BAD: 9}  # of a terminal's 256
+# of a terminal's 256
+SGR = {"read": 12, "write": 11, "other": 10, "latency": 13, GOOD: 15, BRIGHT: 15, BAD: 9}
 BRAILLE = 0x2800
 DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # by row and column in a cell
 ACROSS, DOWN = 2, 4
@@ -61,7 +63,8 @@ class Curve(Struct, frozen=True):
 
     `points` stand out on it as good, `wrong` as bad, `plain` in its own colour.
 
-    `dashed`: not measured, such as a limit or a model beyond what it was made from. `mark`: its own of MARKS' kind.
+    `dashed`: not measured, such as a limit or a model beyond what it was made from. `mark`: its own
+    of MARKS' kind.
     """
 
     parts: Sequence[tuple[Sequence[float], Sequence[float]]]
@@ -75,7 +78,8 @@ class Curve(Struct, frozen=True):
     mark: str = ""
 
 
-Cells = dict[tuple[int, int], int]  # dots by row and column of a cell, as in Unicode's braille patterns
+# dots by row and column of a cell, as in Unicode's braille patterns
+Cells = dict[tuple[int, int], int]
 
 
 class Canvas(Struct):
@@ -87,8 +91,13 @@ class Canvas(Struct):
     below: Cells = field(default_factory=dict)
     marks: dict[tuple[int, int], Run] = field(default_factory=dict)
 
-    def draw(self, parts: Sequence[Sequence[tuple[int, int]]], *, filled: bool, dashed: bool) -> None:
-        """Draw one more curve, in parts, through dots (x, y), y upwards; `filled`: down to the axis."""
+    def draw(
+        self, parts: Sequence[Sequence[tuple[int, int]]], *, filled: bool, dashed: bool
+    ) -> None:
+        """Draw one more curve, in parts, through dots (x, y), y upwards.
+
+        `filled`: down to the axis.
+        """
         whole = _drawn(parts, self.columns, self.rows, filled=False)
         self.dots.append(_dashed(whole, parts) if dashed else whole)
         if filled:
@@ -96,7 +105,9 @@ class Canvas(Struct):
                 self.below[at] = self.below.get(at, 0) | dots
 
 
-def _drawn(parts: Sequence[Sequence[tuple[int, int]]], columns: int, rows: int, *, filled: bool) -> Cells:
+def _drawn(
+    parts: Sequence[Sequence[tuple[int, int]]], columns: int, rows: int, *, filled: bool
+) -> Cells:
     """Return what plotext draws through these dots: one of its pixels is one dot."""
     import plotext
 
@@ -113,17 +124,25 @@ def _drawn(parts: Sequence[Sequence[tuple[int, int]]], columns: int, rows: int, 
         figure.draw(signal)
     for name, cells, each in (("x", columns, ACROSS), ("y", rows, DOWN)):
         ruler = figure.ruler(name)
-        ruler.lim((each - 1) / 2, (cells - 1) * each + (each - 1) / 2)  # plotext's limits are the middles of end cells
+        # plotext's limits are the middles of end cells
+        ruler.lim((each - 1) / 2, (cells - 1) * each + (each - 1) / 2)
         ruler.ticks([], [])
     text = figure.build().string(colorless=True)
     figure.clear()
-    marks = ((row, at, ord(mark)) for row, line in enumerate(text.split("\n")) for at, mark in enumerate(line))
+    marks = (
+        (row, at, ord(mark))
+        for row, line in enumerate(text.split("\n"))
+        for at, mark in enumerate(line)
+    )
     return {(row, at): mark - BRAILLE for row, at, mark in marks if mark > BRAILLE}
 
 
 def _dashed(cells: Cells, parts: Sequence[Sequence[tuple[int, int]]]) -> Cells:
     """Return every other dash of a curve, along the direction in which it goes further."""
-    spans = [max(each) - min(each) for each in zip(*(point for part in parts for point in part), strict=True)]
+    spans = [
+        max(each) - min(each)
+        for each in zip(*(point for part in parts for point in part), strict=True)
+    ]
     steep = bool(spans) and spans[1] > spans[0]
     found: Cells = {}
     for (row, at), dots in cells.items():
@@ -136,18 +155,27 @@ def _dashed(cells: Cells, parts: Sequence[Sequence[tuple[int, int]]]) -> Cells:
 
 
 def plot_rows(height: int) -> int:
-    """Return the rows of cells that a chart of so many lines has for its curves: the rest is title and axis."""
+    """Return the rows of cells that a chart of so many lines has for its curves: the rest is title
+    and axis.
+    """
     return max(height, LEAST_HEIGHT) - 3
 
 
 def plot(
-    title: str, curves: Sequence[Curve], x: Axis, y: Axis, width: int, height: int, *, coloured: bool = False
+    title: str,
+    curves: Sequence[Curve],
+    x: Axis,
+    y: Axis,
+    width: int,
+    height: int,
+    *,
+    coloured: bool = False,
 ) -> list[Line]:
     """Return a chart with its axes, in lines of at most `width` cells, 30 by 8 at least.
 
-    `coloured`: the terminal tells curves apart by colour. Else, or with more curves than colours, each is drawn by a
-    mark of its own. A legend that has no room beside the title takes lines of its own, beyond `height`: marks stay as
-    far apart as they were made.
+    `coloured`: the terminal tells curves apart by colour. Else, or with more curves than colours,
+    each is drawn by a mark of its own. A legend that has no room beside the title takes lines of
+    its own, beyond `height`: marks stay as far apart as they were made.
     """
     width, rows = max(width, LEAST_WIDTH), plot_rows(height)
     labels = _row_labels(y, rows)
@@ -159,13 +187,27 @@ def plot(
     columns = _column_labels(x, canvas.columns)
     by_mark = len(curves) > 1 and not (coloured and _differ_by_colour(curves))
     texts = list(_cells(canvas, curves, labels, by_mark=by_mark, grid=coloured))
-    head = _head(title, curves, width, by_mark=by_mark, meet=any(text == BOTH for row in texts for text, _ in row))
+    head = _head(
+        title,
+        curves,
+        width,
+        by_mark=by_mark,
+        meet=any(text == BOTH for row in texts for text, _ in row),
+    )
     body = [
-        Line.of((f"{labels.get(row, ''):>{left - 2}} {'┤' if row in labels else '│'}", LABEL), *_runs(cells))
+        Line.of(
+            (f"{labels.get(row, ''):>{left - 2}} {'┤' if row in labels else '│'}", LABEL),
+            *_runs(cells),
+        )
         for row, cells in enumerate(texts)
     ]
     foot = "".join("┬" if at in columns else "─" for at in range(canvas.columns))
-    return [*head, *body, Line.of((" " * (left - 1) + "└" + foot, LABEL)), _below(columns, left, width)]
+    return [
+        *head,
+        *body,
+        Line.of((" " * (left - 1) + "└" + foot, LABEL)),
+        _below(columns, left, width),
+    ]
 
 
 def _differ_by_colour(curves: Sequence[Curve]) -> bool:
@@ -174,8 +216,13 @@ def _differ_by_colour(curves: Sequence[Curve]) -> bool:
     return len(set(roles)) == len(roles)
 
 
-def _head(title: str, curves: Sequence[Curve], width: int, *, by_mark: bool, meet: bool) -> list[Line]:
-    """Return the title with the names of the curves at its right, or below it; `meet`: and what the mark of that is."""
+def _head(
+    title: str, curves: Sequence[Curve], width: int, *, by_mark: bool, meet: bool
+) -> list[Line]:
+    """Return the title with the names of the curves at its right, or below it.
+
+    `meet`: and what the mark of that is.
+    """
     named = [(place, curve) for place, curve in enumerate(curves) if curve.name]
     items: list[list[Run]] = []
     for place, curve in named if len(curves) > 1 else ():
@@ -184,9 +231,15 @@ def _head(title: str, curves: Sequence[Curve], width: int, *, by_mark: bool, mee
         items.append([mark, (f" {curve.name}", LABEL)])
     if items and meet:
         items.append([(BOTH, TEXT), (" both" if len(items) == 2 else " several", LABEL)])
-    legend = [run for at, item in enumerate(items) for run in ([("  ", TEXT), *item] if at else item)]
+    legend = [
+        run for at, item in enumerate(items) for run in ([("  ", TEXT), *item] if at else item)
+    ]
     if width_of(title) + width_of_runs(legend) + 2 <= width:
-        return [Line.of(*spread([(title, TITLE)], legend, width))] if legend else [Line.of((title, TITLE))]
+        return (
+            [Line.of(*spread([(title, TITLE)], legend, width))]
+            if legend
+            else [Line.of((title, TITLE))]
+        )
     return [Line.of((title[:width], TITLE)), *packed(items, width)]
 
 
@@ -195,13 +248,18 @@ def _mark(curve: Curve, place: int) -> str:
 
 
 def _dot(value: float, axis: Axis, dots: int) -> int:
-    """Return the dot that a value falls on, from the low end of an axis; what lies outside is put on its edge."""
+    """Return the dot that a value falls on, from the low end of an axis.
+
+    What lies outside is put on its edge.
+    """
     span = (axis.high - axis.low) or 1.0
     return min(max(round((value - axis.low) / span * (dots - 1)), 0), dots - 1)
 
 
 def row_of(value: float, low: float, high: float, rows: int) -> int:
-    """Return the row of cells, from the bottom up, that a value is drawn in on an axis over so many."""
+    """Return the row of cells, from the bottom up, that a value is drawn in on an axis over so
+    many.
+    """
     return _dot(value, Axis(low, high, Ticks([], [])), rows * DOWN) // DOWN
 
 
@@ -231,7 +289,10 @@ def _column_labels(axis: Axis, columns: int) -> dict[int, str]:
 
 
 def _below(columns: dict[int, str], left: int, width: int) -> Line:
-    """Return the labels of the columns, each centred below its mark; those that would touch are left out."""
+    """Return the labels of the columns, each centred below its mark.
+
+    Those that would touch are left out.
+    """
     text = ""
     for at, label in sorted(columns.items()):
         start = min(max(left + at - (width_of(label) - 1) // 2, 0), width - width_of(label))
@@ -242,12 +303,21 @@ def _below(columns: dict[int, str], left: int, width: int) -> Line:
 
 def _draw(canvas: Canvas, curve: Curve, x: Axis, y: Axis) -> None:
     across, up = canvas.columns * ACROSS, canvas.rows * DOWN
-    parts = [[(_dot(a, x, across), _dot(b, y, up)) for a, b in zip(xs, ys, strict=True)] for xs, ys in curve.parts]
+    parts = [
+        [(_dot(a, x, across), _dot(b, y, up)) for a, b in zip(xs, ys, strict=True)]
+        for xs, ys in curve.parts
+    ]
     canvas.draw([part for part in parts if part], filled=curve.filled, dashed=curve.dashed)
-    marked = ((curve.plain, (POINT, curve.role)), (curve.points, (POINT, GOOD)), (curve.wrong, (WRONG, BAD)))
+    marked = (
+        (curve.plain, (POINT, curve.role)),
+        (curve.points, (POINT, GOOD)),
+        (curve.wrong, (WRONG, BAD)),
+    )
     for (xs, ys), mark in marked:
         for a, b in zip(xs, ys, strict=True):
-            canvas.marks[canvas.rows - 1 - _dot(b, y, up) // DOWN, _dot(a, x, across) // ACROSS] = mark
+            canvas.marks[canvas.rows - 1 - _dot(b, y, up) // DOWN, _dot(a, x, across) // ACROSS] = (
+                mark
+            )
 
 
 def _cells(
@@ -264,8 +334,12 @@ def _cells(
         ]
 
 
-def _cell(canvas: Canvas, curves: Sequence[Curve], at: tuple[int, int], *, by_mark: bool) -> Run | None:
-    """Return what the curves leave in one cell: all their dots, in the colour of the one that has most of them."""
+def _cell(
+    canvas: Canvas, curves: Sequence[Curve], at: tuple[int, int], *, by_mark: bool
+) -> Run | None:
+    """Return what the curves leave in one cell: all their dots, in the colour of the one that has
+    most of them.
+    """
     here = [(cells[at], place) for place, cells in enumerate(canvas.dots) if at in cells]
     below = canvas.below.get(at, 0)
     if not here:
@@ -284,7 +358,10 @@ def _runs(cells: Sequence[Run]) -> list[Run]:
     kept = list(cells)
     while kept and kept[-1][0] == " ":
         kept.pop()
-    return [("".join(text for text, _ in group), role) for role, group in groupby(kept, key=lambda cell: cell[1])]
+    return [
+        ("".join(text for text, _ in group), role)
+        for role, group in groupby(kept, key=lambda cell: cell[1])
+    ]
 
 
 def coloured(lines: Iterable[Line]) -> str:
@@ -307,7 +384,9 @@ TICKS_S = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14
 
 
 class TimeMark(Struct, frozen=True):
-    """Something that happened in a second of the run: its sign and role, and the word that a legend has for it."""
+    """Something that happened in a second of the run: its sign and role, and the word that a legend
+    has for it.
+    """
 
     second: int
     sign: str
@@ -317,7 +396,8 @@ class TimeMark(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class TimeAxis:
-    """`span_s` seconds of the run from second `start_s` on; `cursor_s` is the second that is looked at.
+    """`span_s` seconds of the run from second `start_s` on; `cursor_s` is the second that is looked
+    at.
 
     Of `marks` in one column the last one is shown.
     """
@@ -333,7 +413,10 @@ class TimeAxis:
         return f"at {clock(self.cursor_s - self.start_s)}" if self.cursor_s is not None else ""
 
     def cell(self, column: int, columns: int) -> tuple[int, int]:
-        """Return the first and end second of a column of `columns`; where there are more columns than seconds, one."""
+        """Return the first and end second of a column of `columns`.
+
+        Where there are more columns than seconds, one.
+        """
         first = self.start_s + column * self.span_s // columns
         return first, max(first + 1, self.start_s + (column + 1) * self.span_s // columns)
 
@@ -345,27 +428,39 @@ class TimeAxis:
         return max(0, min(columns - 1, at))
 
     def labels(self, columns: int, taken: Collection[int] = ()) -> str:
-        """Return the times under the axis in exactly `columns` cells: round ones, each beginning where it lies.
+        """Return the times under the axis in exactly `columns` cells: round ones, each beginning
+        where it lies.
 
         A time that would stand in a column that is `taken` is left out.
         """
-        step = next((tick for tick in TICKS_S if tick * columns / self.span_s >= LEAST_GAP), TICKS_S[-1])
+        step = next(
+            (tick for tick in TICKS_S if tick * columns / self.span_s >= LEAST_GAP), TICKS_S[-1]
+        )
         line = [" "] * columns
         for second in range(0, self.span_s, step):
             text, at = clock(second), self.column_of(self.start_s + second, columns)
-            if at + len(text) <= columns and not any(at <= column < at + len(text) for column in taken):
+            if at + len(text) <= columns and not any(
+                at <= column < at + len(text) for column in taken
+            ):
                 line[at : at + len(text)] = text
         return "".join(line)
 
     def foot(self, columns: int, filler: str) -> list[Run]:
         """Return the times and marks under the axis, set into a frame's line."""
         seconds = range(self.start_s, self.start_s + self.span_s)
-        marks = {self.column_of(mark.second, columns): mark for mark in self.marks if mark.second in seconds}
+        marks = {
+            self.column_of(mark.second, columns): mark
+            for mark in self.marks
+            if mark.second in seconds
+        }
         times = self.labels(columns, marks)
         cells: list[Run] = [(text, LABEL) if text != " " else (filler, FAINT) for text in times]
         for column, mark in marks.items():
             cells[column] = (mark.sign, mark.role)
-        return [("".join(text for text, _ in group), role) for role, group in groupby(cells, key=lambda cell: cell[1])]
+        return [
+            ("".join(text for text, _ in group), role)
+            for role, group in groupby(cells, key=lambda cell: cell[1])
+        ]
 
     @property
     def legend(self) -> list[Run]:
@@ -373,8 +468,12 @@ class TimeAxis:
         return list(dict.fromkeys((f"{mark.sign} {mark.word}", mark.role) for mark in self.marks))
 
 
-def axis_of(start_s: int, planned_s: float | None, elapsed_s: float, cursor_s: int | None = None) -> TimeAxis:
-    """Return the axis of a load: the least round length that holds what has passed, at most what is planned."""
+def axis_of(
+    start_s: int, planned_s: float | None, elapsed_s: float, cursor_s: int | None = None
+) -> TimeAxis:
+    """Return the axis of a load: the least round length that holds what has passed, at most what is
+    planned.
+    """
     span = next((span for span in SPANS_S if max(elapsed_s, LEAST_S) <= span), None)
     span = span or (int(elapsed_s) // LONGER_S + 1) * LONGER_S
     if planned_s and elapsed_s <= planned_s + 1:
@@ -391,10 +490,11 @@ def spread_over(
     peaks: bool = False,
     weights: Sequence[float | None] = (),
 ) -> list[float | None]:
-    """Return one value a column: the mean of its seconds, or their largest with `peaks`. None is a gap.
+    """Return one value a column: the mean of its seconds, or their largest with `peaks`. None is a
+    gap.
 
-    `values` are one a second from `first_s` on. Means of latencies have the I/Os of their seconds as `weights`, so that
-    one with few I/Os counts for as little as it is.
+    `values` are one a second from `first_s` on. Means of latencies have the I/Os of their seconds
+    as `weights`, so that one with few I/Os counts for as little as it is.
     """
     found: list[float | None] = []
     for column in range(columns):
@@ -404,8 +504,13 @@ def spread_over(
     return found
 
 
-def merged(values: Sequence[float | None], weights: Sequence[float | None] = (), *, peaks: bool) -> float | None:
-    """Return the mean of known values, weighted where weights are known, or the largest of them; None of none."""
+def merged(
+    values: Sequence[float | None], weights: Sequence[float | None] = (), *, peaks: bool
+) -> float | None:
+    """Return the mean of known values, weighted where weights are known, or the largest of them.
+
+    None of none.
+    """
     held = [(value, at) for at, value in enumerate(values) if value is not None]
     if not held or peaks:
         return max((value for value, _ in held), default=None)

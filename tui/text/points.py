@@ -6,14 +6,23 @@ from tui.metrics import units
 from tui.metrics.buckets import label
 from tui.model.search import RATE, Limit, MeasuredLimit, Offer, Search, SearchPoint
 
-SAID = {"meets": "meets", "breaks": "breaks it", "unclear": "cannot be told", "void": "not measured"}
+SAID = {
+    "meets": "meets",
+    "breaks": "breaks it",
+    "unclear": "cannot be told",
+    "void": "not measured",
+}
 
 
 def point_text(search: Search, point: SearchPoint, number: str) -> str:
-    """Return a point in a line: ``point 4/15: offered 12.0k IOPS, did 11.9k, read p99.9 1.31 ms of 2 ms: meets``."""
+    """Return a point in a line: ``point 4/15: offered 12.0k IOPS, did 11.9k, read p99.9 1.31 ms of
+    2 ms: meets``.
+    """
     limits = {limit.text: limit for limit in search.limits}
     figures = [
-        _figure(limits[each.limit], each) for each in point.measured if each.value is not None and each.limit in limits
+        _figure(limits[each.limit], each)
+        for each in point.measured
+        if each.value is not None and each.limit in limits
     ]
     told = ", ".join((offer_text(point.offer), f"did {units.iops(point.iops)} IOPS", *figures))
     cut = ", ended early" if point.cut else ""
@@ -27,7 +36,10 @@ def _figure(limit: Limit, found: MeasuredLimit) -> str:
     if limit.metric == "errors":
         return f"{found.value:.0f} errors"
     kind = "mean" if limit.percentile is None else f"p{label(limit.percentile)}"
-    return f"{found.direction} {kind} {units.latency(found.value)} of {units.latency(limit.most)}".strip()
+    return (
+        f"{found.direction} {kind} {units.latency(found.value)} "
+        f"of {units.latency(limit.most)}".strip()
+    )
 
 
 def offer_text(offer: Offer) -> str:

@@ -27,8 +27,13 @@ class Tick(Struct, frozen=True):
     text: str
 
 
-def level_of(share: float, rows: int, symbols: Symbols, *, hanging: bool = False) -> tuple[int, str]:
-    """Return the row, 0 at the top, and the mark of a height from 0 to 1; what hangs grows downwards."""
+def level_of(
+    share: float, rows: int, symbols: Symbols, *, hanging: bool = False
+) -> tuple[int, str]:
+    """Return the row, 0 at the top, and the mark of a height from 0 to 1.
+
+    What hangs grows downwards.
+    """
     marks = PLAIN_LEVELS if symbols == "ascii" else LEVELS
     level = max(0, min(rows * len(marks) - 1, int(share * rows * len(marks))))
     row, third = divmod(level, len(marks))
@@ -36,13 +41,19 @@ def level_of(share: float, rows: int, symbols: Symbols, *, hanging: bool = False
 
 
 def steps_of(top: float, rows: int, base: int = 1000) -> int:
-    """Return into how many steps an axis from 0 to `top` is divided: the roundest, as many as `rows` keep apart."""
+    """Return into how many steps an axis from 0 to `top` is divided: the roundest, as many as
+    `rows` keep apart.
+    """
     counts = range(min(MOST_STEPS, (rows + 1) // 2), 1, -1)
-    return next((count for known in ROUND for count in counts if _is_round(top / count, base, known)), 1)
+    return next(
+        (count for known in ROUND for count in counts if _is_round(top / count, base, known)), 1
+    )
 
 
 def _is_round(step: float, base: int, known: Collection[float]) -> bool:
-    """Tell whether a step is, in its own unit, a power of ten times one of these, or a power of two of bytes."""
+    """Tell whether a step is, in its own unit, a power of ten times one of these, or a power of two
+    of bytes.
+    """
     while step >= base:
         step /= base
     while 0 < step < 1:
@@ -62,9 +73,15 @@ def ticks_of(
     base: int = 1000,
     below: int = 0,
 ) -> list[Tick]:
-    """Return the ticks of `rows` rows from 0 to `top`; of `below` rows more that hang from 0 the same downwards."""
+    """Return the ticks of `rows` rows from 0 to `top`.
+
+    Of `below` rows more that hang from 0 the same downwards.
+    """
     count = steps_of(top, min(rows, below) if below else rows, base)
-    found = [Tick(*level_of(step / count, rows, symbols), text(top * step / count)) for step in range(1, count + 1)]
+    found = [
+        Tick(*level_of(step / count, rows, symbols), text(top * step / count))
+        for step in range(1, count + 1)
+    ]
     zero = Tick(*level_of(0.0, rows, symbols), "0")
     found = [zero, *found] if all(each.row != zero.row for each in found) else found
     for step in range(1, count + 1) if below else ():
@@ -74,15 +91,21 @@ def ticks_of(
 
 
 def room_of(ticks: Sequence[Tick], width: int) -> int:
-    """Return the cells of labels and marks beside a chart of `width` cells in all; 0: there is no room for them."""
+    """Return the cells of labels and marks beside a chart of `width` cells in all.
+
+    0: there is no room for them.
+    """
     room = max((width_of(each.text) for each in ticks), default=-1) + 1
     return room if width - room >= LEAST_COLUMNS else 0
 
 
-def with_ticks(rows: Sequence[Sequence[Run]], ticks: Sequence[Tick], room: int, *, grid: bool) -> list[tuple[Run, ...]]:
+def with_ticks(
+    rows: Sequence[Sequence[Run]], ticks: Sequence[Tick], room: int, *, grid: bool
+) -> list[tuple[Run, ...]]:
     """Return the rows of a chart behind their labels, `room` cells.
 
-    `grid`: from each mark a weak line where the chart is empty; the frame is the line of the outer ones.
+    `grid`: from each mark a weak line where the chart is empty; the frame is the line of the outer
+    ones.
     """
     known = {each.row: each for each in ticks}
     found: list[tuple[Run, ...]] = []
@@ -92,7 +115,9 @@ def with_ticks(rows: Sequence[Sequence[Run]], ticks: Sequence[Tick], room: int, 
             found.append(((" " * room, TEXT), *row))
             continue
         label = fit(tick.text, room - 1, right=True)
-        runs = [_ruled(run, tick.mark) for run in row] if grid and 0 < place < len(rows) - 1 else row
+        runs = (
+            [_ruled(run, tick.mark) for run in row] if grid and 0 < place < len(rows) - 1 else row
+        )
         found.append(((label, LABEL), (tick.mark, FAINT), *runs))
     return found
 

@@ -1,4 +1,7 @@
-"""Searches in words: the answer, its limits, the scaling law. For lists, summaries, screens and reports."""
+"""Searches in words: the answer, its limits, the scaling law.
+
+For lists, summaries, screens and reports.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ from tui.model.search_record import (
     SearchRecord,
 )
 
-ROLES = {"maximum": "full load", "search": "search", "confirm": "confirm", "curve": "curve", "recover": "recovery",
+ROLES = {"maximum": "full load", "search": "search", "confirm": "confirm", "curve": "curve",
+    "recover": "recovery",
          "hold": "hold"}  # fmt: skip
 NOTHING = 1e-7  # of a term of the scaling law
 TITLES = {"capacity": "capacity", "curve": "load curve", "scaling": "scaling"}
@@ -29,7 +33,10 @@ def rate(value: float | None, unit: str) -> str:
 
 
 def spread(figure: ConfidenceInterval, short: bool = False) -> str:
-    """Return how well a figure is known: ``± 2.1 %``, ``(-5 % +1 %)`` where it is lopsided; empty: not known."""
+    """Return how well a figure is known: ``± 2.1 %``, ``(-5 % +1 %)`` where it is lopsided.
+
+    Empty: not known.
+    """
     value, low, high = figure.value, figure.low, figure.high
     if not value or low is None or high is None:
         return ""
@@ -106,7 +113,9 @@ def answer_text(answer: AnswerRecord, limits: Sequence[LimitRecord]) -> str:
         least = f" down to {rate(capacity.high, unit)}" if capacity.high is not None else ""
         return f"no load keeps {limits_text(limits) or 'the limits'}{least}"
     if answer.state == "met-at-full-load":
-        return f"capacity ≥ {rate(capacity.value, unit)}{at}: full load keeps it{where}{_held(answer)}"
+        return (
+            f"capacity ≥ {rate(capacity.value, unit)}{at}: full load keeps it{where}{_held(answer)}"
+        )
     if answer.state == "found":
         return f"capacity {known(capacity, unit)}{at}{where}{_held(answer)}"
     if answer.step is None:
@@ -129,9 +138,15 @@ def knee_text(knee: KneeRecord) -> str:
     """Return where latency begins to grow faster than load."""
     if knee.iops.value is None:
         return f"no knee: {knee.remark}"
-    there = f", {knee.percentile} {units.latency(knee.latency_ns)} there" if knee.latency_ns is not None else ""
+    there = (
+        f", {knee.percentile} {units.latency(knee.latency_ns)} there"
+        if knee.latency_ns is not None
+        else ""
+    )
     ends = between(knee.iops, "iops").removesuffix(f" {METRICS['iops'].counted}")
-    return f"knee at {METRICS['iops'].with_unit(knee.iops.value)}{f' ({ends})' if ends else ''}{there}"
+    return (
+        f"knee at {METRICS['iops'].with_unit(knee.iops.value)}{f' ({ends})' if ends else ''}{there}"
+    )
 
 
 def measured_scales(scaling: ScalingRecord) -> dict[int, ScalingPointRecord]:
@@ -157,18 +172,27 @@ def headline_text(search: SearchRecord) -> str:
         return search.answer.text or answer_text(search.answer, search.limits)
     if search.scaling is not None:
         return scaling_text(search.scaling)
-    most = f"at most {known(search.maximum_iops, 'iops')}" if search.maximum_iops is not None else ""
-    return ", ".join(part for part in (most, knee_text(search.knee) if search.knee is not None else "") if part)
+    most = (
+        f"at most {known(search.maximum_iops, 'iops')}" if search.maximum_iops is not None else ""
+    )
+    return ", ".join(
+        part for part in (most, knee_text(search.knee) if search.knee is not None else "") if part
+    )
 
 
 def spent_text(search: SearchRecord) -> str:
     """Return what was spent: ``9 of 15 points, 2:40 of 30:00``."""
     within = f" of {units.duration(search.within_s)}" if search.within_s is not None else ""
-    return f"{len(search.points)} of {search.most_points} points, {units.duration(search.spent_s)}{within}"
+    return (
+        f"{len(search.points)} of {search.most_points} points,"
+        f" {units.duration(search.spent_s)}{within}"
+    )
 
 
 def shares_text(shares: dict[str, float]) -> str:
-    """Return how jobs share an offered rate: ``readers 71.2 %, writers 28.8 % of each rate, as at full load``."""
+    """Return how jobs share an offered rate: ``readers 71.2 %, writers 28.8 % of each rate, as at
+    full load``.
+    """
     told = ", ".join(f"{name} {units.percent(each)}" for name, each in shares.items())
     return f"{told} of each rate, as at full load"
 
@@ -192,5 +216,9 @@ def _short_answer(answer: AnswerRecord) -> str:
     if answer.state == "found":
         known_to = spread(capacity, short=True).replace(" ", "")
         return f"{rate(capacity.value, unit)} {known_to}".strip()
-    low = capacity.value if answer.state == "met-at-full-load" or capacity.low is None else capacity.low
+    low = (
+        capacity.value
+        if answer.state == "met-at-full-load" or capacity.low is None
+        else capacity.low
+    )
     return f"≥ {rate(low, unit)}" if answer.step is not None else "unfinished"

@@ -36,7 +36,10 @@ def area(
     low: float = 0,
     high: float | None = None,
 ) -> list[str]:
-    """Return `height` rows of `width` characters, top row first. `high` defaults to the largest value."""
+    """Return `height` rows of `width` characters, top row first.
+
+    `high` defaults to the largest value.
+    """
     if width <= 0 or height <= 0:
         return [""] * max(height, 0)
     per_cell, steps = {"braille": (2, 4), "block": (1, 8), "ascii": (1, 4)}[symbols]
@@ -46,7 +49,9 @@ def area(
 
 
 def _fit(values: Sequence[float | None], columns: int) -> list[float | None]:
-    """Return exactly `columns` values: averaged when there are more, gaps on the left when there are fewer."""
+    """Return exactly `columns` values: averaged when there are more, gaps on the left when there
+    are fewer.
+    """
     known = [None if value is None or not isfinite(value) else float(value) for value in values]
     missing = columns - len(known)
     if missing >= 0:
@@ -60,7 +65,9 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return sum(present) / len(present) if present else None
 
 
-def _levels(columns: Sequence[float | None], steps: int, low: float, high: float | None) -> list[int]:
+def _levels(
+    columns: Sequence[float | None], steps: int, low: float, high: float | None
+) -> list[int]:
     """Return how many steps each column is filled: 0 for a gap, else 1 to `steps`."""
     if high is None:
         high = max((value for value in columns if value is not None), default=low)
@@ -69,7 +76,10 @@ def _levels(columns: Sequence[float | None], steps: int, low: float, high: float
 
 
 def _level(value: float, span: float, steps: int) -> int:
-    """Return 1 to `steps`; the small constant keeps float noise from lifting an exact step to the next one."""
+    """Return 1 to `steps`.
+
+    The small constant keeps float noise from lifting an exact step to the next one.
+    """
     if value <= 0 or span <= 0:
         return 1
     return steps if value >= span else max(ceil(value / span * steps - 1e-9), 1)
@@ -79,6 +89,8 @@ def _row(levels: Sequence[int], base: int, steps: int, symbols: Symbols) -> str:
     """Return the row of characters that shows the levels from `base` to `base + steps`."""
     fill = [min(max(level - base, 0), steps) for level in levels]
     if symbols == "braille":
-        return "".join(_BRAILLE[left][right] for left, right in zip(fill[::2], fill[1::2], strict=True))
+        return "".join(
+            _BRAILLE[left][right] for left, right in zip(fill[::2], fill[1::2], strict=True)
+        )
     marks = _BLOCK if symbols == "block" else _ASCII
     return "".join(marks[step] for step in fill)

@@ -18,9 +18,9 @@ Cell = str | Run | list[Run]
 class Column(Struct, Generic[Row], frozen=True):
     """One column: its heading, what it shows of a row, how wide it is, what gives way to it.
 
-    A `width` of 0 takes what the others leave, `least` to `most` cells of it; in a `measured` table it is as wide as
-    its widest cell. The highest `drop` goes first when there is too little room, 0 never goes. Columns go until each of
-    the others has the cells that it `wants`.
+    A `width` of 0 takes what the others leave, `least` to `most` cells of it; in a `measured` table
+    it is as wide as its widest cell. The highest `drop` goes first when there is too little room, 0
+    never goes. Columns go until each of the others has the cells that it `wants`.
     """
 
     title: str
@@ -39,22 +39,41 @@ class Column(Struct, Generic[Row], frozen=True):
     def runs(self, row: Row) -> list[Run]:
         """Return a row's cell as runs."""
         cell = self.value(row)
-        return [(cell, self.role)] if isinstance(cell, str) else [cell] if isinstance(cell, tuple) else cell
+        return (
+            [(cell, self.role)]
+            if isinstance(cell, str)
+            else [cell]
+            if isinstance(cell, tuple)
+            else cell
+        )
 
 
 def measured(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> list[Column[Row]]:
-    """Return the columns as wide as their widest cells; for tables whose rows are few and all made."""
-    return [column if column.width else replace(column, width=_widest(column, rows)) for column in columns]
+    """Return the columns as wide as their widest cells.
+
+    For tables whose rows are few and all made.
+    """
+    return [
+        column if column.width else replace(column, width=_widest(column, rows))
+        for column in columns
+    ]
 
 
 def fitted(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> tuple[Column[Row], ...]:
-    """Return the columns no wider than what they show: the room that one does not need is left to the others."""
-    return tuple(column if column.width else _fitted(column, _widest(column, rows)) for column in columns)
+    """Return the columns no wider than what they show: the room that one does not need is left to
+    the others.
+    """
+    return tuple(
+        column if column.width else _fitted(column, _widest(column, rows)) for column in columns
+    )
 
 
 def _fitted(column: Column[Row], widest: int) -> Column[Row]:
-    sorts = int(column.order is not None and width_of(column.title) == widest)  # room for the mark of the order
-    least, wants, most = (min(each, widest + sorts) for each in (column.least, column.wants, column.most))
+    # room for the mark of the order
+    sorts = int(column.order is not None and width_of(column.title) == widest)
+    least, wants, most = (
+        min(each, widest + sorts) for each in (column.least, column.wants, column.most)
+    )
     return replace(column, least=least, wants=wants, most=most)
 
 
@@ -88,21 +107,27 @@ def _with_gaps(columns: Sequence[Column[Row]], shown: Sequence[int], rooms: Sequ
     return sum(columns[i].gap for i in shown[1:]) + sum(rooms[i] for i in shown)
 
 
-def table_line(columns: Sequence[Column[Row]], rooms: Sequence[int], row: Row, fill: str = "") -> Line:
+def table_line(
+    columns: Sequence[Column[Row]], rooms: Sequence[int], row: Row, fill: str = ""
+) -> Line:
     """Return one row of a table."""
     cells = [column.runs(row) if room else [] for column, room in zip(columns, rooms, strict=True)]
     return _line(columns, rooms, cells, fill)
 
 
 def head_line(
-    columns: Sequence[Column[Row]], rooms: Sequence[int], marked: Mapping[Column[Row], Run] | None = None
+    columns: Sequence[Column[Row]],
+    rooms: Sequence[int],
+    marked: Mapping[Column[Row], Run] | None = None,
 ) -> Line:
     """Return the headings; `marked` columns have another one than the declared."""
     cells = [[(marked or {}).get(column, (column.title, LABEL))] for column in columns]
     return _line(columns, rooms, cells, "")
 
 
-def _line(columns: Sequence[Column[Row]], rooms: Sequence[int], cells: Sequence[Sequence[Run]], fill: str) -> Line:
+def _line(
+    columns: Sequence[Column[Row]], rooms: Sequence[int], cells: Sequence[Sequence[Run]], fill: str
+) -> Line:
     runs: list[Run] = []
     for column, room, cell in zip(columns, rooms, cells, strict=True):
         if room:
@@ -119,7 +144,9 @@ def _cell(cell: Sequence[Run], room: int, right: bool) -> list[Run]:
 
 
 def column_at(columns: Sequence[Column[Row]], rooms: Sequence[int], x: int) -> int:
-    """Return the column that cell `x` of a line belongs to, the gap before a column being its own."""
+    """Return the column that cell `x` of a line belongs to, the gap before a column being its
+    own.
+    """
     edge = 0
     for index, (column, room) in enumerate(zip(columns, rooms, strict=True)):
         edge += room + (column.gap if edge else 0) if room else 0
@@ -128,10 +155,13 @@ def column_at(columns: Sequence[Column[Row]], rooms: Sequence[int], x: int) -> i
     return len(columns) - 1
 
 
-def text_table(columns: Sequence[Column[Row]], rows: Iterable[Row], width: int | None = None) -> list[Line]:
+def text_table(
+    columns: Sequence[Column[Row]], rows: Iterable[Row], width: int | None = None
+) -> list[Line]:
     """Return headings and rows, each column as wide as it needs.
 
-    In `width` cells columns are dropped as they say; then the widest of those without a width of their own is cut.
+    In `width` cells columns are dropped as they say; then the widest of those without a width of
+    their own is cut.
     """
     rows = list(rows)
     known = measured(columns, rows)

@@ -34,27 +34,46 @@ def chart(
     *,
     coloured: bool = False,
 ) -> list[Line]:
-    """Return a chart of a step (default: the one the headline comes from), lines of at most `width` cells.
+    """Return a chart of a step (default: the one the headline comes from), lines of at most `width`
+    cells.
 
-    Curves have the roles of their directions, and differ by them alone when they are `coloured`. A run without samples
-    gives one line that says so.
+    Curves have the roles of their directions, and differ by them alone when they are `coloured`. A
+    run without samples gives one line that says so.
     """
     found = _step(record, step)
     series = found.series if found is not None else None
     values = _values_by_direction(series, metric) if series is not None else {}
     if series is None or not values:
         return [Line.of((f"no {_name(metric)} over time in {record.run_id}", LABEL))]
-    curves = [_curve(name, each, series.step_s, filled=len(values) == 1) for name, each in values.items()]
+    curves = [
+        _curve(name, each, series.step_s, filled=len(values) == 1) for name, each in values.items()
+    ]
     width = max(width, LEAST_WIDTH)
     seconds = max(len(each) for each in values.values()) * series.step_s
     y = value_axis(unit_of(metric), _highest(values), plot_rows(height))
-    return plot(_title(metric, list(values)), curves, time_axis(seconds, width), y, width, height, coloured=coloured)
+    return plot(
+        _title(metric, list(values)),
+        curves,
+        time_axis(seconds, width),
+        y,
+        width,
+        height,
+        coloured=coloured,
+    )
 
 
 def _values_by_direction(series: SeriesRecord, metric: Drawn) -> dict[str, Values]:
     """Return the values of all hosts together by direction, where any is known."""
-    columns = {column.direction: values_of(column, metric) for column in series.columns if column.host is None}
-    return {name: values for name, values in columns.items() if any(value is not None for value in values)}
+    columns = {
+        column.direction: values_of(column, metric)
+        for column in series.columns
+        if column.host is None
+    }
+    return {
+        name: values
+        for name, values in columns.items()
+        if any(value is not None for value in values)
+    }
 
 
 def _step(record: RunRecord, wanted: int | None) -> StepRecord | None:
@@ -66,7 +85,11 @@ def _step(record: RunRecord, wanted: int | None) -> StepRecord | None:
 
 def values_of(column: SeriesColumns, metric: Drawn) -> Values:
     """Return what one host, or all together, did of a metric every second."""
-    known: dict[Drawn, Values] = {"iops": column.iops, "bandwidth": column.bw_bytes_per_s, "p99": column.p99_ns}
+    known: dict[Drawn, Values] = {
+        "iops": column.iops,
+        "bandwidth": column.bw_bytes_per_s,
+        "p99": column.p99_ns,
+    }
     return known.get(metric, column.lat_mean_ns)
 
 
@@ -93,7 +116,8 @@ def _curve(direction: str, values: Values, step_s: float, *, filled: bool) -> Cu
     parts = []
     for start, part in known_parts(values):
         middles = [(start + offset + 0.5) * step_s for offset in range(len(part))]
-        times = [start * step_s, *middles, (start + len(part)) * step_s]  # so that a single value is a line, too
+        # so that a single value is a line, too
+        times = [start * step_s, *middles, (start + len(part)) * step_s]
         parts.append((times, [part[0], *part, part[-1]]))
     return Curve(parts, direction if direction in ROLES else "other", direction, filled)
 
@@ -120,12 +144,20 @@ def value_axis(metric: ChartMetric, highest: float, rows: int) -> Axis:
 
 
 def even_marks(highest: float, rows: int) -> tuple[float, list[float]]:
-    """Return the end of an axis from 0 over so many rows of cells, and round marks that are whole rows apart."""
+    """Return the end of an axis from 0 over so many rows of cells, and round marks that are whole
+    rows apart.
+    """
     dots, closest = rows * DOWN - 1, max(2, rows // 8)
     most = max(highest, 1e-9)
-    steps = {apart: round_step(most * apart * DOWN / dots) for apart in range(closest, closest + 4) if apart < rows}
+    steps = {
+        apart: round_step(most * apart * DOWN / dots)
+        for apart in range(closest, closest + 4)
+        if apart < rows
+    }
     apart = min(steps, key=lambda each: (round(steps[each] / each, 9), -each))
-    return steps[apart] * dots / (apart * DOWN), [steps[apart] * at for at in range((rows - 1) // apart + 1)]
+    return steps[apart] * dots / (apart * DOWN), [
+        steps[apart] * at for at in range((rows - 1) // apart + 1)
+    ]
 
 
 def time_axis(seconds: float, width: int) -> Axis:
@@ -139,19 +171,25 @@ def value_ticks(metric: ChartMetric, highest: float, count: int) -> Ticks:
     scale, unit = METRICS[metric].scale(highest)
     step = round_step(max(highest, 1e-9) / scale / count)
     marks = [step * index for index in range(ceil(max(highest, 1e-9) / scale / step - 1e-9) + 1)]
-    return Ticks([mark * scale for mark in marks], [f"{mark:.6g}{unit}" if mark else "0" for mark in marks])
+    return Ticks(
+        [mark * scale for mark in marks], [f"{mark:.6g}{unit}" if mark else "0" for mark in marks]
+    )
 
 
 def round_step(least: float) -> float:
     """Return the smallest of 1, 2, 2.5, 5 times a power of ten that is not below `least`."""
     power = 10.0 ** floor(log10(least))
-    return float(f"{next(factor for factor in (1, 2, 2.5, 5, 10) if factor * power >= least * (1 - 1e-9)) * power:.6g}")
+    steps = (factor * power for factor in (1, 2, 2.5, 5, 10))
+    return float(f"{next(step for step in steps if step >= least * (1 - 1e-9)):.6g}")
 
 
 def time_ticks(seconds: float, width: int) -> Ticks:
     """Return marks at round times, far enough apart for their labels."""
     count = max(1, width // 12)
-    step = next((each for each in TIME_STEPS if seconds / each <= count), ceil(seconds / count / DAY_S) * DAY_S)
+    step = next(
+        (each for each in TIME_STEPS if seconds / each <= count),
+        ceil(seconds / count / DAY_S) * DAY_S,
+    )
     marks = range(0, floor(seconds) + 1, step)
     return Ticks([float(mark) for mark in marks], [clock(mark) for mark in marks])
 
@@ -159,7 +197,8 @@ def time_ticks(seconds: float, width: int) -> Ticks:
 CURVE = (50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.995, 99.999)
 MARKED = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999)
 CLASSES_A_DECADE = 20
-ROUND = ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 5.0), (1.0,))  # up to 1, up to 3, and more decades
+# up to 1, up to 3, and more decades
+ROUND = ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 5.0), (1.0,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +213,17 @@ class Counted:
 def percentile_curves(
     what: str, found: Sequence[Counted], width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return latency over percentile, both logarithmic: each mark on the axis is a tenth of the I/Os before."""
+    """Return latency over percentile, both logarithmic: each mark on the axis is a tenth of the
+    I/Os before.
+    """
     curves = []
     for each in found:
         known = [value for value in CURVE if figures.enough_behind(each.counts.total, value)]
         values = each.counts.percentiles(known) if known else {}
-        points = [_nines(value) for value in known], [log10(values[label(value)]) for value in known]
+        points = (
+            [_nines(value) for value in known],
+            [log10(values[label(value)]) for value in known],
+        )
         curves.append(Curve([points] if known else [], each.role, each.name))
     highs = [high for curve in curves for _, ys in curve.parts for high in ys]
     most = max((x for curve in curves for xs, _ in curve.parts for x in xs), default=1.0)
@@ -193,24 +237,39 @@ def _nines(percentile: float) -> float:
     return -log10(1 - percentile / 100)
 
 
-def histograms(what: str, found: Sequence[Counted], width: int, height: int, *, coloured: bool = False) -> list[Line]:
+def histograms(
+    what: str, found: Sequence[Counted], width: int, height: int, *, coloured: bool = False
+) -> list[Line]:
     """Return the share of I/Os over the logarithm of their latency."""
     shares = [_shares(each.counts) for each in found]
     low, high = min(min(each) for each in shares), max(max(each) for each in shares)
     curves = []
     for each, share in zip(found, shares, strict=True):
         classes = range(low - 1, high + 2)
-        points = [(at + 0.5) / CLASSES_A_DECADE for at in classes], [share.get(at, 0.0) for at in classes]
+        points = (
+            [(at + 0.5) / CLASSES_A_DECADE for at in classes],
+            [share.get(at, 0.0) for at in classes],
+        )
         curves.append(Curve([points], each.role, each.name, filled=len(found) == 1))
     axis = _latency_axis([(low - 1) / CLASSES_A_DECADE, (high + 2) / CLASSES_A_DECADE])
     shown = _share_axis(max(max(each.values()) for each in shares), plot_rows(height))
-    return plot(f"{what} share of I/Os by latency".strip(), curves, axis, shown, width, height, coloured=coloured)
+    return plot(
+        f"{what} share of I/Os by latency".strip(),
+        curves,
+        axis,
+        shown,
+        width,
+        height,
+        coloured=coloured,
+    )
 
 
 def _share_axis(top: float, rows: int) -> Axis:
     """Return an axis of shares with round marks."""
     high, marks = even_marks(top * 100, rows)
-    return Axis(0, high / 100, Ticks([mark / 100 for mark in marks], [f"{mark:.6g} %" for mark in marks]))
+    return Axis(
+        0, high / 100, Ticks([mark / 100 for mark in marks], [f"{mark:.6g} %" for mark in marks])
+    )
 
 
 def _shares(found: Histogram) -> dict[int, float]:
@@ -228,4 +287,8 @@ def _latency_axis(logarithms: Sequence[float]) -> Axis:
     steps = ROUND[0 if high - low < 1 else 1 if high - low < 3 else 2]
     found = [log10(step * 10**power) for power in powers for step in steps]
     inside = [each for each in found if low <= each <= high] or [low, high]
-    return Axis(low, max(high, low + 0.1), Ticks(inside, [METRICS["latency"].rounded(10**each) for each in inside]))
+    return Axis(
+        low,
+        max(high, low + 0.1),
+        Ticks(inside, [METRICS["latency"].rounded(10**each) for each in inside]),
+    )

@@ -13,7 +13,19 @@ from tui.metrics import units
 from tui.metrics.registry import METRICS
 from tui.metrics.repeat import LEAST_RANKED_REPETITIONS
 from tui.model.record import RunRecord
-from tui.text.line import BAD, BRIGHT, GOOD, HEADING, LABEL, TEXT, WARN, Line, Run, indented, labelled
+from tui.text.line import (
+    BAD,
+    BRIGHT,
+    GOOD,
+    HEADING,
+    LABEL,
+    TEXT,
+    WARN,
+    Line,
+    Run,
+    indented,
+    labelled,
+)
 from tui.text.table import Column, measured, text_table
 from tui.view.interval_bars import interval_bars
 from tui.view.step_notes import VERDICTS
@@ -29,7 +41,8 @@ NOISE = "run-to-run noise is unknown"
 
 
 def sentence(found: Comparison, *, advice: bool = True, name: str = "B") -> str:
-    """Return who is better by how much and how surely, or why nobody can tell; `advice`: and what would tell.
+    """Return who is better by how much and how surely, or why nobody can tell; `advice`: and what
+    would tell.
 
     `name`: what is held against A, where there are several.
     """
@@ -43,14 +56,22 @@ def sentence(found: Comparison, *, advice: bool = True, name: str = "B") -> str:
     if not heads:
         return "Nobody can tell: the figure that A is about was not measured in both"
     said = [_of_one(heads[0], name) if len(heads) == 1 else _of_points(found, name)]
-    if others := sum(each.word == "worse" for each in found.changes if not each.headline and found.word != "worse"):
+    if others := sum(
+        each.word == "worse"
+        for each in found.changes
+        if not each.headline and found.word != "worse"
+    ):
         said += [f"{others} other figure{' is' if others == 1 else 's are'} worse"]
     return "; ".join([*said, *(_advice(heads) if advice else ())])
 
 
 def _advice(heads: Sequence[Change]) -> Iterator[str]:
-    """Yield what would tell where single measurements stand against each other, and nobody can be sure."""
-    if any(len(each.values_a) != 1 or len(each.values_b) != 1 or each.effect is None for each in heads):
+    """Yield what would tell where single measurements stand against each other, and nobody can be
+    sure.
+    """
+    if any(
+        len(each.values_a) != 1 or len(each.values_b) != 1 or each.effect is None for each in heads
+    ):
         return
     if {each.word for each in heads} <= set(UNKNOWN_WORDS):
         yield MORE_RUNS
@@ -117,16 +138,26 @@ def _of_one(change: Change, name: str) -> str:
 
 
 def _without_effect(change: Change, name: str) -> str:
-    """Return what is said where there is no ratio: something was 0, or was not measured, or has no samples."""
+    """Return what is said where there is no ratio: something was 0, or was not measured, or has no
+    samples.
+    """
     title, metric = change.title, METRICS[change.figure.metric]
     if change.word == "too few samples":
         return f"Nobody can tell: fewer than ten I/Os stand behind {title}"
     if change.word == "not measured":
-        sides = [side for side, values in (("A", change.values_a), (name, change.values_b)) if not values]
-        return f"Nobody can tell: {title} {'was' if len(sides) == 1 else 'were'} not measured in {' and '.join(sides)}"
+        sides = [
+            side for side, values in (("A", change.values_a), (name, change.values_b)) if not values
+        ]
+        return (
+            f"Nobody can tell: {title} {'was' if len(sides) == 1 else 'were'} not measured in"
+            f" {' and '.join(sides)}"
+        )
     if change.word in ("better", "worse"):
         idle, other = ("A", change.b) if change.b else (name, change.a)
-        return f"{name} is {change.word}: {idle} did nothing (0 {title}), the other {metric.with_unit(other)}"
+        return (
+            f"{name} is {change.word}: {idle} did nothing (0 {title}), the other"
+            f" {metric.with_unit(other)}"
+        )
     said = "both did nothing" if change.word == "no difference detected" else change.why
     return f"{change.word.capitalize()}: {said} ({title})"
 
@@ -139,13 +170,17 @@ def _difference(change: Change, name: str) -> str:
 
 
 def _amount(change: Change) -> str:
-    """Return the same without who: ``25 % more read IOPS than A``, ``12 % slower than A in read p99 latency``."""
+    """Return the same without who: ``25 % more read IOPS than A``, ``12 % slower than A in read p99
+    latency``.
+    """
     share = change.change or 0.0
     if change.figure.metric == "latency":
         if not round(share, 3):
             return f"as fast as A in {change.title}"
         return f"{percent(share)} {'slower' if share > 0 else 'faster'} than A in {change.title}"
-    many, fewer = ("much", "less") if change.figure.metric in ("bandwidth", "score") else ("many", "fewer")
+    many, fewer = (
+        ("much", "less") if change.figure.metric in ("bandwidth", "score") else ("many", "fewer")
+    )
     if not round(share, 3):
         return f"as {many} {change.title} as A"
     return f"{percent(share)} {'more' if share > 0 else fewer} {change.title} than A"
@@ -178,10 +213,14 @@ def _over(change: Change) -> str:
 def _of_points(found: Comparison, name: str) -> str:
     """Return at how many points of a matrix one side is what, and where it is so most."""
     heads = {point.name: change for point in found.points if (change := point.headline) is not None}
-    count = Counter("unknown" if each.word in UNKNOWN_WORDS else each.word for each in heads.values())
+    count = Counter(
+        "unknown" if each.word in UNKNOWN_WORDS else each.word for each in heads.values()
+    )
     said = f"Of {len(heads)} points {name} is {', '.join(_counted(count))}"
     told = {point: each for point, each in heads.items() if each.word in ("worse", "better")}
-    known = {point: each for point, each in told.items() if each.word == "worse" or not count["worse"]}
+    known = {
+        point: each for point, each in told.items() if each.word == "worse" or not count["worse"]
+    }
     if known:
         most = max(known, key=lambda point: abs(known[point].change or 0.0))
         return f"{said}; most at {most}: {_amount(known[most])}"
@@ -189,7 +228,8 @@ def _of_points(found: Comparison, name: str) -> str:
 
 
 def _counted(count: Counter[str]) -> Iterator[str]:
-    texts = {"worse": "worse at", "better": "better at", "no difference detected": "not found to differ at",
+    texts = {"worse": "worse at", "better": "better at",
+        "no difference detected": "not found to differ at",
              "unknown": "neither for all that is known at"}  # fmt: skip
     yield from (f"{text} {count[word]}" for word, text in texts.items() if count[word])
 
@@ -214,13 +254,18 @@ def _of_search(found: SearchChange, name: str) -> str:
 
 
 def _apart(found: SearchChange, whose: str) -> str:
-    """Return how far the figures of two searches are apart: ``B's capacity is 20 % lower than A's``."""
+    """Return how far the figures of two searches are apart: ``B's capacity is 20 % lower than
+    A's``.
+    """
     if found.ratio.value is None:
         return ""
     share, verb = found.ratio.value - 1, "are" if found.figure.startswith("IOPS") else "is"
     if not round(share, 3):
         return f"{whose} {found.figure} {verb} as high as A's"
-    return f"{whose} {found.figure} {verb} {percent(share)} {'higher' if share > 0 else 'lower'} than A's"
+    return (
+        f"{whose} {found.figure} {verb} {percent(share)} "
+        f"{'higher' if share > 0 else 'lower'} than A's"
+    )
 
 
 ROLES: dict[Word, str] = {
@@ -231,29 +276,54 @@ ROLES: dict[Word, str] = {
     "too few repetitions to say": WARN,
     "not comparable": BAD,
 }
-BRIEF: dict[Word, str] = {"too few repetitions to say": "too few", "no difference detected": "no difference"}
+BRIEF: dict[Word, str] = {
+    "too few repetitions to say": "too few",
+    "no difference detected": "no difference",
+}
 METHODS = {
-    "repetitions": "repetitions: Mann-Whitney U, exact; Hodges-Lehmann shift of the logarithms with its interval",
-    "within one run": "within-run only: seconds resampled in moving blocks (of metadata, its iterations); "
-    "repeat the runs, or measure run-to-run noise with benchtui noise",
-    "one run, order statistics": "percentiles of one run: ranks in its histogram, widened by how much neighbouring "
-    "seconds are alike; within-run only too",
-    "one run, noise floor": "one run each: interval of two single runs by the measured noise floor, or within the runs "
-    "where that is wider",
+    "repetitions": (
+        "repetitions: Mann-Whitney U, exact; Hodges-Lehmann shift of the logarithms with its"
+        " interval"
+    ),
+    "within one run": (
+        "within-run only: seconds resampled in moving blocks (of metadata, its iterations); "
+        "repeat the runs, or measure run-to-run noise with benchtui noise"
+    ),
+    "one run, order statistics": (
+        "percentiles of one run: ranks in its histogram, widened by how much neighbouring "
+        "seconds are alike; within-run only too"
+    ),
+    "one run, noise floor": (
+        "one run each: interval of two single runs by the measured noise floor, or within the runs "
+        "where that is wider"
+    ),
 }
 HOLM = "the headline is tested by itself; the other figures together (Holm)"
 LABELS = 10
 
 
 def comparison_lines(
-    found: Comparison, width: int | None, *, every: bool = False, drawn: Sequence[Line] = (), advice: bool = True
+    found: Comparison,
+    width: int | None,
+    *,
+    every: bool = False,
+    drawn: Sequence[Line] = (),
+    advice: bool = True,
 ) -> list[Line]:
-    """Return the answer, runs, gate, headlines and figures; with `every` all figures of all points of a matrix.
+    """Return the answer, runs, gate, headlines and figures; with `every` all figures of all points
+    of a matrix.
 
-    `drawn` belongs to the answer: it stands below it. `advice`: the answer says what would tell where nobody can.
+    `drawn` belongs to the answer: it stands below it. `advice`: the answer says what would tell
+    where nobody can.
     """
     room = width or 120
-    lines = [*answer_lines(found, room, advice=advice), *drawn, Line(), *gate_lines(found, room), Line()]
+    lines = [
+        *answer_lines(found, room, advice=advice),
+        *drawn,
+        Line(),
+        *gate_lines(found, room),
+        Line(),
+    ]
     if found.search is not None:
         from tui.analysis.searches import search_lines
 
@@ -263,7 +333,10 @@ def comparison_lines(
         lines += [*_headlines(found, width), *_beside(found, room)]
     if single or every:
         for point in found.points:
-            lines += [*([Line(), Line.of((point.name, HEADING))] if not single else []), *_figures(point, width)]
+            lines += [
+                *([Line(), Line.of((point.name, HEADING))] if not single else []),
+                *_figures(point, width),
+            ]
     return [*lines, *([Line(), *methods] if (methods := list(_methods(found, room))) else [])]
 
 
@@ -282,18 +355,43 @@ def _sides(found: Comparison, width: int) -> Iterator[Line]:
 def side_runs(record: RunRecord) -> list[Run]:
     """Return one run in a line: id, profile, hosts, target, state and verdict."""
     hosts = f"{len(record.hosts)} host{'' if len(record.hosts) == 1 else 's'}"
-    said = [record.profile.tag, hosts, *([f"on {record.target}"] if record.target else []), record.state]
+    said = [
+        record.profile.tag,
+        hosts,
+        *([f"on {record.target}"] if record.target else []),
+        record.state,
+    ]
     verdict = VERDICTS.get(record.verdict or "", "")
-    role = BAD if record.verdict == "invalid" else WARN if record.verdict == "valid-with-warnings" else LABEL
-    return [(record.run_id, BRIGHT), (f"  {', '.join(said)}", TEXT), (f", {verdict}" if verdict else "", role)]
+    role = (
+        BAD
+        if record.verdict == "invalid"
+        else WARN
+        if record.verdict == "valid-with-warnings"
+        else LABEL
+    )
+    return [
+        (record.run_id, BRIGHT),
+        (f"  {', '.join(said)}", TEXT),
+        (f", {verdict}" if verdict else "", role),
+    ]
 
 
 def gate_lines(found: Comparison, width: int) -> list[Line]:
-    """Return why the runs are not comparable, as far as the answer does not say it, and what else is not the same."""
+    """Return why the runs are not comparable, as far as the answer does not say it, and what else
+    is not the same.
+    """
     lines: list[Line] = []
-    mattering = [each for each in found.gate if not each.blocks and each.matters and each.what not in found.across]
+    mattering = [
+        each
+        for each in found.gate
+        if not each.blocks and each.matters and each.what not in found.across
+    ]
     varied = [each for each in found.gate if each.what in found.across and not each.blocks]
-    rest = [each for each in found.gate if not each.blocks and not each.matters and each.what not in found.across]
+    rest = [
+        each
+        for each in found.gate
+        if not each.blocks and not each.matters and each.what not in found.across
+    ]
     for label, role, parts in (
         ("not comparable", BAD, reasons_left(found)),
         ("compared", BRIGHT, varied),
@@ -308,7 +406,9 @@ def gate_lines(found: Comparison, width: int) -> list[Line]:
 
 def _listed(label: str, role: str, parts: Sequence[SetupDifference], width: int) -> Iterator[Line]:
     for at, each in enumerate(parts):
-        yield from labelled([(f"{label if at == 0 else '':<16}", LABEL)], [(each.text, role)], width)
+        yield from labelled(
+            [(f"{label if at == 0 else '':<16}", LABEL)], [(each.text, role)], width
+        )
 
 
 def _figures(point: PointChange, width: int | None) -> list[Line]:
@@ -317,8 +417,13 @@ def _figures(point: PointChange, width: int | None) -> list[Line]:
     return _table([title], point.changes, width)
 
 
-def _table(first: Sequence[Column[Change]], rows: Sequence[Change], width: int | None) -> list[Line]:
-    """Return a table; what is the same in each row, and reasons that have no room, stand below it, each once."""
+def _table(
+    first: Sequence[Column[Change]], rows: Sequence[Change], width: int | None
+) -> list[Line]:
+    """Return a table.
+
+    What is the same in each row, and reasons that have no room, stand below it, each once.
+    """
     shared = _shared_words(rows)
     columns = [*first, *_columns(rows, words=shared is None, bars=width is not None)]
     least = [column for column in columns if not column.drop]
@@ -340,7 +445,8 @@ def _table(first: Sequence[Column[Change]], rows: Sequence[Change], width: int |
 
 
 def _shared_words(changes: Sequence[Change]) -> str | None:
-    """Return what is said of each figure where it is the same of all, to be told once; None when it is not.
+    """Return what is said of each figure where it is the same of all, to be told once; None when it
+    is not.
 
     That runs are not comparable has been said: then it is empty.
     """
@@ -353,7 +459,9 @@ def _shared_words(changes: Sequence[Change]) -> str | None:
 
 def _headlines(found: Comparison, width: int | None) -> list[Line]:
     """Return the headline of each point of a matrix."""
-    rows = [(point.name, change) for point in found.points if (change := point.headline) is not None]
+    rows = [
+        (point.name, change) for point in found.points if (change := point.headline) is not None
+    ]
     names = {id(change): name for name, change in rows}
     columns: list[Column[Change]] = [
         Column("point", lambda each: (names[id(each)], BRIGHT)),
@@ -363,14 +471,21 @@ def _headlines(found: Comparison, width: int | None) -> list[Line]:
 
 
 def _columns(rows: Sequence[Change], *, words: bool, bars: bool) -> list[Column[Change]]:
-    """Return the columns; no intervals where there are none, and no counts where all are those of the answer."""
+    """Return the columns.
+
+    No intervals where there are none, and no counts where all are those of the answer.
+    """
     intervals = any(interval_text(each) != units.UNKNOWN for each in rows)
     counts = len({counts_text(each) for each in rows}) > 1
     return [
         Column("A", lambda each: figure_text(each, each.a), right=True),
         Column("B", lambda each: figure_text(each, each.b), right=True),
         Column("change", lambda each: signed(each.change), right=True, role=BRIGHT),
-        *([Column[Change]("95 % interval", interval_text, drop=3, right=True)] if intervals else []),
+        *(
+            [Column[Change]("95 % interval", interval_text, drop=3, right=True)]
+            if intervals
+            else []
+        ),
         *([Column[Change]("n", counts_text, drop=4, right=True, role=LABEL)] if counts else []),
         *(interval_bars(rows, ROLES, drop=5) if bars else []),
         *([Column("", word_runs)] if words else []),
@@ -402,7 +517,10 @@ def counts_text(change: Change) -> str:
 
 def word_runs(change: Change) -> list[Run]:
     """Return the word with its reason."""
-    return [(change.word, ROLES.get(change.word, LABEL)), (f" ({change.why})" if change.why else "", LABEL)]
+    return [
+        (change.word, ROLES.get(change.word, LABEL)),
+        (f" ({change.why})" if change.why else "", LABEL),
+    ]
 
 
 def brief_run(change: Change) -> Run:
@@ -424,17 +542,31 @@ def _beside(found: Comparison, width: int) -> Iterator[Line]:
 
 def judged_lines(judged: Sequence[JudgedCriterion]) -> list[Line]:
     """Return how a run stands by its criteria."""
-    roles = {"kept": GOOD, "broken": BAD, "not measured": WARN, "not comparable": WARN, "cannot be judged": WARN}
+    roles = {
+        "kept": GOOD,
+        "broken": BAD,
+        "not measured": WARN,
+        "not comparable": WARN,
+        "cannot be judged": WARN,
+    }
     return [Line.of(("must not be  ", LABEL), (each.text, roles[each.outcome])) for each in judged]
 
 
 def method_texts(found: Comparison) -> Iterator[str]:
     """Yield how the changes are known, and how large one has to be to be worth a word."""
-    used = dict.fromkeys(each.effect.method for each in found.changes if each.effect and each.effect.p is not None)
+    used = dict.fromkeys(
+        each.effect.method for each in found.changes if each.effect and each.effect.p is not None
+    )
     yield from (METHODS[method] for method in used)
     if used:
-        least = sorted({each.threshold for each in found.changes if each.effect is not None and each.headline})
-        said = " or ".join(f"{each * 100:.2g} %" for each in dict.fromkeys((least[0], least[-1]))) if least else "2 %"
+        least = sorted(
+            {each.threshold for each in found.changes if each.effect is not None and each.headline}
+        )
+        said = (
+            " or ".join(f"{each * 100:.2g} %" for each in dict.fromkeys((least[0], least[-1])))
+            if least
+            else "2 %"
+        )
         yield f"{HOLM}; less than {said} is no difference (headline)"
 
 

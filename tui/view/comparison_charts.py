@@ -16,10 +16,14 @@ HEIGHT = 18
 NAMES = ("A", "B")
 
 
-def charts(found: Comparison, width: int, height: int = HEIGHT, *, coloured: bool = False) -> Iterator[list[Line]]:
-    """Yield charts of each direction: of the only point, or of the first whose headline is worse or better.
+def charts(
+    found: Comparison, width: int, height: int = HEIGHT, *, coloured: bool = False
+) -> Iterator[list[Line]]:
+    """Yield charts of each direction: of the only point, or of the first whose headline is worse or
+    better.
 
-    Of searches it is the curve of latency over load or throughput over hosts, of the first of each side.
+    Of searches it is the curve of latency over load or throughput over hosts, of the first of each
+    side.
     """
     one, other = found.a[0].search, found.b[0].search
     if found.search is not None and one is not None and other is not None:
@@ -29,11 +33,17 @@ def charts(found: Comparison, width: int, height: int = HEIGHT, *, coloured: boo
         return
     ours, theirs = points_of(found.a), points_of(found.b)
     keys = [key for key in ours if key in theirs]
-    told = {point.name for point in found.points if point.headline and point.headline.word in ("worse", "better")}
+    told = {
+        point.name
+        for point in found.points
+        if point.headline and point.headline.word in ("worse", "better")
+    }
     key = next((key for key in keys if ours[key].name in told), keys[0] if keys else None)
     if key is None:
         return
-    names = {name for attempt in ours[key].attempts for name in attempt.step.results.aggregate} - {MIXED}
+    names = {name for attempt in ours[key].attempts for name in attempt.step.results.aggregate} - {
+        MIXED
+    }
     for name in in_order(names):
         sides = [side[key].merged(name) for side in (ours, theirs)]
         if all(sides):

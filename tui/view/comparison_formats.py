@@ -20,7 +20,9 @@ COMPARE_SCHEMA = "benchtui.compare/1"
 
 
 def as_json(found: Sequence[tuple[Comparison, Sequence[JudgedCriterion]]]) -> str:
-    """Return comparisons and how they stand by their criteria as one JSON object, newline at the end."""
+    """Return comparisons and how they stand by their criteria as one JSON object, newline at the
+    end.
+    """
     whole = {"schema": COMPARE_SCHEMA, "comparisons": [as_builtins(*each) for each in found]}
     return msgspec.json.format(msgspec.json.encode(whole), indent=1).decode() + "\n"
 
@@ -32,7 +34,9 @@ def as_builtins(found: Comparison, judged: Sequence[JudgedCriterion] = ()) -> di
 
 
 def _number(value: object) -> int:
-    """Return a percentile that few I/Os are behind as the number it is: its word says that it cannot be judged."""
+    """Return a percentile that few I/Os are behind as the number it is: its word says that it
+    cannot be judged.
+    """
     if isinstance(value, Few):
         return int(value)
     raise TypeError(f"{type(value).__name__} has no place in a document")
@@ -49,7 +53,8 @@ def _told(found: Comparison, judged: Sequence[JudgedCriterion]) -> dict[str, Any
         "criteria": judged,
         "search": _search_json(found.search),
         "points": [
-            {"name": point.name, "figures": [_change(change) for change in point.changes]} for point in found.points
+            {"name": point.name, "figures": [_change(change) for change in point.changes]}
+            for point in found.points
         ],
     }
 
@@ -72,7 +77,8 @@ def _search_json(found: SearchChange | None) -> dict[str, Any] | None:
         "latency_ratio": found.latency,
         "latency_why": found.latency_why,
         "over": [found.low, found.high],
-        "at_equal_load": [{"rate": load, "a_ns": ours, "b_ns": theirs} for load, ours, theirs in found.at],
+        "at_equal_load": [{"rate": load, "a_ns": ours, "b_ns": theirs} for load, ours,
+            theirs in found.at],
         "by_hosts": [
             {"hosts": each.hosts, "a": each.a.model_dump(), "b": each.b.model_dump(),
              "ratio": each.ratio,
@@ -80,7 +86,8 @@ def _search_json(found: SearchChange | None) -> dict[str, Any] | None:
             for each in found.hosts
         ],
         "fitted": [
-            {"name": each.a.name, "unit": each.a.unit, "a": each.a.figure.model_dump(), "b": each.b.figure.model_dump(),
+            {"name": each.a.name, "unit": each.a.unit, "a": each.a.figure.model_dump(),
+                "b": each.b.figure.model_dump(),
              "ratio": each.ratio,
              "intervals_overlap": None if each.apart is None else not each.apart}
             for each in found.fits
@@ -127,7 +134,10 @@ Judgement = tuple[Comparison, Sequence[JudgedCriterion]]
 
 
 def as_junit(found: Sequence[Judgement], *, allow_undecided: bool = False) -> str:
-    """Return one test suite a comparison, as a document; `allow_undecided`: what nobody can tell is no error."""
+    """Return one test suite a comparison, as a document.
+
+    `allow_undecided`: what nobody can tell is no error.
+    """
     return junit_xml([_suite(*each, "skipped" if allow_undecided else "error") for each in found])
 
 
@@ -137,8 +147,16 @@ def _suite(found: Comparison, judged: Sequence[JudgedCriterion], undecided: Outc
     obstacles = "; ".join(each.text for each in found.obstacles)
     cases = [
         Case("comparable", "error" if obstacles else "passed", obstacles, profile),
-        *([_search_case(profile, found.search, undecided)] if found.search is not None and not obstacles else []),
-        *(_figure(profile, point.name, change, undecided) for point in found.points for change in point.changes),
+        *(
+            [_search_case(profile, found.search, undecided)]
+            if found.search is not None and not obstacles
+            else []
+        ),
+        *(
+            _figure(profile, point.name, change, undecided)
+            for point in found.points
+            for change in point.changes
+        ),
         *(each.case for each in judged),
     ]
     return Suite(f"{sides[1]} against {sides[0]}", cases, found.b[0].created_utc)
@@ -147,7 +165,9 @@ def _suite(found: Comparison, judged: Sequence[JudgedCriterion], undecided: Outc
 def _search_case(profile: str, found: SearchChange, undecided: Outcome) -> Case:
     """Return what is said of two searches, as the exit code says it."""
     why = f" ({found.why})" if found.why else ""
-    outcome: Outcome = "failed" if found.word == "worse" else "passed" if found.word in SAID else undecided
+    outcome: Outcome = (
+        "failed" if found.word == "worse" else "passed" if found.word in SAID else undecided
+    )
     outcome = "error" if found.word == "not comparable" else outcome
     return Case(found.figure, outcome, f"{found.word}: {ratio_text(found.ratio)}{why}", profile)
 
@@ -155,7 +175,9 @@ def _search_case(profile: str, found: SearchChange, undecided: Outcome) -> Case:
 def _figure(profile: str, point: str, change: Change, undecided: Outcome) -> Case:
     said = (f"{change.word}: {figure_text(change, change.a)} to {figure_text(change, change.b)}, "
             f"{signed(change.change)} ({interval_text(change)}) {change.why}").strip()  # fmt: skip
-    outcome: Outcome = "failed" if change.word == "worse" else "passed" if change.word in SAID else "skipped"
+    outcome: Outcome = (
+        "failed" if change.word == "worse" else "passed" if change.word in SAID else "skipped"
+    )
     if outcome == "failed" and not change.counts:  # as the exit code has it
         outcome, said = "skipped", f"{said}; of single runs builds go by the headline alone"
     if outcome == "skipped" and change.headline and change.undecided:

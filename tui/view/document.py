@@ -71,7 +71,9 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A drawing: a Vega-Lite specification, what it shows in words for who cannot see it, how to read it."""
+    """A drawing: a Vega-Lite specification, what it shows in words for who cannot see it, how to
+    read it.
+    """
 
     title: str
     spec: dict[str, Any]
@@ -109,7 +111,9 @@ class DocumentSection:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What is to be known of a run at a glance: the figure it is about, whether it holds, what was tested on what."""
+    """What is to be known of a run at a glance: the figure it is about, whether it holds, what was
+    tested on what.
+    """
 
     id: str
     title: str
@@ -134,7 +138,10 @@ class RunPart:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The whole document. `answer` is what is said of runs held against each other, `compared` the evidence."""
+    """The whole document.
+
+    `answer` is what is said of runs held against each other, `compared` the evidence.
+    """
 
     title: str
     runs: Sequence[RunPart]
@@ -145,7 +152,9 @@ class Report:
 
     @property
     def many(self) -> bool:
-        """Whether the cards of its runs are more than a glance: what they come to stands before them then."""
+        """Whether the cards of its runs are more than a glance: what they come to stands before
+        them then.
+        """
         return len(self.runs) > 2
 
 
@@ -158,7 +167,9 @@ ORDER = ("findings", "limiter", "capacity", "results", "history", "published", "
 
 
 def markdown_of(report: Report) -> str:
-    """Return the whole text (CommonMark with tables, as GitHub, GitLab and Jira's editors read it)."""
+    """Return the whole text (CommonMark with tables, as GitHub, GitLab and Jira's editors read
+    it).
+    """
     parts = [f"# {escaped(report.title)}", *(f"*{escaped(text)}*" for text in report.remarks)]
     parts += [f"**{escaped(each.text)}**" for each in report.answer]
     if report.compared:
@@ -168,17 +179,25 @@ def markdown_of(report: Report) -> str:
         parts += [text for run in report.runs for text in [f"## {_named(run)}", *_sections(run)]]
     else:
         parts += [text for run in report.runs for text in [_card(run.card), *_sections(run)]]
-    return "\n\n".join([*filter(None, parts), *([f"---\n\n{escaped(report.made)}"] if report.made else [])]) + "\n"
+    return (
+        "\n\n".join(
+            [*filter(None, parts), *([f"---\n\n{escaped(report.made)}"] if report.made else [])]
+        )
+        + "\n"
+    )
 
 
 def escaped(text: str) -> str:
     """Return a text in which nothing is markup: on one line, what could be is behind a backslash.
 
-    A zero-width joiner is not needed for mentions: ``@`` is escaped, and addresses are not made links by ``<``.
+    A zero-width joiner is not needed for mentions: ``@`` is escaped, and addresses are not made
+    links by ``<``.
     """
     one_line = " ".join(printable(text).split())
     found = SPECIAL.sub(r"\\\1", one_line)
-    return LEAD.sub(lambda match: f"{match[1]}\\{match[2]}" if not match[2].isdigit() else match[0], found)
+    return LEAD.sub(
+        lambda match: f"{match[1]}\\{match[2]}" if not match[2].isdigit() else match[0], found
+    )
 
 
 def _card(card: Card) -> str:
@@ -211,7 +230,9 @@ def _block(block: Block) -> str:
     if isinstance(block, DocumentTable):
         return markdown_table(block)
     if isinstance(block, Facts):
-        return "\n".join(f"- {escaped(name)}: {escaped('; '.join(texts))}" for name, texts in block.rows)
+        return "\n".join(
+            f"- {escaped(name)}: {escaped('; '.join(texts))}" for name, texts in block.rows
+        )
     if isinstance(block, Paragraph):
         return escaped(block.text)
     if isinstance(block, FindingBlock):
@@ -228,7 +249,10 @@ def markdown_table(table: DocumentTable) -> str:
     note = f"\n\n{escaped(table.note)}" if table.note else ""
     if len(rows) > LONG_ROWS:
         inner = "\n".join(lines)
-        return f"<details><summary>{_entities(table.title)}: {len(rows)} rows</summary>\n\n{inner}\n\n</details>{note}"
+        return (
+            f"<details><summary>{_entities(table.title)}:"
+            f" {len(rows)} rows</summary>\n\n{inner}\n\n</details>{note}"
+        )
     return f"**{escaped(table.title)}**\n\n" + "\n".join(lines) + note
 
 
@@ -239,7 +263,9 @@ def _entities(text: str) -> str:
 def _found(found: FindingBlock) -> str:
     where = f" ({escaped(found.where)})" if found.where else ""
     lines = [f"- {MARKS[found.severity]} {escaped(found.id)}{where}: {escaped(found.message)}"]
-    return "\n".join([*lines, *([f"  - what to do: {escaped(found.advice)}"] if found.advice else [])])
+    return "\n".join(
+        [*lines, *([f"  - what to do: {escaped(found.advice)}"] if found.advice else [])]
+    )
 
 
 def _code(code: Code) -> str:
@@ -247,4 +273,5 @@ def _code(code: Code) -> str:
     longest = max((len(match[1]) for match in FENCE.finditer(code.text)), default=2)
     fence = "`" * max(3, longest + 1)
     text = "\n".join(printable(line) for line in code.text.splitlines())
-    return f"<details><summary>{_entities(code.title)}</summary>\n\n{fence}\n{text}\n{fence}\n\n</details>"
+    summary = f"<summary>{_entities(code.title)}</summary>"
+    return f"<details>{summary}\n\n{fence}\n{text}\n{fence}\n\n</details>"

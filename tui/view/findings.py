@@ -17,7 +17,9 @@ MOST_NAMES = 20  # columns for names of checks; longer ones stand above their re
 
 
 def brief_lines(findings: Sequence[Finding], width: int) -> list[Line]:
-    """Return one line a finding, the worst first: its id, and as much of its message as there is room for."""
+    """Return one line a finding, the worst first: its id, and as much of its message as there is
+    room for.
+    """
     lines: list[Line] = []
     for finding in by_weight(findings):
         mark, role = MARKS[finding.severity]
@@ -27,12 +29,16 @@ def brief_lines(findings: Sequence[Finding], width: int) -> list[Line]:
 
 
 def whole_lines(finding: Finding, width: int, when: str = "") -> list[Line]:
-    """Return one finding with all there is to say of it: message, figure and threshold, rule, meaning, what to do."""
+    """Return one finding with all there is to say of it: message, figure and threshold, rule,
+    meaning, what to do.
+    """
     return check_lines([finding], width, when)
 
 
 def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list[Line]:
-    """Return findings of one check: each message, then once its rule, its meaning, and what to do."""
+    """Return findings of one check: each message, then once its rule, its meaning, and what to
+    do.
+    """
     finding = findings[0]
     mark, role = MARKS[finding.severity]
     check = BY_ID.get(finding.id)
@@ -43,19 +49,29 @@ def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list
         lines += labelled([("  ", TEXT)], [(each.message, TEXT)], width)
     if check is not None:
         why = " ".join(check.means.split())
-        for name, text, role in (("do", check.advice, TEXT), ("rule", check.rule, LABEL), ("why", why, LABEL)):
+        for name, text, role in (
+            ("do", check.advice, TEXT),
+            ("rule", check.rule, LABEL),
+            ("why", why, LABEL),
+        ):
             lines += labelled([(f"  {name:<6}", LABEL)], [(text, role)], width)
     return [*lines, Line()]
 
 
-def record_lines(findings: Sequence[Finding], not_made: Mapping[str, str], width: int) -> list[Line]:
-    """Return every finding of a record whole, and the checks that could not be made, with the reasons."""
+def record_lines(
+    findings: Sequence[Finding], not_made: Mapping[str, str], width: int
+) -> list[Line]:
+    """Return every finding of a record whole, and the checks that could not be made, with the
+    reasons.
+    """
     found = [line for each in _by_check(findings) for line in check_lines(each, width)]
     return [*(found or nothing()), *not_made_lines(not_made, width)]
 
 
 def _by_check(findings: Sequence[Finding]) -> list[list[Finding]]:
-    """Return findings by weight, those of one check and weight together: what it means and asks for is the same."""
+    """Return findings by weight, those of one check and weight together: what it means and asks for
+    is the same.
+    """
     found: dict[tuple[str, str], list[Finding]] = {}
     for each in by_weight(findings):
         found.setdefault((each.severity, each.id), []).append(each)
@@ -63,12 +79,24 @@ def _by_check(findings: Sequence[Finding]) -> list[list[Finding]]:
 
 
 def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Line]:
-    """Return what limits the load, what holds now and what held before, each whole with its time from `zero_t` on."""
+    """Return what limits the load, what holds now and what held before, each whole with its time
+    from `zero_t` on.
+    """
     bottleneck = found.limiter
-    limited = labelled([("limited by  ", LABEL)], [(bottleneck.text, TEXT)], width) if bottleneck is not None else []
-    lines = [line for each in found.now for line in whole_lines(each.finding, width, _since(each, zero_t))]
+    limited = (
+        labelled([("limited by  ", LABEL)], [(bottleneck.text, TEXT)], width)
+        if bottleneck is not None
+        else []
+    )
+    lines = [
+        line
+        for each in found.now
+        for line in whole_lines(each.finding, width, _since(each, zero_t))
+    ]
     lines = [*limited, *([Line()] if limited else []), *(lines or nothing())]
-    over = [line for each in found.was for line in whole_lines(each.finding, width, _span(each, zero_t))]
+    over = [
+        line for each in found.was for line in whole_lines(each.finding, width, _span(each, zero_t))
+    ]
     lines += [Line.of(("Was found, and is over", HEADING)), Line(), *over] if over else []
     text = f"{len(found.made)} checks run during the run; the others run at its end."
     text = "The run is over: what is found now is what its record says." if found.settled else text
@@ -88,7 +116,9 @@ def _time(seconds: float) -> str:
 def _span(each: LiveFinding, zero_t: float) -> str:
     step = f"step {each.step + 1}, " if each.step is not None else ""
     step = f"{each.points} points, the last {step}" if each.points > 1 else step
-    return f"{step}{_time(each.since_t - zero_t)} to {_time((each.ended_t or each.since_t) - zero_t)}"
+    return (
+        f"{step}{_time(each.since_t - zero_t)} to {_time((each.ended_t or each.since_t) - zero_t)}"
+    )
 
 
 def nothing() -> list[Line]:

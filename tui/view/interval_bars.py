@@ -1,4 +1,6 @@
-"""Intervals of changes, one below the other on a common scale around no change: what overlaps 0 is seen at a look."""
+"""Intervals of changes, one below the other on a common scale around no change: what overlaps 0 is
+seen at a look.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +12,31 @@ from tui.text.table import Column
 
 WIDTH = 31  # odd: 0 stands in the middle
 HALF = WIDTH // 2
-REACHES = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)  # what half a scale stands for; what reaches further ends in an arrow
+# what half a scale stands for; what reaches further ends in an arrow
+REACHES = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 
 
-def interval_bars(rows: Sequence[Change], roles: Mapping[Word, str], drop: int) -> list[Column[Change]]:
-    """Return a column of intervals, each in the role of its word; none where no row has an interval."""
+def interval_bars(
+    rows: Sequence[Change], roles: Mapping[Word, str], drop: int
+) -> list[Column[Change]]:
+    """Return a column of intervals, each in the role of its word.
+
+    None where no row has an interval.
+    """
     ends = [abs(end) for each in rows for end in _span(each)]
     if not ends:
         return []
     reach = next((each for each in REACHES if max(ends) <= each), REACHES[-1])
     edge = f"{reach * 100:.0f} %"
     title = f"{f'-{edge}':<{HALF}}0{f'+{edge}':>{HALF}}"
-    return [Column(title, lambda each: _bar(each, reach, roles.get(each.word, LABEL)), width=WIDTH, drop=drop)]
+    return [
+        Column(
+            title,
+            lambda each: _bar(each, reach, roles.get(each.word, LABEL)),
+            width=WIDTH,
+            drop=drop,
+        )
+    ]
 
 
 def _span(change: Change) -> tuple[float, ...]:

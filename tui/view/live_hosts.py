@@ -1,4 +1,6 @@
-"""Hosts over time: what each does beside the median host, column by column, taken up as it comes."""
+"""Hosts over time: what each does beside the median host, column by column, taken up as it
+comes.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
     from tui.journal.views import DirectionView
 
 STALLED, FAR, BEHIND, ALIKE, NOTHING = range(5)  # how a host does in a column, the worst first
-HALF, STALL = 0.5, 0.1  # of the median host; of the median of the load, so that a stall of all hosts is seen
+# of the median host; of the median of the load, so that a stall of all hosts is seen
+HALF, STALL = 0.5, 0.1
 STEPS = bytes((3, 2, 1, 0, 0)) + bytes(251)  # below the median host, by level
 STILL = bytes((1, 0, 0, 0, 0)) + bytes(251)
 FOR_LONG = 0.125  # of the columns
@@ -27,7 +30,8 @@ NOTABLE = 4  # steps behind the others in all columns together: one column witho
 LEAST_HOSTS = 3  # with fewer there is no median to speak of
 TAIL_S = 8  # samples of a second may come so much later
 SURE_S = 3  # a host without samples for so long stands still
-MOST_SECONDS = 60_000  # of all hosts together that are read in one look: a long load is taken up in several
+# of all hosts together that are read in one look: a long load is taken up in several
+MOST_SECONDS = 60_000
 ROLES = {STALLED: BAD, FAR: WARN, BEHIND: f"{WARN}*55", ALIKE: "read*35"}
 PLAIN = {STALLED: "#", FAR: "+", BEHIND: "-", ALIKE: "."}
 SHADES = {STALLED: "█", FAR: "▓", BEHIND: "▒", ALIKE: "░"}
@@ -47,9 +51,18 @@ class HostLevels:
         self._medians: list[float | None] = []
 
     def take(
-        self, hosts: Mapping[str, HostView], axis: TimeAxis, columns: int, end_s: int, load: object, job: str | None
+        self,
+        hosts: Mapping[str, HostView],
+        axis: TimeAxis,
+        columns: int,
+        end_s: int,
+        load: object,
+        job: str | None,
     ) -> None:
-        """Take what hosts did up to second `end_s` of the run; `load`: the measurement that they are of."""
+        """Take what hosts did up to second `end_s` of the run.
+
+        `load`: the measurement that they are of.
+        """
         of = (job, axis.start_s, axis.span_s, columns, *hosts)
         if self._load is not load or self._of != of:
             self._load, self._of, self.names, self._rates = load, of, [*hosts], {}
@@ -60,7 +73,8 @@ class HostLevels:
         new = [name for name in self.names if name not in self._rates]
         room = MOST_SECONDS // max(1, end_s - axis.start_s)
         last = axis.column_of(end_s - 1, columns)
-        while last + 1 < columns and axis.cell(last + 1, columns)[0] < end_s:  # a second may take several columns
+        # a second may take several columns
+        while last + 1 < columns and axis.cell(last + 1, columns)[0] < end_s:
             last += 1
         first = axis.column_of(max(axis.start_s, min(self._end_s, end_s) - TAIL_S), columns)
         self._end_s = end_s
@@ -72,7 +86,9 @@ class HostLevels:
         begin = 0 if new else first
         self._judge(hosts, axis, range(begin, last + 1), end_s)
 
-    def _read(self, host: HostView, axis: TimeAxis, first: int, last: int, end_s: int, job: str | None) -> None:
+    def _read(
+        self, host: HostView, axis: TimeAxis, first: int, last: int, end_s: int, job: str | None
+    ) -> None:
         total: DirectionView = host.figures(job).total
         columns = len(self.levels)
         start = axis.cell(first, columns)[0]
@@ -83,7 +99,9 @@ class HostLevels:
             here = values[begin - start : min(end, end_s) - start]
             rates[column] = here[0] if len(here) == 1 else merged(here, peaks=False)
 
-    def _judge(self, hosts: Mapping[str, HostView], axis: TimeAxis, columns: range, end_s: int) -> None:
+    def _judge(
+        self, hosts: Mapping[str, HostView], axis: TimeAxis, columns: range, end_s: int
+    ) -> None:
         """Tell how each host did in some columns."""
         for column in columns:
             known = [rate for rates in self._rates.values() if (rate := rates[column]) is not None]
@@ -95,14 +113,20 @@ class HostLevels:
             sure = axis.cell(column, len(self.levels))[0] < end_s - SURE_S
             for place, name in enumerate(self.names):
                 rate = self._rates[name][column] if name in self._rates else None
-                silent = sure and middle is not None and name in self._rates and begun[name] <= column
-                level = NOTHING if rate is not None or not silent or hosts[name].load_ended else STALLED
+                silent = (
+                    sure and middle is not None and name in self._rates and begun[name] <= column
+                )
+                level = (
+                    NOTHING if rate is not None or not silent or hosts[name].load_ended else STALLED
+                )
                 if rate is not None and middle is not None:
                     level = level_of(rate, middle, usual)
                 self.levels[column][place] = level
 
     def rows(self, most: int) -> list[StripRow]:
-        """Return at most `most` rows, in the order of hosts: each a host, or a group named by its worst."""
+        """Return at most `most` rows, in the order of hosts: each a host, or a group named by its
+        worst.
+        """
         count = len(self.names)
         rows = min(most, count)
         edges = [place * count // rows for place in range(rows + 1)] if rows > 0 else []
@@ -114,10 +138,14 @@ class HostLevels:
         """Whether a host was behind the others for long, or stood still while others did not."""
         behind, still = self._behind(), self._sums(STILL)
         known = sum(each is not None for each in self._medians)
-        return bool(behind) and (apart(behind) >= max(NOTABLE, known * FOR_LONG) or apart(still) > 0)
+        return bool(behind) and (
+            apart(behind) >= max(NOTABLE, known * FOR_LONG) or apart(still) > 0
+        )
 
     def worst_first(self) -> list[StripRow]:
-        """Return a row a host: those that were behind the others, the farthest first, then the others in order."""
+        """Return a row a host: those that were behind the others, the farthest first, then the
+        others in order.
+        """
         behind = self._behind()
         rows = [self._row(place, place + 1, behind) for place in range(len(self.names))]
         least = min(behind, default=0) + NOTABLE
@@ -129,17 +157,26 @@ class HostLevels:
 
     def _sums(self, weights: bytes) -> list[int]:
         """Return the weights of each host's levels, added up."""
-        return [sum(column) for column in zip(*(levels.translate(weights) for levels in self.levels), strict=True)]
+        return [
+            sum(column)
+            for column in zip(*(levels.translate(weights) for levels in self.levels), strict=True)
+        ]
 
     def _row(self, first: int, end: int, behind: list[int]) -> StripRow:
         if end - first == 1:
-            return StripRow(self.names[first], [levels[first] for levels in self.levels], behind[first])
+            return StripRow(
+                self.names[first], [levels[first] for levels in self.levels], behind[first]
+            )
         worst = max(range(first, end), key=lambda place: behind[place])
-        return StripRow(self.names[worst], [min(levels[first:end]) for levels in self.levels], behind[worst])
+        return StripRow(
+            self.names[worst], [min(levels[first:end]) for levels in self.levels], behind[worst]
+        )
 
 
 class StripRow(Struct, frozen=True):
-    """One row: a name, a level a column, and how far behind the named host was in all columns together."""
+    """One row: a name, a level a column, and how far behind the named host was in all columns
+    together.
+    """
 
     name: str
     levels: list[int]
@@ -157,12 +194,17 @@ def apart(sums: Sequence[int]) -> int:
 
 
 def level_of(rate: float, middle: float, usual: float) -> int:
-    """Return how a rate stands beside the median host of its time, and the usual one of the load."""
+    """Return how a rate stands beside the median host of its time, and the usual one of the
+    load.
+    """
     if rate < STALL * usual:
         return STALLED
     return FAR if rate < HALF * middle else BEHIND if rate < LAG * middle else ALIKE
 
 
 def _first_column(rates: Sequence[float | None]) -> int:
-    """Return the column in which a host began to do something; one that never did was silent from the first one on."""
+    """Return the column in which a host began to do something.
+
+    One that never did was silent from the first one on.
+    """
     return next((column for column, rate in enumerate(rates) if rate is not None), 0)

@@ -1,4 +1,6 @@
-"""What happened on the time axis of a load that runs: a host stalled or was lost, somebody left a note."""
+"""What happened on the time axis of a load that runs: a host stalled or was lost, somebody left a
+note.
+"""
 
 from __future__ import annotations
 
@@ -17,30 +19,56 @@ MOST_HOSTS = 16  # whose stalls are looked for; a stall that more hosts share is
 
 
 class Marks:
-    """The marks of a run; seconds without I/O are looked for when their check has found some anew."""
+    """The marks of a run.
+
+    Seconds without I/O are looked for when their check has found some anew.
+    """
 
     def __init__(self) -> None:
         self._of: object = None  # the finding that they are of
         self._stalled: Sequence[int] = ()
 
-    def of(self, state: RunState, found: LiveFindings | None, host: str | None = None) -> tuple[TimeMark, ...]:
-        """Return the marks of the load that is shown: of all hosts, or of one. The gravest of a second comes last."""
+    def of(
+        self, state: RunState, found: LiveFindings | None, host: str | None = None
+    ) -> tuple[TimeMark, ...]:
+        """Return the marks of the load that is shown: of all hosts, or of one.
+
+        The gravest of a second comes last.
+        """
         lost = {name: t for name, t in state.current.dropped.items() if host in (None, name)}
         marks = [TimeMark(int(note.t), "◆", ACCENT, "note") for note in state.notes]
-        marks += [TimeMark(second, "!", WARN, "I/O stalled") for second in self.stalls(state, found, host)]
-        quiet = [each for each in state.hosts.values() if host in (None, each.name) and each.stale_s(state.clock.now)]
-        marks += [TimeMark(int(each.last_sample_t), "!", WARN, "host silent") for each in quiet if each.last_sample_t]
+        marks += [
+            TimeMark(second, "!", WARN, "I/O stalled") for second in self.stalls(state, found, host)
+        ]
+        quiet = [
+            each
+            for each in state.hosts.values()
+            if host in (None, each.name) and each.stale_s(state.clock.now)
+        ]
+        marks += [
+            TimeMark(int(each.last_sample_t), "!", WARN, "host silent")
+            for each in quiet
+            if each.last_sample_t
+        ]
         return (*marks, *(TimeMark(int(t), "✗", BAD, "host lost") for t in lost.values()))
 
-    def stalls(self, state: RunState, found: LiveFindings | None, host: str | None) -> Sequence[int]:
+    def stalls(
+        self, state: RunState, found: LiveFindings | None, host: str | None
+    ) -> Sequence[int]:
         """Return the seconds of the run in which a host began to stand still."""
-        told = next((each for each in (found.now if found is not None else ()) if each.finding.id == STALL), None)
+        told = next(
+            (each for each in (found.now if found is not None else ()) if each.finding.id == STALL),
+            None,
+        )
         if told is None:
             return ()
         key = (told.finding, host)
         if self._of is None or self._of != key:
             names = [name for name in told.hosts if host in (None, name)][:MOST_HOSTS]
-            self._of, self._stalled = key, sorted({second for name in names for second in stalls_of(state, name)})
+            self._of, self._stalled = (
+                key,
+                sorted({second for name in names for second in stalls_of(state, name)}),
+            )
         return self._stalled
 
 

@@ -1,4 +1,6 @@
-"""What stands beside a matrix that fills: the point of now, the best one so far, what the marks mean."""
+"""What stands beside a matrix that fills: the point of now, the best one so far, what the marks
+mean.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def side_lines(tables: Sequence[MatrixTable], width: int, height: int) -> list[L
     """Return at most `height` lines of at most `width` cells, the most important first."""
     cells = [cell for table in tables for cell in table.cells]
     lines: list[list[Run]] = [
-        [("now   ", LABEL), (f"{cell.name}  ", ACCENT), (_figure(cell), VALUE)] for cell in cells if is_running(cell)
+        [("now   ", LABEL), (f"{cell.name}  ", ACCENT), (_figure(cell), VALUE)]
+        for cell in cells
+        if is_running(cell)
     ]
     for table in tables:
         single = len(compared(table.cells)) == 1
@@ -27,7 +31,9 @@ def side_lines(tables: Sequence[MatrixTable], width: int, height: int) -> list[L
         if best is not None:
             lines.append([("best  ", LABEL), (f"{best.name}  ", TEXT), (_figure(best), VALUE)])
         lines += [] if single else [[(text, TEXT)] for text in block_texts(table.cells)]
-    knee: list[Run] = [(KNEE, GOOD), (" knee  ", LABEL)] if any(table.knee_keys for table in tables) else []
+    knee: list[Run] = (
+        [(KNEE, GOOD), (" knee  ", LABEL)] if any(table.knee_keys for table in tables) else []
+    )
     lines.append([*knee, (legend(tables), LABEL)])
     return [Line.of(*clip(runs, width)) for runs in lines][:height]
 

@@ -1,4 +1,6 @@
-"""The rates of an MPI benchmark that runs, in large digits: the phase of now first, then the newest of the others."""
+"""The rates of an MPI benchmark that runs, in large digits: the phase of now first, then the newest
+of the others.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,19 @@ if TYPE_CHECKING:
     from tui.model.plan import Step
 
 COLOURS = {
-    "write": "write", "create": "write", "stat": "read", "read": "latency", "remove": "other", "delete": "other"
+    "write": "write", "create": "write", "stat": "read", "read": "latency", "remove": "other",
+    "delete": "other"
 }  # fmt: skip
 LEAST_S = 1.0  # of a phase that a bound is told of
 
 
-def operation_tiles(view: MetadataView | None, step: Step, hosts: int, now: float) -> list[FigureTile]:
+def operation_tiles(
+    view: MetadataView | None, step: Step, hosts: int, now: float
+) -> list[FigureTile]:
     """Return a tile an operation; none before the first phase.
 
-    mdtest prints nothing within a phase. What is known of the phase of now is that it has not done all of its
-    operations yet: a bound that comes down on the rate.
+    mdtest prints nothing within a phase. What is known of the phase of now is that it has not done
+    all of its operations yet: a bound that comes down on the rate.
     """
     if view is None or not view.phase or step.mpi is None:
         return []
@@ -41,18 +46,26 @@ def operation_tiles(view: MetadataView | None, step: Step, hosts: int, now: floa
             tiles.append(_whole(view, phase, moved, place))
         elif (found := newest(view, phase)) is not None:
             aside = "estimated" if found.estimated else ""
-            tiles.append(_tile(f"{phase}  it. {found.iteration}", found.rate, moved, phase, aside, place))
+            tiles.append(
+                _tile(f"{phase}  it. {found.iteration}", found.rate, moved, phase, aside, place)
+            )
     return tiles
 
 
 def colour_of(phase: str, otherwise: str = VALUE) -> str:
-    """Return the role of an operation's colour, by the last word of its name: mdtest-easy-stat is a stat."""
+    """Return the role of an operation's colour, by the last word of its name: mdtest-easy-stat is a
+    stat.
+    """
     return COLOURS.get(phase.rpartition("-")[2], otherwise)
 
 
 def newest(view: MetadataView, phase: str, before: int | None = None) -> Finished | None:
     """Return what is known of the newest iteration of an operation, of those `before` one."""
-    known = (each for each in view.finished if each.operation == phase and (before is None or each.iteration < before))
+    known = (
+        each
+        for each in view.finished
+        if each.operation == phase and (before is None or each.iteration < before)
+    )
     return max(known, key=lambda each: each.iteration, default=None)
 
 
@@ -62,18 +75,26 @@ def _running(view: MetadataView, phase: str, planned: int, now: float, moved: in
     elapsed = now - view.since_t
     bound = count / elapsed if elapsed >= LEAST_S and count else None
     title = f"{phase}  iteration {view.iteration} of {view.iterations}"
-    aside = f"it. {last.iteration}: {'~' if last.estimated else ''}{last.text}" if last is not None else ""
+    aside = (
+        f"it. {last.iteration}: {'~' if last.estimated else ''}{last.text}"
+        if last is not None
+        else ""
+    )
     return _tile(title, bound, moved, phase, aside, 0, sign="<")
 
 
 def _whole(view: MetadataView, phase: str, moved: int, place: int) -> FigureTile:
     mean = mean_of(view, phase)
     count = sum(each.operation == phase for each in view.finished)
-    return _tile(phase, mean, moved, phase, f"mean of {count} iterations" if count > 1 else "", place)
+    return _tile(
+        phase, mean, moved, phase, f"mean of {count} iterations" if count > 1 else "", place
+    )
 
 
 def mean_of(view: MetadataView, phase: str) -> float | None:
-    """Return the mean rate of an operation: the tool's own once it has told it, else that of the iterations so far."""
+    """Return the mean rate of an operation: the tool's own once it has told it, else that of the
+    iterations so far.
+    """
     told = view.result.operations.get(phase) if view.result is not None else None
     if told is not None and told.mean is not None:
         return told.mean
@@ -82,7 +103,13 @@ def mean_of(view: MetadataView, phase: str) -> float | None:
 
 
 def _tile(
-    title: str, rate: float | None, moved: int, phase: str, aside: str = "", drop: int = 0, sign: str = ""
+    title: str,
+    rate: float | None,
+    moved: int,
+    phase: str,
+    aside: str = "",
+    drop: int = 0,
+    sign: str = "",
 ) -> FigureTile:
     if rate is None:
         return FigureTile(title, UNKNOWN, "", colour_of(phase), aside, drop)

@@ -1,4 +1,6 @@
-"""A search that goes on, in large digits: the answer so far, and what the current point comes to."""
+"""A search that goes on, in large digits: the answer so far, and what the current point comes
+to.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def search_tiles(view: SearchView) -> list[FigureTile]:
-    """Return a tile of the capacity as far as it is known, and one of the point that is measured."""
+    """Return a tile of the capacity as far as it is known, and one of the point that is
+    measured.
+    """
     answer = view.record.answer
     tiles = [_capacity(answer, ended=view.ended)] if answer is not None else []
     tiles += [_now(view.now)] if view.now is not None else []
@@ -29,7 +33,9 @@ def _capacity(answer: AnswerRecord, *, ended: bool) -> FigureTile | None:
     if answer.state == "never-met" or value is None:
         return None
     number, unit = METRICS["iops" if answer.unit == "iops" else "bandwidth"].split(value)
-    return FigureTile("capacity", number, unit, VALUE, ("" if ended else "so far") if found else "at least")
+    return FigureTile(
+        "capacity", number, unit, VALUE, ("" if ended else "so far") if found else "at least"
+    )
 
 
 def _now(now: PointNow) -> FigureTile:

@@ -1,4 +1,6 @@
-"""What a run waits for while there is no load, and how far that is: hosts to connect, files to lay out, the barrier."""
+"""What a run waits for while there is no load, and how far that is: hosts to connect, files to lay
+out, the barrier.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ Bar = tuple[str, float, str]
 
 
 class Waiting(Struct, frozen=True):
-    """What is waited for: number and unit of what is done, of how much, and what there is to say, a line each.
+    """What is waited for: number and unit of what is done, of how much, and what there is to say, a
+    line each.
 
     `bars`: how far each host is, the last one first.
     """
@@ -56,19 +59,36 @@ def waiting_of(state: RunState, plan: Plan | None) -> Waiting | None:
     """Return what a run waits for; None: a load runs, or the run is over."""
     if state.ended:
         return None
-    hosts = {name: host for name, host in state.hosts.items() if host.state not in ("failed", "lost")}
+    hosts = {
+        name: host for name, host in state.hosts.items() if host.state not in ("failed", "lost")
+    }
     match state.phase:
         case None:
             return Waiting("Start", lines=("the engine is starting",))
         case "connect":
-            return _of_hosts("Connect", "connected", [*hosts], [n for n in hosts if hosts[n].state in NOT_CONNECTED])
+            return _of_hosts(
+                "Connect",
+                "connected",
+                [*hosts],
+                [n for n in hosts if hosts[n].state in NOT_CONNECTED],
+            )
         case "preflight":
-            return _of_hosts("Preflight", "checked", [*hosts], [n for n in hosts if hosts[n].state in NOT_CHECKED])
+            return _of_hosts(
+                "Preflight",
+                "checked",
+                [*hosts],
+                [n for n in hosts if hosts[n].state in NOT_CHECKED],
+            )
         case "barrier":
-            found = _of_hosts("Barrier", "ready to start", [*hosts], [n for n in hosts if n not in state.armed])
+            found = _of_hosts(
+                "Barrier", "ready to start", [*hosts], [n for n in hosts if n not in state.armed]
+            )
             return replace(found, lines=(*found.lines, _next(state, plan)))
         case "pause":
-            return Waiting("Pause", lines=(f"the next step begins after {clock(state.phase_expected_s or 0.0)}",))
+            return Waiting(
+                "Pause",
+                lines=(f"the next step begins after {clock(state.phase_expected_s or 0.0)}",),
+            )
         case "layout":
             return _layout(state, plan, list(hosts.values()))
     return None
@@ -84,20 +104,32 @@ def _of_hosts(title: str, done: str, hosts: Collection[str], missing: Collection
 
 
 def _next(state: RunState, plan: Plan | None) -> str:
-    step = plan.steps[min(state.step or 0, len(plan.steps) - 1)] if plan is not None and plan.steps else None
+    step = (
+        plan.steps[min(state.step or 0, len(plan.steps) - 1)]
+        if plan is not None and plan.steps
+        else None
+    )
     runtime = f" for {clock(step.runtime_s)}" if step is not None and step.runtime_s else ""
     return f"then the load runs on all hosts at once{runtime}"
 
 
 def _layout(state: RunState, plan: Plan | None, hosts: list[HostView]) -> Waiting:
     """Return how much of the test files is written, at which rate, and which host is behind."""
-    progress, total, done = state.progress(state.clock.now), state.phase_total_bytes, state.phase_bytes
+    progress, total, done = (
+        state.progress(state.clock.now),
+        state.phase_total_bytes,
+        state.phase_bytes,
+    )
     number, unit = size_parts(done)
     of = f"of {size(total)}" if total else ""
     rate = state.total.bw_bytes_per_s if state.current.phase == "layout" else None
     average = done / progress.elapsed_s if progress.elapsed_s else None
     percent = "" if progress.fraction is None else f", {share(progress.fraction)}"
-    left = "" if progress.remaining_s is None else f", about {clock(progress.remaining_s + ROUND_UP_S)} left"
+    left = (
+        ""
+        if progress.remaining_s is None
+        else f", about {clock(progress.remaining_s + ROUND_UP_S)} left"
+    )
     written = f"{size(done)} {of} written{percent}".replace("  ", " ")
     speed = f"{bandwidth(rate if rate is not None else average)}{left}"
     waits = waiting_text(hosts, state.clock.now) or _behind(hosts)
@@ -107,8 +139,12 @@ def _layout(state: RunState, plan: Plan | None, hosts: list[HostView]) -> Waitin
         aside = f"avg {bandwidth(average)}" if average is not None else ""
         tiles.append(FigureTile("write rate", *bandwidth_parts(rate), "write", aside, drop=1))
     if progress.remaining_s is not None:
-        tiles.append(FigureTile("time left", clock(progress.remaining_s + ROUND_UP_S), aside="estimated"))
-    return Waiting("Layout", number, unit, of, progress.fraction, lines, tuple(tiles), _bars(hosts, total))
+        tiles.append(
+            FigureTile("time left", clock(progress.remaining_s + ROUND_UP_S), aside="estimated")
+        )
+    return Waiting(
+        "Layout", number, unit, of, progress.fraction, lines, tuple(tiles), _bars(hosts, total)
+    )
 
 
 def _bars(hosts: list[HostView], total: int | None) -> tuple[Bar, ...]:
@@ -116,7 +152,9 @@ def _bars(hosts: list[HostView], total: int | None) -> tuple[Bar, ...]:
     written = sorted((host.total.bytes, host.name) for host in hosts)
     if not total or len(written) < 2:
         return ()
-    return tuple((name, min(1.0, done * len(written) / total), size(done)) for done, name in written)
+    return tuple(
+        (name, min(1.0, done * len(written) / total), size(done)) for done, name in written
+    )
 
 
 def _behind(hosts: list[HostView]) -> str:
@@ -127,4 +165,6 @@ def _behind(hosts: list[HostView]) -> str:
     slowest, middle = min(written, key=lambda name: written[name]), median(written.values())
     if written[slowest] >= SLOW * middle:
         return f"{len(written)} hosts write at the same pace"
-    return f"waiting for {slowest}: {size(written[slowest])} written, the median host {size(middle)}"
+    return (
+        f"waiting for {slowest}: {size(written[slowest])} written, the median host {size(middle)}"
+    )

@@ -11,7 +11,16 @@ from tui.metrics.registry import BY_UNIT, METRICS
 from tui.metrics.repeat import ci_tells
 from tui.model.record import RunRecord
 from tui.record.cells import Cell, cells_of_record
-from tui.record.matrix import KneeAt, MatrixTable, TableRow, best_of, block_texts, compared, known_by, tables_of
+from tui.record.matrix import (
+    KneeAt,
+    MatrixTable,
+    TableRow,
+    best_of,
+    block_texts,
+    compared,
+    known_by,
+    tables_of,
+)
 from tui.text.line import ACCENT, BAD, FAINT, GOOD, LABEL, TEXT, VALUE, WARN, Line, Run, plain_lines
 from tui.text.table import Column, head_line, measured, table_line, widths
 
@@ -20,14 +29,18 @@ LARGEST = 100_000  # of figures in a common unit; larger ones cannot be compared
 
 
 class FigureScale(Struct, frozen=True):
-    """How the figures of a table are written: their unit in its heading (may be empty), and each figure."""
+    """How the figures of a table are written: their unit in its heading (may be empty), and each
+    figure.
+    """
 
     unit: str
     text: Callable[[float | None], str]
 
 
 def scale_of(cells: Sequence[Cell]) -> FigureScale:
-    """Return a common way to write figures: bandwidths in one unit, so that a column can be compared."""
+    """Return a common way to write figures: bandwidths in one unit, so that a column can be
+    compared.
+    """
     found = {cell.unit for cell in cells}
     if len(found) != 1:
         return FigureScale("", METRICS["iops"].text)
@@ -40,8 +53,14 @@ def scale_of(cells: Sequence[Cell]) -> FigureScale:
 
 def _bandwidth_scale(values: Sequence[float]) -> FigureScale:
     low, high = min(values, default=0.0), max(values, default=0.0)
-    place = next((index for index, (_, factor) in enumerate(BINARY) if high >= factor), len(BINARY) - 1)
-    while place < len(BINARY) - 1 and low < 0.1 * BINARY[place][1] and high / BINARY[place + 1][1] < LARGEST:
+    place = next(
+        (index for index, (_, factor) in enumerate(BINARY) if high >= factor), len(BINARY) - 1
+    )
+    while (
+        place < len(BINARY) - 1
+        and low < 0.1 * BINARY[place][1]
+        and high / BINARY[place + 1][1] < LARGEST
+    ):
         place += 1
     name, factor = BINARY[place]
 
@@ -62,13 +81,16 @@ GAP = "  "
 LEAST_BAR, MOST_BAR = 8, 40
 KNEES_TOLD = 6
 EQUALS_TOLD = 4
-GROUNDS = (8, 16, 24, 32, 40, 48)  # per cent of the series' colour behind a figure, in few steps that can be told apart
+# per cent of the series' colour behind a figure, in few steps that can be told apart
+GROUNDS = (8, 16, 24, 32, 40, 48)
 
 
 class MatrixStyle(Struct, frozen=True):
-    """How tables are drawn. `details`: spreads, latencies, bars; without them a row is one short line.
+    """How tables are drawn. `details`: spreads, latencies, bars; without them a row is one short
+    line.
 
-    `cursor` is the key of the chosen cell; with `heat` figures stand on a ground that is the stronger the higher.
+    `cursor` is the key of the chosen cell; with `heat` figures stand on a ground that is the
+    stronger the higher.
     """
 
     details: bool = True
@@ -80,7 +102,9 @@ PLAIN_LOOK = MatrixStyle()
 
 
 def title_of(table: MatrixTable, *, profile: bool = False) -> str:
-    """Return what a table shows: ``read bandwidth, MiB/s``, of several tables the profile before it."""
+    """Return what a table shows: ``read bandwidth, MiB/s``, of several tables the profile before
+    it.
+    """
     what = {cell.what for cell in table.cells}
     name = what.pop() if len(what) == 1 else "Headlines"
     unit = scale_of(table.cells).unit
@@ -89,8 +113,12 @@ def title_of(table: MatrixTable, *, profile: bool = False) -> str:
 
 
 def table_lines(table: MatrixTable, width: int, look: MatrixStyle = PLAIN_LOOK) -> list[Line]:
-    """Return the heading and the rows of a table in at most `width` cells, as far as that can be."""
-    return list(_grid_lines(table, width, look) if table.is_grid else _list_lines(table, width, look))
+    """Return the heading and the rows of a table in at most `width` cells, as far as that can
+    be.
+    """
+    return list(
+        _grid_lines(table, width, look) if table.is_grid else _list_lines(table, width, look)
+    )
 
 
 # -- one cell
@@ -99,11 +127,16 @@ def table_lines(table: MatrixTable, width: int, look: MatrixStyle = PLAIN_LOOK) 
 def series_role(cell: Cell) -> str:
     """Return the role of a cell's figure: its direction, or that of latencies."""
     direction = cell.what.partition(" ")[0]
-    return "latency" if cell.unit == "ns" else direction if direction in ("read", "write") else "other"
+    return (
+        "latency" if cell.unit == "ns" else direction if direction in ("read", "write") else "other"
+    )
 
 
 def role_of(cell: Cell) -> str:
-    """Return the role of a cell's figure by its state; of one that is made in part it is plain text."""
+    """Return the role of a cell's figure by its state.
+
+    Of one that is made in part it is plain text.
+    """
     if cell.state == "missing" and cell.value is not None:
         return TEXT
     if cell.invalid and cell.state == "done":
@@ -124,7 +157,12 @@ def _figure_runs(text: str, cell: Cell | None, share: float, look: MatrixStyle) 
     lead, text = (" ", text[1:]) if text.startswith(" ") else ("", text)
     before, mark, after = text.partition(KNEE)
     ground = role.partition("/")[2]
-    return [(lead, TEXT), (before, role), (mark, f"{GOOD}/{ground}" if ground else role), (after, role)]
+    return [
+        (lead, TEXT),
+        (before, role),
+        (mark, f"{GOOD}/{ground}" if ground else role),
+        (after, role),
+    ]
 
 
 def _value_text(cell: Cell, scale: FigureScale) -> str:
@@ -148,7 +186,11 @@ def _ci(cell: Cell) -> str:
 
 def _spread(cell: Cell, scale: FigureScale) -> str:
     """Return the lowest and the highest figure of repetitions."""
-    return f"{scale.text(min(cell.values))}–{scale.text(max(cell.values))}" if len(cell.values) > 1 else ""
+    return (
+        f"{scale.text(min(cell.values))}–{scale.text(max(cell.values))}"
+        if len(cell.values) > 1
+        else ""
+    )
 
 
 def _efficiency(table: MatrixTable, cell: Cell) -> str:
@@ -160,7 +202,11 @@ def _count(cell: Cell) -> str:
     """Return how many repetitions were made, of how many; nothing where there is one alone."""
     if cell.planned <= 1:
         return ""
-    return f"{cell.made}" if cell.made + cell.skipped >= cell.planned else f"{cell.made}/{cell.planned}"
+    return (
+        f"{cell.made}"
+        if cell.made + cell.skipped >= cell.planned
+        else f"{cell.made}/{cell.planned}"
+    )
 
 
 def _note(table: MatrixTable, cell: Cell) -> Run:
@@ -194,7 +240,9 @@ def _share(tops: Mapping[str, float], cell: Cell | None) -> float:
 
 
 class _Grid(Struct, frozen=True):
-    """Texts and widths of a grid: `heads` of the values that go down, `lead` of them all, `cell` of a figure."""
+    """Texts and widths of a grid: `heads` of the values that go down, `lead` of them all, `cell` of
+    a figure.
+    """
 
     main: Sequence[Sequence[str]]
     below: Sequence[Sequence[str]]
@@ -206,7 +254,10 @@ class _Grid(Struct, frozen=True):
 def _grid_of(table: MatrixTable, width: int, look: MatrixStyle) -> _Grid:
     scale = scale_of(table.cells)
     main = [[_main_text(table, cell, scale) for cell in row.cells] for row in table.rows]
-    below = [[_below(table, cell, scale) if look.details else "" for cell in row.cells] for row in table.rows]
+    below = [
+        [_below(table, cell, scale) if look.details else "" for cell in row.cells]
+        for row in table.rows
+    ]
     heads = _label_widths(table, look)
     lead = sum(heads) + len(GAP) * len(heads)
     cell = max(len(text) for line in [*main, *below, table.columns] for text in line) + len(GAP)
@@ -230,8 +281,14 @@ def _grid_lines(table: MatrixTable, width: int, look: MatrixStyle) -> Iterator[L
 
 
 def _label_widths(table: MatrixTable, look: MatrixStyle) -> list[int]:
-    """Return the widths of the values that go down; without details the names of all axes stand above them."""
-    found = [max(len(name), *(len(row.labels[place]) for row in table.rows)) for place, name in enumerate(table.down)]
+    """Return the widths of the values that go down.
+
+    Without details the names of all axes stand above them.
+    """
+    found = [
+        max(len(name), *(len(row.labels[place]) for row in table.rows))
+        for place, name in enumerate(table.down)
+    ]
     if look.details:
         return found
     *others, last = found or [0]
@@ -243,14 +300,23 @@ def _corner(table: MatrixTable) -> str:
     return f"{' '.join(table.down)}\\{table.across}" if table.down else table.across
 
 
-def _grid_heads(table: MatrixTable, grid: _Grid, columns: Sequence[str], look: MatrixStyle) -> Iterator[Line]:
+def _grid_heads(
+    table: MatrixTable, grid: _Grid, columns: Sequence[str], look: MatrixStyle
+) -> Iterator[Line]:
     """Yield the names of the axes and the values that go across, in one line without details."""
     names = _corner(table).ljust(grid.lead)
     if look.details:
         yield Line.of((" " * grid.lead + f"{table.across:>{grid.cell}}", LABEL))
-        names = "".join(name.ljust(size) + GAP for name, size in zip(table.down, grid.heads, strict=True))
+        names = "".join(
+            name.ljust(size) + GAP for name, size in zip(table.down, grid.heads, strict=True)
+        )
     padding = 2 if table.knees else 0  # figures leave room for the mark
-    yield Line.of((names + "".join(text.rjust(grid.cell - padding) + " " * padding for text in columns), LABEL))
+    yield Line.of(
+        (
+            names + "".join(text.rjust(grid.cell - padding) + " " * padding for text in columns),
+            LABEL,
+        )
+    )
 
 
 def _grid_row(
@@ -262,13 +328,17 @@ def _grid_row(
     below: Sequence[str],
     look: MatrixStyle,
 ) -> Iterator[Line]:
-    labels = "".join(text.ljust(size) + GAP for text, size in zip(row.labels or ("",), grid.heads, strict=True))
+    labels = "".join(
+        text.ljust(size) + GAP for text, size in zip(row.labels or ("",), grid.heads, strict=True)
+    )
     runs: list[Run] = [(labels, TEXT)]
     for cell, text in zip(row.cells[chosen], main[chosen], strict=True):
         runs += _figure_runs(f"{text:>{grid.cell}}", cell, _share(tops, cell), look)
     yield Line.of(*runs)
     if any(below[chosen]):
-        yield Line.of((" " * len(labels) + "".join(f"{text:>{grid.cell}}" for text in below[chosen]), LABEL))
+        yield Line.of(
+            (" " * len(labels) + "".join(f"{text:>{grid.cell}}" for text in below[chosen]), LABEL)
+        )
 
 
 def _main_text(table: MatrixTable, cell: Cell | None, scale: FigureScale) -> str:
@@ -314,15 +384,22 @@ def _only(row: TableRow) -> Cell:
     return next(cell for cell in row.cells if cell is not None)
 
 
-def _columns(table: MatrixTable, tops: Mapping[str, float], look: MatrixStyle) -> list[Column[TableRow]]:
+def _columns(
+    table: MatrixTable, tops: Mapping[str, float], look: MatrixStyle
+) -> list[Column[TableRow]]:
     mixed = len({cell.unit for cell in table.cells}) > 1
     scale = scale_of(table.cells)
 
     def figure(row: TableRow) -> list[Run]:
         cell = _only(row)
         whole = mixed and cell.value is not None
-        text = mark_of(cell) + BY_UNIT[cell.unit].with_unit(cell.value) if whole else _value_text(cell, scale)
-        share = _share(tops, cell) if not look.details and len(tops) == 1 else 0.0  # else a bar tells it
+        text = (
+            mark_of(cell) + BY_UNIT[cell.unit].with_unit(cell.value)
+            if whole
+            else _value_text(cell, scale)
+        )
+        # else a bar tells it
+        share = _share(tops, cell) if not look.details and len(tops) == 1 else 0.0
         return _figure_runs(text, cell, share, look)
 
     def of(text: Callable[[Cell], str]) -> Callable[[TableRow], str]:
@@ -339,13 +416,21 @@ def _columns(table: MatrixTable, tops: Mapping[str, float], look: MatrixStyle) -
     what = [Column("", of(lambda cell: cell.what), role=LABEL, drop=2)] if several else []
     details = (
         Column("±95 %", of(_ci), right=True, role=LABEL, drop=3),
-        Column("min–max", of(lambda cell: _spread(cell, own(cell))), right=True, role=LABEL, drop=4),
+        Column(
+            "min–max", of(lambda cell: _spread(cell, own(cell))), right=True, role=LABEL, drop=4
+        ),
         Column("n", of(_count), right=True, role=LABEL, drop=7),
         Column("mean", of(lambda cell: _short(cell.mean_ns)), right=True, role=LABEL, drop=6),
         Column("p99", of(lambda cell: _short(cell.p99_ns)), right=True, role=LABEL, drop=5),
-        Column("scaling", of(lambda cell: _efficiency(table, cell)), right=True, role=LABEL, drop=2),
+        Column(
+            "scaling", of(lambda cell: _efficiency(table, cell)), right=True, role=LABEL, drop=2
+        ),
     )
-    said = [column for column in details if look.details and any(column.value(row) for row in table.rows)]
+    said = [
+        column
+        for column in details
+        if look.details and any(column.value(row) for row in table.rows)
+    ]
     note: Column[TableRow] = Column("", lambda row: _note(table, _only(row)))
     return [*labels, *what, Column(scale.unit, figure, right=True), *said, note]
 
@@ -370,7 +455,10 @@ def knee_texts(table: MatrixTable) -> list[str]:
 
 
 def knee_text(found: KneeAt, scale: FigureScale) -> str:
-    """Return where a knee is: ``knee over numjobs at bs=1M: 8 with 1056 MiB/s, p99 12.1 ms; 16 gives +5.4 %``."""
+    """Return where a knee is: ``knee over numjobs at bs=1M: 8 with 1056 MiB/s, p99 12.1 ms.
+
+    16 gives +5.4 %``.
+    """
     cell = found.cell
     at = f" at {' '.join(f'{name}={text}' for name, text in found.others)}" if found.others else ""
     tail = f", p99 {units.latency(cell.p99_ns)}" if cell.p99_ns is not None else ""
@@ -383,12 +471,20 @@ def knee_text(found: KneeAt, scale: FigureScale) -> str:
 def remarks(tables: Sequence[MatrixTable]) -> list[str]:
     """Return how to read the tables: what their marks mean, and what figures of repetitions are."""
     blocks = (text for table in tables if table.axes for text in block_texts(table.cells))
-    return [text for text in (legend(tables), _repetitions(tables), *blocks, *map(_equals, tables)) if text]
+    return [
+        text
+        for text in (legend(tables), _repetitions(tables), *blocks, *map(_equals, tables))
+        if text
+    ]
 
 
 def _equals(table: MatrixTable) -> str:
-    """Return which points of a sweep are as good as its best, as far as can be told; empty when none is."""
-    single = table.axes and len(compared(table.cells)) == 1  # else it is told with the best of each block size
+    """Return which points of a sweep are as good as its best, as far as can be told.
+
+    Empty when none is.
+    """
+    # else it is told with the best of each block size
+    single = table.axes and len(compared(table.cells)) == 1
     best, equal = best_of(table.cells) if single else (None, [])
     if best is None or not equal:
         return ""
@@ -398,13 +494,18 @@ def _equals(table: MatrixTable) -> str:
 
 
 def legend(tables: Sequence[MatrixTable]) -> str:
-    """Return what the marks in these grids mean, those that occur; lists say it in words, knees have a line each."""
+    """Return what the marks in these grids mean, those that occur.
+
+    Lists say it in words, knees have a line each.
+    """
     cells = [cell for table in tables if table.is_grid for cell in table.cells]
     states = [state for state in SAID if any(cell.state == state for cell in cells)]
     some = any(cell.state == "missing" and cell.values for cell in cells)
     said = {**SAID, "missing": "not measured as often as planned"} if some else SAID
     parts = [f"{MARKS[state]} {said[state]}" for state in states]
-    parts += ["% of linear scaling"] if any(table.is_grid and table.scaling for table in tables) else []
+    parts += (
+        ["% of linear scaling"] if any(table.is_grid and table.scaling for table in tables) else []
+    )
     return "  ".join(parts)
 
 
@@ -427,4 +528,8 @@ def matrix_blocks(record: RunRecord, width: int, *, running: bool = False) -> li
 def _block(table: MatrixTable, width: int, *, named: bool) -> list[str]:
     """Return a table with its title above and its knees below."""
     lines = plain_lines(table_lines(table, width))
-    return [title_of(table, profile=named), *lines, *(f"{KNEE} {text}" for text in knee_texts(table))]
+    return [
+        title_of(table, profile=named),
+        *lines,
+        *(f"{KNEE} {text}" for text in knee_texts(table)),
+    ]

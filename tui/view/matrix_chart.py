@@ -10,18 +10,35 @@ from tui.metrics.registry import BY_UNIT
 from tui.record.cells import Cell
 from tui.record.matrix import MatrixTable, main_axis, series_over
 from tui.text.line import BAD, LABEL, TEXT, Line, clip
-from tui.text.plot import LEAST_HEIGHT, LEAST_WIDTH, ROLES, WRONG, Axis, Curve, Ticks, plot, plot_rows
+from tui.text.plot import (
+    LEAST_HEIGHT,
+    LEAST_WIDTH,
+    ROLES,
+    WRONG,
+    Axis,
+    Curve,
+    Ticks,
+    plot,
+    plot_rows,
+)
 from tui.view.charts import ChartMetric, value_axis
 from tui.view.matrix import series_role, title_of
 
-METRICS: dict[str, ChartMetric] = {"iops": "iops", "ops": "iops", "bandwidth": "bandwidth", "latency": "latency"}
+METRICS: dict[str, ChartMetric] = {
+    "iops": "iops",
+    "ops": "iops",
+    "bandwidth": "bandwidth",
+    "latency": "latency",
+}
 MOST_CURVES = 8
 LOG_SPAN = 8.0  # an axis whose values span more than this factor, unevenly, is drawn logarithmic
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The values of the axes that stay the same, and the cells by ascending value of the chart's axis."""
+    """The values of the axes that stay the same, and the cells by ascending value of the chart's
+    axis.
+    """
 
     name: str
     cells: Sequence[Cell]
@@ -32,21 +49,32 @@ def table_chart(
 ) -> list[Line]:
     """Return the chart of one table with its legend; nothing when there is nothing to draw.
 
-    Curves differ by their marks, or by their colours where there are any; points that are invalid are marked.
+    Curves differ by their marks, or by their colours where there are any; points that are invalid
+    are marked.
     """
     axis = main_axis(table.cells, table.axes)
     found = series_of(table, axis) if axis is not None else []
     if axis is None or not found:
         return []
-    title = f"{title_of(table, profile=named).rpartition(', ')[0] or title_of(table, profile=named)} over {axis}"
+    title = (
+        f"{title_of(table, profile=named).rpartition(', ')[0] or title_of(table, profile=named)} "
+        f"over"
+        f" {axis}"
+    )
     size = (max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT))
-    return [*_draw(table, axis, found[:MOST_CURVES], title, size, coloured), *_remarks(found, width)]
+    return [
+        *_draw(table, axis, found[:MOST_CURVES], title, size, coloured),
+        *_remarks(found, width),
+    ]
 
 
 def series_of(table: MatrixTable, axis: str) -> list[Series]:
     """Return the series over an axis that have two points or more."""
     series = series_over(table.cells, table.axes, axis)
-    named = {" ".join(f"{name}={text}" for name, text in others): cells for others, cells in series.items()}
+    named = {
+        " ".join(f"{name}={text}" for name, text in others): cells
+        for others, cells in series.items()
+    }
     return [Series(name, cells) for name, cells in named.items() if len(cells) > 1]
 
 
@@ -61,7 +89,9 @@ def _remarks(series: Sequence[Series], width: int) -> list[Line]:
 
 
 def is_logarithmic(values: Sequence[float]) -> bool:
-    """Tell whether an axis is better read in doublings: powers of two, or values that span a wide range."""
+    """Tell whether an axis is better read in doublings: powers of two, or values that span a wide
+    range.
+    """
     if min(values) <= 0:
         return False
     doublings = [log2(value) for value in values]
@@ -70,10 +100,17 @@ def is_logarithmic(values: Sequence[float]) -> bool:
 
 
 def _draw(
-    table: MatrixTable, axis: str, series: Sequence[Series], title: str, size: tuple[int, int], coloured: bool
+    table: MatrixTable,
+    axis: str,
+    series: Sequence[Series],
+    title: str,
+    size: tuple[int, int],
+    coloured: bool,
 ) -> list[Line]:
     width, height = size
-    numbers = sorted({(cell.numbers[axis], cell.texts[axis]) for each in series for cell in each.cells})
+    numbers = sorted(
+        {(cell.numbers[axis], cell.texts[axis]) for each in series for cell in each.cells}
+    )
     logarithmic = is_logarithmic([number for number, _ in numbers])
     places = {number: log2(number) if logarithmic else number for number, _ in numbers}
 
@@ -84,19 +121,28 @@ def _draw(
         role = ROLES[place % len(ROLES)] if len(series) > 1 else series_role(each.cells[0])
         knees = [cell for cell in each.cells if cell.key in table.knee_keys]
         wrong = [cell for cell in each.cells if cell.invalid]
-        return Curve([points(each.cells)], role, each.name, points=points(knees), wrong=points(wrong))
+        return Curve(
+            [points(each.cells)], role, each.name, points=points(knees), wrong=points(wrong)
+        )
 
     highest = max(cell.value or 0.0 for each in series for cell in each.cells)
     up = value_axis(METRICS[BY_UNIT[series[0].cells[0].unit].name], highest, plot_rows(height))
     low, high = min(places.values()), max(places.values())
     air = (high - low) * 0.02
-    across = Axis(low - air, high + air, axis_ticks([(places[number], text) for number, text in numbers], width))
+    across = Axis(
+        low - air,
+        high + air,
+        axis_ticks([(places[number], text) for number, text in numbers], width),
+    )
     curves = [curve(each, place) for place, each in enumerate(series)]
     return plot(title, curves, across, up, width, height, coloured=coloured)
 
 
 def axis_ticks(values: Sequence[tuple[float, str]], width: int) -> Ticks:
-    """Return a mark at every value as people write it; those whose labels would touch are left out."""
+    """Return a mark at every value as people write it.
+
+    Those whose labels would touch are left out.
+    """
     return Ticks(*map(list, zip(*_apart(values, width), strict=True)))
 
 

@@ -8,12 +8,25 @@ from typing import TYPE_CHECKING
 
 from tui.judge.severity import Moot
 from tui.metrics import units
-from tui.metrics.figures import kind_of, latency_of, percentile_of, share_text, shown_percentile, spread_of
+from tui.metrics.figures import (
+    kind_of,
+    latency_of,
+    percentile_of,
+    share_text,
+    shown_percentile,
+    spread_of,
+)
 from tui.metrics.histogram import Histogram
 from tui.metrics.registry import MIXED, each_io_once
 from tui.record.headline import is_short, length_text
 from tui.view.objections import Objection, ObjectionAnswer, ObjectionEvidence, answers
-from tui.view.step_notes import attest_texts, fullest_texts, precondition_texts, submission_text, timing_texts
+from tui.view.step_notes import (
+    attest_texts,
+    fullest_texts,
+    precondition_texts,
+    submission_text,
+    timing_texts,
+)
 
 if TYPE_CHECKING:
     from tui.model.record import RunRecord
@@ -55,11 +68,15 @@ def directions(record: RunRecord) -> set[str]:
 
 def prepared(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
     """Yield how the storage was prepared, and how page caches were dropped."""
-    yield from (ObjectionEvidence("fact", f"prepared: {text}") for text in precondition_texts(record))
+    yield from (
+        ObjectionEvidence("fact", f"prepared: {text}") for text in precondition_texts(record)
+    )
     dropped = [drop for drop in step.cache_drops if drop.ok] if step is not None else []
     if dropped:
         how = ", ".join(dict.fromkeys(drop.method for drop in dropped))
-        yield ObjectionEvidence("fact", f"page cache dropped before the step on {len(dropped)} hosts ({how})")
+        yield ObjectionEvidence(
+            "fact", f"page cache dropped before the step on {len(dropped)} hosts ({how})"
+        )
 
 
 def lasting(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
@@ -67,12 +84,16 @@ def lasting(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEviden
     texts = precondition_texts(record)
     yield from (ObjectionEvidence("fact", f"prepared: {text}") for text in texts)
     if not texts:
-        yield ObjectionEvidence("unknown", "not preconditioned; whether the storage was fresh or worn is not recorded")
+        yield ObjectionEvidence(
+            "unknown", "not preconditioned; whether the storage was fresh or worn is not recorded"
+        )
 
 
 def layout(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
     """Yield whether the run laid out the files itself."""
-    phases = [phase for phase in (step.phases if step is not None else []) if phase.name == "layout"]
+    phases = [
+        phase for phase in (step.phases if step is not None else []) if phase.name == "layout"
+    ]
     phases += [phase for phase in record.phases if phase.name == "layout"]
     for phase in phases[:1]:
         took = (phase.end_s or 0.0) - (phase.start_s or 0.0)
@@ -83,7 +104,9 @@ def layout(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvid
 def attested(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
     """Yield what a person attested."""
     weights = {"yes": "refutes", "no": "partly", "unknown": "unknown"}
-    for each, text in zip(sorted(record.attested, key=_by_answer), attest_texts(record), strict=True):
+    for each, text in zip(
+        sorted(record.attested, key=_by_answer), attest_texts(record), strict=True
+    ):
         yield ObjectionEvidence(weights[each.answer], f"attested {text}", "attest")  # type: ignore[arg-type]
 
 
@@ -103,7 +126,8 @@ def how_long(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEv
     kind = record.latency_kind_of(step)
     for name, result in step.results.aggregate.items():
         latency = latency_of(result, name, kind)
-        if name != MIXED and latency is not None and latency.n:  # without those that failed: they have no latency
+        # without those that failed: they have no latency
+        if name != MIXED and latency is not None and latency.n:
             yield ObjectionEvidence("fact", f"{name}: {latency.n:,} I/Os counted")
 
 
@@ -121,7 +145,9 @@ def steadiness(record: RunRecord, step: StepRecord | None) -> Iterator[Objection
         if window is not None:
             apart, drift = units.share(window.range), units.share(window.slope)
             yield ObjectionEvidence("fact", f"five equal windows: range {apart}, drift {drift}")
-    yield from (ObjectionEvidence("fact", f"prepared: {text}") for text in precondition_texts(record))
+    yield from (
+        ObjectionEvidence("fact", f"prepared: {text}") for text in precondition_texts(record)
+    )
 
 
 def repeated(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
@@ -146,7 +172,9 @@ def limited_by(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvide
 
 def together(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
     """Yield start and end skew, and the rate in the time common to all hosts."""
-    yield from (ObjectionEvidence("fact", text) for text in timing_texts(step)) if step is not None else ()
+    yield from (
+        (ObjectionEvidence("fact", text) for text in timing_texts(step)) if step is not None else ()
+    )
     for name, result in step.results.aggregate.items() if step is not None else ():
         if result.window_difference is not None and name != MIXED:
             rate = f"{units.iops(result.iops_window)} IOPS, {result.window_difference * 100:+.1f} %"
@@ -158,11 +186,16 @@ def laggards(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidenc
     if step is None:
         return
     for name in each_io_once(step.results.aggregate):
-        rates = {host: dirs[name].iops for host, dirs in step.results.per_host.items() if name in dirs}
+        rates = {
+            host: dirs[name].iops for host, dirs in step.results.per_host.items() if name in dirs
+        }
         spread = spread_of(rates)
         known = {host: share for host, share in spread.shares.items() if share is not None}
         if known:
-            low, high = min(known, key=lambda host: known[host]), max(known, key=lambda host: known[host])
+            low, high = (
+                min(known, key=lambda host: known[host]),
+                max(known, key=lambda host: known[host]),
+            )
             ends = f"{low} {share_text(known[low])} to {high} {share_text(known[high])}"
             yield ObjectionEvidence("fact", f"{name} IOPS relative to the median host: {ends}")
     if step.coverage_text:
@@ -170,29 +203,40 @@ def laggards(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidenc
 
 
 def merged(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidence]:
-    """Yield whether the hosts' histograms give the percentile again, and what averaging would have given."""
+    """Yield whether the hosts' histograms give the percentile again, and what averaging would have
+    given.
+    """
     if step is None:
         return
     kind = record.latency_kind_of(step)
     for name, result in step.results.aggregate.items():
         if name != MIXED:
             yield from _taken_apart(step, name, kind_of(name, kind), len(result.hosts))
-    jobs = any(result.from_samples for dirs in step.results.per_host.values() for result in dirs.values())
+    jobs = any(
+        result.from_samples for dirs in step.results.per_host.values() for result in dirs.values()
+    )
     if jobs:
         yield ObjectionEvidence(
-            "partly", "figures of some hosts are rebuilt from samples: percentiles are exact to one bucket"
+            "partly",
+            "figures of some hosts are rebuilt from samples: percentiles are exact to one bucket",
         )
 
 
 def _taken_apart(step: StepRecord, name: str, kind: str, hosts: int) -> Iterator[ObjectionEvidence]:
     whole = latency_of(step.results.aggregate[name], name, kind)
-    found = [latency_of(dirs[name], name, kind) for dirs in step.results.per_host.values() if name in dirs]
+    found = [
+        latency_of(dirs[name], name, kind)
+        for dirs in step.results.per_host.values()
+        if name in dirs
+    ]
     parts = [part for part in found if part is not None]
     if whole is None or not whole.n:
         return
     shown = percentile_of(whole, SHOWN)
     if whole.buckets is None or not parts or any(part.buckets is None for part in parts):
-        text = f"{name}: no histogram; p99 {units.latency(shown)} is as printed by the load generator"
+        text = (
+            f"{name}: no histogram; p99 {units.latency(shown)} is as printed by the load generator"
+        )
         yield (
             ObjectionEvidence("unknown", text)
             if hosts > 1 or whole.buckets is None
@@ -205,13 +249,21 @@ def _taken_apart(step: StepRecord, name: str, kind: str, hosts: int) -> Iterator
         again.merge(Histogram.from_buckets(part.buckets))
     value = again.percentiles((SHOWN,), at_most=whole.max_ns).get("99")
     if value != shown or again.total != whole.n:
-        text = f"{name}: the hosts' histograms give p99 {units.latency(value)}, not {units.latency(shown)}"
+        text = (
+            f"{name}: the hosts' histograms give p99 {units.latency(value)}, not"
+            f" {units.latency(shown)}"
+        )
         yield ObjectionEvidence("confirms", text)
         return
-    said = f"{name} p99 {units.latency(shown_percentile(whole, SHOWN))} is of {whole.n:,} single I/Os"
+    said = (
+        f"{name} p99 {units.latency(shown_percentile(whole, SHOWN))} is of {whole.n:,} single I/Os"
+    )
     if len(parts) > 1:
         each = fmean(percentile_of(part, SHOWN) or 0 for part in parts)
-        said += f", recomputed here from the histograms of {len(parts)} hosts (the mean of the hosts' p99 would be"
+        said += (
+            f", recomputed here from the histograms of {len(parts)} hosts (the mean of the hosts'"
+            " p99 would be"
+        )
         said += f" {units.latency(each)})"
     else:
         said += ", recomputed here from its histogram"
@@ -225,21 +277,30 @@ def waiting(record: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvi
     kind = record.latency_kind_of(step)
     no_queue = (record.checks_not_made or {}).get("slat") == Moot.SUBMISSION
     if kind == "lat" or no_queue:
-        why = "lat, from the request of the I/O" if kind == "lat" else f"{kind}, and {Moot.SUBMISSION}"
+        why = (
+            "lat, from the request of the I/O"
+            if kind == "lat"
+            else f"{kind}, and {Moot.SUBMISSION}"
+        )
         yield ObjectionEvidence("refutes", f"latency shown is {why}: the whole wait")
     else:
         yield ObjectionEvidence("fact", f"latency shown is {kind}, from submission to completion")
-        yield from (ObjectionEvidence("partly", text) for text in [submission_text(step, kind)] if text)
+        yield from (
+            ObjectionEvidence("partly", text) for text in [submission_text(step, kind)] if text
+        )
     if record.checks_not_made and record.checks_not_made.get("offered-rate") == Moot.RATE:
         yield ObjectionEvidence(
-            "fact", "closed loop: no requests while it waits, so a stall counts once per I/O in flight"
+            "fact",
+            "closed loop: no requests while it waits, so a stall counts once per I/O in flight",
         )
 
 
 def clock_offsets(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
     """Yield the largest clock offset, which times in the record are corrected for."""
     known = ((host.name, host.clock) for host in record.hosts)
-    clocks = {name: clock for name, clock in known if clock is not None and clock.method == "exchange"}
+    clocks = {
+        name: clock for name, clock in known if clock is not None and clock.method == "exchange"
+    }
     offsets = {host: clock.offset_s for host, clock in clocks.items() if clock.offset_s is not None}
     if offsets:
         worst = max(offsets, key=lambda host: abs(offsets[host]))
@@ -254,7 +315,9 @@ def errors(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidenc
         yield ObjectionEvidence("refutes", "all hosts reported in every step, without errors")
     elif record.state not in ("imported", "baseline"):
         yield ObjectionEvidence("partly", record.reason or f"the run is {record.state}")
-    problems = [f"{host.name}: {problem.message}" for host in record.hosts for problem in host.problems]
+    problems = [
+        f"{host.name}: {problem.message}" for host in record.hosts for problem in host.problems
+    ]
     yield from (ObjectionEvidence("partly", text) for text in problems[:3])
 
 
@@ -272,7 +335,9 @@ def kept(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]
     else:
         yield ObjectionEvidence("unknown", "no raw output of the load generator")
     if found.journal is not None and found.journal.damaged_lines:
-        yield ObjectionEvidence("partly", f"{found.journal.damaged_lines} lines of the journal are damaged")
+        yield ObjectionEvidence(
+            "partly", f"{found.journal.damaged_lines} lines of the journal are damaged"
+        )
 
 
 def differences(record: RunRecord, _: StepRecord | None) -> Iterator[ObjectionEvidence]:
@@ -311,8 +376,15 @@ OBJECTIONS: tuple[Objection, ...] = (
         ("storage-traffic",),
         prepared,
     ),
-    Objection("holes", "The files had holes", ("unwritten-data",), ("unwritten-data",), layout, no_reads),
-    Objection("compressible", "The data was compressible", ("reducible-data", "content"), ("reducible-data",)),
+    Objection(
+        "holes", "The files had holes", ("unwritten-data",), ("unwritten-data",), layout, no_reads
+    ),
+    Objection(
+        "compressible",
+        "The data was compressible",
+        ("reducible-data", "content"),
+        ("reducible-data",),
+    ),
     Objection(
         "steady",
         "It was not steady",
@@ -320,10 +392,22 @@ OBJECTIONS: tuple[Objection, ...] = (
         ("steady-state",),
         steadiness,
     ),
-    Objection("short", "It was too short", ("short", "runtime", "few-samples", "job-time"), ("runtime",), how_long),
-    Objection("luck", "It was luck", ("repetitions", "sweep", "iterations"), ("repetitions",), repeated),
     Objection(
-        "client", "The client was the bottleneck", ("client-cpu", "network", "io-limit"), ("client-cpu",), limited_by
+        "short",
+        "It was too short",
+        ("short", "runtime", "few-samples", "job-time"),
+        ("runtime",),
+        how_long,
+    ),
+    Objection(
+        "luck", "It was luck", ("repetitions", "sweep", "iterations"), ("repetitions",), repeated
+    ),
+    Objection(
+        "client",
+        "The client was the bottleneck",
+        ("client-cpu", "network", "io-limit"),
+        ("client-cpu",),
+        limited_by,
     ),
     Objection(
         "together",
@@ -333,9 +417,18 @@ OBJECTIONS: tuple[Objection, ...] = (
         together,
         one_host,
     ),
-    Objection("lagged", "One host lagged", ("straggler", "host-loss"), ("straggler",), laggards, one_host),
+    Objection(
+        "lagged", "One host lagged", ("straggler", "host-loss"), ("straggler",), laggards, one_host
+    ),
     Objection("averaged", "The percentiles are averaged", (), (), merged, no_latencies),
-    Objection("waiting", "The latency leaves out waiting", ("slat", "offered-rate"), (), waiting, no_latencies),
+    Objection(
+        "waiting",
+        "The latency leaves out waiting",
+        ("slat", "offered-rate"),
+        (),
+        waiting,
+        no_latencies,
+    ),
     Objection(
         "depth",
         "That was not the stated load",
@@ -358,7 +451,12 @@ OBJECTIONS: tuple[Objection, ...] = (
         no_writes,
     ),
     Objection(
-        "clocks", "The clocks were wrong", ("clock-offset", "clock-step"), ("clock-offset",), clock_offsets, one_host
+        "clocks",
+        "The clocks were wrong",
+        ("clock-offset", "clock-step"),
+        ("clock-offset",),
+        clock_offsets,
+        one_host,
     ),
     Objection(
         "alike",
@@ -382,7 +480,13 @@ OBJECTIONS: tuple[Objection, ...] = (
         lasting,
     ),
     Objection("tuned", "The machine was not tuned", ("cpu-frequency",), ("cpu-frequency",)),
-    Objection("changed", "The figures were changed afterwards", (*FIGURES_AGREE, "changed-program"), (), kept),
+    Objection(
+        "changed",
+        "The figures were changed afterwards",
+        (*FIGURES_AGREE, "changed-program"),
+        (),
+        kept,
+    ),
 )
 
 

@@ -28,7 +28,8 @@ WEIGHT_OF: dict[str, Weight] = {"error": "confirms", "warning": "partly", "info"
 
 
 class ObjectionEvidence(Struct, frozen=True):
-    """One piece of evidence, and the check it comes from; without a check it is from the record itself.
+    """One piece of evidence, and the check it comes from; without a check it is from the record
+    itself.
 
     `passed`: the check ran and found nothing; `words` follow its rule.
     """
@@ -40,7 +41,10 @@ class ObjectionEvidence(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return the evidence as text. The catalogue of checks has the rules; it is loaded only here."""
+        """Return the evidence as text.
+
+        The catalogue of checks has the rules; it is loaded only here.
+        """
         if not self.passed:
             return self.words
         from tui.judge.catalogue import BY_ID
@@ -54,8 +58,9 @@ Look = Callable[["RunRecord", "StepRecord | None"], Iterator[ObjectionEvidence]]
 class Objection(Struct, frozen=True):
     """An argument against a figure.
 
-    `checks` bear on it; if one of the `decisive` ones could not run, the answer is unknown. `not_applicable` returns
-    why it does not apply to a run, or nothing; `look` yields further evidence about the step of the headline.
+    `checks` bear on it; if one of the `decisive` ones could not run, the answer is unknown.
+    `not_applicable` returns why it does not apply to a run, or nothing; `look` yields further
+    evidence about the step of the headline.
     """
 
     id: str
@@ -91,7 +96,9 @@ def answer_to(objection: Objection, record: RunRecord) -> ObjectionAnswer:
     looked = tuple(objection.look(record, step)) if objection.look is not None else ()
     evidence = (*_of_findings(objection, record), *looked, *_of_checks(objection, record))
     open_ = any(each.weight == "unknown" for each in looked)
-    return ObjectionAnswer(objection, standing_of(objection, record, evidence, open_=open_), evidence)
+    return ObjectionAnswer(
+        objection, standing_of(objection, record, evidence, open_=open_), evidence
+    )
 
 
 def standing_of(
@@ -126,39 +133,63 @@ def _where(record: RunRecord, finding: Finding) -> str:
     step, several = finding.scope.get("step"), str(finding.scope.get("steps") or "").split()
     if several:
         return f" (on {len(several)} of {len(record.steps)} steps)"
-    return f" ({record.steps[step].name})" if isinstance(step, int) and step < len(record.steps) else ""
+    return (
+        f" ({record.steps[step].name})"
+        if isinstance(step, int) and step < len(record.steps)
+        else ""
+    )
 
 
 def _of_checks(objection: Objection, record: RunRecord) -> Iterator[ObjectionEvidence]:
-    """Yield the rules of checks that passed, then the checks that could not run, with the reason."""
+    """Yield the rules of checks that passed, then the checks that could not run, with the
+    reason.
+    """
     if record.checks is None:
         return
     found = {finding.id for finding in record.findings}
     passed = [name for name in objection.checks if name in record.checks and name not in found]
-    yield from (ObjectionEvidence("refutes", _changed(record, name), name, passed=True) for name in passed)
+    yield from (
+        ObjectionEvidence("refutes", _changed(record, name), name, passed=True) for name in passed
+    )
     for name in objection.checks:
         reason = (record.checks_not_made or {}).get(name)
         if reason is not None:
             moot = reason in MOOT
-            yield ObjectionEvidence("n/a" if moot else "unknown", reason if moot else f"not checked: {reason}", name)
+            yield ObjectionEvidence(
+                "n/a" if moot else "unknown", reason if moot else f"not checked: {reason}", name
+            )
 
 
 def _changed(record: RunRecord, check: str) -> str:
     """Return which thresholds of a check the profile changed."""
-    changed = [f"{name} {value:g}" for name, value in record.thresholds.items() if name.partition(".")[0] == check]
+    changed = [
+        f"{name} {value:g}"
+        for name, value in record.thresholds.items()
+        if name.partition(".")[0] == check
+    ]
     return f" (by the profile's own {', '.join(changed)})" if changed else ""
 
 
 def headline_step(record: RunRecord) -> StepRecord | None:
     """Return the step that the headline comes from, else the first one that measured something."""
     index = record.headline.step if record.headline is not None else None
-    measured = [step for step in record.steps if (step.results.aggregate or step.metadata) and not step.warmup]
-    return next((step for step in measured if step.index == index), measured[0] if measured else None)
+    measured = [
+        step
+        for step in record.steps
+        if (step.results.aggregate or step.metadata) and not step.warmup
+    ]
+    return next(
+        (step for step in measured if step.index == index), measured[0] if measured else None
+    )
 
 
 def counts(found: Sequence[ObjectionAnswer]) -> dict[Standing, int]:
     """Count the answers by standing, worst first."""
-    return {each: count for each in STANDINGS if (count := sum(answer.standing == each for answer in found))}
+    return {
+        each: count
+        for each in STANDINGS
+        if (count := sum(answer.standing == each for answer in found))
+    }
 
 
 MARKS: dict[Standing, Run] = {
@@ -185,7 +216,10 @@ SIGNS: dict[Weight, Run] = {
     "n/a": (" ", TEXT),
 }
 ORDER: tuple[Weight, ...] = ("confirms", "partly", "refutes", "fact", "unknown")
-OLD = "The record lists no checks: an older version wrote it. The answers below use its figures alone."
+OLD = (
+    "The record lists no checks: an older version wrote it. The answers below use its figures"
+    " alone."
+)
 
 
 def counts_runs(answers: Sequence[ObjectionAnswer]) -> list[Run]:
@@ -198,8 +232,11 @@ def counts_runs(answers: Sequence[ObjectionAnswer]) -> list[Run]:
     return runs
 
 
-def objection_lines(answers: Sequence[ObjectionAnswer], width: int, *, judged: bool = True) -> list[Line]:
-    """Return all objections with their evidence, worst first; those that do not apply are listed at the end.
+def objection_lines(
+    answers: Sequence[ObjectionAnswer], width: int, *, judged: bool = True
+) -> list[Line]:
+    """Return all objections with their evidence, worst first; those that do not apply are listed at
+    the end.
 
     `judged`: the record says which checks ran.
     """
@@ -208,14 +245,21 @@ def objection_lines(answers: Sequence[ObjectionAnswer], width: int, *, judged: b
     lines = labelled([], counts_runs(answers), width)
     lines += [] if judged else labelled([], [(OLD, WARN)], width)
     lines.append(Line())
-    silent = [answer for answer in answers if answer.standing == "unknown" and not _has_evidence(answer)]
+    silent = [
+        answer for answer in answers if answer.standing == "unknown" and not _has_evidence(answer)
+    ]
     for answer in answers:
-        lines += answer_lines(answer, width) if answer.standing != "n/a" and answer not in silent else []
+        lines += (
+            answer_lines(answer, width) if answer.standing != "n/a" and answer not in silent else []
+        )
     if silent:
         mark, role = MARKS["unknown"]
         claims = ", ".join(f'"{answer.objection.claim}"' for answer in silent)
         lines += labelled([(f"{mark} ", role)], [(f"no data about {claims}", LABEL)], width)
-    return [*lines, *not_applicable_lines([answer for answer in answers if answer.standing == "n/a"], width)]
+    return [
+        *lines,
+        *not_applicable_lines([answer for answer in answers if answer.standing == "n/a"], width),
+    ]
 
 
 def _has_evidence(answer: ObjectionAnswer) -> bool:
@@ -231,7 +275,9 @@ def not_applicable_lines(answers: Sequence[ObjectionAnswer], width: int) -> list
     mark, role = MARKS["n/a"]
     lines = []
     for why, claims in reasons.items():
-        lines += labelled([(f"{mark} ", role)], [(f"{WORDS['n/a']}, {why}: {', '.join(claims)}", LABEL)], width)
+        lines += labelled(
+            [(f"{mark} ", role)], [(f"{WORDS['n/a']}, {why}: {', '.join(claims)}", LABEL)], width
+        )
     return lines
 
 
@@ -243,8 +289,14 @@ def answer_lines(answer: ObjectionAnswer, width: int) -> list[Line]:
     for weight in ORDER:
         for each in answer.evidence:
             lines += evidence_lines(each, width) if each.weight == weight else []
-    moot = ", ".join(f"{each.check} ({each.text})" for each in answer.evidence if each.weight == "n/a")
-    return [*lines, *(labelled([("    ", TEXT)], [(f"n/a: {moot}", LABEL)], width) if moot else []), Line()]
+    moot = ", ".join(
+        f"{each.check} ({each.text})" for each in answer.evidence if each.weight == "n/a"
+    )
+    return [
+        *lines,
+        *(labelled([("    ", TEXT)], [(f"n/a: {moot}", LABEL)], width) if moot else []),
+        Line(),
+    ]
 
 
 def evidence_lines(evidence: ObjectionEvidence, width: int) -> list[Line]:
@@ -252,5 +304,8 @@ def evidence_lines(evidence: ObjectionEvidence, width: int) -> list[Line]:
     sign, role = SIGNS[evidence.weight]
     text = " ".join(printable(evidence.text).split())
     weak = evidence.weight in ("fact", "unknown")
-    runs: list[Run] = [(f"{evidence.check}  " if evidence.check else "", LABEL), (text, LABEL if weak else TEXT)]
+    runs: list[Run] = [
+        (f"{evidence.check}  " if evidence.check else "", LABEL),
+        (text, LABEL if weak else TEXT),
+    ]
     return labelled([(f"  {sign} ", role)], [run for run in runs if run[0]], width)

@@ -1,4 +1,6 @@
-"""Tables of the operations of a metadata benchmark: the figures, what must be known of them, the iterations."""
+"""Tables of the operations of a metadata benchmark: the figures, what must be known of them, the
+iterations.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ GAP = 4
 
 
 def operation_lines(metadata: MetadataRecord, width: int) -> list[Line]:
-    """Return figures, notes and iterations; these stand beside the figures where there is room for two of them."""
+    """Return figures, notes and iterations.
+
+    These stand beside the figures where there is room for two of them.
+    """
     wide = name_width(metadata)
     iterations_at = wide + 4 * FIGURE_WIDTH + GAP
     has_room = width - iterations_at >= wide + 2 * FIGURE_WIDTH
@@ -26,7 +31,9 @@ def operation_lines(metadata: MetadataRecord, width: int) -> list[Line]:
         for text in metadata_remarks(metadata)
         for part in textwrap.wrap(text, width, subsequent_indent="  ")
     ]
-    return [*beside(figures, rates, iterations_at), *notes] if has_room else [*figures, *notes, *rates]
+    return (
+        [*beside(figures, rates, iterations_at), *notes] if has_room else [*figures, *notes, *rates]
+    )
 
 
 def _table_lines(table: Sequence[str], width: int, wide: int) -> list[Line]:

@@ -26,7 +26,9 @@ STATED = re.compile(rf"\d|\b(?:{NUMBERS})\b", re.IGNORECASE)  # a figure in a ti
 
 
 class PlanPart(Struct, frozen=True):
-    """One profile of a plan: its steps, the seconds they take (None: not bound by time), the values it sweeps over."""
+    """One profile of a plan: its steps, the seconds they take (None: not bound by time), the values
+    it sweeps over.
+    """
 
     profile: str
     points: int
@@ -36,16 +38,21 @@ class PlanPart(Struct, frozen=True):
 
     @property
     def share_text(self) -> str:
-        """How many combinations of the values are measured: ``23 of the 60 combinations``; empty when all are."""
+        """How many combinations of the values are measured: ``23 of the 60 combinations``.
+
+        Empty when all are.
+        """
         combinations = prod(map(len, self.axes.values()))
         known = len(self.axes) < 2 or combinations == self.points
         return "" if known else f"{self.points} of the {combinations} combinations"
 
 
 def title_text(title: str, changed: Mapping[str, str], target: str | None) -> str:
-    """Return the title of a profile, marked when it states figures that changed parameters may make untrue.
+    """Return the title of a profile, marked when it states figures that changed parameters may make
+    untrue.
 
-    Another `target` alone makes no figure untrue, and neither does any change a title without figures.
+    Another `target` alone makes no figure untrue, and neither does any change a title without
+    figures.
     """
     other = [name for name, value in changed.items() if value != target]
     return f"changed from: {title}" if other and STATED.search(title) else title
@@ -62,16 +69,28 @@ def added_text(plan: Plan) -> str:
 
 
 def after_text(plan: Plan) -> str:
-    """Return what becomes of test files: one program over all hosts may remove its own in its last phase."""
+    """Return what becomes of test files: one program over all hosts may remove its own in its last
+    phase.
+    """
     if objects := plan.objects:
         kept = stores_of(objects_after(objects))
-        left = f"objects stay in {some(kept)}; benchtui removes none" if kept else "the last step deletes the objects"
+        left = (
+            f"objects stay in {some(kept)}; benchtui removes none"
+            if kept
+            else "the last step deletes the objects"
+        )
         return left if kept else f"{left}; those of a run that is cut off stay"
     if not has_files(plan):
         return "there are no test files; what is on devices stays as it is then"
-    own = [step.mpi is not None and (_removes(step) or step.mpi.bytes_per_op > 0) for step in plan.steps]
+    own = [
+        step.mpi is not None and (_removes(step) or step.mpi.bytes_per_op > 0)
+        for step in plan.steps
+    ]
     if own and all(own):
-        return f"the test removes its own files; what a cut-off run leaves {'is removed' if plan.cleanup else 'stays'}"
+        return (
+            "the test removes its own files; what a cut-off run leaves"
+            f" {'is removed' if plan.cleanup else 'stays'}"
+        )
     others = "other test files" if any(own) else "test files"
     return f"{others} {'are removed' if plan.cleanup else 'stay'}"
 
@@ -96,29 +115,55 @@ def targets_of(plan: Plan) -> list[str]:
 
 
 def time_note(plan: Plan) -> str:
-    """Return what is on top of the planned time of the load; a search is told by itself: `search_texts`."""
-    extra = [name for name, there in (("layout", any(layout_bytes(plan).values())), ("fill", has_fill(plan))) if there]
+    """Return what is on top of the planned time of the load.
+
+    A search is told by itself: `search_texts`.
+    """
+    extra = [
+        name
+        for name, there in (("layout", any(layout_bytes(plan).values())), ("fill", has_fill(plan)))
+        if there
+    ]
     return f" of load, plus {' and '.join(extra)}" if extra else " of load"
 
 
-SOUGHT = {"capacity": "the most {} that keep", "curve": "latency over load", "scaling": "{} over numbers of hosts"}
+SOUGHT = {
+    "capacity": "the most {} that keep",
+    "curve": "latency over load",
+    "scaling": "{} over numbers of hosts",
+}
 
 
 def search_texts(plan: Plan) -> list[tuple[str, str]]:
-    """Return what a plan searches for, over what, and what it may cost, each with its name; nothing of others."""
+    """Return what a plan searches for, over what, and what it may cost, each with its name.
+
+    Nothing of others.
+    """
     search = plan.search
     if search is None:
         return []
     unit = "IOPS" if search.objective == "iops" else "bytes a second"
-    wanted = " ".join(filter(None, (SOUGHT[search.kind].format(unit), ", ".join(each.text for each in search.limits))))
+    wanted = " ".join(
+        filter(
+            None, (SOUGHT[search.kind].format(unit), ", ".join(each.text for each in search.limits))
+        )
+    )
     over = "; ".join(" ".join((knob.name, *map(str, knob.values))) for knob in search.over)
-    shares = f", {' '.join(map(units.share, search.shares))} of the maximum, in {search.order} order"
+    shares = (
+        f", {' '.join(map(units.share, search.shares))} of the maximum, in {search.order} order"
+    )
     tail = f", over {over}" if search.kind != "curve" else shares
-    spans = [search.point_s] if search.kind == "scaling" else sorted({search.point_s, search.most_point_s})
+    spans = (
+        [search.point_s]
+        if search.kind == "scaling"
+        else sorted({search.point_s, search.most_point_s})
+    )
     leads = sorted({lead_s(search, span) for span in spans} - {0.0})
     each, before = (" to ".join(units.duration(span) for span in some) for some in (spans, leads))
     each += f" each after {before} of load" if leads else " each"
-    within = f", {units.duration(search.within_s)} of load and pauses at most" if search.within_s else ""
+    within = (
+        f", {units.duration(search.within_s)} of load and pauses at most" if search.within_s else ""
+    )
     count, most = points_planned(search), " at most" if search.kind == "capacity" else ""
     found = [("searches", wanted + tail), ("measures", f"{count} points{most}, {each}{within}")]
     if search.hold_s:
@@ -126,22 +171,27 @@ def search_texts(plan: Plan) -> list[tuple[str, str]]:
         found.append(("holds", f"the answer for {units.duration(search.hold_s)}; {again}"))
     names = [job.name for job in plan.slots[0].jobs]
     if len(names) > 1 and search.kind != "scaling":
-        found.append(("shares", f"{', '.join(names)} share each offered rate as they share full load"))
+        found.append(
+            ("shares", f"{', '.join(names)} share each offered rate as they share full load")
+        )
     return found
 
 
 def time_bounds(plan: Plan) -> tuple[float, float] | None:
-    """Return the seconds of load and pauses that a plan takes, and takes at most; None: it is not bound by time.
+    """Return the seconds of load and pauses that a plan takes, and takes at most; None: it is not
+    bound by time.
 
-    A search has shortest points in the first, and longest in the second, as far as it may spend so much; points that
-    are known beforehand count without those that may have to be measured again.
+    A search has shortest points in the first, and longest in the second, as far as it may spend so
+    much; points that are known beforehand count without those that may have to be measured again.
     """
     planned, search = plan.expected_s, plan.search
     if planned is None or search is None:
         return None if planned is None else (planned, planned)
     shortest = search.point_s + lead_s(search, search.point_s)
     most_s = max(search.most_point_s, search.point_s)
-    longest = shortest if search.kind == "scaling" else most_s + lead_s(search, most_s) + AFTER_OVER_S
+    longest = (
+        shortest if search.kind == "scaling" else most_s + lead_s(search, most_s) + AFTER_OVER_S
+    )
     may_spend = float("inf") if search.within_s is None else search.within_s
     besides = planned - sum(step.expected_s or 0.0 for step in plan.slots)
     holds = [search.hold_s + lead_s(search, search.hold_s)] if search.hold_s else []
@@ -151,7 +201,10 @@ def time_bounds(plan: Plan) -> tuple[float, float] | None:
 
 
 def time_told(plan: Plan, text: Callable[[float], str]) -> str:
-    """Return how long a plan takes: `20:00`, of a search `about 20:00 to 1h 02m`; empty: as long as it takes."""
+    """Return how long a plan takes: `20:00`, of a search `about 20:00 to 1h 02m`.
+
+    Empty: as long as it takes.
+    """
     bounds = time_bounds(plan)
     if bounds is None:
         return ""
@@ -179,7 +232,8 @@ def layout_bytes(plan: Plan) -> dict[str, int]:
 
 
 def written_bytes(plan: Plan) -> dict[str, int | None]:
-    """Return by host the most bytes that the measurement itself overwrites or creates; None is no bound.
+    """Return by host the most bytes that the measurement itself overwrites or creates; None is no
+    bound.
 
     Files that several steps write to count once.
     """
@@ -242,7 +296,9 @@ def _part(profile: str, steps: list[Step]) -> PlanPart:
 
 
 def precondition_texts(plan: Plan) -> list[str]:
-    """Return what is done for the state of the storage before anything is measured, and what was left out of it."""
+    """Return what is done for the state of the storage before anything is measured, and what was
+    left out of it.
+    """
     found = [_fill_text(step) for step in plan.steps if step.is_fill]
     rounds = [step for step in plan.steps if step.precondition is not None and step.is_round]
     cells = list(dict.fromkeys(step.cell_key for step in rounds))
@@ -250,8 +306,12 @@ def precondition_texts(plan: Plan) -> list[str]:
         rule, each = rounds[0].precondition, units.duration(rounds[0].expected_s)
         where = f" before each of {len(cells)} points" if len(cells) > 1 else ""
         within, drift = units.share(rule.range), units.share(rule.slope)
-        until = f"until {rule.window} of them are within {within} of their mean and drift by {drift}"
-        found.append(f"at most {rule.rounds} rounds of {each} of its own load{where}, {until} at most")
+        until = (
+            f"until {rule.window} of them are within {within} of their mean and drift by {drift}"
+        )
+        found.append(
+            f"at most {rule.rounds} rounds of {each} of its own load{where}, {until} at most"
+        )
     left_out = "left out at launch: what the storage held before is what is measured"
     return [*found, *([left_out] if plan.no_precondition else [])]
 
@@ -260,7 +320,9 @@ def _fill_text(step: Step) -> str:
     """Return what a fill writes: how often, how much on each host and in all."""
     times = step.precondition.times if step.precondition is not None else 1
     if objects := [each for task in step.tasks for each in task.objects]:
-        return f"{step.profile or step.name}: puts its {count_text(objects)}, before they are measured"
+        return (
+            f"{step.profile or step.name}: puts its {count_text(objects)}, before they are measured"
+        )
     sizes = [task.writes_bytes for task in step.tasks]
     known = [size for size in sizes if size is not None]
     files = {spec.path for task in step.tasks for spec in task.files}
@@ -274,7 +336,9 @@ def _fill_text(step: Step) -> str:
 
 
 def steps_in_full(plan: Plan) -> list[Step]:
-    """Return the steps that are shown one by one: all of a few, else the first fill and the first measurement."""
+    """Return the steps that are shown one by one: all of a few, else the first fill and the first
+    measurement.
+    """
     if len(plan.steps) <= STEPS_IN_FULL:
         return plan.steps
     measured = next((step for step in plan.steps if not step.warmup), plan.steps[0])
@@ -289,11 +353,17 @@ def values_text(values: list[str]) -> str:
 
 BIG_LAYOUT_BYTES = 100 * 2**30
 ADDS = "adds"  # options of job files: Review shows this fact with the commands
-CACHES = {"no": "left as they are", "try": "dropped where that is allowed", "require": "dropped, or the run ends"}
+CACHES = {
+    "no": "left as they are",
+    "try": "dropped where that is allowed",
+    "require": "dropped, or the run ends",
+}
 
 
 class PlanFact(Struct, frozen=True):
-    """One fact: its label, what matters of it, `names` that may be cut to the room there is, what matters less."""
+    """One fact: its label, what matters of it, `names` that may be cut to the room there is, what
+    matters less.
+    """
 
     label: str
     text: str
@@ -310,27 +380,55 @@ def plan_facts(plan: Plan) -> Iterator[PlanFact]:
         yield PlanFact("changed", changed_text(profile.changed))
     count = f"{len(plan.hosts)}: " if len(plan.hosts) > 1 else ""
     yield PlanFact("hosts", count, names=tuple(host.name for host in plan.hosts))
-    yield from (PlanFact("role", f"{role}: ", names=tuple(names)) for role, names in hosts_by_role(plan).items())
-    yield from (PlanFact("from", each.spec, f"  {len(each.hosts)} hosts at {each.utc}") for each in plan.sources)
+    yield from (
+        PlanFact("role", f"{role}: ", names=tuple(names))
+        for role, names in hosts_by_role(plan).items()
+    )
+    yield from (
+        PlanFact("from", each.spec, f"  {len(each.hosts)} hosts at {each.utc}")
+        for each in plan.sources
+    )
     if plan.servers:
-        yield PlanFact("servers", "", " (looked at, no load)", tuple(server.name for server in plan.servers))
+        yield PlanFact(
+            "servers", "", " (looked at, no load)", tuple(server.name for server in plan.servers)
+        )
     yield PlanFact("target", some(targets_of(plan)) or units.UNKNOWN)
-    yield PlanFact("time", time_told(plan, time_text) or time_text(None), time_note(plan) if plan.expected_s else "")
-    yield PlanFact("layout", *each_and_all(layout_bytes(plan), "nothing is laid out", "where missing"))
-    yield PlanFact("writes", *each_and_all(written_bytes(plan), nothing_written(plan), "while it measures"))
+    yield PlanFact(
+        "time",
+        time_told(plan, time_text) or time_text(None),
+        time_note(plan) if plan.expected_s else "",
+    )
+    yield PlanFact(
+        "layout", *each_and_all(layout_bytes(plan), "nothing is laid out", "where missing")
+    )
+    yield PlanFact(
+        "writes", *each_and_all(written_bytes(plan), nothing_written(plan), "while it measures")
+    )
     yield from (PlanFact(name, text) for name, text in search_texts(plan))
     yield from (PlanFact("prepares", text) for text in precondition_texts(plan))
     yield PlanFact("after", after_text(plan))
     yield PlanFact("caches", CACHES[plan.drop_caches])
     if text := compare_text(plan):
         yield PlanFact("compare", text)
-    yield from (PlanFact("attested", each.answer, f"  {each.question} ({each.id})") for each in plan.attested)
+    yield from (
+        PlanFact("attested", each.answer, f"  {each.question} ({each.id})")
+        for each in plan.attested
+    )
     if plan.proves is not None:
         experiment = plan.proves.experiment
-        yield PlanFact("proves", f"{plan.proves.kind} as the bottleneck of {plan.proves.run_id}, {plan.proves.limiter}")
-        yield PlanFact("", f"predicted with {SAID[experiment.change]}: {experiment.prediction.text}")
+        yield PlanFact(
+            "proves",
+            f"{plan.proves.kind} as the bottleneck of {plan.proves.run_id}, {plan.proves.limiter}",
+        )
+        yield PlanFact(
+            "", f"predicted with {SAID[experiment.change]}: {experiment.prediction.text}"
+        )
     for each in plan.carried:
-        yield PlanFact("copies", f"{each.name} for {each.machine}", f"  {units.size(each.bytes)} from {each.path}")
+        yield PlanFact(
+            "copies",
+            f"{each.name} for {each.machine}",
+            f"  {units.size(each.bytes)} from {each.path}",
+        )
     if added := added_text(plan):
         yield PlanFact(ADDS, added, "  (to the profile's options; see the job file)")
 
@@ -346,11 +444,17 @@ def warnings(plan: Plan) -> list[str]:
     found: list[str] = []
     total = sum(layout_bytes(plan).values())
     if plan.allow_device and any(writes_at_all(step) for step in plan.steps):
-        found.append(f"writes to {some(written_devices(plan) or targets_of(plan))}: what is there is lost")
+        found.append(
+            f"writes to {some(written_devices(plan) or targets_of(plan))}: what is there is lost"
+        )
     if total > BIG_LAYOUT_BYTES:
         found.append(f"lays out {units.size(total)} of test files in all before it measures")
-    overwrites = any(writes_at_all(step) for step in plan.steps if any(task.files for task in step.tasks))
-    changed = dict.fromkeys(store for step in plan.steps for task in step.tasks for store in task.stores_changed)
+    overwrites = any(
+        writes_at_all(step) for step in plan.steps if any(task.files for task in step.tasks)
+    )
+    changed = dict.fromkeys(
+        store for step in plan.steps for task in step.tasks for store in task.stores_changed
+    )
     found += [f"overwrites or deletes objects in {store}" for store in changed]
     if overwrites and not plan.allow_device:
         found.append(f"overwrites its test files in {plan.target or 'the target directory'}")
@@ -372,7 +476,10 @@ def _points(plan: Plan) -> tuple[int, int]:
 
 
 def compare_text(plan: Plan) -> str:
-    """Return how many repetitions `compare` needs of the points of a plan; empty for a search, which has its own."""
+    """Return how many repetitions `compare` needs of the points of a plan.
+
+    Empty for a search, which has its own.
+    """
     points, planned = _points(plan)
     if plan.search is not None or plan.proves is not None or not points:
         return ""
@@ -384,18 +491,32 @@ def compare_text(plan: Plan) -> str:
 def too_few_to_compare(plan: Plan) -> str:
     """Return that a plan repeats its points, and too seldom for `compare`; empty when not."""
     points, planned = _points(plan)
-    if plan.search is not None or plan.proves is not None or planned < 2 or planned >= repetitions_needed(points):
+    if (
+        plan.search is not None
+        or plan.proves is not None
+        or planned < 2
+        or planned >= repetitions_needed(points)
+    ):
         return ""
     each = "the point is" if points == 1 else f"each of {points} points is"
-    return f"compare cannot decide: {each} measured {planned} times, {repetitions_needed(points)} are needed"
+    return (
+        f"compare cannot decide: {each} measured {planned} times, {repetitions_needed(points)} are"
+        " needed"
+    )
 
 
 def nothing_written(plan: Plan) -> str:
-    """Return what a measurement does that writes no bytes: a metadata benchmark makes files all the same."""
+    """Return what a measurement does that writes no bytes: a metadata benchmark makes files all the
+    same.
+    """
     sets = [each for step in plan.steps for task in step.tasks for each in task.objects]
     if deleted := sum(each.count for each in sets if "delete" in each.does):
         return f"deletes {deleted} objects"
-    launches = [(step.mpi, len(step.tasks)) for step in plan.steps[:1] if step.mpi and not step.mpi.bytes_per_op]
+    launches = [
+        (step.mpi, len(step.tasks))
+        for step in plan.steps[:1]
+        if step.mpi and not step.mpi.bytes_per_op
+    ]
     made = sum(launch.ranks(hosts) * launch.items for launch, hosts in launches)
     return f"makes and removes {made} empty files" if made else "reads only"
 
@@ -415,4 +536,8 @@ def each_and_all(by_host: Mapping[str, int | None], none: str, when: str) -> tup
         return none, ""
     low, high = min(known), max(known)
     each = units.size(high) if low == high else f"{units.size(low)} to {units.size(high)}"
-    return (each, f" {when}") if len(known) == 1 else (f"{each} a host", f", {units.size(sum(known))} in all, {when}")
+    return (
+        (each, f" {when}")
+        if len(known) == 1
+        else (f"{each} a host", f", {units.size(sum(known))} in all, {when}")
+    )

@@ -56,7 +56,11 @@ class PublishedNote(Struct, frozen=True):
     @property
     def label(self) -> str:
         """The word that stands before it: ``differs 1-3``."""
-        return self.numbers or "all" if self.kind == "badge" else f"{self.kind} {self.numbers}".rstrip()
+        return (
+            self.numbers or "all"
+            if self.kind == "badge"
+            else f"{self.kind} {self.numbers}".rstrip()
+        )
 
 
 class PublishedView(Struct, frozen=True):
@@ -78,10 +82,16 @@ class PublishedView(Struct, frozen=True):
         return [note for note in self.notes if note.kind != "badge"]
 
     def table(self, width: int | None = None) -> list[Line]:
-        """Return the figures under their headings, names whole unless they have to fit into `width` cells."""
+        """Return the figures under their headings, names whole unless they have to fit into `width`
+        cells.
+        """
         digits = len(str(max((row.number or 0 for row in self.rows), default=0)))
         columns: tuple[Column[PublishedRow], ...] = (
-            Column(" " * digits + " baseline", lambda row: f"{row.number or '':>{digits}} {row.label}", least=20),
+            Column(
+                " " * digits + " baseline",
+                lambda row: f"{row.number or '':>{digits}} {row.label}",
+                least=20,
+            ),
             Column("figure", lambda row: row.figure, role=LABEL),
             Column("ours", lambda row: (row.ours, OURS.get(row.verdict, VALUE)), right=True),
             Column("published", lambda row: (row.theirs, ROLES[row.validity]), right=True),
@@ -98,8 +108,11 @@ class PublishedView(Struct, frozen=True):
         return f"{count} for {self.tag}" if count > 1 else f"1 for {self.tag}"
 
 
-def published(record: RunRecord, user_dir: Path | None) -> tuple[PublishedView | None, tuple[Problem, ...]]:
-    """Return a run beside the published figures of its profile, None when there are none; and broken files.
+def published(
+    record: RunRecord, user_dir: Path | None
+) -> tuple[PublishedView | None, tuple[Problem, ...]]:
+    """Return a run beside the published figures of its profile, None when there are none; and
+    broken files.
 
     A counter-experiment is compared with its own run alone: its load is changed on purpose.
     """
@@ -111,19 +124,31 @@ def published(record: RunRecord, user_dir: Path | None) -> tuple[PublishedView |
     return (view_of(record, compare(record, known), len(known)) if known else None), found.problems
 
 
-def view_of(record: RunRecord, found: Sequence[PublishedComparison], available: int) -> PublishedView:
-    """Return rows and notes. `available` is how many baselines the profile has, measured points or not."""
+def view_of(
+    record: RunRecord, found: Sequence[PublishedComparison], available: int
+) -> PublishedView:
+    """Return rows and notes.
+
+    `available` is how many baselines the profile has, measured points or not.
+    """
     full = len(found) <= IN_FULL
-    rows = [row for number, each in enumerate(found, 1) for row in rows_of(record, number, each, full=full)]
+    rows = [
+        row
+        for number, each in enumerate(found, 1)
+        for row in rows_of(record, number, each, full=full)
+    ]
     return PublishedView(record.profile.tag, available, tuple(rows), tuple(notes_of(found)))
 
 
-def rows_of(record: RunRecord, number: int, found: PublishedComparison, *, full: bool) -> Iterator[PublishedRow]:
+def rows_of(
+    record: RunRecord, number: int, found: PublishedComparison, *, full: bool
+) -> Iterator[PublishedRow]:
     """Yield the rows of one baseline, the headline figure first."""
     figures = [each for each in found.figures if is_shown(each.figure, record.latency_kind)]
     figures.sort(key=lambda each: (not is_headline(record, each.figure), order_of(each.figure)))
     several = len(record.steps) > 1
-    label = f"{label_of(found, several, record)}{f', {len(found.steps)} runs' if len(found.steps) > 1 else ''}"
+    runs = f", {len(found.steps)} runs" if len(found.steps) > 1 else ""
+    label = f"{label_of(found, several, record)}{runs}"
     for place, each in enumerate(figures if full else figures[:1]):
         first = place == 0
         yield PublishedRow(
@@ -139,7 +164,9 @@ def rows_of(record: RunRecord, number: int, found: PublishedComparison, *, full:
 
 
 def ours_text(found: PublishedComparison, each: Compared) -> str:
-    """Return our figure with the mark of a run that is doubtful or invalid, the same as of published ones."""
+    """Return our figure with the mark of a run that is doubtful or invalid, the same as of
+    published ones.
+    """
     mark = OUR_MARKS.get(found.verdict or "", "") if each.ours is not None else ""
     return f"{value_text(each.figure, each.ours)} {mark}".rstrip()
 
@@ -181,7 +208,10 @@ def figure_name(figure: PublishedFigure) -> str:
         return f"{figure.of} {figure.statistic}"
     if figure.metric == "ops":
         return f"{figure.of}/s"
-    return f"{figure.of} {'IOPS' if figure.metric == 'iops' else 'BW' if figure.metric == 'bandwidth' else 'CPU'}"
+    return (
+        f"{figure.of} "
+        f"{'IOPS' if figure.metric == 'iops' else 'BW' if figure.metric == 'bandwidth' else 'CPU'}"
+    )
 
 
 def value_text(figure: PublishedFigure, value: float | None) -> str:
@@ -218,7 +248,9 @@ def ratio_number(value: float) -> str:
 
 
 def notes_of(found: Sequence[PublishedComparison]) -> list[PublishedNote]:
-    """Return what is to be said of the comparisons, each text once with the numbers it holds for."""
+    """Return what is to be said of the comparisons, each text once with the numbers it holds
+    for.
+    """
     said = [[*judged(each), *told(each.baseline)] for each in found]
     return grouped(said, [each.baseline.setup for each in found])
 
@@ -231,7 +263,9 @@ def judged(found: PublishedComparison) -> Iterator[tuple[str, str]]:
 
 
 def told(baseline: Baseline) -> Iterator[tuple[str, str]]:
-    """Yield (kind, text): errors and doubts, then the published set-up and where it was published."""
+    """Yield (kind, text): errors and doubts, then the published set-up and where it was
+    published.
+    """
     if baseline.error:
         yield "error", f"the published run ended with error {baseline.error}"
     yield from (("doubt", text) for text in baseline.doubts)
@@ -242,7 +276,9 @@ def told(baseline: Baseline) -> Iterator[tuple[str, str]]:
     yield "source", source_text(baseline)
 
 
-def grouped(said: Sequence[Sequence[tuple[str, str]]], setups: Sequence[str]) -> list[PublishedNote]:
+def grouped(
+    said: Sequence[Sequence[tuple[str, str]]], setups: Sequence[str]
+) -> list[PublishedNote]:
     """Return each text once, kind by kind, with the numbers (from 1) of those that it holds for."""
     held: dict[tuple[str, str], list[int]] = {}
     for number, each in enumerate(said, 1):
@@ -254,7 +290,10 @@ def grouped(said: Sequence[Sequence[tuple[str, str]]], setups: Sequence[str]) ->
     notes = []
     for (kind, those), texts in sorted(together.items(), key=lambda item: NOTES.index(item[0][0])):
         named = "" if len(those) == len(said) else named_by(those, setups)
-        notes += [PublishedNote(kind, named, text) for text in ([", ".join(texts)] if kind in JOINED else texts)]
+        notes += [
+            PublishedNote(kind, named, text)
+            for text in ([", ".join(texts)] if kind in JOINED else texts)
+        ]
     return notes
 
 
@@ -291,7 +330,11 @@ def published_text(view: PublishedView, width: int | None = None) -> str:
 
     Figures take at most `width` columns, without one as many as they need; notes 80.
     """
-    lines = [f"published figures: {view.title}", *notes_text(view.badges), *plain_lines(view.table(width))]
+    lines = [
+        f"published figures: {view.title}",
+        *notes_text(view.badges),
+        *plain_lines(view.table(width)),
+    ]
     return "\n".join([*lines, *notes_text(view.remarks)]) + "\n"
 
 
@@ -300,7 +343,12 @@ def notes_text(notes: Iterable[PublishedNote]) -> Iterator[str]:
     for note in notes:
         text = f"{note.label}: {note.text}"
         yield from textwrap.wrap(
-            text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False, break_long_words=False
+            text,
+            WIDTH,
+            initial_indent="  ",
+            subsequent_indent="    ",
+            break_on_hyphens=False,
+            break_long_words=False,
         )
 
 
@@ -308,7 +356,9 @@ def notes_text(notes: Iterable[PublishedNote]) -> Iterator[str]:
 
 
 def baseline_json(baseline: Baseline) -> dict[str, Any]:
-    """Return a baseline as plain data: figures as printed and in SI units, facts, unknowns, doubts."""
+    """Return a baseline as plain data: figures as printed and in SI units, facts, unknowns,
+    doubts.
+    """
     return {
         "collection": baseline.collection,
         "title": baseline.title,
@@ -348,10 +398,17 @@ def comparison_json(found: PublishedComparison) -> dict[str, Any]:
         "verdict": found.verdict,
         "steps": list(found.steps),
         "figures": [
-            {**figure_json(each.figure), "ours": each.ours, "ratio_low": each.ratio_low, "ratio_high": each.ratio_high}
+            {
+                **figure_json(each.figure),
+                "ours": each.ours,
+                "ratio_low": each.ratio_low,
+                "ratio_high": each.ratio_high,
+            }
             for each in found.figures
         ],
-        "differs": [{"what": each.what, "ours": each.ours, "theirs": each.theirs} for each in found.differs],
+        "differs": [
+            {"what": each.what, "ours": each.ours, "theirs": each.theirs} for each in found.differs
+        ],
         "unknown": list(found.unknown),
         "baseline": baseline_json(found.baseline),
     }

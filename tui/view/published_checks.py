@@ -23,7 +23,10 @@ ORDER = ("error", "warning", "info")
 
 @dataclass(frozen=True, slots=True)
 class PublishedVerdict:
-    """One baseline, or the sum of what a source gives client by client. `number` is its place among its profile's."""
+    """One baseline, or the sum of what a source gives client by client.
+
+    `number` is its place among its profile's.
+    """
 
     number: int
     baseline: Baseline
@@ -37,7 +40,10 @@ class PublishedVerdict:
 
 
 def judge(baselines: Sequence[Baseline], plan_of: PlanOf) -> list[PublishedVerdict]:
-    """Put baselines to every check; those of single clients together. `plan_of` gives the plan on these clients."""
+    """Put baselines to every check; those of single clients together.
+
+    `plan_of` gives the plan on these clients.
+    """
     found: list[PublishedVerdict] = []
     counts: Counter[tuple[str, str]] = Counter()
     for each in baselines:
@@ -45,7 +51,11 @@ def judge(baselines: Sequence[Baseline], plan_of: PlanOf) -> list[PublishedVerdi
         counts[key] += 1
         if each.host is not None:
             continue
-        alone = [other for other in baselines if other.host is not None and (other.collection, other.profile) == key]
+        alone = [
+            other
+            for other in baselines
+            if other.host is not None and (other.collection, other.profile) == key
+        ]
         parts = alone if each.computed else []
         evidence = evidence_of(each, parts, plan_of(each, clients_of(each, parts)))
         seen = examine(evidence)
@@ -55,26 +65,34 @@ def judge(baselines: Sequence[Baseline], plan_of: PlanOf) -> list[PublishedVerdi
 
 
 def judged_text(found: Sequence[PublishedVerdict]) -> list[str]:
-    """Return the report: profile by profile what was found and what could not be checked; the sum at the end.
+    """Return the report: profile by profile what was found and what could not be checked; the sum
+    at the end.
 
     Why checks could not be made of any of them stands there once.
     """
     common = _not_made(found)
     lines: list[str] = []
     for key in dict.fromkeys((each.baseline.profile, each.baseline.collection) for each in found):
-        members = [each for each in found if (each.baseline.profile, each.baseline.collection) == key]
+        members = [
+            each for each in found if (each.baseline.profile, each.baseline.collection) == key
+        ]
         lines += [*_profile(*key, members), *_reasons(_not_made(members), common), ""]
     if common:
         lines += ["checks without data in all of them", *_reasons(common, {}), ""]
     unmarked = [each for each in found if each.unmarked]
     tail = f"; {len(unmarked)} of them without a mark of doubt in their files" if unmarked else ""
-    return [*lines, *_wrapped(f"{plural(len(found), 'published result')}: {_verdicts(found)}{tail}", "")]
+    return [
+        *lines,
+        *_wrapped(f"{plural(len(found), 'published result')}: {_verdicts(found)}{tail}", ""),
+    ]
 
 
 def _profile(profile: str, collection: str, members: Sequence[PublishedVerdict]) -> Iterator[str]:
     made = sorted({len(each.seen.made) for each in members})
     count = " to ".join(str(each) for each in dict.fromkeys((made[0], made[-1])))
-    yield from _wrapped(f"{profile} ({collection}): {_verdicts(members)}; {count} of {len(CHECKS)} checks ran", "")
+    yield from _wrapped(
+        f"{profile} ({collection}): {_verdicts(members)}; {count} of {len(CHECKS)} checks ran", ""
+    )
     for severity in ORDER:
         said: dict[tuple[str, str], list[PublishedVerdict]] = {}
         for each in members:
@@ -84,11 +102,16 @@ def _profile(profile: str, collection: str, members: Sequence[PublishedVerdict])
         for (name, message), those in said.items():
             yield from _wrapped(f"{severity} {name}{_numbers(those, members)}: {message}", "  ")
     if unmarked := [each for each in members if each.unmarked]:
-        yield from _wrapped(f"not marked in its file{_numbers(unmarked, members)}: validity: doubtful does it", "  ")
+        yield from _wrapped(
+            f"not marked in its file{_numbers(unmarked, members)}: validity: doubtful does it", "  "
+        )
 
 
 def _not_made(members: Sequence[PublishedVerdict]) -> dict[str, str]:
-    """Return why checks could be made of none of these, by check; of several reasons the shortest."""
+    """Return why checks could be made of none of these, by check.
+
+    Of several reasons the shortest.
+    """
     made = {name for each in members for name in each.seen.made}
     missed = [check.id for check in CHECKS if check.id not in made]
     return {name: min((each.seen.not_made[name] for each in members), key=len) for name in missed}
@@ -115,7 +138,9 @@ def _verdicts(found: Sequence[PublishedVerdict]) -> str:
 
 
 def _wrapped(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False
+    )
 
 
 def judged_json(found: PublishedVerdict) -> dict[str, Any]:

@@ -46,14 +46,24 @@ Row = tuple[str, DirectionRecord]
 
 
 def summary_text(
-    record: RunRecord, path: Path | None = None, *, running: bool = False, steps: bool = False, width: int = WIDTH
+    record: RunRecord,
+    path: Path | None = None,
+    *,
+    running: bool = False,
+    steps: bool = False,
+    width: int = WIDTH,
 ) -> str:
-    """Return the summary of a run; `path` is where its run.json is, `running` says that this is not the end.
+    """Return the summary of a run; `path` is where its run.json is, `running` says that this is not
+    the end.
 
-    A matrix comes first; `steps` adds the figures of every step, also when there are many. Tables of matrices take
-    `width` columns, the rest 80.
+    A matrix comes first; `steps` adds the figures of every step, also when there are many. Tables
+    of matrices take `width` columns, the rest 80.
     """
-    blocks = [_top(record, running=running), _about(record), *_results(record, width, every=steps, running=running)]
+    blocks = [
+        _top(record, running=running),
+        _about(record),
+        *_results(record, width, every=steps, running=running),
+    ]
     blocks += [_conditions(record), _findings(record), _problems(record), _facts(record)]
     blocks += [_files_left(record), _objects_left(record), _notes(record)]
     blocks += [[f"record: {path}"] if path is not None else []]
@@ -69,10 +79,15 @@ def _top(record: RunRecord, *, running: bool) -> list[str]:
     if record.verdict is not None:
         lines += _wrapped("verdict", checks_text(record))
     step = _shown_step(record)
-    lines += _bottleneck(step) if step is not None and record.search is None else []  # a search tells its own
+    # a search tells its own
+    lines += _bottleneck(step) if step is not None and record.search is None else []
     lines += _objections(record) if record.checks is not None and not running else []
     how_far = record.reason.removeprefix("still ") if record.state == "running" else "running"
-    state = [f"state: {how_far}; figures so far"] if running else _wrapped(f"state: {record.state}", record.reason)
+    state = (
+        [f"state: {how_far}; figures so far"]
+        if running
+        else _wrapped(f"state: {record.state}", record.reason)
+    )
     return [*lines, *state]
 
 
@@ -83,7 +98,11 @@ def _objections(record: RunRecord) -> list[str]:
 
     found = objections_to(record)
     counted = "".join(text for text, _ in counts_runs(found)).partition(": ")[2]
-    return _wrapped("objections", f"{counted}; benchtui runs show --defend {record.run_id}") if found else []
+    return (
+        _wrapped("objections", f"{counted}; benchtui runs show --defend {record.run_id}")
+        if found
+        else []
+    )
 
 
 def _shown_step(record: RunRecord) -> StepRecord | None:
@@ -98,7 +117,11 @@ def _bottleneck(step: StepRecord) -> list[str]:
     if step.limiter is None:
         return []
     lines = _wrapped("limited by", step.limiter.text)
-    return lines + (_wrapped("  counter-experiment", step.limiter.proof.text) if step.limiter.proof is not None else [])
+    return lines + (
+        _wrapped("  counter-experiment", step.limiter.proof.text)
+        if step.limiter.proof is not None
+        else []
+    )
 
 
 def _about(record: RunRecord) -> list[str]:
@@ -111,14 +134,21 @@ def _about(record: RunRecord) -> list[str]:
         lines += _wrapped("changed", changed_text(profile.changed))
     for left in record.left_out:
         steps = _count(left.steps, "step")
-        lines += _wrapped("left out", f"{left.profile}, {steps}: {left.reason} on {', '.join(left.hosts)}")
+        lines += _wrapped(
+            "left out", f"{left.profile}, {steps}: {left.reason} on {', '.join(left.hosts)}"
+        )
     if record.proves is not None:
-        lines += _wrapped("counter-experiment", f"{record.proves.kind} as the bottleneck of {record.proves.run_id}")
+        lines += _wrapped(
+            "counter-experiment",
+            f"{record.proves.kind} as the bottleneck of {record.proves.run_id}",
+        )
         lines += _wrapped("  it", record.proves.text)
     for each in record.resumed:
         lines += _wrapped("taken over", f"{each.utc}, after {each.gap_s:.1f} s without an engine")
     if record.tags:
-        lines += _wrapped("tags", ", ".join(f"{name}={value}" for name, value in record.tags.items()))
+        lines += _wrapped(
+            "tags", ", ".join(f"{name}={value}" for name, value in record.tags.items())
+        )
     return lines
 
 
@@ -153,14 +183,27 @@ def _matrix(record: RunRecord, width: int, *, running: bool) -> list[list[str]]:
 def _results(record: RunRecord, width: int, *, every: bool, running: bool) -> list[list[str]]:
     searched = _searched(record.search, width) if record.search is not None else []
     if searched and not every:
-        return [*searched, ["the figures of every point:", f"  benchtui runs show --steps {record.run_id}"]]
-    prepares = {step for part in (record.precondition.rounds if record.precondition else []) for step in part.steps}
+        return [
+            *searched,
+            ["the figures of every point:", f"  benchtui runs show --steps {record.run_id}"],
+        ]
+    prepares = {
+        step
+        for part in (record.precondition.rounds if record.precondition else [])
+        for step in part.steps
+    }
     prepares |= {fill.step for fill in (record.precondition.fills if record.precondition else [])}
     steps = [step for step in record.steps if every or step.index not in prepares]
     measured = [step for step in steps if step.results.aggregate or step.metadata]
-    matrix = _matrix(record, width, running=running) if any(step.cell for step in record.steps) else []
+    matrix = (
+        _matrix(record, width, running=running) if any(step.cell for step in record.steps) else []
+    )
     if len(measured) <= STEPS_IN_FULL:
-        return [*searched, *matrix, *(_step(record, step, named=len(record.steps) > 1) for step in measured)]
+        return [
+            *searched,
+            *matrix,
+            *(_step(record, step, named=len(record.steps) > 1) for step in measured),
+        ]
     if matrix and not every:
         return [*matrix, [f"all {len(measured)} steps: benchtui runs show --steps {record.run_id}"]]
     return [*searched, *matrix, _sweep(record, measured)]
@@ -176,15 +219,24 @@ def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
         rows = [*_rows(step, direction), *_job_rows(step, direction)]
         lines += _table(direction, rows, record.latency_kind_of(step), _operation(record, step))
     if printed := printed_lines(step):
-        lines += [NOT_MERGEABLE, *(line for host, text in printed for line in _wrapped(host, text, indent="  "))]
-    bottleneck = [] if step is _shown_step(record) else _bottleneck(step)  # that of the headline stands above
+        lines += [
+            NOT_MERGEABLE,
+            *(line for host, text in printed for line in _wrapped(host, text, indent="  ")),
+        ]
+    # that of the headline stands above
+    bottleneck = [] if step is _shown_step(record) else _bottleneck(step)
     return lines + _remarks(step, record.latency_kind_of(step)) + bottleneck + load_lines(step)
 
 
 def _operation(record: RunRecord, step: StepRecord) -> str | None:
-    """Return what a step did when that was no I/O, though the tool reports it as such; None for I/O."""
+    """Return what a step did when that was no I/O, though the tool reports it as such.
+
+    None for I/O.
+    """
     cells = record.matrix.cells if record.matrix is not None else []
-    headline = next((cell.headline for cell in cells if step.index in cell.steps), None) or record.headline
+    headline = (
+        next((cell.headline for cell in cells if step.index in cell.steps), None) or record.headline
+    )
     if headline is None or headline.metric != "ops" or headline.direction in step.results.aggregate:
         return None  # counted under its own name
     return OPERATIONS.get(headline.direction)
@@ -193,34 +245,58 @@ def _operation(record: RunRecord, step: StepRecord) -> str | None:
 def _rows(step: StepRecord, direction: str) -> list[Row]:
     """Return the aggregate and, when there are several, each host."""
     aggregate = step.results.aggregate[direction]
-    hosts = [(host, dirs[direction]) for host, dirs in step.results.per_host.items() if direction in dirs]
+    hosts = [
+        (host, dirs[direction]) for host, dirs in step.results.per_host.items() if direction in dirs
+    ]
     if len(hosts) == 1:
         return hosts
     return [(f"all {len(aggregate.hosts)} hosts", aggregate), *hosts]
 
 
 def _job_rows(step: StepRecord, direction: str) -> list[Row]:
-    """Return what each job did over all hosts, where several did this direction: their latencies differ."""
+    """Return what each job did over all hosts, where several did this direction: their latencies
+    differ.
+    """
     jobs = (step.results.jobs or {}).items()
     found: list[Row] = [(f"job {job}", dirs[direction]) for job, dirs in jobs if direction in dirs]
     return found if len(found) > 1 else []
 
 
-def _table(direction: str, rows: Sequence[Row], kind: str, operation: str | None = None) -> list[str]:
+def _table(
+    direction: str, rows: Sequence[Row], kind: str, operation: str | None = None
+) -> list[str]:
     known = registry.direction(direction)
-    name, rate = (operation, "ops/s") if operation else (f"{direction} ({kind_of(direction, kind)})", known.counted)
+    name, rate = (
+        (operation, "ops/s")
+        if operation
+        else (f"{direction} ({kind_of(direction, kind)})", known.counted)
+    )
     moves_data = known.moves_data and not operation
     bandwidth = "MiB/s" if moves_data else ""
-    header = f"{name}{rate:>{NAME_WIDTH + 6 - len(name)}}{bandwidth:>9}  " + "".join(f"{name:>7}" for name in COLUMNS)
-    return [header, *(_row(name, result, latency_of(result, direction, kind), moves_data) for name, result in rows)]
+    header = f"{name}{rate:>{NAME_WIDTH + 6 - len(name)}}{bandwidth:>9}  " + "".join(
+        f"{name:>7}" for name in COLUMNS
+    )
+    return [
+        header,
+        *(
+            _row(name, result, latency_of(result, direction, kind), moves_data)
+            for name, result in rows
+        ),
+    ]
 
 
 def _row(name: str, result: DirectionRecord, latency: Latency | None, moves_data: bool) -> str:
     mark = "~" if result.from_samples else ""
-    bandwidth = units.UNKNOWN if result.bw_bytes_per_s is None else f"{result.bw_bytes_per_s / 2**20:.1f}"
+    bandwidth = (
+        units.UNKNOWN if result.bw_bytes_per_s is None else f"{result.bw_bytes_per_s / 2**20:.1f}"
+    )
     bandwidth = bandwidth if moves_data else ""
     cells = "".join(f"{_short_latency(value):>7}" for value in _latencies(latency))
-    return f"{_fit(name + mark, NAME_WIDTH - 1):<{NAME_WIDTH}}{units.iops(result.iops):>6}{bandwidth:>9}  {cells}"
+    return (
+        f"{_fit(name + mark, NAME_WIDTH - 1):<{NAME_WIDTH}}"
+        f"{units.iops(result.iops):>6}{bandwidth:>9} "
+        f" {cells}"
+    )
 
 
 def _latencies(latency: Latency | None) -> list[float | None]:
@@ -249,16 +325,26 @@ def _sweep(record: RunRecord, steps: Iterable[StepRecord]) -> list[str]:
     wrong = invalid_steps(record)
     lines = [f"{'step':<34}{'dir':<6}{'IOPS':>7}{'MiB/s':>10}{'mean':>8}{'p99':>8}  {kinds}"]
     for step in steps:
-        name = " ".join(f"{key}={step.params.get(key)}" for key in varying) or _short_name(record, step)
+        name = " ".join(f"{key}={step.params.get(key)}" for key in varying) or _short_name(
+            record, step
+        )
         short = units.seconds(step.measured_s) if is_short(step) else ""
         mark = "INVALID" if step.index in wrong else ""
         name = " ".join(part for part in (name, step_label(record, step), short) if part)
         name = f"{_fit(name, 33 - len(mark) - 1)} {mark}" if mark else name
         for direction, result in step.results.aggregate.items():
             latency = latency_of(result, direction, record.latency_kind_of(step))
-            mean, p99 = latency.mean_ns if latency is not None else None, shown_percentile(latency, 99.0)
-            bandwidth = units.UNKNOWN if result.bw_bytes_per_s is None else f"{result.bw_bytes_per_s / 2**20:.1f}"
-            figures = f"{units.iops(result.iops):>7}{bandwidth:>10}{_short_latency(mean):>8}{_short_latency(p99):>8}"
+            mean, p99 = (
+                latency.mean_ns if latency is not None else None,
+                shown_percentile(latency, 99.0),
+            )
+            bandwidth = (
+                units.UNKNOWN
+                if result.bw_bytes_per_s is None
+                else f"{result.bw_bytes_per_s / 2**20:.1f}"
+            )
+            latencies = f"{_short_latency(mean):>8}{_short_latency(p99):>8}"
+            figures = f"{units.iops(result.iops):>7}{bandwidth:>10}{latencies}"
             lines.append(f"{_fit(name, 33):<34}{direction:<6}{figures}")
     return lines
 
@@ -333,11 +419,17 @@ def _facts_of(found: FactsTogether, what: str, same: Fold = (), *, brief: bool) 
 
 def _files_left(record: RunRecord) -> list[str]:
     left = [host for host in record.hosts if host.files_left is not None]
-    return ["files left behind:", *(line for host in left for line in _files_of(host))] if left else []
+    return (
+        ["files left behind:", *(line for host in left for line in _files_of(host))] if left else []
+    )
 
 
 def _objects_left(record: RunRecord) -> list[str]:
-    left = [line for text in left_texts(record.objects_left) for line in _wrapped_text(text, indent="  ")]
+    left = [
+        line
+        for text in left_texts(record.objects_left)
+        for line in _wrapped_text(text, indent="  ")
+    ]
     return ["objects left behind; benchtui removes none:", *left] if left else []
 
 
@@ -365,7 +457,11 @@ def _wrapped(label: str, text: str, indent: str = "") -> list[str]:
 def _wrapped_text(text: str, indent: str = "") -> list[str]:
     one_line = " ".join(printable(text).split())
     return textwrap.wrap(
-        one_line, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False
+        one_line,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent + "  ",
+        break_on_hyphens=False,
     )
 
 

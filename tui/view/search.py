@@ -18,7 +18,21 @@ from tui.model.search_record import (
     SearchRecord,
 )
 from tui.record.search_figures import rate_of, rate_unit, traces
-from tui.text.line import BAD, BRIGHT, FAINT, GOOD, LABEL, TEXT, VALUE, WARN, Line, Run, indented, labelled, plain_lines
+from tui.text.line import (
+    BAD,
+    BRIGHT,
+    FAINT,
+    GOOD,
+    LABEL,
+    TEXT,
+    VALUE,
+    WARN,
+    Line,
+    Run,
+    indented,
+    labelled,
+    plain_lines,
+)
 from tui.text.search import (
     ROLES,
     TITLES,
@@ -43,9 +57,15 @@ VERDICT_ROLES = {"meets": GOOD, "breaks": BAD, "unclear": WARN, "void": FAINT}
 
 
 def answer_lines(search: SearchRecord, width: int) -> list[Line]:
-    """Return the answer and what belongs to it: interval, bottleneck, head room, knee, what was spent and not tried."""
+    """Return the answer and what belongs to it: interval, bottleneck, head room, knee, what was
+    spent and not tried.
+    """
     facts = answer_facts(search)
-    return [line for name, text, role in facts for line in labelled([(f"{name}: ", LABEL)], [(text, role)], width)]
+    return [
+        line
+        for name, text, role in facts
+        for line in labelled([(f"{name}: ", LABEL)], [(text, role)], width)
+    ]
 
 
 def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
@@ -79,19 +99,25 @@ def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[
     if answer.step is not None and (ends := between(answer.capacity, answer.unit)):
         yield "between", f"{ends} (95 %)", TEXT
     if answer.binding:
-        word = "nearest limit" if answer.state == "met-at-full-load" else "broken first"  # there nothing was broken
+        # there nothing was broken
+        word = "nearest limit" if answer.state == "met-at-full-load" else "broken first"
         yield word, texts.get(answer.binding, answer.binding), TEXT
     if answer.limiter:
         yield "limited by", answer.limiter, TEXT
     if answer.headroom:
-        parts = (f"{share * 100:.0f} % to {texts.get(name, name)}" for name, share in answer.headroom.items())
+        parts = (
+            f"{share * 100:.0f} % to {texts.get(name, name)}"
+            for name, share in answer.headroom.items()
+        )
         yield "head room there", ", ".join(parts), TEXT
     if there := latency_there(search, answer):
         yield "latency there", there, TEXT
 
 
 def latency_there(search: SearchRecord, answer: AnswerRecord) -> str:
-    """Return p50 and p99 of each direction at the answer's point: ``read p50 285 µs, p99 881 µs``."""
+    """Return p50 and p99 of each direction at the answer's point: ``read p50 285 µs, p99 881
+    µs``.
+    """
     point = next((each for each in search.points if each.step == answer.step), None)
     if point is None:
         return ""
@@ -99,7 +125,9 @@ def latency_there(search: SearchRecord, answer: AnswerRecord) -> str:
     several = len(alone) > 1
     texts = []
     for direction, values in (alone or point.percentiles_ns).items():
-        told = ", ".join(f"p{name} {units.latency(values[name])}" for name in ("50", "99") if name in values)
+        told = ", ".join(
+            f"p{name} {units.latency(values[name])}" for name in ("50", "99") if name in values
+        )
         texts += [f"{direction} {told}" if several else told] if told else []
     return "; ".join(texts)
 
@@ -131,17 +159,29 @@ def point_rows(search: SearchRecord) -> list[PointRow]:
 
 
 def point_columns(search: SearchRecord) -> list[Column[PointRow]]:
-    """Return the columns of the evidence: a figure of each limit, or p50 and p99 where there is none."""
+    """Return the columns of the evidence: a figure of each limit, or p50 and p99 where there is
+    none.
+    """
     unit = rate_unit(search)
-    columns: list[Column[PointRow]] = [Column("#", lambda row: (str(row.place + 1), LABEL), right=True)]
+    columns: list[Column[PointRow]] = [
+        Column("#", lambda row: (str(row.place + 1), LABEL), right=True)
+    ]
     offers = search.kind != "scaling"  # all of its points are at full load
     if offers:
-        columns.append(Column("point", lambda row: ROLES.get(row.point.role, row.point.role), drop=5))
+        columns.append(
+            Column("point", lambda row: ROLES.get(row.point.role, row.point.role), drop=5)
+        )
     if any(point.knobs for point in search.points):
         columns.append(Column("at", lambda row: knobs_text(dict(row.point.knobs))))
     if offers:
         columns.append(Column("offered", lambda row: _offered(row.point), right=True))
-    columns.append(Column("achieved", lambda row: (BY_UNIT[unit].text(rate_of(search, row.point)), VALUE), right=True))
+    columns.append(
+        Column(
+            "achieved",
+            lambda row: (BY_UNIT[unit].text(rate_of(search, row.point)), VALUE),
+            right=True,
+        )
+    )
     columns += _latency_columns(search)
     if search.limits:
         columns.append(Column("verdict", lambda row: _verdict(row.point)))
@@ -154,37 +194,62 @@ def _offered(point: SearchPointRecord) -> str:
 
 
 def _latency_columns(search: SearchRecord) -> list[Column[PointRow]]:
-    figures = dict.fromkeys((each.limit, each.direction) for point in search.points for each in point.figures)
+    figures = dict.fromkeys(
+        (each.limit, each.direction) for point in search.points for each in point.figures
+    )
     if figures:
         named = len({direction for _, direction in figures}) > 1
         columns = [column for each in figures for column in _limit_columns(search, *each, named)]
     else:
-        columns = [_percentile_column(trace.direction, trace.percentile, trace.name) for trace in traces(search)]
+        columns = [
+            _percentile_column(trace.direction, trace.percentile, trace.name)
+            for trace in traces(search)
+        ]
     due = intended_percentile(search)
     if due:
-        columns.append(Column(f"p{due} due", lambda row: _latency(row.point.intended_ns.get(due)), right=True, drop=3))
+        columns.append(
+            Column(
+                f"p{due} due",
+                lambda row: _latency(row.point.intended_ns.get(due)),
+                right=True,
+                drop=3,
+            )
+        )
     return columns
 
 
 def intended_percentile(search: SearchRecord) -> str:
     """Return which percentile from the intended start is told; empty: none is known."""
-    known_ = dict.fromkeys(name for point in search.points for name in point.intended_ns if name != "mean")
+    known_ = dict.fromkeys(
+        name for point in search.points for name in point.intended_ns if name != "mean"
+    )
     wanted = [label(each.percentile) for each in search.limits if each.percentile is not None]
     return next((name for name in [*wanted, "99", *known_] if name in known_), "")
 
 
-def _limit_columns(search: SearchRecord, limit: str, direction: str, named: bool) -> list[Column[PointRow]]:
+def _limit_columns(
+    search: SearchRecord, limit: str, direction: str, named: bool
+) -> list[Column[PointRow]]:
     """Return a limit's figure at each point, and the interval that holds it."""
     asked = next((each for each in search.limits if each.text == limit), None)
     kind = limit if asked is None else limit_kind(asked)
     title = f"{direction} {kind}" if named and direction and direction not in kind else kind
 
     def figure(row: PointRow) -> LimitFigureRecord | None:
-        found = (each for each in row.point.figures if (each.limit, each.direction) == (limit, direction))
+        found = (
+            each for each in row.point.figures if (each.limit, each.direction) == (limit, direction)
+        )
         return next((each for each in found if each.figure.value is not None), None)
 
     if asked is not None and asked.metric == "errors":
-        return [Column(title, lambda row: _figure(figure(row), lambda value: f"{value:.0f}"), right=True, drop=4)]
+        return [
+            Column(
+                title,
+                lambda row: _figure(figure(row), lambda value: f"{value:.0f}"),
+                right=True,
+                drop=4,
+            )
+        ]
     return [
         Column(title, lambda row: _figure(figure(row), _latency), right=True),
         Column("95 %", lambda row: (_ends(figure(row)), LABEL), right=True, drop=4),
@@ -192,7 +257,11 @@ def _limit_columns(search: SearchRecord, limit: str, direction: str, named: bool
 
 
 def _figure(found: LimitFigureRecord | None, text: Callable[[float | None], str]) -> Run:
-    return (units.UNKNOWN, LABEL) if found is None else (text(found.figure.value), VERDICT_ROLES[found.verdict])
+    return (
+        (units.UNKNOWN, LABEL)
+        if found is None
+        else (text(found.figure.value), VERDICT_ROLES[found.verdict])
+    )
 
 
 def _ends(found: LimitFigureRecord | None) -> str:
@@ -203,7 +272,11 @@ def _ends(found: LimitFigureRecord | None) -> str:
 
 
 def _percentile_column(direction: str, percentile: str, name: str) -> Column[PointRow]:
-    return Column(name, lambda row: _latency(row.point.percentiles_ns.get(direction, {}).get(percentile)), right=True)
+    return Column(
+        name,
+        lambda row: _latency(row.point.percentiles_ns.get(direction, {}).get(percentile)),
+        right=True,
+    )
 
 
 def _latency(value: float | None) -> str:
@@ -221,29 +294,53 @@ def evidence_lines(search: SearchRecord, width: int) -> list[Line]:
     lines = text_table(point_columns(search), point_rows(search), width)
     for row in point_rows(search):
         if row.point.lost or row.point.verdict == "void":
-            text = f"point {row.place + 1}: {row.point.reason or 'lost ' + ', '.join(row.point.lost)}"
+            text = (
+                f"point {row.place + 1}: {row.point.reason or 'lost ' + ', '.join(row.point.lost)}"
+            )
             lines += indented([(text, WARN)], width)
-    return [*lines, *(each for text in start_texts(search) for each in indented([(text, LABEL)], width))]
+    return [
+        *lines,
+        *(each for text in start_texts(search) for each in indented([(text, LABEL)], width)),
+    ]
 
 
 def start_texts(search: SearchRecord) -> list[str]:
     """Return from when latencies are counted, and why that is not told where it is not."""
     name = intended_percentile(search)
-    reasons = list(dict.fromkeys(point.intended_reason for point in search.points if point.intended_ns))
+    reasons = list(
+        dict.fromkeys(point.intended_reason for point in search.points if point.intended_ns)
+    )
     if name:
         because = f" ({reasons[0]})" if reasons and reasons[0] else ""
-        return [f"p{name} due: from when each I/O was due to start, all directions together{because}"]
-    unknown = list(dict.fromkeys(point.intended_reason for point in search.points if point.intended_reason))
-    return [f"latency from when I/Os were due to start is not known: {'; '.join(unknown)}"] if unknown else []
+        return [
+            f"p{name} due: from when each I/O was due to start, all directions together{because}"
+        ]
+    unknown = list(
+        dict.fromkeys(point.intended_reason for point in search.points if point.intended_reason)
+    )
+    return (
+        [f"latency from when I/Os were due to start is not known: {'; '.join(unknown)}"]
+        if unknown
+        else []
+    )
 
 
-def capacity_lines(search: SearchRecord, width: int, height: int, *, coloured: bool = False) -> list[Line]:
-    """Return what stands below the headline of a page: chart in `height` lines, the rest of the answer, evidence."""
+def capacity_lines(
+    search: SearchRecord, width: int, height: int, *, coloured: bool = False
+) -> list[Line]:
+    """Return what stands below the headline of a page: chart in `height` lines, the rest of the
+    answer, evidence.
+    """
     if search.scaling is not None:
         chart = scaling_chart(search.scaling, width, height, coloured=coloured)
     else:
         chart = curve_chart(search, width, height, coloured=coloured)
-    blocks = [chart, answer_lines(search, width)[1:], scaling_lines(search, width), evidence_lines(search, width)]
+    blocks = [
+        chart,
+        answer_lines(search, width)[1:],
+        scaling_lines(search, width),
+        evidence_lines(search, width),
+    ]
     return [line for block in blocks if block for line in (*block, Line())]
 
 

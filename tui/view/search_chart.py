@@ -12,14 +12,26 @@ from tui.metrics.registry import BY_UNIT, METRICS
 from tui.model.search_record import ScalingRecord, SearchRecord
 from tui.record.search_figures import PointNow, Trace, main_of, rate_unit, same_traces, traces
 from tui.text.line import BAD, BRIGHT, GOOD, Line
-from tui.text.plot import LEAST_HEIGHT, LEAST_WIDTH, ROLES, Axis, Curve, Ticks, plot, plot_rows, row_of
+from tui.text.plot import (
+    LEAST_HEIGHT,
+    LEAST_WIDTH,
+    ROLES,
+    Axis,
+    Curve,
+    Ticks,
+    plot,
+    plot_rows,
+    row_of,
+)
 from tui.text.search import limit_text, measured_scales
 from tui.view.charts import ChartMetric, value_axis, value_ticks
 
 METRIC: dict[str, ChartMetric] = {"iops": "iops", "bytes_per_s": "bandwidth"}
 AIR = 1.05
-LEAST_GAP, UNEVEN = 2, 1.5  # rows between marks, and how many times more there may be than at the closest
-OPEN = 8.0  # a latency so many times over all limits is drawn at the chart's top: the rest would be flat
+# rows between marks, and how many times more there may be than at the closest
+LEAST_GAP, UNEVEN = 2, 1.5
+# a latency so many times over all limits is drawn at the chart's top: the rest would be flat
+OPEN = 8.0
 NOW = "latency"  # a colour that the first three curves do not have
 
 
@@ -32,9 +44,11 @@ def curve_chart(
     now: float | None = None,
     reached: PointNow | None = None,
 ) -> list[Line]:
-    """Return the curve: latencies over the achieved rate, limits, capacity, knee; nothing when there is nothing.
+    """Return the curve: latencies over the achieved rate, limits, capacity, knee; nothing when
+    there is nothing.
 
-    `now` is the rate that is offered at the moment, in I/Os per second; `reached`: what it came to so far.
+    `now` is the rate that is offered at the moment, in I/Os per second; `reached`: what it came to
+    so far.
     """
     found = traces(search)
     if not found:
@@ -47,12 +61,19 @@ def curve_chart(
     curves = [*_limits(search, found, x, y), *_uprights(search, x, y, now)]
     main = main_of(found)
     curves += [_curve(trace, place, y, marked=trace is main) for place, trace in enumerate(found)]
-    curves += _reached(search, main, reached, x, y) if main is not None and reached is not None else []
+    curves += (
+        _reached(search, main, reached, x, y) if main is not None and reached is not None else []
+    )
     return plot(title, curves, x, y, width, height, coloured=coloured)
 
 
-def overlay_chart(a: SearchRecord, b: SearchRecord, width: int, height: int, *, coloured: bool = False) -> list[Line]:
-    """Return the curves of two searches over each other, each with its capacity; nothing without a curve of both."""
+def overlay_chart(
+    a: SearchRecord, b: SearchRecord, width: int, height: int, *, coloured: bool = False
+) -> list[Line]:
+    """Return the curves of two searches over each other, each with its capacity.
+
+    Nothing without a curve of both.
+    """
     pair = same_traces(a, b)
     if pair is None:
         return []
@@ -61,7 +82,9 @@ def overlay_chart(a: SearchRecord, b: SearchRecord, width: int, height: int, *, 
     curves = _limits(a, pair[:1], x, y)
     for place, (name, search, trace) in enumerate(zip("AB", (a, b), pair, strict=True)):
         if (most := capacity_of(search)) is not None and most <= x.high:
-            upright = Curve([([most, most], [y.low, y.high])], ROLES[place], f"capacity {name}", dashed=True)
+            upright = Curve(
+                [([most, most], [y.low, y.high])], ROLES[place], f"capacity {name}", dashed=True
+            )
             curves.append(replace(upright, mark="|:"[place]))
         curves.append(replace(_curve(trace, place, y, marked=True), name=name, mark="•+"[place]))
     title = f"{pair[0].direction} {pair[0].kind} over {BY_UNIT[rate_unit(a)].title}"
@@ -76,7 +99,10 @@ def capacity_of(search: SearchRecord) -> float | None:
 
 
 def _curve(trace: Trace, place: int, y: Axis, *, marked: bool) -> Curve:
-    """Return a trace; its points stand out by their verdicts, or where it is `marked` without a limit."""
+    """Return a trace.
+
+    Its points stand out by their verdicts, or where it is `marked` without a limit.
+    """
 
     def at(*verdicts: str) -> tuple[list[float], list[float]]:
         kept = [each for each in trace.points if not verdicts or each.point.verdict in verdicts]
@@ -99,7 +125,11 @@ def _reached(search: SearchRecord, main: Trace, now: PointNow, x: Axis, y: Axis)
 def _limits(search: SearchRecord, found: Sequence[Trace], x: Axis, y: Axis) -> list[Curve]:
     """Return the line of each limit that is drawn."""
     drawn = {trace.most_ns for trace in found if trace.most_ns is not None}
-    texts = {each.most: limit_text(each) for each in search.limits if each.most in drawn and each.metric == "latency"}
+    texts = {
+        each.most: limit_text(each)
+        for each in search.limits
+        if each.most in drawn and each.metric == "latency"
+    }
     return [
         Curve([([x.low, x.high], [_at(y, most)] * 2)], BAD, text, dashed=True, mark="-")
         for most, text in texts.items()
@@ -126,7 +156,9 @@ def _uprights(search: SearchRecord, x: Axis, y: Axis, now: float | None) -> list
 
 def _latency_axis(found: Sequence[Trace], rows: int) -> Axis:
     """Return a logarithmic axis of latencies; what lies far over all limits does not widen it."""
-    values = [each.latency_ns for trace in found for each in trace.points if each.latency_ns > 0] or [1e6]
+    values = [
+        each.latency_ns for trace in found for each in trace.points if each.latency_ns > 0
+    ] or [1e6]
     limits = [trace.most_ns for trace in found if trace.most_ns]
     most = min(max(values), max(limits) * OPEN) if limits else max(values)
     low, high = log10(min([*values, *limits]) / AIR**2), log10(max([most, *limits]) * AIR**2)
@@ -134,13 +166,22 @@ def _latency_axis(found: Sequence[Trace], rows: int) -> Axis:
 
 
 def _log_ticks(low: float, high: float, rows: int) -> Ticks:
-    """Return marks at 1, 2, 5 of each power of ten, at 1, 3, or at powers alone: the first that look even in rows."""
+    """Return marks at 1, 2, 5 of each power of ten, at 1, 3, or at powers alone: the first that
+    look even in rows.
+    """
     powers = range(floor(low), ceil(high) + 1)
-    choices = [[factor * 10.0**power for power in powers for factor in each] for each in ((1, 2, 5), (1, 3), (1,))]
+    choices = [
+        [factor * 10.0**power for power in powers for factor in each]
+        for each in ((1, 2, 5), (1, 3), (1,))
+    ]
     inside = [[value for value in values if low <= log10(value) <= high] for values in choices]
-    even = (values for values in inside if _is_even([log10(each) for each in values], low, high, rows))
+    even = (
+        values for values in inside if _is_even([log10(each) for each in values], low, high, rows)
+    )
     shown = next(even, next((values for values in reversed(inside) if values), []))
-    return Ticks([log10(value) for value in shown], [METRICS["latency"].rounded(value) for value in shown])
+    return Ticks(
+        [log10(value) for value in shown], [METRICS["latency"].rounded(value) for value in shown]
+    )
 
 
 def _is_even(marks: Sequence[float], low: float, high: float, rows: int) -> bool:
@@ -160,8 +201,13 @@ def _rate_axis(search: SearchRecord, found: Sequence[Trace], width: int) -> Axis
     return Axis(0, highest * AIR, ticks)
 
 
-def scaling_chart(scaling: ScalingRecord, width: int, height: int, *, coloured: bool = False) -> list[Line]:
-    """Return throughput over hosts: measured, linear, the model, beyond the measured dashed; nothing of one number."""
+def scaling_chart(
+    scaling: ScalingRecord, width: int, height: int, *, coloured: bool = False
+) -> list[Line]:
+    """Return throughput over hosts: measured, linear, the model, beyond the measured dashed.
+
+    Nothing of one number.
+    """
     known = _measured(scaling)
     if len(known) < 2:
         return []
@@ -176,17 +222,24 @@ def scaling_chart(scaling: ScalingRecord, width: int, height: int, *, coloured: 
     curves = [
         Curve([([0.0, top / each_host], [0.0, top])], "other", "linear", mark="/"),
         Curve([_columns(inside)] if inside else [], "read", "model" if inside else "", mark="•"),
-        Curve([_columns(beyond)] if len(beyond) > 1 else [], "latency", "extrapolated" if len(beyond) > 1 else "",
+        Curve([_columns(beyond)] if len(beyond) > 1 else [], "latency",
+            "extrapolated" if len(beyond) > 1 else "",
               dashed=True, mark="-"),
         Curve([], GOOD, points=_columns(known)),
     ]  # fmt: skip
     x = Axis(0, most * AIR, _host_ticks([point.hosts for point in scaling.points], width))
-    return plot("IOPS over hosts", curves, x, value_axis("iops", top, plot_rows(height)), width, height,
+    return plot("IOPS over hosts", curves, x, value_axis("iops", top, plot_rows(height)), width,
+        height,
                 coloured=coloured)  # fmt: skip
 
 
-def scaling_overlay(a: SearchRecord, b: SearchRecord, width: int, height: int, *, coloured: bool = False) -> list[Line]:
-    """Return throughput over hosts of two searches, as measured, and A's linear growth; nothing without both."""
+def scaling_overlay(
+    a: SearchRecord, b: SearchRecord, width: int, height: int, *, coloured: bool = False
+) -> list[Line]:
+    """Return throughput over hosts of two searches, as measured, and A's linear growth.
+
+    Nothing without both.
+    """
     pair = [_measured(search.scaling) if search.scaling is not None else [] for search in (a, b)]
     if not all(pair) or max(map(len, pair)) < 2:
         return []
@@ -200,7 +253,8 @@ def scaling_overlay(a: SearchRecord, b: SearchRecord, width: int, height: int, *
         for place, (name, side) in enumerate(zip("AB", pair, strict=True))
     ]
     x = Axis(0, hosts[-1] * AIR, _host_ticks([round(each) for each in hosts], width))
-    return plot("IOPS over hosts", curves, x, value_axis("iops", top, plot_rows(height)), width, height,
+    return plot("IOPS over hosts", curves, x, value_axis("iops", top, plot_rows(height)), width,
+        height,
                 coloured=coloured)  # fmt: skip
 
 
@@ -216,10 +270,19 @@ def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[f
 
 def model_points(scaling: ScalingRecord, places: int = 48) -> list[tuple[float, float]]:
     """Return the model's throughput over hosts, from one to the most; nothing without a model."""
-    if scaling.rate is None or scaling.contention is None or scaling.coherence is None or scaling.rate.value is None:
+    if (
+        scaling.rate is None
+        or scaling.contention is None
+        or scaling.coherence is None
+        or scaling.rate.value is None
+    ):
         return []
     most = max((point.hosts for point in scaling.points), default=1)
-    rate, sigma, kappa = scaling.rate.value, scaling.contention.value or 0.0, scaling.coherence.value or 0.0
+    rate, sigma, kappa = (
+        scaling.rate.value,
+        scaling.contention.value or 0.0,
+        scaling.coherence.value or 0.0,
+    )
     hosts = [1 + (most - 1) * place / places for place in range(places + 1)]
     return [(n, rate * n / (1 + sigma * (n - 1) + kappa * n * (n - 1))) for n in hosts]
 

@@ -1,4 +1,6 @@
-"""Notes on a measurement beside its figures: preconditioning, length, checks, host load, host problems."""
+"""Notes on a measurement beside its figures: preconditioning, length, checks, host load, host
+problems.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ OFTEN = {1: "once", 2: "twice"}
 
 
 def precondition_texts(record: RunRecord) -> list[str]:
-    """Return what was filled and what the rounds of each point came to, those that were not steady first."""
+    """Return what was filled and what the rounds of each point came to, those that were not steady
+    first.
+    """
     found = record.precondition
     if found is None:
         return []
@@ -49,11 +53,19 @@ def _fill_text(fill: FillRecord) -> str:
     size = f", {units.size(fill.bytes)} in all" if fill.bytes is not None else ""
     took = f", in {units.duration(fill.duration_s)}" if fill.duration_s is not None else ""
     often = OFTEN.get(fill.times, f"{fill.times} times")
-    return f"filled {often}{size}{took}" if fill.whole else f"to be filled {often}{size}: not to its end"
+    return (
+        f"filled {often}{size}{took}"
+        if fill.whole
+        else f"to be filled {often}{size}: not to its end"
+    )
 
 
 def _rounds_text(record: RunRecord, rounds: RoundsRecord, *, several: bool) -> str:
-    name = f"{rounds.cell.removeprefix(record.profile.tag).strip() or rounds.cell}: " if several else ""
+    name = (
+        f"{rounds.cell.removeprefix(record.profile.tag).strip() or rounds.cell}: "
+        if several
+        else ""
+    )
     figures = _figures(_headline_of(record, rounds), rounds.values)
     return f"{name}{rounds.text}{f'; {figures}' if figures else ''}"
 
@@ -64,29 +76,44 @@ def _figures(headline: HeadlineRecord | None, values: Sequence[float | None]) ->
         return ""
     shown = [METRICS[headline.metric].text(value) for value in values[-FIGURES_SHOWN:]]
     cut = ["..."] if len(values) > FIGURES_SHOWN else []
-    return f"{meaning(Headline(headline.metric, headline.direction, headline.percentile))} {', '.join([*cut, *shown])}"
+    return (
+        f"{meaning(Headline(headline.metric, headline.direction, headline.percentile))} "
+        f"{', '.join([*cut, *shown])}"
+    )
 
 
 def _headline_of(record: RunRecord, rounds: RoundsRecord) -> HeadlineRecord | None:
     cells = record.matrix.cells if record.matrix is not None else []
-    return next((cell.headline for cell in cells if cell.key == rounds.cell), None) or record.headline
+    return (
+        next((cell.headline for cell in cells if cell.key == rounds.cell), None) or record.headline
+    )
 
 
 def step_label(record: RunRecord, step: StepRecord) -> str:
-    """Return what a step is beside others of its point: ``fill``, ``round 4``, ``warm-up``, ``#2``; empty: nothing."""
+    """Return what a step is beside others of its point: ``fill``, ``round 4``, ``warm-up``, ``#2``.
+
+    Empty: nothing.
+    """
     found = record.precondition
     if found is not None and any(step.index == fill.step for fill in found.fills):
         return "fill"
     rounds = found.rounds if found is not None else []
-    if number := next((each.steps.index(step.index) + 1 for each in rounds if step.index in each.steps), 0):
+    if number := next(
+        (each.steps.index(step.index) + 1 for each in rounds if step.index in each.steps), 0
+    ):
         return f"round {number}"
     return "warm-up" if step.warmup else f"#{step.repetition}" if step.repetition > 1 else ""
 
 
 def attest_texts(record: RunRecord) -> list[str]:
-    """Return each condition with its answer, and whose it is: those that were not answered with yes first."""
+    """Return each condition with its answer, and whose it is: those that were not answered with yes
+    first.
+    """
     order = ("no", "unknown", "yes")
-    return [_attest_text(each) for each in sorted(record.attested, key=lambda each: order.index(each.answer))]
+    return [
+        _attest_text(each)
+        for each in sorted(record.attested, key=lambda each: order.index(each.answer))
+    ]
 
 
 def _attest_text(each: AttestationRecord) -> str:
@@ -108,10 +135,14 @@ VERDICTS: dict[str, str] = {
 
 
 def submission_text(step: StepRecord, kind: str) -> str:
-    """Return how much of the latency is the wait in the submission, where it is worth telling; else nothing."""
+    """Return how much of the latency is the wait in the submission, where it is worth telling.
+
+    Else nothing.
+    """
     said = "lat holds" if kind == "lat" else "clat leaves out"
     waits = (
-        f"{said} the wait in the submission: {name} slat mean {units.latency(slat)} of {units.latency(lat)}"
+        f"{said} the wait in the submission: {name} slat mean {units.latency(slat)} of"
+        f" {units.latency(lat)}"
         for name, slat, lat in submission_waits(step)
     )
     return next(waits, "")
@@ -120,7 +151,8 @@ def submission_text(step: StepRecord, kind: str) -> str:
 def checks_text(record: RunRecord) -> str:
     """Return the verdict, what was found and how much was checked; empty when nothing was judged.
 
-    ``valid: nothing found; 21 checks ran, 9 had no data``. A record of an older version has no verdict to go by.
+    ``valid: nothing found; 21 checks ran, 9 had no data``. A record of an older version has no
+    verdict to go by.
     """
     if record.verdict is None:
         return ""
@@ -131,7 +163,9 @@ def checks_text(record: RunRecord) -> str:
     if record.checks_not_made is None:
         return f"{made}, {found}"
     missed = f", {len(record.checks_not_made)} had no data" if record.checks_not_made else ""
-    changed = [f"{name} {value:g} in place of {_usual(name)}" for name, value in record.thresholds.items()]
+    changed = [
+        f"{name} {value:g} in place of {_usual(name)}" for name, value in record.thresholds.items()
+    ]
     otherwise = f"; by other thresholds: {', '.join(changed)}" if changed else ""
     since = "; NOT the verdict that was sealed, see runs verify" if record.judged_since else ""
     return f"{VERDICTS[record.verdict]}: {found}; {made}{missed}{otherwise}{since}"
@@ -150,7 +184,10 @@ def found_text(severities: Sequence[str]) -> str:
 
 
 def repeated_text(record: RunRecord) -> str:
-    """Return how well the headline is known: of how many repetitions it is the median; empty for a single one."""
+    """Return how well the headline is known: of how many repetitions it is the median.
+
+    Empty for a single one.
+    """
     found, matrix = record.headline, record.matrix
     if found is None or found.step is None or matrix is None:
         return ""
@@ -160,7 +197,10 @@ def repeated_text(record: RunRecord) -> str:
         return ""
     text = METRICS[found.metric].text
     if ci_tells(values, cell.ci_relative):
-        return f"median of {len(values)}; mean {text(fmean(values))} ± {(cell.ci_relative or 0.0) * 100:.1f} % (95 %)"
+        return (
+            f"median of {len(values)}; mean {text(fmean(values))} ±"
+            f" {(cell.ci_relative or 0.0) * 100:.1f} % (95 %)"
+        )
     return f"median of {len(values)}, from {text(min(values))} to {text(max(values))}"
 
 
@@ -168,24 +208,35 @@ WORTH_TELLING = 0.01  # a difference of rates
 
 
 def remark_texts(step: StepRecord, kind: str) -> Iterator[str]:
-    """Yield how long was measured, what latencies leave out, who dropped out, and how well hosts measured together."""
+    """Yield how long was measured, what latencies leave out, who dropped out, and how well hosts
+    measured together.
+    """
     yield from filter(None, (submission_text(step, kind),))
-    if any(result.from_samples for dirs in step.results.per_host.values() for result in dirs.values()):
+    if any(
+        result.from_samples for dirs in step.results.per_host.values() for result in dirs.values()
+    ):
         yield "~ rebuilt from samples: the tool gave no result"
-    shown = {name: latency_of(result, name, kind) for name, result in step.results.aggregate.items()}
+    shown = {
+        name: latency_of(result, name, kind) for name, result in step.results.aggregate.items()
+    }
     yield from bucket_texts(shown)
     if step.coverage_text:
         yield f"coverage: {step.coverage_text}"
     for direction, result in step.results.aggregate.items():
         if result.interval is not None and abs(result.window_difference or 0.0) > WORTH_TELLING:
             span = result.interval.end_s - result.interval.start_s
-            window = f"{units.iops(result.iops_window)} IOPS ({(result.window_difference or 0.0) * 100:+.1f} %)"
+            window = (
+                f"{units.iops(result.iops_window)} IOPS"
+                f" ({(result.window_difference or 0.0) * 100:+.1f} %)"
+            )
             yield f"{direction}: {window} in the {span:.0f} s in which all hosts measured"
     yield from timing_texts(step)
 
 
 def bucket_texts(found: Mapping[str, Latency | None]) -> list[str]:
-    """Return how far percentiles of tools with buckets of their own may lie above the true value, by direction."""
+    """Return how far percentiles of tools with buckets of their own may lie above the true value,
+    by direction.
+    """
     widths: dict[float, list[str]] = {}
     for name, latency in found.items():
         if latency is not None and latency.bucket_width is not None:
@@ -209,7 +260,11 @@ def timing_texts(step: StepRecord) -> Iterator[str]:
         return
     start = f"start skew {_skew(timing.start_skew_s, timing.start_skew_uncertainty_s)}"
     end = f"end skew {_skew(timing.end_skew_s, timing.end_skew_uncertainty_s)}"
-    window = f"all together {timing.window.length_s:.1f} s" if timing.window is not None else "never all together"
+    window = (
+        f"all together {timing.window.length_s:.1f} s"
+        if timing.window is not None
+        else "never all together"
+    )
     yield f"{start}, {end}; {window}"
 
 
@@ -223,27 +278,43 @@ NOT_MERGEABLE = "printed by the tool each second; not mergeable over hosts"
 
 
 def printed_lines(step: StepRecord) -> list[tuple[str, str]]:
-    """Return what was printed on each host, as (host and direction, percentiles); empty: nothing was."""
+    """Return what was printed on each host, as (host and direction, percentiles).
+
+    Empty: nothing was.
+    """
     found = {}
     for column in step.series.columns if step.series is not None else ():
         if column.host is not None and (text := _told(column.printed_ns)):
             found[column.host, column.direction] = text
     names = in_order({name for _, name in found})
     hosts = dict.fromkeys(host for host, _ in found)
-    return [(f"{host} {name}", found[host, name]) for host in hosts for name in names if (host, name) in found]
+    return [
+        (f"{host} {name}", found[host, name])
+        for host in hosts
+        for name in names
+        if (host, name) in found
+    ]
 
 
 def _told(printed: Mapping[str, list[int | None]]) -> str:
     parts = []
     for name in sorted(printed, key=float):
         if values := [value for value in printed[name] if value is not None]:
-            parts.append(f"p{name} median {units.latency(median_high(values))}, max {units.latency(max(values))}")
+            parts.append(
+                f"p{name} median {units.latency(median_high(values))}, max"
+                f" {units.latency(max(values))}"
+            )
     return "; ".join(parts)
 
 
 def now_text(printed_ns: Mapping[str, int]) -> str:
-    """Return what was printed for one interval: ``p99 1.20 ms, p99.9 3.10 ms``; empty: nothing was."""
-    return ", ".join(f"p{name} {units.latency(printed_ns[name])}" for name in sorted(printed_ns, key=float))
+    """Return what was printed for one interval: ``p99 1.20 ms, p99.9 3.10 ms``.
+
+    Empty: nothing was.
+    """
+    return ", ".join(
+        f"p{name} {units.latency(printed_ns[name])}" for name in sorted(printed_ns, key=float)
+    )
 
 
 class SharedProblem(Struct, frozen=True):
@@ -261,7 +332,9 @@ def shared_problems(record: RunRecord) -> list[SharedProblem]:
     found: dict[tuple[str, str, str, bool], list[str]] = {}
     for host in record.hosts:
         for each in host.problems:
-            found.setdefault((each.phase, each.code, each.message, each.fatal), []).append(host.name)
+            found.setdefault((each.phase, each.code, each.message, each.fatal), []).append(
+                host.name
+            )
     return [SharedProblem(list(dict.fromkeys(hosts)), *what) for what, hosts in found.items()]
 
 
@@ -273,13 +346,19 @@ def problem_lines(record: RunRecord, width: int, *, every: bool = False) -> list
     for each in shared_problems(record):
         mark, role = MARKS["error" if each.fatal else "warning"]
         names = some(each.hosts, len(each.hosts)) if every else some(each.hosts)
-        lines += labelled([(f"{mark} ", role)], [(f"{names}  {each.message} ({each.code})", TEXT)], width)
+        lines += labelled(
+            [(f"{mark} ", role)], [(f"{names}  {each.message} ({each.code})", TEXT)], width
+        )
     return lines
 
 
 def measured_nothing(record: RunRecord) -> bool:
-    """Tell whether a run failed before any load: what the hosts are says nothing about figures then."""
-    return record.state == "failed" and not any(step.results.aggregate or step.metadata for step in record.steps)
+    """Tell whether a run failed before any load: what the hosts are says nothing about figures
+    then.
+    """
+    return record.state == "failed" and not any(
+        step.results.aggregate or step.metadata for step in record.steps
+    )
 
 
 NAME_WIDTH = 14
@@ -300,12 +379,18 @@ def load_lines(step: StepRecord) -> list[str]:
 def load_table(
     step: StepRecord, title: str = "load on hosts", thresholds: Mapping[str, float] | None = None
 ) -> list[Line]:
-    """Return the tables of a step, mean and maximum in the measured window; nothing when nobody looked.
+    """Return the tables of a step, mean and maximum in the measured window; nothing when nobody
+    looked.
 
-    `thresholds` are those that the profile changed. The last run of a line is what may be too long for it.
+    `thresholds` are those that the profile changed. The last run of a line is what may be too long
+    for it.
     """
-    clients = [each for each in step.telemetry if each.role == "client" and each.start_s is not None]
-    servers = [each for each in step.telemetry if each.role == "server" and each.start_s is not None]
+    clients = [
+        each for each in step.telemetry if each.role == "client" and each.start_s is not None
+    ]
+    servers = [
+        each for each in step.telemetry if each.role == "server" and each.start_s is not None
+    ]
     return [
         *_table(title, clients, CLIENT_COLUMNS, thresholds or {}),
         *_table("servers", servers, SERVER_COLUMNS, thresholds or {}),
@@ -317,16 +402,24 @@ def load_sums(step: StepRecord) -> list[str]:
     """Return the CPU of groups of processes over all hosts, and of the load per process."""
     looked = [each for each in step.telemetry if each.start_s is not None]
     clients = [each for each in looked if each.role == "client"]
-    return [*_groups([*clients, *(each for each in looked if each.role == "server")]), *_per_client(clients)]
+    return [
+        *_groups([*clients, *(each for each in looked if each.role == "server")]),
+        *_per_client(clients),
+    ]
 
 
 def _table(
-    title: str, hosts: Sequence[HostTelemetryRecord], columns: Columns, thresholds: Mapping[str, float]
+    title: str,
+    hosts: Sequence[HostTelemetryRecord],
+    columns: Columns,
+    thresholds: Mapping[str, float],
 ) -> Iterator[Line]:
     if not hosts:
         return
     titles = "".join(f"{name:>{width}}" for _, name, width in columns)
-    yield Line.of((f"{title:<{NAME_WIDTH}} ", TITLE), (f"{titles}  ", LABEL), ("busiest NIC, disk", LABEL))
+    yield Line.of(
+        (f"{title:<{NAME_WIDTH}} ", TITLE), (f"{titles}  ", LABEL), ("busiest NIC, disk", LABEL)
+    )
     for host in hosts:
         cells = [load_cell(host, name, width, thresholds) for name, _, width in columns]
         name = (f"{host.host[:NAME_WIDTH]:<{NAME_WIDTH}} ", TEXT)
@@ -334,7 +427,10 @@ def _table(
 
 
 def load_cell(
-    host: HostTelemetryRecord, name: str, width: int = 0, thresholds: Mapping[str, float] | None = None
+    host: HostTelemetryRecord,
+    name: str,
+    width: int = 0,
+    thresholds: Mapping[str, float] | None = None,
 ) -> Run:
     """Return mean and maximum of a share, marked where it holds the load back."""
     full = metric_of(name).is_full(host.mean_of(name), thresholds)
@@ -346,7 +442,9 @@ FULLEST = (("cpu.busy", "CPU"), ("core.busy", "core"), ("gen.thread", "thread of
 
 def fullest_texts(step: StepRecord) -> Iterator[str]:
     """Yield how full the fullest of the clients was, by mean over the measured window."""
-    clients = [each for each in step.telemetry if each.role == "client" and each.start_s is not None]
+    clients = [
+        each for each in step.telemetry if each.role == "client" and each.start_s is not None
+    ]
     parts = []
     for name, title in FULLEST:
         known = {host.host: mean for host in clients if (mean := host.mean_of(name)) is not None}
@@ -358,8 +456,12 @@ def fullest_texts(step: StepRecord) -> Iterator[str]:
 
 
 def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
-    """Yield the CPU of each group of processes over all hosts that have it, and per disk that carried traffic."""
-    names = dict.fromkeys(parse_column(name).subject for host in hosts for name in _family(host, "group"))
+    """Yield the CPU of each group of processes over all hosts that have it, and per disk that
+    carried traffic.
+    """
+    names = dict.fromkeys(
+        parse_column(name).subject for host in hosts for name in _family(host, "group")
+    )
     for name in names:
         having = [host for host in hosts if host.mean_of(f"group.{name}.procs")]
         cpu = sum(host.mean_of(f"group.{name}.cpu") or 0.0 for host in having)
@@ -372,16 +474,23 @@ def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
 
 def _per_client(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
     """Yield the load's CPU per process, on hosts whose storage nodes are looked at as well."""
-    known = [(_workers(host), cpu) for host in hosts if (cpu := host.mean_of("gen.cpu")) is not None]
+    known = [
+        (_workers(host), cpu) for host in hosts if (cpu := host.mean_of("gen.cpu")) is not None
+    ]
     workers = sum(each for each, _ in known)
     if not workers:
         return
     cpu = sum(each for _, each in known)
-    yield f"CPU of the load: {cpu:.0f} % of a core, {cpu / workers:.1f} % per client process ({workers})"
+    yield (
+        f"CPU of the load: {cpu:.0f} % of a core, {cpu / workers:.1f} % per client process"
+        f" ({workers})"
+    )
 
 
 def _workers(host: HostTelemetryRecord) -> int:
-    """Return the processes that do the work: where there are several, the first one only waits for them."""
+    """Return the processes that do the work: where there are several, the first one only waits for
+    them.
+    """
     column = host.column("gen.procs")
     count = round(column.max) if column is not None and column.max is not None else 0
     return max(count - 1, 1) if count else 0

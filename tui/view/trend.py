@@ -25,7 +25,10 @@ def trend_lines(found: Trend, width: int | None) -> list[Line]:
     """Return the table of a history, its changes in it."""
     where = f" on {found.target}" if found.target else ""
     more = f", {found.left_out} left out (not whole, or invalid)" if found.left_out else ""
-    head: list[Run] = [(found.name, BRIGHT), (f"{where}: {plural(len(found.runs), 'run')}{more}", TEXT)]
+    head: list[Run] = [
+        (found.name, BRIGHT),
+        (f"{where}: {plural(len(found.runs), 'run')}{more}", TEXT),
+    ]
     changes = {each.at: each for each in found.changes}
     rows = list(enumerate(found.runs))
     columns: list[Column[tuple[int, RunSummary]]] = [
@@ -35,13 +38,19 @@ def trend_lines(found: Trend, width: int | None) -> list[Line]:
         Column("findings", lambda row: row[1].weakened_by, drop=3, role=LABEL),
         Column("", lambda row: change_runs(found, changes.get(row[0]))),
     ]
-    said = "no change detected" if len(found.runs) >= 2 * LEAST else f"{2 * LEAST} runs are needed to tell a change"
+    said = (
+        "no change detected"
+        if len(found.runs) >= 2 * LEAST
+        else f"{2 * LEAST} runs are needed to tell a change"
+    )
     tail = [] if found.changes else [Line.of((said, LABEL))]
     return [Line.of(*head), Line(), *text_table(columns, rows, width), *tail]
 
 
 def points_lines(found: Sequence[Trend], width: int | None) -> list[Line]:
-    """Return the points of a sweep or a suite on one target, each with its newest headline and its last change."""
+    """Return the points of a sweep or a suite on one target, each with its newest headline and its
+    last change.
+    """
     first = found[0]
     where = f" on {first.target}" if first.target else ""
     columns: list[Column[Trend]] = [
@@ -55,14 +64,19 @@ def points_lines(found: Sequence[Trend], width: int | None) -> list[Line]:
 
 
 def others_lines(found: Sequence[Trend], width: int | None) -> list[Line]:
-    """Return what the histories leave out because it was measured otherwise, each once, and how to see it."""
+    """Return what the histories leave out because it was measured otherwise, each once, and how to
+    see it.
+    """
     if not (others := others_of(found)):
         return []
     lines = [Line(), Line.of(("measured otherwise, so histories of their own:", LABEL))]
     for each in others:
         counted: list[Run] = [(f"  {plural(each.runs, 'run')} to {each.newest.run_id}: ", TEXT)]
         lines += labelled(counted, [(each.differs, BRIGHT)], width or UNBOUNDED, indent=4)
-    return [*lines, Line.of(("--like RUN shows the history that a run belongs to, --all each of them", LABEL))]
+    return [
+        *lines,
+        Line.of(("--like RUN shows the history that a run belongs to, --all each of them", LABEL)),
+    ]
 
 
 def setup_lines(found: Trend, width: int | None) -> list[Line]:
@@ -73,13 +87,23 @@ def setup_lines(found: Trend, width: int | None) -> list[Line]:
 
 
 def last_change_runs(found: Trend) -> list[Run]:
-    """Return the last change of a history for people: ``worse since 20260105T...: -10.0 % (p 0.001)``."""
+    """Return the last change of a history for people: ``worse since 20260105T...: -10.0 % (p
+    0.001)``.
+    """
     if not found.changes:
         few = len(found.runs) < 2 * LEAST
         return [(f"{2 * LEAST} runs are needed" if few else "no change detected", LABEL)]
     last = found.changes[-1]
     word, role = change_word(found, last)
-    return [(f"{word} since {found.runs[last.at].run_id}: {(last.ratio - 1) * 100:+.1f} % (p {last.p:.3f})", role)]
+    return [
+        (
+            (
+                f"{word} since {found.runs[last.at].run_id}: {(last.ratio - 1) * 100:+.1f} % (p"
+                f" {last.p:.3f})"
+            ),
+            role,
+        )
+    ]
 
 
 def change_word(found: Trend, change: ChangePoint) -> tuple[str, str]:
@@ -96,11 +120,17 @@ def change_runs(found: Trend, change: ChangePoint | None) -> list[Run]:
     return [(f"{word} from here on: {(change.ratio - 1) * 100:+.1f} % (p {change.p:.3f})", role)]
 
 
-def trend_chart(found: Trend, width: int, height: int = 16, *, coloured: bool = False) -> list[Line]:
+def trend_chart(
+    found: Trend, width: int, height: int = 16, *, coloured: bool = False
+) -> list[Line]:
     """Return the headlines over the runs, each span between changes a curve of its own."""
     values, metric = found.values, BY_UNIT[found.unit]
     curves = [
-        Curve([(list(range(begin + 1, end + 1)), values[begin:end])], ROLES[place % 2], f"runs {begin + 1}-{end}")
+        Curve(
+            [(list(range(begin + 1, end + 1)), values[begin:end])],
+            ROLES[place % 2],
+            f"runs {begin + 1}-{end}",
+        )
         for place, (begin, end) in enumerate(found.spans)
     ]
     if metric.name in ("iops", "bandwidth", "latency"):
@@ -109,6 +139,10 @@ def trend_chart(found: Trend, width: int, height: int = 16, *, coloured: bool = 
         y = Axis(0, max(values), Ticks([0, max(values)], ["0", units.count(max(values))]))
     step = max(1, len(values) // 10)
     marks = list(range(1, len(values) + 1, step))
-    x = Axis(0.5, len(values) + 0.5, Ticks([float(mark) for mark in marks], [str(mark) for mark in marks]))
+    x = Axis(
+        0.5,
+        len(values) + 0.5,
+        Ticks([float(mark) for mark in marks], [str(mark) for mark in marks]),
+    )
     title = f"{found.name}: {metric.title} by run"
     return plot(title, curves, x, y, width, height, coloured=coloured)

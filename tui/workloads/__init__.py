@@ -28,13 +28,17 @@ def find(name: str) -> Workload | None:
 
 
 def reports_operations(name: str) -> bool:
-    """Tell whether a load generator reports phases of one program over all hosts, no samples of each host."""
+    """Tell whether a load generator reports phases of one program over all hosts, no samples of
+    each host.
+    """
     found = find(name)
     return found is not None and found.reports == "operations"
 
 
 def every() -> list[Workload]:
-    """Return all load generators that can be imported, those that hosts are expected to have first."""
+    """Return all load generators that can be imported, those that hosts are expected to have
+    first.
+    """
     found = []
     for name in names():
         with suppress(UsageError):  # it is told when it is asked for
@@ -49,9 +53,11 @@ def expected() -> list[Workload]:
 
 @functools.cache
 def get(name: str) -> Workload:
-    """Return the load generator of a profile's ``tool``. Raises UsageError for one that is not installed.
+    """Return the load generator of a profile's ``tool``. Raises UsageError for one that is not
+    installed.
 
-    One of another package is held to its contract: what it does wrong raises PluginError with its name.
+    One of another package is held to its contract: what it does wrong raises PluginError with its
+    name.
     """
     found: Workload = tool.load(name)
     if name not in tool.foreign():
@@ -62,7 +68,10 @@ def get(name: str) -> Workload:
 
 
 def of(step: Step) -> Workload:
-    """Return the load generator of a planned step. Raises UsageError, with the package that it was planned with."""
+    """Return the load generator of a planned step.
+
+    Raises UsageError, with the package that it was planned with.
+    """
     try:
         return get(step.tool)
     except UsageError as error:
@@ -70,4 +79,6 @@ def of(step: Step) -> Workload:
             raise
         whence = step.provider.text()
         install = f"; install {step.provider.package}" if step.provider.package else ""
-        raise UsageError(f"the load generator '{step.tool}' ({whence}) is not installed here{install}") from error
+        raise UsageError(
+            f"the load generator '{step.tool}' ({whence}) is not installed here{install}"
+        ) from error

@@ -1,8 +1,8 @@
 """What a load generator offers. Nothing outside of its own folder knows one by name.
 
-The interface is in pieces, each for one that asks: profiles, planning, the hosts, reading, showing, import.
-`Workload` is all of them, with answers for what a simple load generator has no need of: derive from it and say what
-differs."""
+The interface is in pieces, each for one that asks: profiles, planning, the hosts, reading, showing,
+import. `Workload` is all of them, with answers for what a simple load generator has no need of:
+derive from it and say what differs."""
 
 from __future__ import annotations
 
@@ -29,15 +29,24 @@ if TYPE_CHECKING:
 LatencyKind = Literal["clat", "lat"]
 ExecutorName = Literal["per-host", "mpi"]
 # a load generator takes all from here
-__all__ = ["Item", "JobTerm", "LogLine", "Reader", "Requirement", "TermJob", "TermParam", "Workload"]
+__all__ = [
+    "Item",
+    "JobTerm",
+    "LogLine",
+    "Reader",
+    "Requirement",
+    "TermJob",
+    "TermParam",
+    "Workload",
+]
 
 
 class Requirement(Struct, frozen=True):
     """A command that a host must have before anything starts: by name on PATH, or by absolute path.
 
-    With the arguments `trial_args` it must end well: a look that touches no target. `trial_of` is what that shows, such
-    as "ioengine rbd". `trial_fine` is what a command may say that ends badly and is well all the same. `source`: where
-    it comes from, for hosts that have none.
+    With the arguments `trial_args` it must end well: a look that touches no target. `trial_of` is
+    what that shows, such as "ioengine rbd". `trial_fine` is what a command may say that ends badly
+    and is well all the same. `source`: where it comes from, for hosts that have none.
     """
 
     command: str
@@ -52,7 +61,8 @@ class Requirement(Struct, frozen=True):
 class Paced(Struct, frozen=True):
     """A step that offers a rate; `remarks` are what to know of how it does.
 
-    `unpaced`: why no rate can be offered with its jobs; empty: one can. `own_ramp`: its ramp is the profile's own.
+    `unpaced`: why no rate can be offered with its jobs; empty: one can. `own_ramp`: its ramp is the
+    profile's own.
     """
 
     step: Step
@@ -67,16 +77,23 @@ class Planning(Protocol):
     searched: bool = False  # it has `pace`: what a system sustains can be searched for with it
 
     def build_steps(
-        self, profile: Profile, params: Mapping[str, ParamValue], hosts: list[HostAddress], seeds: Mapping[str, int]
+        self,
+        profile: Profile,
+        params: Mapping[str, ParamValue],
+        hosts: list[HostAddress],
+        seeds: Mapping[str, int],
     ) -> list[Step]:
         """Return the one step of a profile on these hosts. Raises UsageError."""
 
     def warm(self, profile: Profile, seconds: float) -> Profile:
-        """Return a profile that puts the same load on the hosts for so long, bound by nothing but time."""
+        """Return a profile that puts the same load on the hosts for so long, bound by nothing but
+        time.
+        """
         raise UsageError(f"{profile.profile}: {profile.tool} has no warm-up")
 
     def fill(self, steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
-        """Return what each host of these steps does to write all of their files whole, so often, in sequence.
+        """Return what each host of these steps does to write all of their files whole, so often, in
+        sequence.
 
         Raises UsageError when they have none, or when it cannot be known what they are.
         """
@@ -99,19 +116,24 @@ class Planning(Protocol):
         seconds: float,
         job_shares: Mapping[str, float],
     ) -> Paced:
-        """Return the step that offers so many I/Os a second over all hosts and directions, for so long.
+        """Return the step that offers so many I/Os a second over all hosts and directions, for so
+        long.
 
-        With `rate_iops` None as much as it can. `job_shares`: which part of the rate each of several jobs has.
-        Raises UsageError for a load that cannot be paced, with the reason.
+        With `rate_iops` None as much as it can. `job_shares`: which part of the rate each of
+        several jobs has. Raises UsageError for a load that cannot be paced, with the reason.
         """
         raise UsageError(f"{profile.profile}: {profile.tool} cannot be held to a rate")
 
     def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
-        """Return what a profile and these parameters ask for that a search decides itself, in words."""
+        """Return what a profile and these parameters ask for that a search decides itself, in
+        words.
+        """
         return []
 
     def lengths(self, profile: Profile) -> list[str]:
-        """Return the parameters that say only how long its jobs go on: a search does not use them."""
+        """Return the parameters that say only how long its jobs go on: a search does not use
+        them.
+        """
         return []
 
 
@@ -119,13 +141,19 @@ class OnHost(Protocol):
     """What the engine asks before and while something runs on hosts."""
 
     job_file: str = "job"  # what a task's `job_file` is called in the directory its command runs in
-    executor: ExecutorName = "per-host"  # one command on each host, released together; or one MPI program over all
-    end_codes: frozenset[str] = frozenset()  # verdicts that only say that it was ended; the engine knows by whom
+    # one command on each host, released together; or one MPI program over all
+    executor: ExecutorName = "per-host"
+    # verdicts that only say that it was ended; the engine knows by whom
+    end_codes: frozenset[str] = frozenset()
 
-    expected: bool = False  # hosts are looked at for it before there is any plan, and unfit without it
+    # hosts are looked at for it before there is any plan, and unfit without it
+    expected: bool = False
 
     def requirements(self, steps: Sequence[Step]) -> Sequence[Requirement]:
-        """Return what each host of these steps must have; without steps: what any run of it needs."""
+        """Return what each host of these steps must have.
+
+        Without steps: what any run of it needs.
+        """
         return ()
 
     def extras(self) -> Sequence[Requirement]:
@@ -137,7 +165,9 @@ class OnHost(Protocol):
         raise UsageError(f"{step.tool} is no program over all hosts")
 
     def simplest(self) -> MpiProgram | None:
-        """Return the smallest program of the MPI executor: hosts are checked for it before there is a plan."""
+        """Return the smallest program of the MPI executor: hosts are checked for it before there is
+        a plan.
+        """
         return None
 
     def layout_job(self, files: list[FileSpec]) -> str:
@@ -149,7 +179,10 @@ class OnHost(Protocol):
         raise UsageError("it makes its own files; there is nothing to lay out")
 
     def advice(self, code: str) -> str:
-        """Return what to do about a problem that the engine found, by its code; empty: nothing more to say."""
+        """Return what to do about a problem that the engine found, by its code.
+
+        Empty: nothing more to say.
+        """
         return ""
 
 
@@ -173,12 +206,16 @@ class Doubt(Struct, frozen=True):
 class Showing(Protocol):
     """What screens, records and headless verbs ask."""
 
-    reports: Literal["samples", "operations"] = "samples"  # of each host; or phases of one program over all hosts
-    iterations_of: Literal["rank 0", "all ranks"] = "all ranks"  # whose clock the rates of its iterations are by
+    # of each host; or phases of one program over all hosts
+    reports: Literal["samples", "operations"] = "samples"
+    # whose clock the rates of its iterations are by
+    iterations_of: Literal["rank 0", "all ranks"] = "all ranks"
     latency_meaning: str = ""  # what the latency of its operations is, where it prints one
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
-        """Return what max and min of its operations are: of its own summary, or made of iterations that ended."""
+        """Return what max and min of its operations are: of its own summary, or made of iterations
+        that ended.
+        """
         return ""
 
     def spread_text(self, result: MetadataResult) -> str:
@@ -189,17 +226,25 @@ class Showing(Protocol):
         """Return what makes the operations of a result doubtful."""
         return ()
 
-    def outline(self, profile: Profile, params: Mapping[str, ParamValue]) -> Sequence[tuple[str, str]]:
+    def outline(
+        self, profile: Profile, params: Mapping[str, ParamValue]
+    ) -> Sequence[tuple[str, str]]:
         """Return each job's name and the few words that make it what it is. Raises UsageError."""
         return ()
 
     def job_text(self, profile: Profile, params: Mapping[str, ParamValue]) -> str:
-        """Return the job file that the tool itself takes, as for one host; empty: it has none. Raises UsageError."""
+        """Return the job file that the tool itself takes, as for one host; empty: it has none.
+
+        Raises UsageError.
+        """
         return ""
 
 
 class Imported(Struct, frozen=True):
-    """Profiles made of a job file, as (tag, YAML), the one to run first; and what was changed on the way."""
+    """Profiles made of a job file, as (tag, YAML), the one to run first.
+
+    And what was changed on the way.
+    """
 
     profiles: list[tuple[str, str]]
     messages: list[Problem]
@@ -208,10 +253,11 @@ class Imported(Struct, frozen=True):
 class ImportedOutput(Struct, frozen=True):
     """One output that was kept of a run elsewhere: what one host did in one measurement.
 
-    `place` is the number of the measurement in its file, from 0. `host` is as the output names it; empty: it does not.
-    `loads` and `runtime_s` are empty and None where neither the output nor a command above it tells them.
-    `stamp_error_s`: how exactly the end is stamped. `metadata`: operations of an MPI program over all hosts. `samples`
-    are of logs, on the host's clock. `problems` are (code, message) of what makes the figures void.
+    `place` is the number of the measurement in its file, from 0. `host` is as the output names it;
+    empty: it does not. `loads` and `runtime_s` are empty and None where neither the output nor a
+    command above it tells them. `stamp_error_s`: how exactly the end is stamped. `metadata`:
+    operations of an MPI program over all hosts. `samples` are of logs, on the host's clock.
+    `problems` are (code, message) of what makes the figures void.
     """
 
     place: int
@@ -229,7 +275,8 @@ class ImportedOutput(Struct, frozen=True):
 
 
 class KeptFile(Struct, frozen=True):
-    """One file of what was kept: `name` is its path within what was given, `place` what messages call it.
+    """One file of what was kept: `name` is its path within what was given, `place` what messages
+    call it.
 
     Both are printable, whatever an archive calls its files; `text` is as it was read.
     """
@@ -245,7 +292,8 @@ class KeptFile(Struct, frozen=True):
 
 
 class KeptLog(Struct, frozen=True):
-    """What logs of one load tell: `output` is made of them alone, `stem` is what its result would be called.
+    """What logs of one load tell: `output` is made of them alone, `stem` is what its result would
+    be called.
 
     Times of its samples are of day, or count from the begin of the load.
     """
@@ -256,7 +304,8 @@ class KeptLog(Struct, frozen=True):
 
 
 class KeptRun(Struct, frozen=True):
-    """Outputs of a directory that belong together, measurement by measurement, those of each by host.
+    """Outputs of a directory that belong together, measurement by measurement, those of each by
+    host.
 
     `files` are those that they were read from, `remarks` what was left out and why.
     """
@@ -290,22 +339,30 @@ class Importing(Protocol):
     job_files: tuple[str, ...] = ()  # how the names of job files end that can be imported
 
     def is_job(self, text: str) -> bool:
-        """Tell whether a text is a job file of it, where several load generators have files of that ending, or none."""
+        """Tell whether a text is a job file of it, where several load generators have files of that
+        ending, or none.
+        """
         return False
 
-    def import_job(self, text: str, file: str, tag: str | None, environ: Mapping[str, str]) -> Imported:
+    def import_job(
+        self, text: str, file: str, tag: str | None, environ: Mapping[str, str]
+    ) -> Imported:
         """Return the profiles of a job file. Raises UsageError with every problem."""
         raise UsageError(f"{file}: job files of this load generator cannot be imported")
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
-        """Return every output of this load generator in a text that people pasted; none when there is none.
+        """Return every output of this load generator in a text that people pasted; none when there
+        is none.
 
         Raises UsageError with the line of what cannot be read.
         """
         return ()
 
     def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
-        """Return the runs in a directory that is laid out as this tool does it; else none. Raises UsageError."""
+        """Return the runs in a directory that is laid out as this tool does it; else none.
+
+        Raises UsageError.
+        """
         return ()
 
     def import_logs(self, files: Sequence[KeptFile]) -> Sequence[KeptLog]:
@@ -317,7 +374,10 @@ class FromTerms(Protocol):
     """What a job without a profile asks: ``benchtui run TOOL key=value ...`` and the form."""
 
     def job_terms(self) -> Sequence[JobTerm]:
-        """Return the common keys, in the order of a form; none: there is no job without a profile."""
+        """Return the common keys, in the order of a form.
+
+        None: there is no job without a profile.
+        """
         return ()
 
     def term_names(self) -> Sequence[str]:
@@ -325,7 +385,10 @@ class FromTerms(Protocol):
         return [term.name for term in self.job_terms()]
 
     def job_of_terms(self, given: GivenTerms) -> TermJob:
-        """Return the job that these terms ask for, with defaults for the others. Raises UsageError."""
+        """Return the job that these terms ask for, with defaults for the others.
+
+        Raises UsageError.
+        """
         raise UsageError("this load generator runs profiles only: see benchtui profiles list")
 
 

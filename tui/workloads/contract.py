@@ -1,7 +1,9 @@
-"""The contract of `tui/workloads/base.py` as rules: what a load generator of another package returns is held to them.
+"""The contract of `tui/workloads/base.py` as rules: what a load generator of another package
+returns is held to them.
 
-The types are those of the interface's own annotations; what else must hold of samples and results is here. Ours are not
-held to it when they run: tests replay what they printed through `tui.testing`."""
+The types are those of the interface's own annotations; what else must hold of samples and results
+is here. Ours are not held to it when they run: tests replay what they printed through
+`tui.testing`."""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ import functools
 from operator import lt
 from typing import TYPE_CHECKING, Any
 
-from tui.model.event import Buckets, DirectionResult, DirectionSample, HostResult, LatencyResult, Sample
+from tui.model.event import (
+    Buckets,
+    DirectionResult,
+    DirectionSample,
+    HostResult,
+    LatencyResult,
+    Sample,
+)
 from tui.model.plugin import Contract, Plugin, PluginError, guarded_model
 from tui.model.typed import Rule, Types
 
@@ -50,14 +59,21 @@ def _printed(values: Mapping[str, int], place: str) -> str:
 def _sample(each: Sample) -> str:
     if each.interval_s <= 0:
         return f".interval_s: found {each.interval_s:g}, allowed is more than 0"
-    return f".host_time_ms: found {each.host_time_ms}, allowed is from 0" if each.host_time_ms < 0 else ""
+    return (
+        f".host_time_ms: found {each.host_time_ms}, allowed is from 0"
+        if each.host_time_ms < 0
+        else ""
+    )
 
 
 def _latency_result(each: LatencyResult) -> str:
     if each.n < 0 or each.min_ns < 0:
         return f": found n={each.n}, min_ns={each.min_ns}, allowed is from 0"
     if each.n and not each.min_ns <= each.mean_ns <= each.max_ns:
-        return f": min_ns {each.min_ns}, mean_ns {each.mean_ns:g} and max_ns {each.max_ns} are not in this order"
+        return (
+            f": min_ns {each.min_ns}, mean_ns {each.mean_ns:g} and max_ns {each.max_ns} are not in"
+            " this order"
+        )
     if each.buckets is not None and sum(each.buckets.n) != each.n:
         return f".buckets: they count {sum(each.buckets.n)}, and n is {each.n}"
     return _printed(each.percentiles_ns, ".percentiles_ns")
@@ -65,7 +81,9 @@ def _latency_result(each: LatencyResult) -> str:
 
 def _direction_result(each: DirectionResult) -> str:
     negative = [name for name in each.__struct_fields__[:7] if getattr(each, name) < 0]
-    return f".{negative[0]}: found {getattr(each, negative[0])}, allowed is from 0" if negative else ""
+    return (
+        f".{negative[0]}: found {getattr(each, negative[0])}, allowed is from 0" if negative else ""
+    )
 
 
 FURTHER: Mapping[type, Any] = {
@@ -86,13 +104,27 @@ def types() -> Types:
     from tui.model import address, event, plan, problem, profile, search, tool, yaml_text
     from tui.workloads import base, mpi, reading, terms
 
-    rooms = (yaml_text, problem, search, address, event, plan, profile, tool, mpi, base, reading, terms)
+    rooms = (
+        yaml_text,
+        problem,
+        search,
+        address,
+        event,
+        plan,
+        profile,
+        tool,
+        mpi,
+        base,
+        reading,
+        terms,
+    )
     names: dict[str, Any] = {}
     for room in rooms:
         names |= vars(room)
     from pydantic import BaseModel
 
-    names |= {"BaseModel": BaseModel, "LogLine": tuple[event.Severity, str]}  # that one is written as text
+    # that one is written as text
+    names |= {"BaseModel": BaseModel, "LogLine": tuple[event.Severity, str]}
     return Types(names, FURTHER)
 
 
@@ -112,7 +144,15 @@ def workload_contract() -> Contract:
     from tui.workloads import base
     from tui.workloads.mpi import MpiProgram
 
-    pieces = (InProfile, base.Planning, base.OnHost, base.Reading, base.Showing, base.Importing, base.FromTerms)
+    pieces = (
+        InProfile,
+        base.Planning,
+        base.OnHost,
+        base.Reading,
+        base.Showing,
+        base.Importing,
+        base.FromTerms,
+    )
     attributes: dict[str, Rule] = {}
     for piece in (*pieces, base.Workload):
         attributes |= types().attributes_of(piece)
@@ -123,7 +163,10 @@ def workload_contract() -> Contract:
 
 
 class PluggedIn(Plugin):
-    """A load generator of another package. Its steps say who brought it; its readers say whose samples they are."""
+    """A load generator of another package.
+
+    Its steps say who brought it; its readers say whose samples they are.
+    """
 
     def __init__(self, inner: Any, who: str, provider: Provider):
         super().__init__(inner, who, workload_contract())
@@ -132,15 +175,25 @@ class PluggedIn(Plugin):
     def _caller(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         call, who = super()._caller(name, function), self._who
         if name == "build_steps":
-            return lambda profile, params, hosts, seeds: self._steps(name, call(profile, params, hosts, seeds), hosts)
+            return lambda profile, params, hosts, seeds: self._steps(
+                name, call(profile, params, hosts, seeds), hosts
+            )
         if name == "pace":
             return lambda *args: self._paced(call(*args), args[2])
         if name == "reader":
-            return lambda host, step, phase, kind: checked_reader(call(host, step, phase, kind), who, host, step, phase)
+            return lambda host, step, phase, kind: checked_reader(
+                call(host, step, phase, kind), who, host, step, phase
+            )
         return call
 
-    def _steps(self, name: str, steps: Sequence[Step], hosts: Sequence[HostAddress]) -> Sequence[Step]:
-        told = f": found {len(steps)} steps, allowed is one" if len(steps) != 1 else self._told_of(steps[0], hosts)
+    def _steps(
+        self, name: str, steps: Sequence[Step], hosts: Sequence[HostAddress]
+    ) -> Sequence[Step]:
+        told = (
+            f": found {len(steps)} steps, allowed is one"
+            if len(steps) != 1
+            else self._told_of(steps[0], hosts)
+        )
         if told:
             raise PluginError(f"{self._who}: {name}{told}")
         steps[0].provider = self._provider
@@ -151,7 +204,11 @@ class PluggedIn(Plugin):
         if step.tool != self.name:
             return f"[0].tool: found {step.tool!r}, allowed is {self.name!r}"
         asked = [host.name for host in hosts]
-        return "" if step.hosts == asked else f"[0].tasks: they are of the hosts {step.hosts}, asked for was {asked}"
+        return (
+            ""
+            if step.hosts == asked
+            else f"[0].tasks: they are of the hosts {step.hosts}, asked for was {asked}"
+        )
 
     def _paced(self, made: Any, hosts: Sequence[HostAddress]) -> Any:
         self._steps("pace", [made.step], hosts)
@@ -159,16 +216,23 @@ class PluggedIn(Plugin):
 
 
 def checked_reader(reader: Any, who: str, host: str, step: Step, phase: str) -> Any:
-    """Return a reader of a plug-in that is held to its contract: types, and whose output it reads."""
+    """Return a reader of a plug-in that is held to its contract: types, and whose output it
+    reads.
+    """
 
     def accept(name: str, value: Any) -> str:
         if name in ("feed", "flush"):
-            return next((told for each in value if isinstance(each, Sample) and (told := foreign(each))), "")
+            return next(
+                (told for each in value if isinstance(each, Sample) and (told := foreign(each))), ""
+            )
         return foreign(value) if name == "result" and isinstance(value, HostResult) else ""
 
     def foreign(each: Sample | HostResult) -> str:
         if (each.host, each.step) != (host, step.index):
-            return f": it is of {each.host!r}, step {each.step}; the reader is of {host!r}, step {step.index}"
+            return (
+                f": it is of {each.host!r}, step {each.step}; the reader is of {host!r}, step"
+                f" {step.index}"
+            )
         if isinstance(each, Sample) and each.phase != phase:
             return f": its phase is {each.phase!r}, that of the reader {phase!r}"
         return ""
@@ -177,7 +241,10 @@ def checked_reader(reader: Any, who: str, host: str, step: Step, phase: str) -> 
 
 
 def plugged_in(inner: Any, who: str, provider: Provider) -> Workload:
-    """Return a load generator of another package, held to the contract. Raises PluginError of what it lacks."""
+    """Return a load generator of another package, held to the contract.
+
+    Raises PluginError of what it lacks.
+    """
     found = PluggedIn(inner, who, provider)
     for name in (*REQUIRED, *found._contract.attributes):
         getattr(found, name)

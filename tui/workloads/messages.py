@@ -20,7 +20,8 @@ _VARYING = re.compile(r"\d+")
 class Rule:
     """A message that is understood; `code` names its cause in verdicts.
 
-    `text` has the pattern's named groups and `line` in braces, or is made of the match; empty: not worth telling.
+    `text` has the pattern's named groups and `line` in braces, or is made of the match; empty: not
+    worth telling.
     """
 
     pattern: re.Pattern[str]
@@ -35,7 +36,12 @@ class Rule:
         return self.text(match)
 
 
-def rule(pattern: str, severity: Severity, text: str | Callable[[re.Match[str]], str], code: str | None = None) -> Rule:
+def rule(
+    pattern: str,
+    severity: Severity,
+    text: str | Callable[[re.Match[str]], str],
+    code: str | None = None,
+) -> Rule:
     """Return a rule of a table."""
     return Rule(re.compile(pattern), severity, text, code)
 
@@ -46,15 +52,20 @@ def silent(*patterns: str) -> Rule:
 
 
 class Explainer:
-    """Explains lines by the first rule that fits, and tells each only once: again when it was seen 10, 100, ... times.
+    """Explains lines by the first rule that fits, and tells each only once: again when it was seen
+    10, 100, ... times.
 
-    Lines that differ only in numbers (process ids, offsets) are the same. `codes` are the causes so far with their
-    first text, those of `in_parts` with the first few; `counts` how often each was seen; `errors` the texts of
-    severity error. `unknown` is what to tell of a line that no rule fits.
+    Lines that differ only in numbers (process ids, offsets) are the same. `codes` are the causes so
+    far with their first text, those of `in_parts` with the first few; `counts` how often each was
+    seen; `errors` the texts of severity error. `unknown` is what to tell of a line that no rule
+    fits.
     """
 
     def __init__(
-        self, rules: Sequence[Rule], unknown: Callable[[str], LogLine], in_parts: Collection[str] = ()
+        self,
+        rules: Sequence[Rule],
+        unknown: Callable[[str], LogLine],
+        in_parts: Collection[str] = (),
     ) -> None:
         self.codes: dict[str, str] = {}
         self.counts: Counter[str] = Counter()
@@ -113,7 +124,8 @@ IN_PARTS = ("mpi-rank-died", "mpi-proxy-died")
 UNREACHABLE = ("mpi-ssh", "mpi-unreachable")  # causes for which MPI waits for ever
 
 HARMLESS = silent(
-    r"plm:rsh: Warning: setpgid|Press Ctrl-C again|Sending Ctrl-C|BAD TERMINATION|YOU CAN IGNORE THE BELOW",
+    r"plm:rsh: Warning: setpgid|Press Ctrl-C again|Sending Ctrl-C|BAD TERMINATION|YOU CAN IGNORE"
+    r" THE BELOW",
     r"This typically refers to a problem|Please see the FAQ page|CLEANING UP REMAINING|\(ignored\)",
     r"^(\[(mpiexec|proxy)(?!.*(unable to|execvp))|=+ *$|=   EXIT CODE|-+$|HYDRA_LAUNCH|BT-LAUNCH)",
 )
@@ -128,16 +140,25 @@ SSH = (
 )
 MPI = (
     rule(
-        r"PID (?P<pid>\d+) RUNNING AT (?P<at>\S+)", "error", "rank process {pid} at {at} ended badly", "mpi-rank-died"
+        r"PID (?P<pid>\d+) RUNNING AT (?P<at>\S+)",
+        "error",
+        "rank process {pid} at {at} ended badly",
+        "mpi-rank-died",
     ),
     rule(r"EXIT STRING: (?P<how>.+)", "error", "a rank ended: {how}", "mpi-rank-died"),
     rule(
-        r"process rank (?P<rank>\d+) with PID (?P<pid>\d+) on node (?P<node>\S+) exited on (?P<how>.+?)\.?$",
+        r"process rank (?P<rank>\d+) with PID (?P<pid>\d+) on node (?P<node>\S+) exited on"
+        r" (?P<how>.+?)\.?$",
         "error",
         "rank {rank} (process {pid} at {node}) ended: {how}",
         "mpi-rank-died",
     ),
-    rule(r"lost communication with a remote daemon", "error", "MPI lost its proxy on a host", "mpi-proxy-died"),
+    rule(
+        r"lost communication with a remote daemon",
+        "error",
+        "MPI lost its proxy on a host",
+        "mpi-proxy-died",
+    ),
     rule(
         r"Remote daemon: \S+ on node (?P<node>\S+)",
         "error",
@@ -147,7 +168,8 @@ MPI = (
     rule(
         r"unable to connect to server (?P<to>\S+) at port (?P<port>\d+)",
         "error",
-        "cannot reach mpiexec at {to} port {port}: a firewall, or an address that this host does not reach",
+        "cannot reach mpiexec at {to} port {port}: a firewall, or an address that this host does"
+        " not reach",
         "mpi-unreachable",
     ),
     rule(
@@ -157,7 +179,8 @@ MPI = (
         "mpi-program-missing",
     ),
     rule(
-        r"could not find the executable|was unable to launch|unable to find the specified executable",
+        r"could not find the executable|was unable to launch|unable to find the specified"
+        r" executable",
         "error",
         "the program cannot be started: {line}",
         "mpi-program-missing",
@@ -171,7 +194,8 @@ MPI = (
     ),
     rule(r"UCX +ERROR (?P<what>.*)", "error", "MPI's network layer: {what}", "mpi-network"),
     rule(
-        r"unable to (?:connect|reach)|Connection refused|No route to host|Network is unreachable|connect\(\).*failed",
+        r"unable to (?:connect|reach)|Connection refused|No route to host|Network is"
+        r" unreachable|connect\(\).*failed",
         "error",
         "hosts do not reach each other: {line}",
         "mpi-unreachable",
@@ -186,8 +210,18 @@ MPI = (
 )
 NOT_WRITABLE = (
     rule(r"Disk quota exceeded", "error", "the quota is used up: {line}", "no-space"),
-    rule(r"Read-only file system", "error", "the file system under test is read-only: {line}", "dir-not-writable"),
-    rule(r"Permission denied", "error", "no permission in the file system under test: {line}", "dir-not-writable"),
+    rule(
+        r"Read-only file system",
+        "error",
+        "the file system under test is read-only: {line}",
+        "dir-not-writable",
+    ),
+    rule(
+        r"Permission denied",
+        "error",
+        "no permission in the file system under test: {line}",
+        "dir-not-writable",
+    ),
 )
 MUTTERED = rule(r"WARNING|\bERROR\b|unable to |assert", "warning", "MPI: {line}")
 
@@ -203,5 +237,8 @@ def unknown(line: str) -> LogLine:
 
 
 def unreachable(codes: Mapping[str, str]) -> str:
-    """Return the text of the first cause for which MPI would wait for ever; empty when there is none."""
+    """Return the text of the first cause for which MPI would wait for ever.
+
+    Empty when there is none.
+    """
     return next((codes[code] for code in UNREACHABLE if code in codes), "")

@@ -1,6 +1,8 @@
-"""What a load generator with executor "mpi" offers: one program, launched once over all hosts by mpiexec.
+"""What a load generator with executor "mpi" offers: one program, launched once over all hosts by
+mpiexec.
 
-The engine launches, watches and ends it; only the load generator's folder knows what the program is, prints and means.
+The engine launches, watches and ends it; only the load generator's folder knows what the program
+is, prints and means.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ SIGNALS = 128  # the shell adds this to the number of a signal
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What a trial told of a program: its own version, and how many nodes it counts; 0 and empty: not known."""
+    """What a trial told of a program: its own version, and how many nodes it counts.
+
+    0 and empty: not known.
+    """
 
     version: str = ""
     nodes: int = 0
@@ -33,8 +38,8 @@ class Tried:
 class ProgramReader(Reader, Protocol):
     """Reads what mpiexec hands on of all ranks.
 
-    `launches` are lines that ask for proxies, `launches_end` whether these were all; `notify` is called after every
-    piece.
+    `launches` are lines that ask for proxies, `launches_end` whether these were all; `notify` is
+    called after every piece.
     """
 
     launches: list[str]
@@ -51,7 +56,10 @@ class ProgramReader(Reader, Protocol):
 
     @property
     def wrong_launch(self) -> str:
-        """What is wrong with how the ranks were launched, as soon as that is known; empty: nothing."""
+        """What is wrong with how the ranks were launched, as soon as that is known.
+
+        Empty: nothing.
+        """
 
     def tried(self) -> Tried:
         """Return what it has told of itself."""
@@ -80,7 +88,8 @@ class MpiProgram(Protocol):
         """Return a reader of its output, which is on one of these numbers of nodes."""
 
     def files(self, directory: str) -> Mapping[str, str]:
-        """Return files that it reads, by their names in the folder REPORTS of `directory`; none: it has no such folder.
+        """Return files that it reads, by their names in the folder REPORTS of `directory`; none: it
+        has no such folder.
 
         What it leaves in that folder is kept with the run.
         """
@@ -92,7 +101,10 @@ class MpiProgram(Protocol):
         """Return what is going to run, and what is doubtful about it."""
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
-        """Put into a result what the program does not print; return (code, message) of what is not as expected."""
+        """Put into a result what the program does not print.
+
+        Return (code, message) of what is not as expected.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,22 +134,29 @@ class RanksOutput(Protocol):
     def started(self) -> bool:
         """Whether the ranks run."""
 
-    def line(self, text: str, now_s: float = 0.0) -> Sequence[MetadataPhase | MetadataIteration] | None:
-        """Take one line that arrived at `now_s`; return what it tells, None when a person must see to it."""
+    def line(
+        self, text: str, now_s: float = 0.0
+    ) -> Sequence[MetadataPhase | MetadataIteration] | None:
+        """Take one line that arrived at `now_s`.
+
+        Return what it tells, None when a person must see to it.
+        """
 
     def end(self, now_s: float) -> MetadataPhase | None:
         """Return that the last phase is over, once; None when none was begun."""
 
 
 class RanksReader:
-    """Reads what mpiexec hands on of all ranks: implements `ProgramReader` for tools that print lines.
+    """Reads what mpiexec hands on of all ranks: implements `ProgramReader` for tools that print
+    lines.
 
-    `ranks` is what must have been launched, on one of these numbers of `nodes`. `explainers` are of stdout, where the
-    tool speaks, and of stderr, where MPI and its libraries do.
+    `ranks` is what must have been launched, on one of these numbers of `nodes`. `explainers` are of
+    stdout, where the tool speaks, and of stderr, where MPI and its libraries do.
     """
 
     tool: ClassVar[str]
-    void_on_stderr: ClassVar[tuple[str, ...]] = ()  # causes that make a good end void, though they are on stderr
+    # causes that make a good end void, though they are on stderr
+    void_on_stderr: ClassVar[tuple[str, ...]] = ()
     output: RanksOutput
 
     def __init__(
@@ -177,7 +196,12 @@ class RanksReader:
 
     def result(self, exit_code: int | None) -> HostResult:
         """Return the part of the first host: figures are of all hosts together, see `figures`."""
-        return host_result(self._step.tasks[0].host, self._step, self.output.version, final=self.succeeded(exit_code))
+        return host_result(
+            self._step.tasks[0].host,
+            self._step,
+            self.output.version,
+            final=self.succeeded(exit_code),
+        )
 
     @property
     def started(self) -> bool:
@@ -190,7 +214,10 @@ class RanksReader:
 
     @property
     def wrong_launch(self) -> str:
-        """What is wrong with how the ranks were launched, as soon as that is known; empty: nothing."""
+        """What is wrong with how the ranks were launched, as soon as that is known.
+
+        Empty: nothing.
+        """
         output = self.output
         if not output.started:
             return ""
@@ -199,7 +226,10 @@ class RanksReader:
         if output.tasks != self.ranks:
             return f"{output.tasks} ranks were launched, not {self.ranks}"
         if self.nodes and output.nodes and output.nodes not in self.nodes:
-            return f"{self.tool} counts {output.nodes} nodes, not {self.nodes[-1]}: ranks are not where they should be"
+            return (
+                f"{self.tool} counts {output.nodes} nodes, not {self.nodes[-1]}: ranks are not"
+                " where they should be"
+            )
         return ""
 
     def succeeded(self, exit_code: int | None) -> bool:
@@ -212,13 +242,20 @@ class RanksReader:
         return unreachable({**self.said.codes, **self.muttered.codes})
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return (code, message) of everything that makes the result doubtful or void; empty is clean.
+        """Return (code, message) of everything that makes the result doubtful or void; empty is
+        clean.
 
         What MPI and its libraries say is the cause of a bad end, and no problem beside a good one.
         """
         started = self.output.started
-        missing = self._missing() if started else [f"{self.tool} did not start: no rank said anything"]
-        ended = [(f"{self.tool}-exit-code", f"mpiexec {how(exit_code)}")] if exit_code not in (0, None) else []
+        missing = (
+            self._missing() if started else [f"{self.tool} did not start: no rank said anything"]
+        )
+        ended = (
+            [(f"{self.tool}-exit-code", f"mpiexec {how(exit_code)}")]
+            if exit_code not in (0, None)
+            else []
+        )
         launch = [("mpi-launch", self.wrong_launch)] if self.wrong_launch else []
         causes = self._causes(well=not (missing or ended or launch))
         if causes and not started:
@@ -226,9 +263,20 @@ class RanksReader:
         return [*causes, *launch, *ended, *((f"{self.tool}-incomplete", text) for text in missing)]
 
     def _causes(self, *, well: bool) -> list[tuple[str, str]]:
-        """Return (code, text) of what was said, the tool's own words first; beside a good end its own only."""
-        own = {code: text for code, text in self.said.codes.items() if not (well and code.startswith("mpi-"))}
-        others = {code: text for code, text in self.muttered.codes.items() if not well or code in self.void_on_stderr}
+        """Return (code, text) of what was said, the tool's own words first.
+
+        Beside a good end its own only.
+        """
+        own = {
+            code: text
+            for code, text in self.said.codes.items()
+            if not (well and code.startswith("mpi-"))
+        }
+        others = {
+            code: text
+            for code, text in self.muttered.codes.items()
+            if not well or code in self.void_on_stderr
+        }
         causes = {**own, **{code: text for code, text in others.items() if code not in own}}
         warnings = f"{self.tool}-warnings"
         if (warned := self.said.counts[warnings]) > 1:
@@ -241,7 +289,9 @@ class RanksReader:
 
     def _line(self, line: str) -> Sequence[Item]:
         if line.startswith(LAUNCH) and not self.output.started:
-            self.launches.append(next(line.removeprefix(word) for word in LAUNCH if line.startswith(word)))
+            self.launches.append(
+                next(line.removeprefix(word) for word in LAUNCH if line.startswith(word))
+            )
             return []
         if line.startswith(LAUNCH_END):
             self.launches_end = True
@@ -295,7 +345,10 @@ class ReportsReader:
 
 
 class ProxyReader:
-    """Reads an MPI proxy on one host: it has nothing to say but errors; the ranks' output is mpiexec's."""
+    """Reads an MPI proxy on one host: it has nothing to say but errors.
+
+    The ranks' output is mpiexec's.
+    """
 
     def __init__(self, host: str, step: Step) -> None:
         self.host = host
@@ -325,9 +378,16 @@ class ProxyReader:
         return unreachable(self._explainer.codes)
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return (code, message) of what was wrong; the program as a whole may have ended well all the same."""
+        """Return (code, message) of what was wrong.
+
+        The program as a whole may have ended well all the same.
+        """
         problems = list(self._explainer.codes.items())[:KEPT_PROBLEMS]
-        return problems if problems or exit_code in (0, None) else [("mpi-proxy", f"its MPI proxy {how(exit_code)}")]
+        return (
+            problems
+            if problems or exit_code in (0, None)
+            else [("mpi-proxy", f"its MPI proxy {how(exit_code)}")]
+        )
 
 
 def host_result(host: str, step: Step, version: str, *, final: bool) -> HostResult:

@@ -14,22 +14,31 @@ class MpiBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
-    directory: Scalar = Field(description="Directory of the file system under test; each run has a folder in it")
+    directory: Scalar = Field(
+        description="Directory of the file system under test; each run has a folder in it"
+    )
     ranks_per_host: Scalar = Field(description="MPI ranks on each host")
-    program: Scalar = Field(description="The program on the hosts: a name on PATH, or an absolute path")
+    program: Scalar = Field(
+        description="The program on the hosts: a name on PATH, or an absolute path"
+    )
     mpi: Literal["auto", "mpich", "openmpi"] = Field(
         "auto", description="Family of MPI; auto: the one that the program was built with"
     )
     launcher: Literal["benchtui", "plain"] = Field(
         "benchtui",
-        description="How ranks get to the hosts: over benchtui's own connections, or plain: mpiexec on the first host "
-        "logs in to the others by its own SSH",
+        description=(
+            "How ranks get to the hosts: over benchtui's own connections, or plain: mpiexec on the"
+            " first host logs in to the others by its own SSH"
+        ),
     )
     addresses: Scalar = Field(
         "auto",
-        description="Addresses at which the hosts reach each other: 'auto' (where SSH reached them), a network such as "
-        "10.0.0.0/24, or host=address pairs with commas between",
+        description=(
+            "Addresses at which the hosts reach each other: 'auto' (where SSH reached them), a"
+            " network such as 10.0.0.0/24, or host=address pairs with commas between"
+        ),
     )
     env: dict[str, Scalar] = Field(
-        default_factory=dict, description="Environment of the ranks, such as UCX_NET_DEVICES; nothing else travels"
+        default_factory=dict,
+        description="Environment of the ranks, such as UCX_NET_DEVICES; nothing else travels",
     )

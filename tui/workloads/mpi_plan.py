@@ -20,8 +20,13 @@ MOST_RANKS = 4096  # on one host
 COUNTS = {"ranks_per_host": MOST_RANKS, "iterations": 10**4}
 
 
-def launch_of(spec: MpiBody, texts: Mapping[str, str], values: Mapping[str, str], **own: Any) -> MpiLaunch:
-    """Return the launch that a checked profile asks for; `own` is what each program has of its own."""
+def launch_of(
+    spec: MpiBody, texts: Mapping[str, str], values: Mapping[str, str], **own: Any
+) -> MpiLaunch:
+    """Return the launch that a checked profile asks for.
+
+    `own` is what each program has of its own.
+    """
     return MpiLaunch(
         directory=posixpath.normpath(texts["directory"]),
         ranks_per_host=int(texts["ranks_per_host"]),
@@ -58,18 +63,27 @@ def step_of(
 def launch_problems(
     tag: str, tool: str, texts: Mapping[str, str], counts: Mapping[str, int] = COUNTS
 ) -> Iterator[Problem]:
-    """Yield what is wrong with keys that all MPI programs have; `counts` are whole numbers and the most they may be."""
+    """Yield what is wrong with keys that all MPI programs have.
+
+    `counts` are whole numbers and the most they may be.
+    """
     for name, most in counts.items():
         if not re.fullmatch(r"\d{1,10}", texts[name]) or not 1 <= int(texts[name]) <= most:
-            yield Problem(f"{tag}: {tool}.{name}: '{texts[name]}' is not a whole number from 1 to {most}")
+            yield Problem(
+                f"{tag}: {tool}.{name}: '{texts[name]}' is not a whole number from 1 to {most}"
+            )
     if not texts["directory"].startswith("/") or "@" in texts["directory"]:
-        why = f"it must be an absolute path on the hosts, without @, which separates paths in {tool}"
+        why = (
+            f"it must be an absolute path on the hosts, without @, which separates paths in {tool}"
+        )
         yield Problem(f"{tag}: {tool}.directory: '{texts['directory']}': {why}")
     if not addresses_fit(texts["addresses"]):
         allowed = "auto, a network such as 10.0.0.0/24, or h1=10.0.0.1,h2=10.0.0.2"
         yield Problem(f"{tag}: {tool}.addresses: '{texts['addresses']}' is not one of: {allowed}")
     if not re.fullmatch(r"[A-Za-z0-9._/+-]+", texts["program"]):
-        yield Problem(f"{tag}: {tool}.program: '{texts['program']}' is not a program's name or path")
+        yield Problem(
+            f"{tag}: {tool}.program: '{texts['program']}' is not a program's name or path"
+        )
 
 
 def addresses_fit(text: str) -> bool:

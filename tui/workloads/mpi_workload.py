@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class MpiWorkload(Workload):
-    """One MPI program on all hosts at once, called `title` in messages. It makes and removes its own files."""
+    """One MPI program on all hosts at once, called `title` in messages.
+
+    It makes and removes its own files.
+    """
 
     title: str
     job_file = "job.fio"
@@ -24,11 +27,15 @@ class MpiWorkload(Workload):
     reports: Literal["samples", "operations"] = "operations"
     within_a_run = "within one run it has iterations of its own"
 
-    def problems(self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]) -> Iterator[Problem]:
+    def problems(
+        self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]
+    ) -> Iterator[Problem]:
         """Yield a problem for each key that MPI programs do not support."""
         title = self.title
         if profile.warmup is not None:
-            yield document.problem(("warmup",), f"{title} has no warm-up: it makes and removes its own files", key=True)
+            yield document.problem(
+                ("warmup",), f"{title} has no warm-up: it makes and removes its own files", key=True
+            )
         if profile.prepare.precondition is not None:
             message = f"{title} has no preconditioning: it makes and removes its own files"
             yield document.problem(("prepare", "precondition"), message, key=True)
@@ -40,4 +47,8 @@ class MpiWorkload(Workload):
         """Return a reader: of mpiexec on the first host, of a proxy on the others."""
         from tui.workloads.mpi import ProxyReader
 
-        return self.program(step).reader(len(step.tasks)) if host == step.hosts[0] else ProxyReader(host, step)
+        return (
+            self.program(step).reader(len(step.tasks))
+            if host == step.hosts[0]
+            else ProxyReader(host, step)
+        )

@@ -1,4 +1,6 @@
-"""Read the output of a load generator: the reader interface, printable lines, limits of memory and CPU time."""
+"""Read the output of a load generator: the reader interface, printable lines, limits of memory and
+CPU time.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,15 @@ LogLine: TypeAlias = "tuple[Severity, str]"
 Item: TypeAlias = "Sample | MetadataPhase | MetadataIteration | LogLine"
 
 
-OTHER_JOB = "other-job"  # the code by which a reader says that the output is not that of the planned job
+# the code by which a reader says that the output is not that of the planned job
+OTHER_JOB = "other-job"
 
 
 class Reader(Protocol):
     """Turns one command's output on one host into samples and, at the end, a result.
 
-    `feed` takes stdout bytes in any pieces. Events are returned with ``t=0``; the engine stamps them.
+    `feed` takes stdout bytes in any pieces. Events are returned with ``t=0``; the engine stamps
+    them.
     """
 
     def feed(self, data: bytes) -> Sequence[Item]:
@@ -39,18 +43,26 @@ class Reader(Protocol):
         """Return explained lines of stderr."""
 
     def flush(self) -> Sequence[Item]:
-        """Return what the end of both streams completes; call it once, after the last bytes, before `result`."""
+        """Return what the end of both streams completes.
+
+        Call it once, after the last bytes, before `result`.
+        """
 
     def result(self, exit_code: int | None) -> HostResult | None:
         """Return the result of the last complete object, or None when the tool printed none."""
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return (code, message) of everything that makes this host's result doubtful or failed; empty is clean."""
+        """Return (code, message) of everything that makes this host's result doubtful or failed.
+
+        Empty is clean.
+        """
 
 
 LEAST_BYTES = 96 << 20  # granted also where the process is large already: the app, a test session
-VALUE_BYTES = 200  # of a value of a JSON document once it is an object, and of the table that it stands in
-WIDE = ((re.compile(rb"[\xf0-\xf7]"), 4), (re.compile(rb"[\xc4-\xef]"), 2))  # one letter makes all of them wide
+# of a value of a JSON document once it is an object, and of the table that it stands in
+VALUE_BYTES = 200
+# one letter makes all of them wide
+WIDE = ((re.compile(rb"[\xf0-\xf7]"), 4), (re.compile(rb"[\xc4-\xef]"), 2))
 
 
 class TooMuchError(UsageError):
@@ -71,7 +83,11 @@ class ImportBudget:
             why = f"takes more than {self._limit_bytes >> 20} MiB of memory: name a part of it"
             raise TooMuchError(Problem(why, file=place))
         if time.thread_time() > self._end_s:
-            raise TooMuchError(Problem(f"takes more than {self._limit_s:.0f} s of CPU: name a part of it", file=place))
+            raise TooMuchError(
+                Problem(
+                    f"takes more than {self._limit_s:.0f} s of CPU: name a part of it", file=place
+                )
+            )
 
     def check_json(self, text: str | bytes, place: str) -> None:
         """Raise TooMuchError when the values of a JSON text would not fit."""
@@ -79,13 +95,20 @@ class ImportBudget:
         self.check(place, len(text) + VALUE_BYTES * commas)
 
     def json(self, text: str, place: str) -> Any:
-        """Return the value of a JSON text. Raises TooMuchError when it does not fit, ValueError, RecursionError."""
+        """Return the value of a JSON text.
+
+        Raises TooMuchError when it does not fit, ValueError, RecursionError.
+        """
         self.check_json(text, place)
         return json.loads(text)
 
     def text(self, data: bytes | bytearray, place: str, errors: str = "strict") -> str:
         """Return bytes as text. Raises TooMuchError when it does not fit, UnicodeDecodeError."""
-        width = 1 if data.isascii() else next((width for letter, width in WIDE if letter.search(data)), 1)
+        width = (
+            1
+            if data.isascii()
+            else next((width for letter, width in WIDE if letter.search(data)), 1)
+        )
         self.check(place, len(data) * width)
         return data.decode("utf-8-sig", errors)
 
@@ -119,12 +142,17 @@ LONGEST = 1 << 16
 
 
 def clean(line: bytes, longest: int = 4096) -> str:
-    """Return a line as printable text: no control characters, so that it cannot drive a terminal."""
+    """Return a line as printable text: no control characters, so that it cannot drive a
+    terminal.
+    """
     return printable(line[:longest].decode("utf-8", "replace")).rstrip()
 
 
 class LineSplitter:
-    """Cuts bytes in any pieces into clean, non-empty lines; of one longer than `longest` bytes its beginning."""
+    """Cuts bytes in any pieces into clean, non-empty lines.
+
+    Of one longer than `longest` bytes its beginning.
+    """
 
     def __init__(self, longest: int = LONGEST) -> None:
         self._rest, self._longest = b"", longest

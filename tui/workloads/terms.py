@@ -1,4 +1,6 @@
-"""A job without a profile: what a load generator takes as ``key=value``, and the job that it makes of that."""
+"""A job without a profile: what a load generator takes as ``key=value``, and the job that it makes
+of that.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ class JobTerm(Struct, frozen=True):
 
 
 class TermParam(Struct, frozen=True):
-    """A parameter of the profile: its values, the first of which is the default; several are swept over."""
+    """A parameter of the profile: its values, the first of which is the default.
+
+    Several are swept over.
+    """
 
     kind: ParamKind
     values: Sequence[str]
@@ -42,10 +47,11 @@ class TermParam(Struct, frozen=True):
 
 
 class TermJob(Struct, frozen=True):
-    """The profile that terms make: `slug` ends its name, `body` stands under the load generator's name.
+    """The profile that terms make: `slug` ends its name, `body` stands under the load generator's
+    name.
 
-    `more` are further keys of a profile: headline, prepare, drop_caches, ...; `fixed` are values of terms that are no
-    parameters.
+    `more` are further keys of a profile: headline, prepare, drop_caches, ...; `fixed` are values of
+    terms that are no parameters.
     """
 
     slug: str
@@ -57,15 +63,22 @@ class TermJob(Struct, frozen=True):
 
 
 def command_in(text: str | None) -> list[str]:
-    """Return the words of the command that runs the job of a profile's text; none: it was made by a person."""
+    """Return the words of the command that runs the job of a profile's text.
+
+    None: it was made by a person.
+    """
     first = (text or "").partition("\n")[0]
     return shlex.split(first.removeprefix(JOB_LINE)) if first.startswith(JOB_LINE) else []
 
 
-def unknown_term(tool: str, name: str, known: Sequence[str], common: Sequence[JobTerm]) -> UsageError:
+def unknown_term(
+    tool: str, name: str, known: Sequence[str], common: Sequence[JobTerm]
+) -> UsageError:
     """Return the error of a key that a load generator does not take."""
     names = ", ".join(term.name for term in common)
-    return UsageError(f"{tool}: unknown term '{name}'{did_you_mean(name, known)}; common terms: {names}")
+    return UsageError(
+        f"{tool}: unknown term '{name}'{did_you_mean(name, known)}; common terms: {names}"
+    )
 
 
 def fits(kind: ParamKind, values: Sequence[str]) -> bool:
@@ -80,10 +93,13 @@ def fits(kind: ParamKind, values: Sequence[str]) -> bool:
     return True
 
 
-def check_terms(tool: str, given: GivenTerms, terms: Sequence[JobTerm], known_option: Callable[[str], str]) -> None:
+def check_terms(
+    tool: str, given: GivenTerms, terms: Sequence[JobTerm], known_option: Callable[[str], str]
+) -> None:
     """Refuse keys and values that the job of an MPI program cannot have. Raises UsageError.
 
-    `known_option` raises ValueError for one of the program's own options, which stand in the term `options`.
+    `known_option` raises ValueError for one of the program's own options, which stand in the term
+    `options`.
     """
     from tui.model.profile import Param, parse_param
 
@@ -92,7 +108,9 @@ def check_terms(tool: str, given: GivenTerms, terms: Sequence[JobTerm], known_op
         if name not in by_name:
             raise unknown_term(tool, name, list(by_name), terms)
         if name == "options" and len(values) > 1:
-            raise UsageError(f"{tool}: options= takes one list with blanks between: options='-F -u'")
+            raise UsageError(
+                f"{tool}: options= takes one list with blanks between: options='-F -u'"
+            )
         try:
             for value in values:
                 parse_param(Param(default=value, kind=by_name[name].kind), value)

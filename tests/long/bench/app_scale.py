@@ -1,6 +1,8 @@
-"""The Live screen over many hosts: CPU, bytes a second to the terminal, key to paint, how old what is drawn is.
+"""The Live screen over many hosts: CPU, bytes a second to the terminal, key to paint, how old what
+is drawn is.
 
-The journal grows by a second of all hosts each second, of what a real fio printed. SIZES=64,256 chooses how many.
+The journal grows by a second of all hosts each second, of what a real fio printed. SIZES=64,256
+chooses how many.
 """
 
 from __future__ import annotations
@@ -62,7 +64,9 @@ def run_app(folder: Path, lags: Path) -> None:
 
 @contextmanager
 def writing(maker: RunMaker) -> Iterator[None]:
-    """Append samples on time, in a process of its own: who waits for what a key paints does nothing else."""
+    """Append samples on time, in a process of its own: who waits for what a key paints does nothing
+    else.
+    """
     pid = os.fork()
     if pid == 0:
         try:
@@ -100,7 +104,10 @@ class Screen:
                     pressed, next_key = 0.0, time.monotonic() + KEY_EVERY_S
 
     def await_refresh(self, lags: Path) -> None:
-        """Wait for the first refresh: on a busy machine the app takes seconds to begin. Raises SystemExit."""
+        """Wait for the first refresh: on a busy machine the app takes seconds to begin.
+
+        Raises SystemExit.
+        """
         end = time.monotonic() + LONGEST_START_S
         while not lags.exists():
             if time.monotonic() > end:
@@ -159,4 +166,8 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             rows.append(run(Path(folder), hosts))
             print(rows[-1], flush=True)
-    return told("app_scale", rows, f"Live at {WINDOW} and 1 Hz, {SECONDS:g} s without and {SECONDS:g} s with keys.")
+    return told(
+        "app_scale",
+        rows,
+        f"Live at {WINDOW} and 1 Hz, {SECONDS:g} s without and {SECONDS:g} s with keys.",
+    )

@@ -1,8 +1,10 @@
-"""What a capacity search finds on systems of known capacity: error, points and seconds, beside a naive grid.
+"""What a capacity search finds on systems of known capacity: error, points and seconds, beside a
+naive grid.
 
-`TRIALS=20` trials of each system from seed `SEED=0` on, then `COVERAGE=200` further ones of the quick systems. A grid
-measures as many points as the search may, evenly from 1/15 of the maximum up to it, each as long as the search's points
-were in the mean, and takes the highest rate up to which all points kept the limit.
+`TRIALS=20` trials of each system from seed `SEED=0` on, then `COVERAGE=200` further ones of the
+quick systems. A grid measures as many points as the search may, evenly from 1/15 of the maximum up
+to it, each as long as the search's points were in the mean, and takes the highest rate up to which
+all points kept the limit.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ MOST_POINTS = 15
 
 @dataclass(frozen=True)
 class Case:
-    """A system, the limit on its p99, and its capacity: by formula, or by 4000 s of simulation at each rate."""
+    """A system, the limit on its p99, and its capacity: by formula, or by 4000 s of simulation at
+    each rate.
+    """
 
     make: Callable[[], System]
     limit_ms: float
@@ -48,8 +52,12 @@ class Case:
 CASES = {
     "M/M/1": Case(System, 20, capacity_of_mmc(1, 0.0005, 0.020)),
     "M/M/4": Case(lambda: System(servers=4, service_s=0.002), 25, capacity_of_mmc(4, 0.002, 0.025)),
-    "M/G/1 with stalls of 15 ms, one a second": Case(lambda: System(stall_every_s=1, stall_s=0.015), 20, 1615.8),
-    "cliff: four times slower above 2000/s": Case(lambda: System(service_s=0.0002, thrash_above=2000), 5, 1890.1),
+    "M/G/1 with stalls of 15 ms, one a second": Case(
+        lambda: System(stall_every_s=1, stall_s=0.015), 20, 1615.8
+    ),
+    "cliff: four times slower above 2000/s": Case(
+        lambda: System(service_s=0.0002, thrash_above=2000), 5, 1890.1
+    ),
     "speed differs by 5 % each second": Case(lambda: System(noise=0.05, memory=0.0), 20, 1683.8),
     "the same, correlated by 0.5": Case(lambda: System(noise=0.05, memory=0.5), 20, 1679.6),
     "4 % slower within 300 s": Case(lambda: System(drift=0.04, drift_s=300), 20, 0.0),
@@ -74,7 +82,9 @@ class Trial:
 def trial(case: Case, seed: int) -> Trial:
     """Return what one seeded search finds."""
     system = case.make()
-    found, points = searched(system, Search("capacity", limits=(case.limit,), points=MOST_POINTS), seed)
+    found, points = searched(
+        system, Search("capacity", limits=(case.limit,), points=MOST_POINTS), seed
+    )
     truth, capacity = case.truth(system), found.capacity
     if capacity.value is None or capacity.low is None or capacity.high is None:
         return Trial(found, 1.0, False, points)
@@ -105,7 +115,8 @@ def search_row(name: str, found: list[Trial]) -> Row:
     return {
         "system": name, "by": "search",
         **errors_row(errors),
-        "points": fmean(len(each.points) for each in found), "most points": max(len(each.points) for each in found),
+        "points": fmean(len(each.points) for each in found),
+        "most points": max(len(each.points) for each in found),
         "time, s": fmean(each.seconds for each in found),
         "interval holds the capacity": f"{sum(each.covered for each in found)} of {trials}",
         "interval holds the median of all": f"{hold_median} of {trials}",
@@ -118,14 +129,21 @@ def grid_row(name: str, grids: list[tuple[float, float]]) -> Row:
     """Return what the grids on one system came to."""
     spent = fmean(seconds for _, seconds in grids)
     errors = [error for error, _ in grids]
-    return {"system": name, "by": "grid", **errors_row(errors), "points": float(MOST_POINTS), "time, s": spent}
+    return {
+        "system": name,
+        "by": "grid",
+        **errors_row(errors),
+        "points": float(MOST_POINTS),
+        "time, s": spent,
+    }
 
 
 def errors_row(errors: list[float]) -> Row:
     """Return how far answers were off."""
     near = sum(abs(error) <= NEAR for error in errors)
     return {
-        f"within {NEAR:.0%}".replace("%", " %"): f"{near} of {len(errors)}", "rms error, %": 100 * rms(errors),
+        f"within {NEAR:.0%}".replace("%", " %"): f"{near} of {len(errors)}",
+        "rms error, %": 100 * rms(errors),
         "mean error, %": 100 * fmean(errors),
     }  # fmt: skip
 
@@ -143,7 +161,9 @@ def rms(values: list[float]) -> float:
 
 
 def agreement(answers: list[CapacityAnswer]) -> tuple[int, float]:
-    """Return how repetitions agree: intervals that hold the median of all, and the share of pairs that overlap."""
+    """Return how repetitions agree: intervals that hold the median of all, and the share of pairs
+    that overlap.
+    """
     middle = median(each.capacity.value or 0.0 for each in answers)
     ends = [(each.capacity.low or 0.0, each.capacity.high or 0.0) for each in answers]
     pairs = list(combinations(ends, 2))
@@ -157,16 +177,24 @@ def wanted(name: str, usual: int) -> int:
 
 
 def main() -> int:
-    """Tell a row a system; then how often the interval holds the truth over many trials of the quick ones."""
+    """Tell a row a system.
+
+    Then how often the interval holds the truth over many trials of the quick ones.
+    """
     trials, many, first = wanted("TRIALS", 20), wanted("COVERAGE", 200), wanted("SEED", 0)
-    note = f"{trials} searches of each system, seeds from {first} on, {MOST_POINTS} points at most; time is simulated."
+    note = (
+        f"{trials} searches of each system, seeds from {first} on, {MOST_POINTS} points at most;"
+        " time is simulated."
+    )
     rows: list[Row] = []
     for name in CASES:
         rows += rows_of(name, trials, first)
         print(*rows[-2:], sep="\n", flush=True)
     for row in rows if many else ():
         if row["by"] == "search" and row["system"] in QUICK:
-            covered = [trial(CASES[row["system"]], first + 1000 + seed).covered for seed in range(many)]
+            covered = [
+                trial(CASES[row["system"]], first + 1000 + seed).covered for seed in range(many)
+            ]
             row[f"holds it in {many} more, %"] = 100 * fmean(covered)
     return told("capacity_search", rows, note)
 

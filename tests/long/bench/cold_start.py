@@ -1,4 +1,6 @@
-"""A cold start: first frame of the screens, verbs without hosts, beside other terminal programs from their packages."""
+"""A cold start: first frame of the screens, verbs without hosts, beside other terminal programs
+from their packages.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +30,30 @@ VERBS = ("--help", "runs list", "profiles list", "completion bash")
 
 
 def environment(home: Path) -> dict[str, str]:
-    """An empty home and a terminal with all colours. Whatever the caller says, compiled code is kept."""
-    own = {"HOME": str(home), "BENCHTUI_HOME": str(home), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
-    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    """An empty home and a terminal with all colours.
+
+    Whatever the caller says, compiled code is kept.
+    """
+    own = {
+        "HOME": str(home),
+        "BENCHTUI_HOME": str(home),
+        "TERM": "xterm-256color",
+        "COLORTERM": "truecolor",
+    }
+    inherited = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
     return {**inherited, **own, "PYTHONPATH": str(ROOT)}
 
 
 def verb(words: Sequence[str | Path], environ: Mapping[str, str]) -> tuple[float, float]:
     """Return seconds and CPU of a program that ends by itself."""
     begun = time.monotonic()
-    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    quiet = {
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+    }
     process = subprocess.Popen([str(word) for word in words], env=dict(environ), **quiet)  # type: ignore[call-overload]
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -47,8 +63,8 @@ def verb(words: Sequence[str | Path], environ: Mapping[str, str]) -> tuple[float
 def first_frame(words: Sequence[str | Path], environ: Mapping[str, str]) -> tuple[float, float]:
     """Return seconds until a program on a terminal of 120x36 has drawn, and its CPU until then.
 
-    Drawn is the last byte before a silence of 0.4 s, once there were 500 bytes: what draws in several goes is whole.
-    One that is never silent for so long has no such time: it is infinite.
+    Drawn is the last byte before a silence of 0.4 s, once there were 500 bytes: what draws in
+    several goes is whole. One that is never silent for so long has no such time: it is infinite.
     """
     pid, terminal = pty.fork()
     if pid == 0:
@@ -81,7 +97,11 @@ def screens() -> dict[str, Sequence[str | Path] | None]:
         "benchtui": [sys.executable, "-m", "tui"],
         "Textual, an empty app": [sys.executable, "-c", EMPTY],
     }
-    for package, more in (("posting", []), ("harlequin", []), ("dolphie", ["--host", "127.0.0.1", "--port", "9"])):
+    for package, more in (
+        ("posting", []),
+        ("harlequin", []),
+        ("dolphie", ["--host", "127.0.0.1", "--port", "9"]),
+    ):
         path = peers.program(package, package)
         found[package] = [path, *more] if path else None
     btop = peers.on_path("btop")
@@ -95,14 +115,20 @@ def row(what: str, program: str, found: Sequence[tuple[float, float]]) -> Row:
         return {"what": what, "program": program, "time, ms": "not installed"}
     wall, cpu = (median(column) for column in zip(*(found[1:] or found), strict=True))
     if wall == inf:
-        return {"what": what, "program": program, "time, ms": f"goes on drawing for {LONGEST_S:g} s"}
+        return {
+            "what": what,
+            "program": program,
+            "time, ms": f"goes on drawing for {LONGEST_S:g} s",
+        }
     return {"what": what, "program": program, "time, ms": 1000 * wall, "CPU, ms": 1000 * cpu}
 
 
 def in_turn(
     programs: Mapping[str, Sequence[str | Path] | None], environ: Mapping[str, str]
 ) -> dict[str, list[tuple[float, float]]]:
-    """Return the first frames of each, one after the other and again: machines change their speed."""
+    """Return the first frames of each, one after the other and again: machines change their
+    speed.
+    """
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in programs}
     for _ in range(TIMES + 1):
         for name, words in programs.items():
@@ -115,11 +141,15 @@ def main() -> int:
     """Print a row for each."""
     with tempfile.TemporaryDirectory() as home:
         environ = environment(Path(home))
-        rows = [row("first frame", name, found) for name, found in in_turn(screens(), environ).items()]
+        rows = [
+            row("first frame", name, found) for name, found in in_turn(screens(), environ).items()
+        ]
         for words in VERBS:
             ours = [sys.executable, "-m", "tui", *words.split()]
             rows.append(row(words, "benchtui", [verb(ours, environ) for _ in range(TIMES + 1)]))
-    return told("cold_start", rows, f"Medians of {TIMES} cold processes, compiled code on disk, empty home.")
+    return told(
+        "cold_start", rows, f"Medians of {TIMES} cold processes, compiled code on disk, empty home."
+    )
 
 
 if __name__ == "__main__":

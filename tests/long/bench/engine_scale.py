@@ -1,4 +1,5 @@
-"""The engine over many hosts, each of which sends 45 KB of json+ a second: CPU, loop lag, memory, journal, start.
+"""The engine over many hosts, each of which sends 45 KB of json+ a second: CPU, loop lag, memory,
+journal, start.
 
 SIZES=16,64 chooses the numbers of hosts, SECONDS_EACH=30 how long is measured.
 """
@@ -27,7 +28,8 @@ from tui.model.rundir import JOURNAL_FILE
 SIZES = tuple(int(word) for word in os.environ.get("SIZES", "16,64,256,512").split(","))
 SECONDS = int(os.environ.get("SECONDS_EACH", "30"))
 LONGEST_S, LEAST_LOOKS = 240, 4
-MANY = 64  # of more hosts on one machine, sshd and the shells that stream would take both cores of it
+# of more hosts on one machine, sshd and the shells that stream would take both cores of it
+MANY = 64
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,17 @@ class Look:
 
 def looks_in(path: Path) -> list[Look]:
     rows = [line.split() for line in path.read_text().splitlines()]
-    return [Look(float(row[0]), float(row[1]), int(row[2]), [float(lag) for lag in row[3:]]) for row in rows]
+    return [
+        Look(float(row[0]), float(row[1]), int(row[2]), [float(lag) for lag in row[3:]])
+        for row in rows
+    ]
 
 
 @dataclass
 class Course:
-    """What the journal says of a run: seconds of its phases, when its load began and ended, how it ended."""
+    """What the journal says of a run: seconds of its phases, when its load began and ended, how it
+    ended.
+    """
 
     phases: dict[str, float]
     begun: float
@@ -81,8 +88,16 @@ def run(root: Path, hosts: int) -> Row:
     home.mkdir()
     with fleet(root, hosts, SECONDS, served=hosts > MANY) as lab:
         watched = {"LOOP_LAG": str(lag)}
-        environ = environment(home) | watched | {"PYTHONPATH": f"{Path(__file__).parent / 'lag'}:{ROOT}"}
-        more = ["--ssh-config", str(lab.ssh_config), "--set", f"runtime={SECONDS}s", "--no-telemetry"]
+        environ = (
+            environment(home) | watched | {"PYTHONPATH": f"{Path(__file__).parent / 'lag'}:{ROOT}"}
+        )
+        more = [
+            "--ssh-config",
+            str(lab.ssh_config),
+            "--set",
+            f"runtime={SECONDS}s",
+            "--no-telemetry",
+        ]
         words = command("run", root / "fleet.yaml", "--hosts", f"h[1-{hosts}]", *more)
         said = run_to_its_end(words, environ)
     return row_of(hosts, only_run(home), looks_in(lag), said)
@@ -91,7 +106,9 @@ def run(root: Path, hosts: int) -> Row:
 def run_to_its_end(words: Sequence[str | Path], environ: Mapping[str, str]) -> str:
     """Run a benchmark; return what it said when it did not go as planned."""
     try:
-        done = subprocess.run(words, env=environ, capture_output=True, text=True, timeout=LONGEST_S, check=False)
+        done = subprocess.run(
+            words, env=environ, capture_output=True, text=True, timeout=LONGEST_S, check=False
+        )
     except subprocess.TimeoutExpired:
         end_engine(Path(environ["BENCHTUI_HOME"]))
         return f"not over after {LONGEST_S} s"
@@ -108,8 +125,8 @@ def end_engine(home: Path) -> None:
 def row_of(hosts: int, run_dir: Path, looks: list[Look], said: str) -> Row:
     """Put the figures together; those of the load leave out its first three and last two seconds.
 
-    The slope of memory is of the second half: before, each stream fills its window and its packer. A run on a machine
-    that is too busy for it is told, and its figures as far as there are any.
+    The slope of memory is of the second half: before, each stream fills its window and its packer.
+    A run on a machine that is too busy for it is told, and its figures as far as there are any.
     """
     course = course_of(run_dir)
     if said:
@@ -150,8 +167,14 @@ def main() -> int:
             os.environ["BENCHTUI_LOCKS"] = str(Path(folder) / "locks")
             rows.append(run(Path(folder), hosts))
             print(rows[-1], flush=True)
-    note = f"{SECONDS} s each, no telemetry; every host sends about 45 KB of json+ a second over SSH; hosts, feeder and"
-    note += (
-        f" engine share the cores of this machine; more than {MANY} hosts are answered by one process, which sends what"
+    note = (
+        f"{SECONDS} s each, no telemetry; every host sends about 45 KB of json+ a second over SSH;"
+        " hosts, feeder and"
     )
-    return told("engine_scale", rows, f"{note} their tasks spool in the place of sshd and a shell for each.")
+    note += (
+        f" engine share the cores of this machine; more than {MANY} hosts are answered by one"
+        " process, which sends what"
+    )
+    return told(
+        "engine_scale", rows, f"{note} their tasks spool in the place of sshd and a shell for each."
+    )

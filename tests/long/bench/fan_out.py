@@ -1,6 +1,8 @@
-"""The same to all hosts at once, `uname -r`: ours, parallel-ssh, pdsh, clush. Time, CPU here and there.
+"""The same to all hosts at once, `uname -r`: ours, parallel-ssh, pdsh, clush. Time, CPU here and
+there.
 
-Each opens connections for it, and the start of the program counts. SIZES=16,64 chooses how many hosts.
+Each opens connections for it, and the start of the program counts. SIZES=16,64 chooses how many
+hosts.
 """
 
 from __future__ import annotations
@@ -66,7 +68,9 @@ def programs(lab: SshdLab, root: Path) -> dict[str, Sequence[str | Path] | None]
         "benchtui": [sys.executable, "-m", "tests.long.bench.fan_out", str(root / "lab.json")],
         "parallel-ssh": [pssh, "-c", PARALLEL_SSH, given] if pssh else None,
         "pdsh": [pdsh, "-R", "ssh", "-S", "-f", many, "-w", names, COMMAND] if pdsh else None,
-        "clush": [clush, "-S", "-f", many, "-o", f"-F {config}", "-w", names, COMMAND] if clush else None,
+        "clush": [clush, "-S", "-f", many, "-o", f"-F {config}", "-w", names, COMMAND]
+        if clush
+        else None,
     }
 
 
@@ -86,10 +90,18 @@ def forks() -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("processes"))
 
 
-def cost(words: Sequence[str | Path], lab: SshdLab, root: Path) -> tuple[float, float, float, float]:
-    """Run a program; return seconds, its CPU with all its children, and per host CPU and forks of this machine."""
+def cost(
+    words: Sequence[str | Path], lab: SshdLab, root: Path
+) -> tuple[float, float, float, float]:
+    """Run a program.
+
+    Return seconds, its CPU with all its children, and per host CPU and forks of this machine.
+    """
     before, begun, started = host_cpu_s(lab), time.monotonic(), forks()
-    environ = environment(root) | {"PDSH_SSH_ARGS_APPEND": f"-F {lab.ssh_config}", "PYTHONPATH": str(ROOT)}
+    environ = environment(root) | {
+        "PDSH_SSH_ARGS_APPEND": f"-F {lab.ssh_config}",
+        "PYTHONPATH": str(ROOT),
+    }
     process = subprocess.Popen([str(word) for word in words], env=environ, stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # fmt: skip
     assert process.stderr is not None
@@ -101,7 +113,12 @@ def cost(words: Sequence[str | Path], lab: SshdLab, root: Path) -> tuple[float, 
         raise RuntimeError(f"{words[0]}: {said.decode(errors='replace')[-800:]}")
     settled(lab)
     hosts = len(lab.hosts)
-    return seconds, used.ru_utime + used.ru_stime, (host_cpu_s(lab) - before) / hosts, (forks() - started) / hosts
+    return (
+        seconds,
+        used.ru_utime + used.ru_stime,
+        (host_cpu_s(lab) - before) / hosts,
+        (forks() - started) / hosts,
+    )
 
 
 def settled(lab: SshdLab) -> None:
@@ -136,7 +153,11 @@ def row_of(hosts: int, name: str, costs: Sequence[tuple[float, float, float, flo
 def main() -> int:
     """Print all sizes."""
     rows = [row for hosts in SIZES for row in rows_of(hosts)]
-    return told("fan_out", rows, f"Medians of {TIMES}, in turn; hosts are sshd on loopback and share the cores.")
+    return told(
+        "fan_out",
+        rows,
+        f"Medians of {TIMES}, in turn; hosts are sshd on loopback and share the cores.",
+    )
 
 
 class Given:

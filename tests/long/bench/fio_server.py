@@ -1,7 +1,8 @@
-"""`fio --server` and `--client` as launchers of a cluster: what they add up, keep in flight, open and leave behind.
+"""`fio --server` and `--client` as launchers of a cluster: what they add up, keep in flight, open
+and leave behind.
 
-All of it happens in a network namespace of its own, so that the open port is open to nobody: as root, or where user
-namespaces are allowed.
+All of it happens in a network namespace of its own, so that the open port is open to nobody: as
+root, or where user namespaces are allowed.
 """
 
 from __future__ import annotations
@@ -31,17 +32,27 @@ def main() -> int:
     """Measure in a namespace of our own, and print a row for each finding."""
     if not os.environ.get(INSIDE):
         command = [*ENTER, sys.executable, "-m", "tests.long.bench", "fio_server"]
-        return subprocess.run(command, env={**os.environ, INSIDE: "1"}, cwd=ROOT, check=False).returncode
-    version = subprocess.run(["fio", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            command, env={**os.environ, INSIDE: "1"}, cwd=ROOT, check=False
+        ).returncode
+    version = subprocess.run(
+        ["fio", "--version"], capture_output=True, text=True, check=True
+    ).stdout.strip()
     with tempfile.TemporaryDirectory() as folder:
-        rows = [row for look in (aggregate, depth, port, killed_client) for row in look(Path(folder))]
+        rows = [
+            row for look in (aggregate, depth, port, killed_client) for row in look(Path(folder))
+        ]
     return told("fio_server", rows, f"{version}, {HOSTS} servers on loopback, {RATE} IOPS each.")
 
 
-def job(folder: Path, more: str, engine: str = "psync", depth: int = 1, seconds: int = SECONDS) -> Path:
+def job(
+    folder: Path, more: str, engine: str = "psync", depth: int = 1, seconds: int = SECONDS
+) -> Path:
     """Write a job; `more` are options of it."""
     path = folder / "job.fio"
-    path.write_text(JOB.format(engine=engine, depth=depth, seconds=seconds, more="") + f"[job]\n{more}\n")
+    path.write_text(
+        JOB.format(engine=engine, depth=depth, seconds=seconds, more="") + f"[job]\n{more}\n"
+    )
     return path
 
 
@@ -53,7 +64,11 @@ def servers(folder: Path, count: int = HOSTS) -> Iterator[list[subprocess.Popen[
         place = folder / f"host{number + 1}"
         place.mkdir(exist_ok=True)
         command = ["fio", f"--server=0.0.0.0,{FIRST_PORT + number}"]
-        quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        quiet = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.DEVNULL,
+            "stderr": subprocess.DEVNULL,
+        }
         started.append(subprocess.Popen(command, cwd=place, start_new_session=True, **quiet))  # type: ignore[call-overload]
     try:
         wait_until(lambda: all(FIRST_PORT + number in listening() for number in range(count)))
@@ -74,13 +89,19 @@ def client(jobs: Sequence[Path]) -> list[str]:
 
 def results(words: Sequence[str], folder: Path) -> list[dict[str, Any]]:
     """Return what the client printed of each server, and of all."""
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
-    stats: list[dict[str, Any]] = json.loads(done.stdout[done.stdout.index("\n{") :])["client_stats"]
+    done = subprocess.run(
+        words, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+    stats: list[dict[str, Any]] = json.loads(done.stdout[done.stdout.index("\n{") :])[
+        "client_stats"
+    ]
     return stats
 
 
 def aggregate(folder: Path) -> Iterator[Row]:
-    """Yield what the row of all servers has, and what a program prints that looks for it in the wrong place."""
+    """Yield what the row of all servers has, and what a program prints that looks for it in the
+    wrong place.
+    """
     paths = []
     for number in range(HOSTS):
         place = folder / f"job{number}"
@@ -97,15 +118,28 @@ def aggregate(folder: Path) -> Iterator[Row]:
         "found": f"{wrong['read']['iops']:.0f} IOPS",
     }
     percentiles = every is not None and bool(every["read"]["clat_ns"].get("percentile"))
-    yield {"question": "percentiles of all hosts in fio's own row", "found": "yes" if percentiles else "none"}
-    name = "All clients" if any(each["hostname"] == "All clients" for each in stats) else "empty or a host"
+    yield {
+        "question": "percentiles of all hosts in fio's own row",
+        "found": "yes" if percentiles else "none",
+    }
+    name = (
+        "All clients"
+        if any(each["hostname"] == "All clients" for each in stats)
+        else "empty or a host"
+    )
     yield {"question": "hostname of that row", "found": name}
 
 
 def depth(folder: Path) -> Iterator[Row]:
     """Yield how many I/Os psync keeps in flight of those that were asked for."""
     path = job(folder, f"rate_iops={RATE}", depth=16, seconds=2)
-    done = subprocess.run(["fio", "--output-format=json", path], cwd=folder, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["fio", "--output-format=json", path],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     document = json.loads(done.stdout[done.stdout.index("{") :])
     levels = {name: share for name, share in document["jobs"][0]["iodepth_level"].items() if share}
     asked = document["global options"]["iodepth"]
@@ -132,7 +166,10 @@ def killed_client(folder: Path) -> Iterator[Row]:
         path = job(folder, f"rate_iops={RATE}", seconds=60)
         with servers(folder):
             running = subprocess.Popen(
-                client([path] * HOSTS), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                client([path] * HOSTS),
+                cwd=folder,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
             )
             wait_until(lambda: len(loads()) >= HOSTS)
             running.send_signal(sent)
@@ -168,7 +205,9 @@ def listening() -> dict[int, str]:
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         local, state = line.split()[1], line.split()[3]
         if state == "0A":
-            address = ".".join(str(part) for part in reversed(bytes.fromhex(local.partition(":")[0])))
+            address = ".".join(
+                str(part) for part in reversed(bytes.fromhex(local.partition(":")[0]))
+            )
             found[int(local.partition(":")[2], 16)] = address
     return found
 

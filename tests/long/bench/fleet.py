@@ -1,7 +1,8 @@
-"""Hosts that cost next to nothing: real sshd on loopback, and a stand-in for fio that prints json+ of real size.
+"""Hosts that cost next to nothing: real sshd on loopback, and a stand-in for fio that prints json+
+of real size.
 
-One process writes the snapshots of all hosts, each into the FIFO that its `fio`, a `cat`, reads: so that what is
-measured is the engine and the wire, not many fio on one machine.
+One process writes the snapshots of all hosts, each into the FIFO that its `fio`, a `cat`, reads: so
+that what is measured is the engine and the wire, not many fio on one machine.
 """
 
 from __future__ import annotations
@@ -51,26 +52,47 @@ def latencies(second: int, bins: int) -> dict[str, Any]:
     """Return latencies of so many filled buckets: equal counts that grow by the second."""
     per_bin = IOPS // bins
     values = {str(index_to_value(400 + place)): per_bin * second for place in range(bins)}
-    total, first, last = per_bin * bins * second, index_to_value(400), index_to_value(400 + bins - 1)
-    return {"min": first, "max": last, "mean": (first + last) / 2, "stddev": last / 4, "N": total, "bins": values}
+    total, first, last = (
+        per_bin * bins * second,
+        index_to_value(400),
+        index_to_value(400 + bins - 1),
+    )
+    return {
+        "min": first,
+        "max": last,
+        "mean": (first + last) / 2,
+        "stddev": last / 4,
+        "N": total,
+        "bins": values,
+    }
 
 
 def snapshot(second: int, runtime_s: int, now_s: float, bins: int) -> bytes:
     """Return what fio 3.33 would print of one job after so many seconds."""
     clat = latencies(second, bins)
-    kinds, total = {"slat_ns": latencies(second, bins // 2), "clat_ns": clat, "lat_ns": clat}, clat["N"]
-    zero: dict[str, Any] = {"io_bytes": 0, "io_kbytes": 0, "bw_bytes": 0, "bw": 0, "iops": 0.0, "runtime": 0,
+    kinds, total = (
+        {"slat_ns": latencies(second, bins // 2), "clat_ns": clat, "lat_ns": clat},
+        clat["N"],
+    )
+    zero: dict[str, Any] = {"io_bytes": 0, "io_kbytes": 0, "bw_bytes": 0, "bw": 0, "iops": 0.0,
+        "runtime": 0,
                             "total_ios": 0, "short_ios": 0, "drop_ios": 0}  # fmt: skip
     none = {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}
     idle = {**zero, "slat_ns": none, "clat_ns": none, "lat_ns": none}
-    read = {**zero, "io_bytes": total * 4096, "io_kbytes": total * 4, "bw_bytes": total * 4096 // second,
-            "total_ios": total, "bw": total * 4 // second, "iops": total / second, "runtime": second * 1000,
+    read = {**zero, "io_bytes": total * 4096, "io_kbytes": total * 4,
+        "bw_bytes": total * 4096 // second,
+            "total_ios": total, "bw": total * 4 // second, "iops": total / second,
+            "runtime": second * 1000,
             **kinds}  # fmt: skip
     job = {
-        "jobname": "load", "groupid": 0, "error": 0, "eta": max(0, runtime_s - second), "elapsed": second + 1,
-        "job options": {"name": "load", "ioengine": "null", "rw": "randread", "bs": "4k", "runtime": f"{runtime_s}s"},
-        "read": read, "write": idle, "trim": idle, "sync": {"total_ios": 0, "lat_ns": {**none, "N": 0}},
-        "job_runtime": second * 1000, "usr_cpu": 10.0, "sys_cpu": 10.0, "ctx": 0, "majf": 0, "minf": 10,
+        "jobname": "load", "groupid": 0, "error": 0, "eta": max(0, runtime_s - second),
+        "elapsed": second + 1,
+        "job options": {"name": "load", "ioengine": "null", "rw": "randread", "bs": "4k",
+            "runtime": f"{runtime_s}s"},
+        "read": read, "write": idle, "trim": idle,
+        "sync": {"total_ios": 0, "lat_ns": {**none, "N": 0}},
+        "job_runtime": second * 1000, "usr_cpu": 10.0, "sys_cpu": 10.0, "ctx": 0, "majf": 0,
+        "minf": 10,
         "iodepth_level": {"1": 100.0}, "latency_depth": 1, "latency_target": 0,
         "latency_percentile": 100.0, "latency_window": 0,
     }  # fmt: skip
@@ -81,7 +103,9 @@ def snapshot(second: int, runtime_s: int, now_s: float, bins: int) -> bytes:
 
 def bins_for(size: int) -> int:
     """Return how many buckets make a snapshot of about that size."""
-    return next(bins for bins in range(20, IOPS, 20) if len(snapshot(60, 60, time.time(), bins)) >= size)
+    return next(
+        bins for bins in range(20, IOPS, 20) if len(snapshot(60, 60, time.time(), bins)) >= size
+    )
 
 
 class Pipe:
@@ -103,7 +127,10 @@ class Pipe:
 
 
 def serve(folder: Path, runtime_s: int) -> None:
-    """Write snapshots into every FIFO that appears, one a second from its begin on; the last one ends it."""
+    """Write snapshots into every FIFO that appears, one a second from its begin on.
+
+    The last one ends it.
+    """
     bins = bins_for(SNAPSHOT_BYTES)
     pipes: dict[str, Pipe] = {}
     texts: dict[int, tuple[float, bytes]] = {}
@@ -133,7 +160,8 @@ def serve(folder: Path, runtime_s: int) -> None:
 def fleet(root: Path, hosts: int, runtime_s: int, *, served: bool = False) -> Iterator[SshdLab]:
     """Start so many hosts whose fio is the stand-in, and the process that feeds them.
 
-    `served`: one process answers for all, in the place of an sshd and a shell that streams for each.
+    `served`: one process answers for all, in the place of an sshd and a shell that streams for
+    each.
     """
     folder, bin_dir = root / "pipes", root / "bin"
     folder.mkdir()
@@ -144,7 +172,9 @@ def fleet(root: Path, hosts: int, runtime_s: int, *, served: bool = False) -> It
     environ = {"PATH": f"{bin_dir}:/usr/bin:/bin", "FLEET": str(folder)}
     lab = ServedLab(root / "lab", hosts, environ) if served else SshdLab(root / "lab", hosts)
     for host in lab.hosts:
-        host.options = (set_env(host.root, *(f"{name}={value}" for name, value in environ.items())),)
+        host.options = (
+            set_env(host.root, *(f"{name}={value}" for name, value in environ.items())),
+        )
     program = [sys.executable, "-m", "tests.long.bench.fleet", str(folder), str(runtime_s)]
     feeder = subprocess.Popen(program, cwd=Path(__file__).parents[3])
     try:

@@ -1,8 +1,8 @@
 """A host that freezes: how long until the screen says so, ours beside `fio --client`.
 
-Ours is the row of the host on the Live screen, looked at once a second as the screen does it: `row` is when it says
-that something is wrong, `link` when the connection itself is said to be lost (keepalive). `fio --client` is its own
-output: `named` is when it prints a word about that host.
+Ours is the row of the host on the Live screen, looked at once a second as the screen does it: `row`
+is when it says that something is wrong, `link` when the connection itself is said to be lost
+(keepalive). `fio --client` is its own output: `named` is when it prints a word about that host.
 """
 
 from __future__ import annotations
@@ -59,15 +59,25 @@ class Times:
 
 
 def ours(lab: ProxiedLab, root: Path) -> Times:
-    """One run of ours on five hosts, the first four of which freeze at the same moment, each in its way."""
+    """One run of ours on five hosts, the first four of which freeze at the same moment, each in its
+    way.
+    """
     home = root / "home"
     home.mkdir(exist_ok=True)
     lab.forget_locks()
     settings = {"runtime": "60s"}
-    with LiveRun.begin(home, lab, root, settings, hosts="h[1-5]", lease_s=60) as run, ExitStack() as stack:
+    with (
+        LiveRun.begin(home, lab, root, settings, hosts="h[1-5]", lease_s=60) as run,
+        ExitStack() as stack,
+    ):
         run.measuring(5, samples=3)
         loads = {host: run.load_on(host) for host in ("h1", "h2")}
-        pids = [loads["h1"].main, *loads["h1"].workers(), *loads["h2"].workers(), lab.host("h3").sessions()[0]]
+        pids = [
+            loads["h1"].main,
+            *loads["h1"].workers(),
+            *loads["h2"].workers(),
+            lab.host("h3").sessions()[0],
+        ]
         for pid in pids:
             stack.enter_context(frozen(pid))
         lab.proxies["h4"].blackhole()
@@ -97,7 +107,10 @@ def theirs(root: Path) -> Times:
     with ExitStack() as stack:
         stack.callback(loop.stop)
         ports = {address: free_port() for address in SERVERS}
-        servers = {address: stack.enter_context(fio_server(address, ports[address], root)) for address in SERVERS}
+        servers = {
+            address: stack.enter_context(fio_server(address, ports[address], root))
+            for address in SERVERS
+        }
         proxy = FaultProxy(loop, ports["127.0.0.1"])
         proxy.accept()
         stack.callback(proxy.close)
@@ -105,7 +118,12 @@ def theirs(root: Path) -> Times:
         client = stack.enter_context(fio_client(ports, root))
         lines: list[tuple[float, str]] = []
         threading.Thread(target=read, args=(client, lines), daemon=True).start()
-        wait(lambda: any("[r=" in text for _, text in lines) and len(descendants(servers["127.0.0.3"])) >= 2)
+        wait(
+            lambda: (
+                any("[r=" in text for _, text in lines)
+                and len(descendants(servers["127.0.0.3"])) >= 2
+            )
+        )
         workers = descendants(servers["127.0.0.3"])[1:]  # the first one serves the connection
         begin = time.monotonic()
         for pid in [servers["127.0.0.2"], *descendants(servers["127.0.0.2"]), *workers]:
@@ -125,7 +143,9 @@ def theirs(root: Path) -> Times:
 def fio_server(address: str, port: int, root: Path) -> Iterator[int]:
     """A fio server; it, and what it started, ends by pid."""
     command = ["fio", f"--server={address},{port}"]
-    server = subprocess.Popen(command, cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(
+        command, cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         await_port(port, address)
         yield server.pid
@@ -184,12 +204,21 @@ def rows_of(mine: list[Times], client: list[Times]) -> list[Row]:
     """Return two rows for each way to freeze."""
     rows: list[Row] = []
     for host, what in ROWS.items():
-        row, link = ([getattr(t, name)[host] for t in mine if host in getattr(t, name)] for name in ("row", "link"))
+        row, link = (
+            [getattr(t, name)[host] for t in mine if host in getattr(t, name)]
+            for name in ("row", "link")
+        )
         rows.append({"what": what, "program": "benchtui", "told after, s": median(row, len(mine)),
                      "connection said lost after, s": median(link, len(mine))})  # fmt: skip
         if host in SERVERS.values():
             named = [times.named[host] for times in client if host in times.named]
-            rows.append({"what": what, "program": "fio --client", "told after, s": median(named, len(client))})
+            rows.append(
+                {
+                    "what": what,
+                    "program": "fio --client",
+                    "told after, s": median(named, len(client)),
+                }
+            )
     return rows
 
 
@@ -202,7 +231,11 @@ def main() -> int:
         for _ in range(TIMES):
             mine.append(ours(lab, Path(folder)))
             client.append(theirs(Path(folder)))
-    note = f"Medians of {TIMES}; all hosts freeze at the same moment; given up after {GIVEN_UP_S:g} s."
+    note = (
+        f"Medians of {TIMES}; all hosts freeze at the same moment; given up after {GIVEN_UP_S:g} s."
+    )
     told("frozen_host", rows_of(mine, client), note)
-    slowest = max((times.row.get(host, GIVEN_UP_S) for times in mine for host in ROWS), default=GIVEN_UP_S)
+    slowest = max(
+        (times.row.get(host, GIVEN_UP_S) for times in mine for host in ROWS), default=GIVEN_UP_S
+    )
     return 0 if slowest <= 10 else 1

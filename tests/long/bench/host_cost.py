@@ -1,6 +1,8 @@
-"""What a run costs the host that is measured, apart from the load: processes started, and seconds of CPU.
+"""What a run costs the host that is measured, apart from the load: processes started, and seconds
+of CPU.
 
-The host is an sshd in a PID namespace of its own, so that its process numbers count its forks alone.
+The host is an sshd in a PID namespace of its own, so that its process numbers count its forks
+alone.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ def so_far(host: LabHost) -> Cost:
             raise RuntimeError(f"processes stay on {host.name}: {children_of(init)}")
         time.sleep(0.05)
     enter = ["nsenter", "--target", str(init), "--pid", "--mount"]
-    last = subprocess.run([*enter, "cat", "/proc/sys/kernel/ns_last_pid"], check=True, capture_output=True, text=True)
+    last = subprocess.run(
+        [*enter, "cat", "/proc/sys/kernel/ns_last_pid"], check=True, capture_output=True, text=True
+    )
     times = Path(f"/proc/{init}/stat").read_text().rpartition(")")[2].split()
     return Cost(int(last.stdout), sum(map(int, times[11:15])) / TICKS_A_SECOND)
 
@@ -69,7 +73,10 @@ def main() -> int:
     if subprocess.run([*NAMESPACE, "true"], check=False, capture_output=True).returncode != 0:
         print("host cost: no PID namespaces here")
         return 0
-    with tempfile.TemporaryDirectory() as folder, SshdLab(Path(folder) / "lab", hosts=1, wrapper=NAMESPACE) as lab:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        SshdLab(Path(folder) / "lab", hosts=1, wrapper=NAMESPACE) as lab,
+    ):
         root = Path(folder)
         (root / "home").mkdir()
         cost_of_run(lab, root, SHORT_S)  # lays out the file
@@ -78,5 +85,8 @@ def main() -> int:
     print(f"cost of one run to its host (with fio itself, a load of {SHORT_S} s)")
     print(f"  {short.forks} processes, {short.cpu_s:.2f} s of CPU")
     seconds = LONG_S - SHORT_S
-    print(f"  each further second: {each.forks / seconds:.1f} processes, {each.cpu_s / seconds:.3f} s of CPU")
+    print(
+        f"  each further second: {each.forks / seconds:.1f} processes, {each.cpu_s / seconds:.3f} s"
+        " of CPU"
+    )
     return 0

@@ -1,6 +1,8 @@
-"""What each way to install takes on disk, and how soon it starts: pip, pip with `full`, the single file, a checkout.
+"""What each way to install takes on disk, and how soon it starts: pip, pip with `full`, the single
+file, a checkout.
 
-Needs what `make dist` leaves in dist/, and a registry the first time; installations are kept in .bench/installs.
+Needs what `make dist` leaves in dist/, and a registry the first time; installations are kept in
+.bench/installs.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ def main() -> int:
         environ = {**environment(Path(home)), "BENCHTUI_UNPACK": str(FOLDER / "installs" / "file")}
         environ.pop("PYTHONPATH")
         programs: dict[str, list[str | Path]] = {
-            name: [installed(name, f"{wheel}{extra}") / "bin" / "benchtui"] for name, extra in EXTRAS.items()
+            name: [installed(name, f"{wheel}{extra}") / "bin" / "benchtui"]
+            for name, extra in EXTRAS.items()
         }
         programs |= {"single file": [file], "checkout": [sys.executable, "-P", "-m", "tui"]}
         starts = in_turn(programs, environ)
@@ -61,18 +64,27 @@ def folder_of(name: str) -> str:
     return name.replace(", ", "-")
 
 
-def in_turn(programs: Mapping[str, list[str | Path]], environ: Mapping[str, str]) -> dict[tuple[str, str], float]:
-    """Return the CPU of each verb of each program, one after the other and again; the first time does not count."""
+def in_turn(
+    programs: Mapping[str, list[str | Path]], environ: Mapping[str, str]
+) -> dict[tuple[str, str], float]:
+    """Return the CPU of each verb of each program, one after the other and again.
+
+    The first time does not count.
+    """
     found: dict[tuple[str, str], list[float]] = {}
     for _ in range(TIMES + 1):
         for words in VERBS:
             for name, program in programs.items():
                 more = {"PYTHONPATH": str(ROOT)} if name == "checkout" else {}
-                found.setdefault((name, words), []).append(verb([*program, *words.split()], {**environ, **more})[1])
+                found.setdefault((name, words), []).append(
+                    verb([*program, *words.split()], {**environ, **more})[1]
+                )
     return {key: median(each[1:]) for key, each in found.items()}
 
 
-def row(name: str, size: float, unpacked: float | None, starts: Mapping[tuple[str, str], float]) -> Row:
+def row(
+    name: str, size: float, unpacked: float | None, starts: Mapping[tuple[str, str], float]
+) -> Row:
     """Return one way to install."""
     cpu = {f"{words.split(' --hosts')[0]}, CPU ms": 1000 * starts[name, words] for words in VERBS}
     return {"installed by": name, "MB": size, "MB unpacked": unpacked, **cpu}

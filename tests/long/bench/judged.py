@@ -1,6 +1,8 @@
-"""What the figures of docs/performance.md come to, in words: targets kept or missed, what a host costs, what we lose.
+"""What the figures of docs/performance.md come to, in words: targets kept or missed, what a host
+costs, what we lose.
 
-Pure: from what benches kept (bench -> {"rows": [...]}) to Markdown, written between marks by `report`.
+Pure: from what benches kept (bench -> {"rows": [...]}) to Markdown, written between marks by
+`report`.
 """
 
 from __future__ import annotations
@@ -18,13 +20,17 @@ GROWTH = 1.1  # what a host costs may differ by that much between sizes before i
 SAME = 1.02  # a figure that is nearer to ours than that is no loss
 TOLD_APART = ("hosts", "what")  # columns that say which rows of a bench belong together
 RIVALS = {  # benches with other programs
-    "fan_out": "one command", "cold_start": "cold start", "start_skew": "start and end", "frozen_host": "frozen host",
+    "fan_out": "one command", "cold_start": "cold start", "start_skew": "start and end",
+    "frozen_host": "frozen host",
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Target:
-    """One promise: a column of a bench stays at or below `most`; at so many hosts, when that is said."""
+    """One promise: a column of a bench stays at or below `most`.
+
+    At so many hosts, when that is said.
+    """
 
     text: str
     bench: str
@@ -37,11 +43,23 @@ class Target:
 
 TARGETS = (
     Target("engine, 256 hosts: CPU ≤ 25 % of a core", "engine_scale", "CPU, % of a core", 25, 256),
-    Target("engine, 256 hosts: memory ≤ 300 MB (286 MiB)", "engine_scale", "memory, MiB", 300e6 / 2**20, 256),
-    Target("engine, 256 hosts: loop lag p99 ≤ 100 ms", "engine_scale", "loop lag p99, ms", 100, 256),
+    Target(
+        "engine, 256 hosts: memory ≤ 300 MB (286 MiB)",
+        "engine_scale",
+        "memory, MiB",
+        300e6 / 2**20,
+        256,
+    ),
+    Target(
+        "engine, 256 hosts: loop lag p99 ≤ 100 ms", "engine_scale", "loop lag p99, ms", 100, 256
+    ),
     Target("screens, 64 hosts: CPU ≤ 5 % of a core", "app_scale", "CPU, % of a core", 5, 64),
-    Target("screens, 64 hosts: ≤ 10 kB/s to the terminal", "app_scale", "to the terminal, kB/s", 10, 64),
-    Target("screens, 64 hosts: key to paint p99 ≤ 50 ms", "app_scale", "key to paint p99, ms", 50, 64),
+    Target(
+        "screens, 64 hosts: ≤ 10 kB/s to the terminal", "app_scale", "to the terminal, kB/s", 10, 64
+    ),
+    Target(
+        "screens, 64 hosts: key to paint p99 ≤ 50 ms", "app_scale", "key to paint p99, ms", 50, 64
+    ),
     Target("first frame ≤ 300 ms", "cold_start", "time, ms", 300, program=US, what="first frame"),
 )
 
@@ -80,14 +98,20 @@ def judged(target: Target, found: Found) -> Row:
         return row
     value = number(at, target.column) or 0.0
     row["measured"] = shown(value)
-    row["judged"] = "kept" if value <= target.most else f"missed by {100 * (value / target.most - 1):.0f} %"
+    row["judged"] = (
+        "kept" if value <= target.most else f"missed by {100 * (value / target.most - 1):.0f} %"
+    )
     return row
 
 
 def is_about(target: Target, row: Row) -> bool:
-    """Tell whether a row is one that a target may be judged by: its program's, of a run that went to its end."""
+    """Tell whether a row is one that a target may be judged by: its program's, of a run that went
+    to its end.
+    """
     named = [(row.get("program", ""), target.program), (row.get("what", ""), target.what)]
-    return all(said == wanted for said, wanted in named) and row.get("state", "complete") == "complete"
+    return (
+        all(said == wanted for said, wanted in named) and row.get("state", "complete") == "complete"
+    )
 
 
 def times(ratio: float) -> str:
@@ -99,8 +123,14 @@ def times(ratio: float) -> str:
 
 
 def host_costs(found: Found) -> str:
-    """Return a table of what a host costs at each size, and a sentence: whether more hosts make each dearer."""
-    engine = {row["hosts"]: row for row in rows_of(found, "engine_scale") if row.get("state") == "complete"}
+    """Return a table of what a host costs at each size, and a sentence: whether more hosts make
+    each dearer.
+    """
+    engine = {
+        row["hosts"]: row
+        for row in rows_of(found, "engine_scale")
+        if row.get("state") == "complete"
+    }
     screens = {row["hosts"]: row for row in rows_of(found, "app_scale")}
     rows: list[Row] = []
     sizes = sorted({*engine, *screens})
@@ -110,8 +140,10 @@ def host_costs(found: Found) -> str:
         rows.append({
             "hosts": hosts,
             "engine: CPU of a host's second, ms": share(load[0], hosts / 10),
-            "engine: CPU of a host until GO, ms": share(of_engine.get("engine CPU until GO, s"), hosts / 1000),
-            "engine: memory of a further host, MiB": share(more(engine, before, hosts, "memory, MiB"), hosts - before),
+            "engine: CPU of a host until GO, ms": share(of_engine.get("engine CPU until GO, s"),
+                hosts / 1000),
+            "engine: memory of a further host, MiB": share(more(engine, before, hosts,
+                "memory, MiB"), hosts - before),
             "journal of a host's second, kB": share(of_engine.get("journal, kB/s"), hosts),
             "screens: CPU of a host's second, ms": share(load[1], hosts / 10),
         })  # fmt: skip
@@ -138,9 +170,15 @@ def growth(rows: Sequence[Row]) -> str:
         known = [(row["hosts"], value) for row in rows if (value := number(row, name)) is not None]
         if len(known) > 1 and known[-1][1] > GROWTH * known[0][1]:
             ratio = times(known[-1][1] / known[0][1])
-            said.append(f"{name.rpartition(',')[0]}: {ratio} as much at {known[-1][0]} hosts as at {known[0][0]}")
+            said.append(
+                f"{name.rpartition(',')[0]}: {ratio} as much at {known[-1][0]} hosts as at"
+                f" {known[0][0]}"
+            )
     if len(rows) < 2:
-        return f"Measured at {rows[0]['hosts']} hosts alone: whether more hosts make each dearer is not known."
+        return (
+            f"Measured at {rows[0]['hosts']} hosts alone: whether more hosts make each dearer is"
+            " not known."
+        )
     if said:
         return f"A host costs more where there are more of them. {'; '.join(said)}."
     return f"A host costs no more at {rows[-1]['hosts']} hosts than at {rows[0]['hosts']}."
@@ -150,7 +188,10 @@ def growth(rows: Sequence[Row]) -> str:
 
 
 def losses(found: Found) -> str:
-    """Return a table of every figure in which another program is better; less is better in all of them."""
+    """Return a table of every figure in which another program is better.
+
+    Less is better in all of them.
+    """
     rows = [row for bench in RIVALS for row in lost(found, bench)]
     measured = [title for bench, title in RIVALS.items() if rows_of(found, bench)]
     if not rows:
@@ -162,13 +203,17 @@ def lost(found: Found, bench: str) -> list[Row]:
     """Return the rows of one bench, the worst first."""
     rows, lines = rows_of(found, bench), []
     for mine in [row for row in rows if row.get("program") == US]:
-        peers = [row for row in rows if row.get("program") not in (US, FLOOR) and belongs(row, mine)]
+        peers = [
+            row for row in rows if row.get("program") not in (US, FLOOR) and belongs(row, mine)
+        ]
         for column in [name for name in mine if name not in (*TOLD_APART, "program")]:
             ours = inf if isinstance(mine[column], str) else number(mine, column)  # such as "never"
             for peer in peers:
                 theirs = number(peer, column)
                 if ours is not None and theirs is not None and ours > SAME * theirs:
-                    lines.append((ours / theirs if theirs else inf, loss(bench, mine, peer, column)))
+                    lines.append(
+                        (ours / theirs if theirs else inf, loss(bench, mine, peer, column))
+                    )
     return [line for _, line in sorted(lines, key=lambda each: -each[0])]
 
 
@@ -180,7 +225,8 @@ def belongs(row: Row, mine: Row) -> bool:
 def loss(bench: str, mine: Row, peer: Row, column: str) -> Row:
     """Return one line."""
     of = f"{mine['hosts']} hosts" if "hosts" in mine else str(mine.get("what", ""))
-    return {"figure": f"{RIVALS[bench]}, {of}: {column}", "better": peer["program"], "theirs": shown(peer[column]),
+    return {"figure": f"{RIVALS[bench]}, {of}: {column}", "better": peer["program"],
+        "theirs": shown(peer[column]),
             "ours": shown(mine[column])}  # fmt: skip
 
 
@@ -188,8 +234,13 @@ def loss(bench: str, mine: Row, peer: Row, column: str) -> Row:
 
 
 def truth(found: Found) -> str:
-    """Return how far p99 of all hosts is off, merged and as it is usually said; for the README, within a sentence."""
-    row = next((row for row in rows_of(found, "true_percentiles") if row["percentile"] == "p99"), None)
+    """Return how far p99 of all hosts is off, merged and as it is usually said.
+
+    For the README, within a sentence.
+    """
+    row = next(
+        (row for row in rows_of(found, "true_percentiles") if row["percentile"] == "p99"), None
+    )
     if row is None:
         return "not measured yet"
     off, mean, worst = (row[f"{who}, % off"] for who in ("benchtui", "mean of hosts", "worst host"))
@@ -215,7 +266,10 @@ def first_frame(found: Found) -> str:
     if floor is None:
         return f"{said}."
     alone = f"{shown(floor['time, ms'])} ms, {shown(floor['CPU, ms'])} of CPU"
-    return f"{said}; an empty app on Textual took {alone}, and no program on it can be faster. The rest is ours."
+    return (
+        f"{said}; an empty app on Textual took {alone}, and no program on it can be faster. The"
+        " rest is ours."
+    )
 
 
 def observed(found: Found) -> str:

@@ -18,7 +18,8 @@ _load = [os.getloadavg()[0]]  # when the bench began: what it costs itself is no
 def keep(name: str, rows: list[Row], note: str = "") -> None:
     """Keep the rows of a bench; rows of an earlier time are replaced."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    found = {"bench": name, "utc": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}", "machine": machine(),
+    found = {"bench": name, "utc": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "machine": machine(),
              "load_before": _load[0], "note": note, "rows": rows}  # fmt: skip
     (FOLDER / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
     _load[0] = os.getloadavg()[0]
@@ -38,7 +39,10 @@ def table(rows: list[Row]) -> str:
     """Return rows as a table of Markdown; a column is right if it holds numbers."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     right = {name for name in names if any(isinstance(row.get(name), int | float) for row in rows)}
-    lines = ["| " + " | ".join(names) + " |", "|" + "|".join("--:" if name in right else "---" for name in names) + "|"]
+    lines = [
+        "| " + " | ".join(names) + " |",
+        "|" + "|".join("--:" if name in right else "---" for name in names) + "|",
+    ]
     lines += ["| " + " | ".join(shown(row.get(name)) for name in names) + " |" for row in rows]
     return "\n".join(lines)
 
@@ -48,7 +52,13 @@ def shown(value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, float):
-        return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+        return (
+            f"{value:.0f}"
+            if abs(value) >= 100
+            else f"{value:.1f}"
+            if abs(value) >= 10
+            else f"{value:.2f}"
+        )
     return str(value)
 
 

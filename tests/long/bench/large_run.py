@@ -1,6 +1,8 @@
-"""What is asked of a run of 64 hosts for an hour: seconds, memory, bytes of files. The run is made, not measured.
+"""What is asked of a run of 64 hosts for an hour: seconds, memory, bytes of files. The run is made,
+not measured.
 
-The journal holds a sample a host and second with some 60 filled buckets; series and telemetry are as a run keeps them.
+The journal holds a sample a host and second with some 60 filled buckets; series and telemetry are
+as a run keeps them.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ HOSTS, SECONDS = 64, 3600
 START_S = 10.0
 STALL = range(1800, 1806)
 SLOW = 17  # the host that is behind the others
-COLUMNS = ("cpu.busy", "cpu.iowait", "core.busy", "gen.cpu", "gen.thread", "nic.eth0.rx", "nic.eth0.tx",
+COLUMNS = ("cpu.busy", "cpu.iowait", "core.busy", "gen.cpu", "gen.thread", "nic.eth0.rx",
+    "nic.eth0.tx",
            "dev.nvme0n1.rd", "dev.nvme0n1.wr", "dev.nvme0n1.busy")  # fmt: skip
 LARGEST = 2 << 20
 WORSE = 1
@@ -54,11 +57,29 @@ def write_journal(
     with path.open("wb") as file:
         utc = "2026-11-22T01:33:06.311Z"
         file.write(
-            encode(RunStarted(t=0.0, run_id="bench", utc=utc, benchtui_version="0", profile="demo/quick", hosts=names))
+            encode(
+                RunStarted(
+                    t=0.0,
+                    run_id="bench",
+                    utc=utc,
+                    benchtui_version="0",
+                    profile="demo/quick",
+                    hosts=names,
+                )
+            )
         )
         for name in names:
             file.write(
-                encode(HostClock(t=0.0, host=name, offset_s=0.0, uncertainty_s=0.001, rtt_s=0.002, run_zero_ms=0.0))
+                encode(
+                    HostClock(
+                        t=0.0,
+                        host=name,
+                        offset_s=0.0,
+                        uncertainty_s=0.001,
+                        rtt_s=0.002,
+                        run_zero_ms=0.0,
+                    )
+                )
             )
         for second in range(SECONDS):
             for place, name in enumerate(names):
@@ -72,8 +93,11 @@ def write_journal(
                     f'"lat":{parts[shape]}}}}}}}\n'
                 )
                 file.write(line.encode())
-                if second % 60 == place % 60:  # a sixtieth of them stands for all: this is about size
-                    whole[name].merge(Histogram({index: n * 60 for index, n in found[shape].items()}))
+                # a sixtieth of them stands for all: this is about size
+                if second % 60 == place % 60:
+                    whole[name].merge(
+                        Histogram({index: n * 60 for index, n in found[shape].items()})
+                    )
     return whole
 
 
@@ -87,7 +111,9 @@ def latency(histogram: Histogram) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def record_of(names: list[str], whole: dict[str, Histogram], chance: random.Random) -> dict[str, Any]:
+def record_of(
+    names: list[str], whole: dict[str, Histogram], chance: random.Random
+) -> dict[str, Any]:
     """Return the record of the run, made of the smallest one of the tests."""
     record: dict[str, Any] = json.loads(
         (Path(__file__).parents[2] / "data" / "runs" / "plain" / "run.json").read_text()
@@ -105,9 +131,16 @@ def record_of(names: list[str], whole: dict[str, Histogram], chance: random.Rand
     for each in whole.values():
         merged.merge(each)
     step.update(
-        measured_s=float(SECONDS), runtime_s=float(SECONDS), timing=None, tasks={}, phases=[], headline=1500.0 * HOSTS
+        measured_s=float(SECONDS),
+        runtime_s=float(SECONDS),
+        timing=None,
+        tasks={},
+        phases=[],
+        headline=1500.0 * HOSTS,
     )
-    per_host = {n: {"read": direction(whole[n], 1, 0.7 if i == SLOW else 1.0)} for i, n in enumerate(names)}
+    per_host = {
+        n: {"read": direction(whole[n], 1, 0.7 if i == SLOW else 1.0)} for i, n in enumerate(names)
+    }
     aggregate = {**direction(merged, HOSTS, 1.0), "hosts": names}
     step["results"] = {"aggregate": {"read": aggregate}, "per_host": per_host}
     rates = {name: series(chance, i == SLOW) for i, name in enumerate(names)}
@@ -121,17 +154,22 @@ def record_of(names: list[str], whole: dict[str, Histogram], chance: random.Rand
 def direction(histogram: Histogram, hosts: int, share: float) -> dict[str, Any]:
     rate = 1500.0 * hosts * share
     ios = int(rate * SECONDS)
-    return {"ios": ios, "bytes": ios * 4096, "runtime_s": SECONDS, "iops": rate, "bw_bytes_per_s": rate * 4096,
+    return {"ios": ios, "bytes": ios * 4096, "runtime_s": SECONDS, "iops": rate,
+        "bw_bytes_per_s": rate * 4096,
             "clat": latency(histogram)}  # fmt: skip
 
 
 def series(chance: random.Random, slow: bool) -> list[float]:
     level = 1050.0 if slow else 1500.0
-    return [round(level * (0.02 if second in STALL else chance.uniform(0.95, 1.05)), 1) for second in range(SECONDS)]
+    return [
+        round(level * (0.02 if second in STALL else chance.uniform(0.95, 1.05)), 1)
+        for second in range(SECONDS)
+    ]
 
 
 def column(host: str | None, rates: list[float]) -> dict[str, Any]:
-    return {"host": host, "direction": "read", "iops": rates, "bw_bytes_per_s": [rate * 4096 for rate in rates],
+    return {"host": host, "direction": "read", "iops": rates,
+        "bw_bytes_per_s": [rate * 4096 for rate in rates],
             "lat_mean_ns": [250000.0] * SECONDS, "p99_ns": [2500000] * SECONDS}  # fmt: skip
 
 
@@ -149,7 +187,13 @@ def telemetry(host: str, chance: random.Random) -> dict[str, Any]:
             else "bytes_per_s"
         )
         found = values(name)
-        return {"name": name, "unit": unit, "mean": sum(found) / SECONDS, "max": max(found), "values": found}
+        return {
+            "name": name,
+            "unit": unit,
+            "mean": sum(found) / SECONDS,
+            "max": max(found),
+            "values": found,
+        }
 
     return {
         "host": host,
@@ -175,7 +219,9 @@ def make_run(run_dir: Path) -> None:
 def cost(words: Sequence[str | Path], root: Path) -> tuple[float, float, int]:
     """Run a command; return its seconds, its seconds of CPU, and its memory at most in MiB."""
     began = time.monotonic()
-    with subprocess.Popen(command(*words), env=environment(root), stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        command(*words), env=environment(root), stdout=subprocess.DEVNULL
+    ) as process:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in (0, WORSE):
@@ -185,7 +231,11 @@ def cost(words: Sequence[str | Path], root: Path) -> tuple[float, float, int]:
 
 def size_of(path: Path) -> int:
     """Return the bytes of a file, or of all files of a directory; 0 when there is none."""
-    return path.stat().st_size if path.is_file() else sum(each.stat().st_size for each in path.rglob("*.*"))
+    return (
+        path.stat().st_size
+        if path.is_file()
+        else sum(each.stat().st_size for each in path.rglob("*.*"))
+    )
 
 
 def main() -> int:
@@ -197,14 +247,20 @@ def main() -> int:
         shutil.copytree(run, other, copy_function=os.link)
         print(
             f"{HOSTS} hosts x {SECONDS} s: "
-            + ", ".join(f"{path.name} {path.stat().st_size >> 20} MiB" for path in sorted(run.iterdir()))
+            + ", ".join(
+                f"{path.name} {path.stat().st_size >> 20} MiB" for path in sorted(run.iterdir())
+            )
         )
         rows: list[tuple[str, list[str | Path], str]] = [
             ("runs show", ["runs", "show", run], ""),
             ("compare", ["compare", run, other], ""),
             ("report, HTML", ["report", run, "-o", root / "r.html"], "r.html"),
             ("report, Markdown", ["report", run, "-o", root / "r.md"], "r.md"),
-            ("report --redact", ["report", run, "--redact", "-o", root / "redacted.html"], "redacted.html"),
+            (
+                "report --redact",
+                ["report", run, "--redact", "-o", root / "redacted.html"],
+                "redacted.html",
+            ),
             ("export csv", ["export", run, "csv", "-o", root / "csv"], "csv"),
         ]
         for name, words, made in rows:

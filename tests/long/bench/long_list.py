@@ -1,4 +1,6 @@
-"""What a list of 10,000 runs costs: CPU of a cold process, the first time, from the index, filtered, without one."""
+"""What a list of 10,000 runs costs: CPU of a cold process, the first time, from the index,
+filtered, without one.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ LONG_AGO_S = 1_700_000_000
 
 
 def make_runs(runs: Path, count: int) -> None:
-    """Put runs with their summaries into a directory; their records are one file with many names."""
+    """Put runs with their summaries into a directory.
+
+    Their records are one file with many names.
+    """
     source = runs.parent / "source"
     shutil.copytree(DATA / "mix", source)
     write_record(source)
@@ -77,7 +82,10 @@ def main() -> int:
         row("the first time, index written", [cost_s(home)])
         print(f"  {'size of the index':<42}{index.stat().st_size / 1e6:>7.1f} MB")
         cpu = row("runs list", [cost_s(home) for _ in range(TIMES)])
-        row("runs list profile:test --limit 20", [cost_s(home, "profile:test", "--limit", "20") for _ in range(TIMES)])
+        row(
+            "runs list profile:test --limit 20",
+            [cost_s(home, "profile:test", "--limit", "20") for _ in range(TIMES)],
+        )
         row("runs list --sort headline", [cost_s(home, "--sort", "headline") for _ in range(TIMES)])
         row("runs list --json", [cost_s(home, "--json") for _ in range(TIMES)])
     return int(cpu > TARGET_S)

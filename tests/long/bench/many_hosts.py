@@ -1,6 +1,8 @@
-"""A run over very many hosts of this one machine: whether all take part, and how long each phase takes.
+"""A run over very many hosts of this one machine: whether all take part, and how long each phase
+takes.
 
-64 sshd, agents and fio on a few cores are far busier than as many hosts of their own; deadlines must hold even so.
+64 sshd, agents and fio on a few cores are far busier than as many hosts of their own; deadlines
+must hold even so.
 """
 
 from __future__ import annotations
@@ -44,7 +46,12 @@ def main() -> int:
         hosts = ["--hosts", f"h[1-{HOSTS}]", "--ssh-config", str(lab.ssh_config)]
         words = command("run", LOAD, *hosts, "--set", f"directory={root}", *SETTINGS)
         done = subprocess.run(
-            words, env=environment(home), capture_output=True, text=True, timeout=LONGEST_S, check=False
+            words,
+            env=environment(home),
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_S,
+            check=False,
         )
         run_dir = only_run(home)
         record = json.loads((run_dir / "run.json").read_text())
@@ -52,7 +59,9 @@ def main() -> int:
         how = f"exit code {done.returncode}, {record['state']} {record['reason'] or ''}"
         print(f"a run over {HOSTS} loopback hosts: {how}")
         print(f"  {len(whole)} hosts measured to the end")
-        for message in [each["text"] for each in record["messages"] if each["severity"] != "info"][:5]:
+        for message in [each["text"] for each in record["messages"] if each["severity"] != "info"][
+            :5
+        ]:
             print(f"  {message}")
         for phase, seconds in phases_of(run_dir):
             print(f"  {phase:<10}{seconds:6.1f} s")

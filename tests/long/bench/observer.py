@@ -1,4 +1,6 @@
-"""The observer effect, A B A B: the same load by fio alone, and under benchtui with telemetry, in turn."""
+"""The observer effect, A B A B: the same load by fio alone, and under benchtui with telemetry, in
+turn.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,12 @@ headline: {{metric: iops, direction: read}}
 
 def alone(root: Path) -> float:
     """IOPS of fio alone, asked for a status each second by nobody."""
-    words = ["fio", "--output-format=json", "--name=load", *(f"--{name}={value}" for name, value in OPTIONS.items())]
+    words = [
+        "fio",
+        "--output-format=json",
+        "--name=load",
+        *(f"--{name}={value}" for name, value in OPTIONS.items()),
+    ]
     done = subprocess.run(words, cwd=root, capture_output=True, text=True, check=True)
     return float(json.loads(done.stdout)["jobs"][0]["read"]["iops"])
 
@@ -61,5 +68,8 @@ def main() -> int:
          "against fio alone, %": 100 * (mean(found) / base - 1)}
         for side, found in sides.items()
     ]  # fmt: skip
-    note = f"{ROUNDS} rounds of {RUNTIME_S} s, fio's null engine at full speed: a load that has no device to wait for."
+    note = (
+        f"{ROUNDS} rounds of {RUNTIME_S} s, fio's null engine at full speed: a load that has no"
+        " device to wait for."
+    )
     return told("observer", rows, note)

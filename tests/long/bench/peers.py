@@ -1,4 +1,6 @@
-"""Other programs to measure beside ours, each from its package into a venv of its own under /tmp."""
+"""Other programs to measure beside ours, each from its package into a venv of its own under
+/tmp.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,28 @@ PATIENCE_S = 300
 
 
 def program(package: str, name: str) -> Path | None:
-    """Return a program of a package on PyPI, installed when it is not there yet; None where that fails."""
+    """Return a program of a package on PyPI, installed when it is not there yet.
+
+    None where that fails.
+    """
     folder = FOLDER / package.lower()
     found = folder / "bin" / name
     if not found.exists():
         try:
-            subprocess.run([sys.executable, "-m", "venv", folder], check=True, capture_output=True, timeout=PATIENCE_S)
-            pip: list[str | Path] = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", package]
+            subprocess.run(
+                [sys.executable, "-m", "venv", folder],
+                check=True,
+                capture_output=True,
+                timeout=PATIENCE_S,
+            )
+            pip: list[str | Path] = [
+                folder / "bin" / "python",
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                package,
+            ]
             subprocess.run(pip, check=True, capture_output=True, timeout=PATIENCE_S)
         except (OSError, subprocess.SubprocessError):
             shutil.rmtree(folder, ignore_errors=True)

@@ -1,6 +1,8 @@
-"""A limit that the kernel keeps, found by a search: two sshd hosts in one control group that may read so much.
+"""A limit that the kernel keeps, found by a search: two sshd hosts in one control group that may
+read so much.
 
-LIMITS=400,1000 are the limits in IOPS, TIMES=1 is how often each is searched for; how far repetitions agree is told.
+LIMITS=400,1000 are the limits in IOPS, TIMES=1 is how often each is searched for; how far
+repetitions agree is told.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from tui.library.build import build_record
 BLKIO = Path("/sys/fs/cgroup/blkio")
 LIMITS = [int(limit) for limit in os.environ.get("LIMITS", "400,1000").split(",")]  # IOPS
 TIMES = int(os.environ.get("TIMES", "1"))
-SLO = "p99 < 200ms"  # full load with 256 in flight breaks it, Poisson arrivals from 97 to 99 % of the limit on
+# full load with 256 in flight breaks it, Poisson arrivals from 97 to 99 % of the limit on
+SLO = "p99 < 200ms"
 WITHIN = 0.05
 PROFILE = """\
 profile: bench/limit
@@ -54,11 +57,16 @@ class Interval(NamedTuple):
 
 @contextmanager
 def limited(device: int, iops: int) -> Iterator[tuple[str, ...]]:
-    """Yield what joins a process to a control group that reads this device so often a second. Raises OSError."""
+    """Yield what joins a process to a control group that reads this device so often a second.
+
+    Raises OSError.
+    """
     group = BLKIO / f"bench-{os.getpid()}"
     group.mkdir()
     try:
-        (group / "blkio.throttle.read_iops_device").write_text(f"{os.major(device)}:{os.minor(device)} {iops}\n")
+        (group / "blkio.throttle.read_iops_device").write_text(
+            f"{os.major(device)}:{os.minor(device)} {iops}\n"
+        )
         yield ("sh", "-c", f'echo $$ >{group}/cgroup.procs && exec "$@"', "sh")
     finally:
         for pid in (group / "cgroup.procs").read_text().split():
@@ -71,11 +79,16 @@ async def found(folder: Path, iops: int) -> Interval | None:
     """Search for one limit and print what came out; return it, None where nothing was found."""
     folder.mkdir()
     (folder / "limit.yaml").write_text(PROFILE)
-    with limited(folder.stat().st_dev, iops) as join, SshdLab(folder / "lab", 2, wrapper=join) as lab:
+    with (
+        limited(folder.stat().st_dev, iops) as join,
+        SshdLab(folder / "lab", 2, wrapper=join) as lab,
+    ):
         begun = time.monotonic()
         wish, size = SearchChoice("capacity", (SLO,)), "32M"
         path = folder / "limit.yaml"
-        async with course(folder, lab, "8s", hosts=2, size=size, profile=path, telemetry=False, search=wish) as run:
+        async with course(
+            folder, lab, "8s", hosts=2, size=size, profile=path, telemetry=False, search=wish
+        ) as run:
             await execute(run.ctx)
             search = build_record(run.ctx.run_dir).search
         took = time.monotonic() - begun
@@ -87,7 +100,10 @@ async def found(folder: Path, iops: int) -> Interval | None:
         return None
     low, high = answer.capacity.low or 0.0, answer.capacity.high or 0.0
     known = f"{answer.state} {value:.0f} ({low:.0f} to {high:.0f}), {value / iops - 1:+.1%}"
-    print(f"  limit {iops} IOPS over 2 hosts, {SLO}: {known}, {points} points, {took:.0f} s", flush=True)
+    print(
+        f"  limit {iops} IOPS over 2 hosts, {SLO}: {known}, {points} points, {took:.0f} s",
+        flush=True,
+    )
     return Interval(value, low, high)
 
 
@@ -102,18 +118,25 @@ def searched(folder: Path, iops: int) -> bool:
     got = [answer for answer in answers if answer is not None]
     near = sum(abs(answer.value / iops - 1) <= WITHIN for answer in got)
     if got and TIMES > 1:
-        print(f"  limit {iops} IOPS: {near} of {TIMES} within {WITHIN:.0%}, {sharing(got)} intervals share a value")
+        print(
+            f"  limit {iops} IOPS: {near} of {TIMES} within {WITHIN:.0%}, {sharing(got)} intervals"
+            " share a value"
+        )
     return near == TIMES
 
 
 def main() -> int:
     """Find each limit; 1 when one is missed."""
-    print("a real limit: fio on two hosts whose reads one control group throttles (blkio.throttle.read_iops_device)")
+    print(
+        "a real limit: fio on two hosts whose reads one control group throttles"
+        " (blkio.throttle.read_iops_device)"
+    )
     if not (BLKIO / "blkio.throttle.read_iops_device").exists() or os.geteuid():
         print("  cannot be measured here: it takes root and blkio.throttle")
         return 0
     with tempfile.TemporaryDirectory(prefix="benchtui-limit-", dir="/var/tmp") as folder:
-        reached = [searched(Path(folder), iops) for iops in LIMITS]  # each is told, also after one that is missed
+        # each is told, also after one that is missed
+        reached = [searched(Path(folder), iops) for iops in LIMITS]
     return int(not all(reached))
 
 

@@ -1,7 +1,8 @@
-"""`python -m tests.long.bench figures` measures what docs/performance.md shows, `report` writes it there from the JSON.
+"""`python -m tests.long.bench figures` measures what docs/performance.md shows, `report` writes it
+there from the JSON.
 
-Each bench can be measured by its name before; figures of several days are all marked with their own. What they come to
-(`judged.WORDS`) is written between marks as well, also in the README.
+Each bench can be measured by its name before; figures of several days are all marked with their
+own. What they come to (`judged.WORDS`) is written between marks as well, also in the README.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from tests.long.bench.kept import FOLDER, ROOT, table
 PAGES = (ROOT / "docs" / "performance.md", ROOT / "README.md")
 DATA = ROOT / "docs" / "performance.json"
 BENCHES = (
-    "engine_scale", "app_scale", "fan_out", "cold_start", "start_skew", "frozen_host", "observer", "true_percentiles",
+    "engine_scale", "app_scale", "fan_out", "cold_start", "start_skew", "frozen_host", "observer",
+    "true_percentiles",
     "capacity_search",
 )  # fmt: skip
 MARK = re.compile(r"(<!-- (bench|words): (\w+) -->)(\n?).*?(<!-- end -->)", re.DOTALL)
@@ -39,7 +41,10 @@ def section(name: str, found: dict[str, dict[str, Any]]) -> str:
 
 
 def written(text: str, found: dict[str, dict[str, Any]]) -> str:
-    """Return a page with figures and words between its marks; a mark within a line stays within it."""
+    """Return a page with figures and words between its marks.
+
+    A mark within a line stays within it.
+    """
 
     def between(match: re.Match[str]) -> str:
         mark, kind, name, own_lines, end = match.groups()

@@ -1,7 +1,9 @@
-"""How often `compare` says that the same is different: pairs of runs of which both sides come from one source.
+"""How often `compare` says that the same is different: pairs of runs of which both sides come from
+one source.
 
-Sources are real seconds of fio, resampled in long blocks, series with autocorrelation of which the truth is known, and
-real runs beside each other. Each pair is compared whole, as `benchtui compare` does it, with seconds and histograms.
+Sources are real seconds of fio, resampled in long blocks, series with autocorrelation of which the
+truth is known, and real runs beside each other. Each pair is compared whole, as `benchtui compare`
+does it, with seconds and histograms.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ def _series(rates: list[float], means: list[float]) -> Series:
 
 
 def resampled(series: Series, block: int = 20) -> Source:
-    """Return a source that draws blocks of random length, `block` seconds in the mean (Politis and Romano 1994)."""
+    """Return a source that draws blocks of random length, `block` seconds in the mean (Politis and
+    Romano 1994).
+    """
 
     def draw(random: Random) -> Series:
         n = len(series[0])
@@ -73,7 +77,10 @@ def autocorrelated(phi: float, spread: float = 0.05) -> Source:
 
 
 def record_of(series: Series, random: Random, factor: float = 1.0) -> RunRecord:
-    """Return a run with these seconds, its I/Os drawn around each second's latency; `factor` makes it quicker."""
+    """Return a run with these seconds, its I/Os drawn around each second's latency.
+
+    `factor` makes it quicker.
+    """
     rates, means = series[0] * factor, series[1] / factor
     drawn = (random.lognormal(-0.045, 0.3, (len(rates), IOS_A_SECOND)) * means[:, None]).ravel()
     latency = latency_of([max(1, int(each)) for each in drawn])
@@ -88,7 +95,9 @@ def record_of(series: Series, random: Random, factor: float = 1.0) -> RunRecord:
 
 def sources() -> dict[str, Source]:
     """Return all sources that pairs can be drawn from, by name."""
-    found: dict[str, Source] = {f"autocorrelation {phi:g}": autocorrelated(phi) for phi in (0.0, 0.5, 0.8, 0.9)}
+    found: dict[str, Source] = {
+        f"autocorrelation {phi:g}": autocorrelated(phi) for phi in (0.0, 0.5, 0.8, 0.9)
+    }
     for name, runs in real_runs().items():
         longest = max(runs, key=lambda each: len(each[0]))
         found[f"{name}, resampled"] = resampled(longest)
@@ -96,17 +105,26 @@ def sources() -> dict[str, Source]:
 
 
 def shares(
-    source: Source, pairs: int, seed: int, factor: float = 1.0, *, between: float = 0.0, floor: int = FLOOR_RUNS
+    source: Source,
+    pairs: int,
+    seed: int,
+    factor: float = 1.0,
+    *,
+    between: float = 0.0,
+    floor: int = FLOOR_RUNS,
 ) -> tuple[float, float]:
-    """Return in how many of the pairs the headline, and any figure at all, is said to differ, as shares.
+    """Return in how many of the pairs the headline, and any figure at all, is said to differ, as
+    shares.
 
-    Runs of the same differ by `between` (deviation of their speed, as a share). Each pair goes by a noise floor that
-    was measured over `floor` runs of the same; 0: by none.
+    Runs of the same differ by `between` (deviation of their speed, as a share). Each pair goes by a
+    noise floor that was measured over `floor` runs of the same; 0: by none.
     """
     random = np.random.default_rng(seed)
 
     def one(factor: float = 1.0) -> RunRecord:
-        return record_of(source(random), random, factor * float(np.exp(random.normal(0.0, between))))
+        return record_of(
+            source(random), random, factor * float(np.exp(random.normal(0.0, between)))
+        )
 
     found = []
     for _ in range(pairs):
@@ -124,7 +142,9 @@ def _said(a: RunRecord, b: RunRecord, floors: NoiseFloors | None = None) -> tupl
 
 
 def real_pairs(seed: int = 1) -> Iterator[tuple[str, int, int, int]]:
-    """Yield of the real runs beside each other: the configuration, pairs, different headlines, different in any."""
+    """Yield of the real runs beside each other: the configuration, pairs, different headlines,
+    different in any.
+    """
     random = np.random.default_rng(seed)
     for name, runs in real_runs().items():
         said = [_said(record_of(a, random), record_of(b, random)) for a, b in combinations(runs, 2)]
@@ -133,14 +153,26 @@ def real_pairs(seed: int = 1) -> Iterator[tuple[str, int, int, int]]:
 
 def main(pairs: int = 200) -> int:
     """Print the shares of all sources."""
-    print(f"single runs of {SECONDS} s, {pairs} pairs each, noise floor of {FLOOR_RUNS} runs: called different")
+    print(
+        f"single runs of {SECONDS} s, {pairs} pairs each, noise floor of {FLOOR_RUNS} runs: called"
+        " different"
+    )
     for name, source in sources().items():
         for between in BETWEEN:
-            (head, some), (found, _) = (shares(source, pairs, seed, by, between=between) for seed, by in PAIRS)
+            (head, some), (found, _) = (
+                shares(source, pairs, seed, by, between=between) for seed, by in PAIRS
+            )
             said = f"{name}, {between:.0%} between runs"
-            print(f"  {said:<62} headline {head:5.1%}  any figure {some:5.1%}  a true 10 %: {found:5.1%}", flush=True)
+            print(
+                f"  {said:<62} headline {head:5.1%}  any figure {some:5.1%}  a true 10 %:"
+                f" {found:5.1%}",
+                flush=True,
+            )
     for name, count, head_of, some_of in real_pairs():
-        print(f"  {name + ', real pairs':<42} headline {head_of}/{count}  any figure {some_of}/{count}")
+        print(
+            f"  {name + ', real pairs':<42} headline {head_of}/{count}  any figure"
+            f" {some_of}/{count}"
+        )
     return 0
 
 

@@ -1,4 +1,5 @@
-"""From nothing to the first percentile over four nodes of a real Slurm with one command: slurmd on this machine.
+"""From nothing to the first percentile over four nodes of a real Slurm with one command: slurmd on
+this machine.
 
 `TIMES=5` chooses how often. Nodes are allocated, checked and given back each time.
 """
@@ -27,10 +28,23 @@ TERMS = ("rw=randread", "bs=4k", "direct=0", "size=16M", "runtime=15s")
 
 
 def first_p99(lab: SlurmLab, home: Path, target: Path) -> Row:
-    """Run once; return the seconds until GO, and until the first second of every node had been merged."""
-    words = command("run", "fio", *TERMS, f"directory={target}", "--hosts", f"slurm:@p,nodes={NODES},time=5m", "--yes")
+    """Run once.
+
+    Return the seconds until GO, and until the first second of every node had been merged.
+    """
+    words = command(
+        "run",
+        "fio",
+        *TERMS,
+        f"directory={target}",
+        "--hosts",
+        f"slurm:@p,nodes={NODES},time=5m",
+        "--yes",
+    )
     began = time.time()
-    done = subprocess.run(words, env=environment(home) | lab.environ, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        words, env=environment(home) | lab.environ, capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         raise RuntimeError(done.stderr)
     (run_dir,) = (home / "runs").iterdir()
@@ -61,7 +75,11 @@ def main() -> int:
                 place.mkdir()
             rows.append(first_p99(lab, home, target))
     found = {name: median(row[name] for row in rows) for name in rows[0]}
-    return told("slurm_first", [found], f"medians of {len(rows)} runs on {NODES} nodes, from the start of the command")
+    return told(
+        "slurm_first",
+        [found],
+        f"medians of {len(rows)} runs on {NODES} nodes, from the start of the command",
+    )
 
 
 if __name__ == "__main__":

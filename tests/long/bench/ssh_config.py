@@ -1,4 +1,6 @@
-"""What it costs to look up 64 hosts in an SSH configuration of 512 entries: asyncssh's own loader beside ours."""
+"""What it costs to look up 64 hosts in an SSH configuration of 512 entries: asyncssh's own loader
+beside ours.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def cpu_s(work: Callable[[], object]) -> float:
 
 def theirs(path: Path, name: str) -> object:
     none: Any = None
-    return SSHClientConfig.load(none, [path], False, False, False, getpass.getuser(), none or (), name, none or ())
+    return SSHClientConfig.load(
+        none, [path], False, False, False, getpass.getuser(), none or (), name, none or ()
+    )
 
 
 def main() -> int:

@@ -1,8 +1,10 @@
-"""Very many hosts answered by one process: SSH as asyncssh serves it, everything but streams done by real shells.
+"""Very many hosts answered by one process: SSH as asyncssh serves it, everything but streams done
+by real shells.
 
-The shell that streams a task's output on a real host looks for it four times a second, at two processes a look. That
-costs a host next to nothing, but 256 of them on one machine leave the engine no core to be measured on. Here this
-process sends the bytes of the same spool; probes, locks, supervisors and GO are the agent's own.
+The shell that streams a task's output on a real host looks for it four times a second, at two
+processes a look. That costs a host next to nothing, but 256 of them on one machine leave the engine
+no core to be measured on. Here this process sends the bytes of the same spool; probes, locks,
+supervisors and GO are the agent's own.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ from tests.leftovers import mark
 from tests.long.bench.kept import ROOT
 from tests.patience import wait_until
 
-CALL = re.compile(rb"\n\{ .*\}\n\Z", re.DOTALL)  # the group that ends a script: tui/remote/scripts.py
+# the group that ends a script: tui/remote/scripts.py
+CALL = re.compile(rb"\n\{ .*\}\n\Z", re.DOTALL)
 STREAM = re.compile(rb"bt_begin (\S+); bt_stream (.*?); bt_end")
 SPOOLS = Path(f"/tmp/.benchtui-{os.getuid()}")
 LOOK_S, PIECE = 0.25, 1 << 18
@@ -56,7 +59,9 @@ class Host:
     async def shell(self, process: Process, begin: bytes) -> int:
         """Hand everything to /bin/sh; return its exit code."""
         pipe = subprocess.PIPE
-        shell = await asyncio.create_subprocess_exec("/bin/sh", env=self.environ, stdin=pipe, stdout=pipe, stderr=pipe)
+        shell = await asyncio.create_subprocess_exec(
+            "/bin/sh", env=self.environ, stdin=pipe, stdout=pipe, stderr=pipe
+        )
         assert shell.stdin is not None
         assert shell.stdout is not None
         assert shell.stderr is not None
@@ -83,7 +88,10 @@ async def copy(source: asyncio.StreamReader, target: asyncssh.SSHWriter[bytes]) 
 
 
 class Stream:
-    """A task's output, byte for byte as it is spooled, and the words that come back. It begins as bt_stream does."""
+    """A task's output, byte for byte as it is spooled, and the words that come back.
+
+    It begins as bt_stream does.
+    """
 
     def __init__(self, process: Process, folder: Path, generation: str) -> None:
         self.process, self.folder, self.generation = process, folder, generation
@@ -138,11 +146,14 @@ class Stream:
 
 
 async def serve(hosts: Sequence[Mapping[str, Any]], client_key: str, ready: Path) -> None:
-    """Listen for all hosts, each with a key and an environment of its own, and write down their ports."""
+    """Listen for all hosts, each with a key and an environment of its own, and write down their
+    ports.
+    """
     ports = []
     for host in hosts:
         listening = await asyncssh.listen(
-            "127.0.0.1", 0, server_host_keys=[host["key"]], authorized_client_keys=client_key, encoding=None,
+            "127.0.0.1", 0, server_host_keys=[host["key"]], authorized_client_keys=client_key,
+            encoding=None,
             process_factory=Host(host["environ"]).answer, line_editor=False,
         )  # fmt: skip
         ports.append(listening.get_port())

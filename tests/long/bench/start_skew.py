@@ -1,7 +1,8 @@
-"""Start and end skew over many hosts: ours beside `fio --client`, alternating in one run on the same machine.
+"""Start and end skew over many hosts: ours beside `fio --client`, alternating in one run on the
+same machine.
 
-A host starts and ends with the first and the last completed I/O of fio's own latency log (log_unix_epoch=1), for both
-alike. SKEW_HOSTS=16 chooses how many hosts, TIMES=5 how many runs.
+A host starts and ends with the first and the last completed I/O of fio's own latency log
+(log_unix_epoch=1), for both alike. SKEW_HOSTS=16 chooses how many hosts, TIMES=5 how many runs.
 """
 
 from __future__ import annotations
@@ -54,12 +55,15 @@ log_unix_epoch=1
 """
 
 
-Skews = tuple[int, int]  # ms between the first and the last host: of their first I/Os, of their last ones
+# ms between the first and the last host: of their first I/Os, of their last ones
+Skews = tuple[int, int]
 
 
 def skews_ms(logs: Path, hosts: int) -> Skews:
     """Return the skews of one run. Raises RuntimeError when a host left no log."""
-    stamps = [[int(line.split(",", 1)[0]) for line in path.open()] for path in logs.glob("*_lat.*log*")]
+    stamps = [
+        [int(line.split(",", 1)[0]) for line in path.open()] for path in logs.glob("*_lat.*log*")
+    ]
     if len(stamps) != hosts:
         raise RuntimeError(f"{len(stamps)} of {hosts} hosts left a log in {logs}")
     begun, ended = [each[0] for each in stamps], [each[-1] for each in stamps]
@@ -87,7 +91,11 @@ def fio_servers(count: int, root: Path) -> Iterator[list[int]]:
     servers = []
     for port in ports:
         command = ["fio", f"--server=127.0.0.1,{port}"]
-        servers.append(subprocess.Popen(command, cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        servers.append(
+            subprocess.Popen(
+                command, cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+        )
     try:
         for port in ports:
             await_port(port)

@@ -1,7 +1,8 @@
-"""What telemetry costs: fio alone, under benchtui without telemetry, and with it, in turn; one long fio while telemetry
-is held up and let go in turn; then host, wire, engine, journal.
+"""What telemetry costs: fio alone, under benchtui without telemetry, and with it, in turn; one long
+fio while telemetry is held up and let go in turn; then host, wire, engine, journal.
 
-Medians. On a machine with other work ratios say more than figures, and the long fio most: both sides are one process.
+Medians. On a machine with other work ratios say more than figures, and the long fio most: both
+sides are one process.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ BLOCK_S, BLOCKS = 4, 40  # of the long fio: telemetry runs in every other block
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 LOADS = {
     "null engine": 'ioengine: "null", rw: randread, bs: 4k, size: 1G',
-    "a file": 'ioengine: psync, direct: 1, rw: randread, bs: 4k, size: 64M, filename: "{folder}/data"',
+    "a file": (
+        'ioengine: psync, direct: 1, rw: randread, bs: 4k, size: 64M, filename: "{folder}/data"'
+    ),
 }
 PROFILE = """\
 profile: bench/telemetry
@@ -60,9 +63,12 @@ class Seen:
             for pid in of_telemetry(run.name):
                 with suppress(OSError, ValueError):
                     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-                    self.cpu_ticks[pid] = sum(map(int, fields[11:15]))  # its own, and that of children that ended
+                    # its own, and that of children that ended
+                    self.cpu_ticks[pid] = sum(map(int, fields[11:15]))
                     self.begun, self.ended = self.begun or time.monotonic(), time.monotonic()
-            for spool in Path(f"/tmp/.benchtui-{os.geteuid()}/{run.name}").glob("*/*.telemetry/out"):
+            for spool in Path(f"/tmp/.benchtui-{os.geteuid()}/{run.name}").glob(
+                "*/*.telemetry/out"
+            ):
                 with suppress(OSError):
                     self.spool = max(self.spool, spool.read_bytes(), key=len)
 
@@ -102,8 +108,17 @@ def watched(home: Path) -> Iterator[Seen]:
 
 def bare(folder: Path, options: str) -> float:
     """IOPS of fio alone."""
-    words = [f"--{word.strip().replace(': ', '=').replace(chr(34), '')}" for word in options.split(",")]
-    command = ["fio", "--name=load", "--output-format=json", "--time_based=1", f"--runtime={RUNTIME_S}", *words]
+    words = [
+        f"--{word.strip().replace(': ', '=').replace(chr(34), '')}" for word in options.split(",")
+    ]
+    command = [
+        "fio",
+        "--name=load",
+        "--output-format=json",
+        "--time_based=1",
+        f"--runtime={RUNTIME_S}",
+        *words,
+    ]
     done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     return float(json.loads(done.stdout)["jobs"][0]["read"]["iops"])
 
@@ -132,7 +147,9 @@ def rate_of(folder: Path, options: str, *more: str) -> float:
 
 
 def switched(folder: Path, options: str) -> list[float]:
-    """Return ratios of IOPS with telemetry to IOPS with telemetry held up, of neighbouring blocks of one long fio."""
+    """Return ratios of IOPS with telemetry to IOPS with telemetry held up, of neighbouring blocks
+    of one long fio.
+    """
     home = Path(tempfile.mkdtemp(dir=folder))
     profile = profile_of(folder, options, BLOCK_S * (BLOCKS + 2))
     with start(home, "run", profile, "--hosts", "local", "--yes", "--json") as process:
@@ -149,7 +166,10 @@ def switched(folder: Path, options: str) -> list[float]:
 
 
 def held_block(run_id: str, number: int) -> tuple[bool, float, float]:
-    """Let a block pass, telemetry held up in the middle two of four; return whether it was, and begin and end."""
+    """Let a block pass, telemetry held up in the middle two of four.
+
+    Return whether it was, and begin and end.
+    """
     held = number % 4 in (1, 2)
     for pid in of_telemetry(run_id):
         kill(pid, signal.SIGSTOP if held else signal.SIGCONT)
@@ -184,8 +204,14 @@ def main() -> int:
         with watched(folder / "home") as seen:
             _, run_dir = led(folder, LOADS["a file"].format(folder=folder))
         told(seen, run_dir)
-    print(f"row for docs/telemetry.md, beside a load of {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs:")
-    print(f"| fio under it | one fio, telemetry held up and let go in turn, median of the ratios: {'; '.join(rows)} |")
+    print(
+        f"row for docs/telemetry.md, beside a load of {os.getloadavg()[0]:.1f} on"
+        f" {os.cpu_count()} CPUs:"
+    )
+    print(
+        "| fio under it | one fio, telemetry held up and let go in turn, median of the ratios:"
+        f" {'; '.join(rows)} |"
+    )
     return 0
 
 
@@ -198,7 +224,9 @@ def told_of_one(title: str, ratios: list[float]) -> str:
 
 
 def compare(title: str, kinds: Mapping[str, Callable[[], float]]) -> None:
-    """Measure all kinds in turn, in another order each round, and print medians, and those of the rounds' ratios."""
+    """Measure all kinds in turn, in another order each round, and print medians, and those of the
+    rounds' ratios.
+    """
     seen: dict[str, list[float]] = {kind: [] for kind in kinds}
     for turn in range(ROUNDS):
         for kind in sorted(kinds, reverse=turn % 2 == 1):
@@ -206,7 +234,9 @@ def compare(title: str, kinds: Mapping[str, Callable[[], float]]) -> None:
     figures = ", ".join(f"{kind} {median(values):,.0f}" for kind, values in seen.items())
     print(f"{title}, {ROUNDS} x {RUNTIME_S} s in turn, median IOPS: {figures}")
     for other in ("fio alone", "without telemetry"):
-        ratios = sorted(mine / theirs for mine, theirs in zip(seen["with telemetry"], seen[other], strict=True))
+        ratios = sorted(
+            mine / theirs for mine, theirs in zip(seen["with telemetry"], seen[other], strict=True)
+        )
         spread = f"{ratios[0]:.2f} to {ratios[-1]:.2f}"
         print(f"  with telemetry against {other}: {median(ratios):.3f} ({spread})", flush=True)
 

@@ -1,4 +1,5 @@
-"""Percentiles of a cluster against the truth, fio's log of every single I/O; beside what shortcuts would have said.
+"""Percentiles of a cluster against the truth, fio's log of every single I/O; beside what shortcuts
+would have said.
 
 Three hosts write to memory and one to a disk with O_SYNC, so that hosts differ as a laggard does.
 """
@@ -67,7 +68,9 @@ def main() -> int:
         done = benchtui(root / "home", "run", root / "truth.yaml", *hosts, *more)
         if done.returncode not in (0, 1):
             raise RuntimeError(done.stderr)
-        results = json.loads((only_run(root / "home") / "run.json").read_text())["steps"][0]["results"]
+        results = json.loads((only_run(root / "home") / "run.json").read_text())["steps"][0][
+            "results"
+        ]
         logged = every_io(logs)
     note = f"{sum(map(len, logged.values()))} I/Os of {HOSTS} hosts."
     return told("true_percentiles", rows_of(results, logged), note)
@@ -82,7 +85,18 @@ def rows_of(results: dict[str, Any], logged: dict[str, list[int]]) -> list[Row]:
     for name in SHOWN:
         truth, said = nearest_rank(whole, float(name)), together[name]
         each = [host[name] for host in alone]
-        shown = (("benchtui", said), ("mean of hosts", sum(each) / len(each)), ("worst host", max(each)))
+        shown = (
+            ("benchtui", said),
+            ("mean of hosts", sum(each) / len(each)),
+            ("worst host", max(each)),
+        )
         errors = {f"{who}, % off": 100 * (value / truth - 1) for who, value in shown}
-        rows.append({"percentile": f"p{name}", "every I/O, µs": truth / 1000, "benchtui, µs": said / 1000, **errors})
+        rows.append(
+            {
+                "percentile": f"p{name}",
+                "every I/O, µs": truth / 1000,
+                "benchtui, µs": said / 1000,
+                **errors,
+            }
+        )
     return rows

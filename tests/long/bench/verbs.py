@@ -1,4 +1,5 @@
-"""What verbs without hosts cost, and the first frame of the app: CPU, beside another revision when one is given.
+"""What verbs without hosts cost, and the first frame of the app: CPU, beside another revision when
+one is given.
 
 `BASE=REV make bench` compares with a revision of this repository, the two in turn.
 """
@@ -39,7 +40,9 @@ VERBS = (
 
 
 def environment(home: Path) -> dict[str, str]:
-    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    inherited = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
     return {**inherited, "HOME": str(home), "BENCHTUI_HOME": str(home), "TERM": "xterm-256color"}
 
 
@@ -65,7 +68,11 @@ def first_frame_s(tree: Path, home: Path, _: Sequence[str]) -> float:
         os.execvpe(sys.executable, [sys.executable, "-m", "tui"], environment(home))
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 120, 0, 0))
     seen = b""
-    while b"localhost" not in seen and b"this machine" not in seen and select.select([terminal], [], [], PATIENCE_S)[0]:
+    while (
+        b"localhost" not in seen
+        and b"this machine" not in seen
+        and select.select([terminal], [], [], PATIENCE_S)[0]
+    ):
         seen += os.read(terminal, 65536)
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     os.kill(pid, signal.SIGKILL)
@@ -74,7 +81,9 @@ def first_frame_s(tree: Path, home: Path, _: Sequence[str]) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def compared(cost: Callable[[Path, Path, Sequence[str]], float], trees: Sequence[Path], words: Sequence[str]) -> str:
+def compared(
+    cost: Callable[[Path, Path, Sequence[str]], float], trees: Sequence[Path], words: Sequence[str]
+) -> str:
     """Medians of each tree, measured in turn after one that counts nothing, and their ratio."""
     with tempfile.TemporaryDirectory() as home:
         for tree in trees:
@@ -87,7 +96,9 @@ def compared(cost: Callable[[Path, Path, Sequence[str]], float], trees: Sequence
 
 def tree_of(revision: str, folder: Path) -> Path:
     """Unpack a revision of this repository."""
-    archive = subprocess.run(["git", "archive", revision, "tui", "profiles"], cwd=HERE, capture_output=True, check=True)
+    archive = subprocess.run(
+        ["git", "archive", revision, "tui", "profiles"], cwd=HERE, capture_output=True, check=True
+    )
     subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
     return folder
 

@@ -16,6 +16,8 @@ def main() -> int:
     data = [float(index * 37 % 101) for index in range(200)]
     print("a graph of 200 values in 100 columns and 6 rows")
     for marks in MARKS:
-        best = min(timeit.repeat(partial(area, data, 100, 6, marks), number=TIMES, repeat=5)) / TIMES
+        best = (
+            min(timeit.repeat(partial(area, data, 100, 6, marks), number=TIMES, repeat=5)) / TIMES
+        )
         print(f"  {marks:8}{best * 1000:.2f} ms")
     return 0

@@ -1,7 +1,8 @@
-"""`make sustained`: 100 searches with a hold over systems that short points misjudge, and 100 held out.
+"""`make sustained`: 100 searches with a hold over systems that short points misjudge, and 100 held
+out.
 
-`SEARCHES=100` of each set, `SEED=0`, `HOLD=300`, `ONLY=held` for one set;
-`--write` puts the tables into docs/capacity.md.
+`SEARCHES=100` of each set, `SEED=0`, `HOLD=300`, `ONLY=held` for one set; `--write` puts the tables
+into docs/capacity.md.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class Kind:
 
 
 def _credits(fast: float, slow: float, stored: float) -> Callable[[], System]:
-    return lambda: LastingSystem(1 / fast, slow_s=1 / slow, most_credits=stored, refill=slow * 0.5, credits=stored)
+    return lambda: LastingSystem(
+        1 / fast, slow_s=1 / slow, most_credits=stored, refill=slow * 0.5, credits=stored
+    )
 
 
 WRITTEN = (
@@ -50,9 +53,15 @@ WRITTEN = (
 HELD_OUT = (
     Kind("stationary, 3000/s", lambda: LastingSystem(1 / 3000), 12.0),
     Kind("burst credits: 1500/s, then 400/s", _credits(1500, 400, 90_000), 40.0),
-    Kind("stall of 500 ms every 70 s", lambda: LastingSystem(1 / 1500, period_s=70, pause_s=0.5), 30.0),
+    Kind(
+        "stall of 500 ms every 70 s",
+        lambda: LastingSystem(1 / 1500, period_s=70, pause_s=0.5),
+        30.0,
+    ),
     Kind("drift to 35 % slower", lambda: LastingSystem(1 / 1500, drift=0.35, drift_s=350), 25.0),
-    Kind("cliff above 1200/s", lambda: System(service_s=0.0004, thrash_above=1200, thrash=6.0), 8.0),
+    Kind(
+        "cliff above 1200/s", lambda: System(service_s=0.0004, thrash_above=1200, thrash=6.0), 8.0
+    ),
     Kind("cache tier: half as fast when full", _credits(2000, 1000, 60_000), 25.0),
 )
 SETS = {"written with the rules": WRITTEN, "held out": HELD_OUT}
@@ -71,15 +80,19 @@ def truth(name: str) -> float:
 def one(name: str, seed: int, hold_s: float) -> dict[str, object]:
     """Return what one search found, beside the truth."""
     kind = next(each for kinds in SETS.values() for each in kinds if each.name == name)
-    search = Search("capacity", limits=(p99_limit(kind.limit_ms),), points=MOST_POINTS, hold_s=hold_s)
+    search = Search(
+        "capacity", limits=(p99_limit(kind.limit_ms),), points=MOST_POINTS, hold_s=hold_s
+    )
     found, points = searched(kind.make(), search, seed)
     true, figure = truth(name), found.capacity
     low, high, value = figure.low or 0.0, figure.high or float("inf"), figure.value or 0.0
     caveat = found.state != "found" or bool(found.doubts) or any("the answer went down" in each or "drift" in each
                                                                  for each in found.notes)  # fmt: skip
     return {
-        "system": name, "seed": seed, "state": found.state, "covered": low <= true <= high, "error": value / true - 1,
-        "too much": value > MUCH * true and not caveat, "points": len(points), "low": low, "high": high, "truth": true,
+        "system": name, "seed": seed, "state": found.state, "covered": low <= true <= high,
+        "error": value / true - 1,
+        "too much": value > MUCH * true and not caveat, "points": len(points), "low": low,
+        "high": high, "truth": true,
         "seconds": sum(each.offer.settle_s + each.offer.lead_s + each.seconds for each in points),
         "hold": found.hold, "holds": sum(each.offer.role == "hold" for each in points),
     }  # fmt: skip
@@ -104,7 +117,8 @@ def table(kinds: Sequence[Kind], searches: int, first: int, hold_s: float) -> li
 def _row(name: str, own: Sequence[dict[str, object]]) -> str:
     count = len(own)
     error, points, holds, seconds = (median(float(str(each[key])) for each in own)
-                                     for key in ("error", "points", "holds", "seconds"))  # fmt: skip
+                                     for key in ("error", "points", "holds",
+                                         "seconds"))  # fmt: skip
     counts = [sum(bool(each[key]) for each in own) for key in ("covered", "too much")]
     kept = sum(each["state"] == "found" for each in own)
     return (f"| {name} | {counts[0]} of {count} | {kept} of {count} | {counts[1]} of {count} | {error * 100:+.1f} % | "
@@ -114,7 +128,8 @@ def _row(name: str, own: Sequence[dict[str, object]]) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Print the tables, and write them into the page when asked."""
     searches, first, hold_s = (int(os.environ.get(name, usual))
-                               for name, usual in (("SEARCHES", "100"), ("SEED", "0"), ("HOLD", "300")))  # fmt: skip
+                               for name, usual in (("SEARCHES", "100"), ("SEED", "0"), ("HOLD",
+                                   "300")))  # fmt: skip
     lines: list[str] = []
     only = os.environ.get("ONLY", "")
     for title, kinds in ((title, kinds) for title, kinds in SETS.items() if only in title):

@@ -1,4 +1,7 @@
-"""Systems whose load has to be held to be judged: credits, cache tiers, rare stalls, drift, cliffs. Simulated time."""
+"""Systems whose load has to be held to be judged: credits, cache tiers, rare stalls, drift, cliffs.
+
+Simulated time.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,9 @@ from tui.model.search import Offer, Search, SearchPoint
 class LastingSystem(System):
     """One server whose speed depends on what was asked of it before, I/O by I/O.
 
-    `credits`: fast I/Os left of `most_credits`, `refill` a second; without one service takes `slow_s`. `period_s`,
-    `pause_s`: it stands still so long, once a period. `drift`: share by which service is longer after a long time,
-    approached with the constant `drift_s`.
+    `credits`: fast I/Os left of `most_credits`, `refill` a second; without one service takes
+    `slow_s`. `period_s`, `pause_s`: it stands still so long, once a period. `drift`: share by which
+    service is longer after a long time, approached with the constant `drift_s`.
     """
 
     slow_s: float = 0.0
@@ -36,8 +39,12 @@ class LastingSystem(System):
         self.clock += seconds
         self.credits = min(self.most_credits, self.credits + self.refill * seconds)
 
-    def run(self, rate: float | None, seconds: float, random: np.random.Generator) -> tuple[Array, Array, Array]:
-        """Return intended starts, actual starts and completions of all I/Os that were completed in time, in s."""
+    def run(
+        self, rate: float | None, seconds: float, random: np.random.Generator
+    ) -> tuple[Array, Array, Array]:
+        """Return intended starts, actual starts and completions of all I/Os that were completed in
+        time, in s.
+        """
         if self.thrash_above or self.noise:
             return super().run(rate, seconds, random)
         most = int((rate or 1.2 / self.service_s) * seconds * 1.2 + 1000)
@@ -76,8 +83,13 @@ class LastingSystem(System):
         return np.array(done)
 
 
-def measure(system: System, search: Search, offer: Offer, step: int, random: np.random.Generator) -> SearchPoint:
-    """Return a point as a run measures it: pause, load that is not measured, load that is; ended early like a run."""
+def measure(
+    system: System, search: Search, offer: Offer, step: int, random: np.random.Generator
+) -> SearchPoint:
+    """Return a point as a run measures it: pause, load that is not measured, load that is.
+
+    Ended early like a run.
+    """
     if isinstance(system, LastingSystem):
         system.rest(offer.settle_s)
     if offer.lead_s:
@@ -87,8 +99,11 @@ def measure(system: System, search: Search, offer: Offer, step: int, random: np.
     length = int(offer.seconds)
     _, started, done = system.run(offer.rate_iops, offer.seconds, random)
     seconds = seconds_of(started, done, length)
-    ended = next((at for at in range(1, length) if clearly_over(search, offer, seconds[:at])), length)
-    if ended < length:  # the same load again, so that what it did to the system is what so many seconds do
+    ended = next(
+        (at for at in range(1, length) if clearly_over(search, offer, seconds[:at])), length
+    )
+    # the same load again, so that what it did to the system is what so many seconds do
+    if ended < length:
         random.bit_generator.state = state
         system.clock = before[0]
         if isinstance(system, LastingSystem):
@@ -103,12 +118,18 @@ def searched(system: System, search: Search, seed: int) -> tuple[CapacityAnswer,
     """Return what a search finds on a system, and the points it took."""
     points: list[SearchPoint] = []
     while (offer := next_offer(search, points)) is not None:
-        points.append(measure(system, search, offer, len(points), np.random.default_rng([seed, len(points)])))
+        points.append(
+            measure(system, search, offer, len(points), np.random.default_rng([seed, len(points)]))
+        )
     return answer(search, points), points
 
 
-def sustained(make: Callable[[], System], limit_s: float, seconds: float = 3000.0, percentile: float = 99.0) -> float:
-    """Return the rate whose percentile reaches a limit once the system has been loaded for so long, by simulation."""
+def sustained(
+    make: Callable[[], System], limit_s: float, seconds: float = 3000.0, percentile: float = 99.0
+) -> float:
+    """Return the rate whose percentile reaches a limit once the system has been loaded for so long,
+    by simulation.
+    """
     low, high = 0.0, 1.2 / make().service_s
     for _ in range(13):
         rate = (low + high) / 2

@@ -1,4 +1,6 @@
-"""Damaged files in worker processes: `python -m tests.long.fuzz --cases 2000 --seed 7 --only mdtest`."""
+"""Damaged files in worker processes: `python -m tests.long.fuzz --cases 2000 --seed 7 --only
+mdtest`.
+"""
 
 from __future__ import annotations
 
@@ -46,11 +48,17 @@ def case(target: Target, data: bytes, folder: Path) -> str:
         return "hang: " + traceback.format_exc().strip().splitlines()[-3].strip()
     except BaseException as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
-        return f"traceback: {type(error).__name__} {Path(place.filename).name}:{place.lineno} {str(error)[:100]!r}"
+        return (
+            "traceback:"
+            f" {type(error).__name__} {Path(place.filename).name}:{place.lineno} {str(error)[:100]!r}"
+        )
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
     if raw := RAW.search(out.getvalue()):
-        return f"raw: U+{ord(raw[0]):04X} after {out.getvalue()[max(0, raw.start() - 40) : raw.start()]!r}"
+        return (
+            f"raw: U+{ord(raw[0]):04X} after"
+            f" {out.getvalue()[max(0, raw.start() - 40) : raw.start()]!r}"
+        )
     return ""
 
 
@@ -68,7 +76,11 @@ def batch(name: str, numbers: range, seed: int, root: Path) -> list[tuple[int, s
     with os.fdopen(reading) as result:
         text = result.read()
     _, status = os.waitpid(child, 0)
-    return [(number, what) for number, what in json.loads(text)] if text else [(numbers[0], f"died: {status}")]
+    return (
+        [(number, what) for number, what in json.loads(text)]
+        if text
+        else [(numbers[0], f"died: {status}")]
+    )
 
 
 def _worked(name: str, numbers: range, seed: int, root: Path) -> list[tuple[int, str]]:
@@ -106,26 +118,39 @@ def fuzz(names: list[str], cases: int, seed: int, root: Path) -> dict[str, list[
         for first in range(0, cases, BATCH):
             found[name] += batch(name, range(first, min(first + BATCH, cases)), seed, root)
         kinds = Counter(what.partition(":")[0] for _, what in found[name])
-        counts = "".join(f"{kinds[kind]:>11}" for kind in ("traceback", "hang", "memory", "raw", "died"))
+        counts = "".join(
+            f"{kinds[kind]:>11}" for kind in ("traceback", "hang", "memory", "raw", "died")
+        )
         print(f"{name:<15}{cases:>7}{counts}{time.monotonic() - begin:>8.0f} s", flush=True)
     return found
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.long.fuzz", description=__doc__)
-    parser.add_argument("--cases", type=int, default=2000, metavar="N", help="of each sort of file (2000)")
     parser.add_argument(
-        "--seed", type=int, default=int(time.time()) % 100_000, help="what they are drawn from (the time)"
+        "--cases", type=int, default=2000, metavar="N", help="of each sort of file (2000)"
     )
-    parser.add_argument("--only", choices=sorted(TARGETS), action="append", help="one sort of file; may be repeated")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=int(time.time()) % 100_000,
+        help="what they are drawn from (the time)",
+    )
+    parser.add_argument(
+        "--only", choices=sorted(TARGETS), action="append", help="one sort of file; may be repeated"
+    )
     args = parser.parse_args()
     root = Path(tempfile.mkdtemp(prefix="benchtui-fuzz-"))
     print(
-        f"seed {args.seed}\n{'file':<15}{'cases':>7}  traceback       hang     memory        raw       died", flush=True
+        f"seed {args.seed}\n{'file':<15}{'cases':>7}  traceback       hang     memory        raw   "
+        "    died",
+        flush=True,
     )
     found = fuzz(args.only or list(TARGETS), args.cases, args.seed, root)
     for name, wrong in found.items():
-        for what, count in Counter(re.sub(r"0x[0-9a-f]+", "", what) for _, what in wrong).most_common(15):
+        for what, count in Counter(
+            re.sub(r"0x[0-9a-f]+", "", what) for _, what in wrong
+        ).most_common(15):
             number = next(each for each, other in wrong if other.startswith(what[:40]))
             print(f"    {name} {count}x, case {number}: {what}")
     if any(found.values()):

@@ -1,14 +1,19 @@
-"""Real samples, damaged: bytes, lines, words and numbers are changed, left out, doubled, put elsewhere."""
+"""Real samples, damaged: bytes, lines, words and numbers are changed, left out, doubled, put
+elsewhere.
+"""
 
 from __future__ import annotations
 
 import random
 import re
 
-NUMBERS = (b"-1", b"0", b"1e30", b"9223372036854775808", b"-9223372036854775809", b"NaN", b"Infinity", b"1e-320", b"[]",
+NUMBERS = (b"-1", b"0", b"1e30", b"9223372036854775808", b"-9223372036854775809", b"NaN",
+    b"Infinity", b"1e-320", b"[]",
            b'"x"', b"null", b"{}", b"00", b"99999999999999999999999999")  # fmt: skip
-WORDS = (b"\x1b]0;x\x07", b"\x9b31m", "\u202e".encode(), b"\x00", b"\xff\xfe", b"%s%n", b"../../x", b"*", b"&a [*a,*a]",
-         b"[1-4096]", b"${HOME}", b"\r", b"\n\n", b"'", b'"', b"\\", b"{", b"}", b"]", b",", b":", b"=",
+WORDS = (b"\x1b]0;x\x07", b"\x9b31m", "\u202e".encode(), b"\x00", b"\xff\xfe", b"%s%n", b"../../x",
+b"*", b"&a [*a,*a]",
+         b"[1-4096]", b"${HOME}", b"\r", b"\n\n", b"'", b'"', b"\\", b"{", b"}", b"]", b",", b":",
+         b"=",
          b" " * 3000, b"1" * 3000)  # fmt: skip
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?")
 

@@ -1,4 +1,6 @@
-"""Packed runs that were changed and sealed again: every sum fits, so that readers behind the sums see the change."""
+"""Packed runs that were changed and sealed again: every sum fits, so that readers behind the sums
+see the change.
+"""
 
 from __future__ import annotations
 
@@ -88,5 +90,9 @@ def read_sealed(archive: bytes, path: Path) -> None:
     main(["runs", "verify", str(file)])
     main(["runs", "unpack", str(file)])
     main(["runs", "list"])
-    outside = [each.name for each in path.parent.iterdir() if each not in (path, file, path.parent / "home")]
+    outside = [
+        each.name
+        for each in path.parent.iterdir()
+        if each not in (path, file, path.parent / "home")
+    ]
     assert outside == [], f"{outside} were written elsewhere"

@@ -1,4 +1,6 @@
-"""What reads files of others, a sort each: real samples, and what is done with one that was damaged."""
+"""What reads files of others, a sort each: real samples, and what is done with one that was
+damaged.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ def _verb(*words: str) -> Callable[[Path], object]:
 
 
 def _run_with(name: str, *verbs: Sequence[str]) -> Callable[[Path], object]:
-    """Put the file into a copy of a run, where the record is not believed when it is the journal that is read."""
+    """Put the file into a copy of a run, where the record is not believed when it is the journal
+    that is read.
+    """
 
     def read(path: Path) -> None:
         run_dir = path.parent / "home" / "runs" / RUN
@@ -100,7 +104,8 @@ def _text(parsed: Callable[[str], object], *verb: str) -> Callable[[Path], objec
     """Have what people type read; a verb says what is wrong with it."""
 
     def read(path: Path) -> None:
-        text = path.read_text(encoding="utf-8", errors="replace").replace("\0", " ")  # no command line holds it
+        # no command line holds it
+        text = path.read_text(encoding="utf-8", errors="replace").replace("\0", " ")
         try:
             parsed(text)
         except (BenchtuiError, ValueError):
@@ -170,19 +175,33 @@ TARGETS: dict[str, Target] = {
     "archive": Target(_packs, "run.bt", _verb("runs", "verify")),
     "tar": Target(_tar, "o.tar", _verb("import", "--dry-run")),
     "zip": Target(_zip, "o.zip", _verb("import", "--dry-run")),
-    "host spec": Target(lambda: SPECS, "s", _text(_spec, "run", "demo/quick", "--dry-run", "--hosts")),
-    "SLO": Target(lambda: [b"read.p99.9 < 2ms", b"errors = 0", b"sync.mean < 1ms"], "s", _text(parse_limit, *SEARCH)),
+    "host spec": Target(
+        lambda: SPECS, "s", _text(_spec, "run", "demo/quick", "--dry-run", "--hosts")
+    ),
+    "SLO": Target(
+        lambda: [b"read.p99.9 < 2ms", b"errors = 0", b"sync.mean < 1ms"],
+        "s",
+        _text(parse_limit, *SEARCH),
+    ),
     "criterion": Target(
-        lambda: [b"read.p99 > 2ms", b"iops < -5%"], "s", _text(parse_criterion, "compare", "last", "last", "--fail-if")
+        lambda: [b"read.p99 > 2ms", b"iops < -5%"],
+        "s",
+        _text(parse_criterion, "compare", "last", "last", "--fail-if"),
     ),
     "filter": Target(
-        lambda: [b'-verdict:valid tag:lab=a since:3d "two words" host:h1'], "s", _text(parse, "runs", "list", "--")
+        lambda: [b'-verdict:valid tag:lab=a since:3d "two words" host:h1'],
+        "s",
+        _text(parse, "runs", "list", "--"),
     ),
     "marks": Target(
-        lambda: [b'{"starred":true,"title":"a title","tags":{"lab":"a"}}'], "m", _run_with("marks.json", *SHOWN)
+        lambda: [b'{"starred":true,"title":"a title","tags":{"lab":"a"}}'],
+        "m",
+        _run_with("marks.json", *SHOWN),
     ),
     "packed record": Target(packs.sample_of("run.json"), "r", packs.with_file("run.json")),
-    "packed journal": Target(packs.sample_of("journal.jsonl"), "j", packs.with_file("journal.jsonl")),
+    "packed journal": Target(
+        packs.sample_of("journal.jsonl"), "j", packs.with_file("journal.jsonl")
+    ),
     "packed plan": Target(packs.sample_of("plan.json"), "p", packs.with_file("plan.json")),
     "manifest": Target(packs.sample_of("manifest.json"), "m", packs.with_file("manifest.json")),
     "packed tar": Target(lambda: [packs.unsealed()], "t", packs.with_archive),

@@ -11,7 +11,9 @@ from tests.long.fuzz.mutate import mutated
 from tests.long.fuzz.targets import TARGETS
 
 CASES = 4
-SLOW = dict.fromkeys(("journal", "record", "marks", "packed record", "packed journal", "packed plan"), 2)
+SLOW = dict.fromkeys(
+    ("journal", "record", "marks", "packed record", "packed journal", "packed plan"), 2
+)
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -22,5 +22,7 @@ print(int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]
 def peak_bytes(argv: Sequence[str], home: Path) -> int:
     """Return how much memory a verb takes at most, whatever it answers."""
     environ = {**os.environ, "BENCHTUI_HOME": str(home), "HOME": str(home)}
-    done = subprocess.run([sys.executable, "-c", MEASURED, *argv], capture_output=True, text=True, env=environ)
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, *argv], capture_output=True, text=True, env=environ
+    )
     return int(done.stderr.splitlines()[-1])

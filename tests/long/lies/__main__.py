@@ -1,4 +1,6 @@
-"""`python -m tests.long.lies`: lies that were staged and doctored, limits, clean runs, and who spoke up (make lies)."""
+"""`python -m tests.long.lies`: lies that were staged and doctored, limits, clean runs, and who
+spoke up (make lies).
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,10 @@ def main() -> int:
     if rivals:
         made["rivals"] = rivals
     if args.pairs and not stopped:
-        made |= {"compare": compared.pairs_of_runs(args.pairs), "ab": compared.experiments(args.pairs)}
+        made |= {
+            "compare": compared.pairs_of_runs(args.pairs),
+            "ab": compared.experiments(args.pairs),
+        }
     print("", page.text_of(made), *failures(outcome, doctored), sep="\n")
     if args.json:
         write_json(args.json, outcome, doctored, [*before, when_text(begun, seconds)])
@@ -78,16 +83,26 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.long.lies")
     parser.add_argument("--times", type=int, default=1, help="how often each example")
     parser.add_argument("--doctored", type=int, default=10, help="doctored results of each kind")
-    parser.add_argument("--staged", type=int, default=1, help="staged runs of each kind, drawn from the seed")
-    parser.add_argument("--limits", type=int, default=2, help="runs of each limit, idle and beside busy CPUs")
-    parser.add_argument("--clean", type=int, default=60, help="clean runs, idle and beside busy CPUs")
+    parser.add_argument(
+        "--staged", type=int, default=1, help="staged runs of each kind, drawn from the seed"
+    )
+    parser.add_argument(
+        "--limits", type=int, default=2, help="runs of each limit, idle and beside busy CPUs"
+    )
+    parser.add_argument(
+        "--clean", type=int, default=60, help="clean runs, idle and beside busy CPUs"
+    )
     parser.add_argument("--pairs", type=int, default=60, help="simulated comparisons of each kind")
     parser.add_argument("--seed", type=int, default=SEED, help=f"what is drawn; default {SEED}")
     parser.add_argument("--only", default="", help="those whose name has this in it")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was said of each run")
-    parser.add_argument("--merge", type=Path, metavar="FILE", help="add what such a file has and was not made now")
+    parser.add_argument(
+        "--merge", type=Path, metavar="FILE", help="add what such a file has and was not made now"
+    )
     parser.add_argument("--write", action="store_true", help="write the tables of docs/truth.md")
-    parser.add_argument("--at-once", type=int, default=4 * (os.cpu_count() or 1), help="calm runs side by side")
+    parser.add_argument(
+        "--at-once", type=int, default=4 * (os.cpu_count() or 1), help="calm runs side by side"
+    )
     return parser.parse_args()
 
 
@@ -102,9 +117,11 @@ def chosen(args: argparse.Namespace, only: str) -> list[Lie]:
 
 
 def batches(chosen: Sequence[Lie], at_once: int) -> Iterator[Batch]:
-    """Yield runs that are played side by side: those that need the machine for themselves one by one.
+    """Yield runs that are played side by side: those that need the machine for themselves one by
+    one.
 
-    Undisturbed clean runs are made one at a time: a second one would be foreign traffic to the first.
+    Undisturbed clean runs are made one at a time: a second one would be foreign traffic to the
+    first.
     """
     if subprocess.run([*OWN_PIDS, "true"], capture_output=True, check=False).returncode:
         at_once = 1
@@ -114,7 +131,10 @@ def batches(chosen: Sequence[Lie], at_once: int) -> Iterator[Batch]:
         alone = (lie for lie in chosen if lie.noise == "alone" and lie.company == company)
         yield from _pieces(alone, 1)
     yield from _pieces((lie for lie in chosen if lie.clean and not lie.company), 1)
-    yield from _pieces((lie for lie in chosen if lie.clean and lie.company), min(at_once, 3 * (os.cpu_count() or 1)))
+    yield from _pieces(
+        (lie for lie in chosen if lie.clean and lie.company),
+        min(at_once, 3 * (os.cpu_count() or 1)),
+    )
 
 
 def _pieces(lies: Iterable[Lie], size: int) -> Iterator[Batch]:

@@ -1,4 +1,7 @@
-"""The corpus: what each run does, and the check that must name it. All on this machine, for seconds."""
+"""The corpus: what each run does, and the check that must name it.
+
+All on this machine, for seconds.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,9 @@ QUEUED = "ioengine: libaio, iodepth: 8, direct: 1, rw: randread, bs: 4k, size: 3
 PACED = f"{DIRECT}, rate_iops: 200"
 STORED = "ioengine: psync, direct: 1, size: 32M, rate_iops: 100"
 SERVED = "ioengine: nbd, rw: randread, size: 64M"
-GROWING = "ioengine: psync, direct: 1, rw: write, bs: 64k, size: 64M, rate_iops: 40, fallocate: none"
+GROWING = (
+    "ioengine: psync, direct: 1, rw: write, bs: 64k, size: 64M, rate_iops: 40, fallocate: none"
+)
 
 DATA: tuple[Lie, ...] = (
     Lie(
@@ -67,8 +72,19 @@ DATA: tuple[Lie, ...] = (
     ),
 )
 LOAD: tuple[Lie, ...] = (
-    Lie("ends early", "ioengine: psync, direct: 1, rw: read, bs: 64k, size: 8M, time_based: 0", "short", runtime_s=60),
-    Lie("rate not reached", f"{DIRECT}, rate_iops: 100000000", "offered-rate", noise="loud", others=("client-cpu",)),
+    Lie(
+        "ends early",
+        "ioengine: psync, direct: 1, rw: read, bs: 64k, size: 8M, time_based: 0",
+        "short",
+        runtime_s=60,
+    ),
+    Lie(
+        "rate not reached",
+        f"{DIRECT}, rate_iops: 100000000",
+        "offered-rate",
+        noise="loud",
+        others=("client-cpu",),
+    ),
     Lie(
         "wait in the submission",
         "ioengine: libaio, iodepth: 2, direct: 0, rw: randwrite, bs: 64k, size: 32M",
@@ -83,7 +99,15 @@ LOAD: tuple[Lie, ...] = (
         "ioengine: psync, rw: write, bs: 4k, size: 8M, fdatasync: 1",
         "sync",
         noise="loud",
-        others=("working-set", "concurrency", "steady-state", "warm-up", "client-cpu", "stall", "storage-traffic"),
+        others=(
+            "working-set",
+            "concurrency",
+            "steady-state",
+            "warm-up",
+            "client-cpu",
+            "stall",
+            "storage-traffic",
+        ),
     ),
     Lie(
         "throughput that drifts",
@@ -267,11 +291,15 @@ CLEAN: tuple[Lie, ...] = (
     _clean("queued reads", f"{QUEUED}, rate_iops: 400"),
     _clean("two hosts", PACED, hosts=2),
     _clean("three hosts, writes", f"{STORED}, rw: randwrite, bs: 16k", hosts=3),
-    _clean("sequential reads", "ioengine: psync, direct: 1, rw: read, bs: 128k, size: 64M, rate: 10m"),
-    _clean("sequential writes", "ioengine: psync, direct: 1, rw: write, bs: 128k, size: 64M, rate: 8m"),
-    _clean("70/30", 'ioengine: psync, direct: 1, rw: randrw, rwmixread: 70, bs: 4k, size: 32M, rate_iops: "70,30"'),
+    _clean("sequential reads",
+        "ioengine: psync, direct: 1, rw: read, bs: 128k, size: 64M, rate: 10m"),
+    _clean("sequential writes",
+        "ioengine: psync, direct: 1, rw: write, bs: 128k, size: 64M, rate: 8m"),
+    _clean("70/30",
+        'ioengine: psync, direct: 1, rw: randrw, rwmixread: 70, bs: 4k, size: 32M, rate_iops: "70,30"'),
     _clean("Poisson", f"{PACED}, rate_process: poisson"),
-    _clean("split sizes", "ioengine: psync, direct: 1, rw: randread, bssplit: 4k/60:16k/40, size: 32M, rate_iops: 99"),
+    _clean("split sizes",
+        "ioengine: psync, direct: 1, rw: randread, bssplit: 4k/60:16k/40, size: 32M, rate_iops: 99"),
     _clean("synced writes", f"{STORED}, rw: randwrite, bs: 4k, fdatasync: 1"),
     _clean("four jobs", "ioengine: psync, direct: 1, rw: randread, bs: 8k, size: 8M, rate_iops: 40",
            jobs="load: {numjobs: 4}"),

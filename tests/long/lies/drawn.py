@@ -1,4 +1,7 @@
-"""Staged lies and limits with parameters drawn from a seed; one that was not used before draws what nobody has seen."""
+"""Staged lies and limits with parameters drawn from a seed.
+
+One that was not used before draws what nobody has seen.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,8 @@ from tests.long.lies.lie import Lie
 
 BLOCKS = ("4k", "8k", "16k", "32k", "64k")
 Draw = Callable[[Random], Lie]
-AROUND = ("storage-traffic", "offered-rate", "client-cpu", "background-load")  # what may be said beside
+# what may be said beside
+AROUND = ("storage-traffic", "offered-rate", "client-cpu", "background-load")
 
 
 def _load(rng: Random, access: str, *, most: int = 400) -> str:
@@ -20,7 +24,10 @@ def _load(rng: Random, access: str, *, most: int = 400) -> str:
     engine = rng.choice(("psync", "pvsync2", "libaio"))
     depth = f", iodepth: {rng.choice((2, 4, 8))}" if engine == "libaio" else ""
     rate = rng.randint(50, most)
-    return f"ioengine: {engine}{depth}, direct: 1, rw: {access}, bs: {rng.choice(BLOCKS)}, size: 32M, rate_iops: {rate}"
+    return (
+        f"ioengine: {engine}{depth}, direct: 1, rw: {access}, bs: {rng.choice(BLOCKS)}, size: 32M,"
+        f" rate_iops: {rate}"
+    )
 
 
 def _reads(rng: Random) -> str:
@@ -36,14 +43,21 @@ def _writes(rng: Random) -> str:
 
 def unwritten(rng: Random) -> Lie:
     """A file of holes."""
-    return Lie("unwritten", _reads(rng), "storage-traffic", sabotage=sabotage.unwritten, layout=False,
+    return Lie("unwritten", _reads(rng), "storage-traffic", sabotage=sabotage.unwritten,
+        layout=False,
                accepted=("unwritten-data",))  # fmt: skip
 
 
 def partly_written(rng: Random) -> Lie:
     """A file that was written in part."""
     share = rng.uniform(0.02, 0.9)
-    return Lie(f"{share:.0%} written", _reads(rng), "unwritten-data", sabotage=sabotage.partly(share), layout=False)
+    return Lie(
+        f"{share:.0%} written",
+        _reads(rng),
+        "unwritten-data",
+        sabotage=sabotage.partly(share),
+        layout=False,
+    )
 
 
 def buffered(rng: Random) -> Lie:
@@ -53,13 +67,18 @@ def buffered(rng: Random) -> Lie:
 
 
 def hot(rng: Random) -> Lie:
-    """Reads that come back to a small part of a file, or to a small file, which a cache behind the client holds."""
+    """Reads that come back to a small part of a file, or to a small file, which a cache behind the
+    client holds.
+    """
     load = f"ioengine: psync, direct: 1, rw: randread, bs: 4k, rate_iops: {rng.randint(600, 1200)}"
     chosen = rng.choice(("zipf:1.4", "zipf:2", "zoned:95/2:5/98", ""))
     if not chosen:
         size = rng.choice((1, 2, 4))
-        return Lie(f"a file of {size} MiB", f"{load}, size: {size}M", "hot-set", accepted=("working-set",))
-    return Lie(f"hot set, {chosen}", f'{load}, size: 32M, random_distribution: "{chosen}"', "hot-set",
+        return Lie(
+            f"a file of {size} MiB", f"{load}, size: {size}M", "hot-set", accepted=("working-set",)
+        )
+    return Lie(f"hot set, {chosen}", f'{load}, size: 32M, random_distribution: "{chosen}"',
+        "hot-set",
                accepted=("working-set",))  # fmt: skip
 
 
@@ -77,13 +96,17 @@ def in_memory(rng: Random) -> Lie:
 
 def memory_below(rng: Random) -> Lie:
     """A file system on a device whose file is in memory."""
-    return Lie("loop device in memory", _reads(rng), "direct-io", root=True, sabotage=places.memory_below)
+    return Lie(
+        "loop device in memory", _reads(rng), "direct-io", root=True, sabotage=places.memory_below
+    )
 
 
 def full(rng: Random) -> Lie:
     """A file system that is nearly full."""
     share = rng.uniform(0.8, 0.91)
-    return Lie(f"{share:.0%} full", _writes(rng), "target-full", root=True, sabotage=places.filled(share))
+    return Lie(
+        f"{share:.0%} full", _writes(rng), "target-full", root=True, sabotage=places.filled(share)
+    )
 
 
 def shared(rng: Random) -> Lie:
@@ -95,7 +118,8 @@ def reducible(rng: Random) -> Lie:
     """Data that can be stored as less."""
     share = rng.randint(5, 100)
     options = rng.choice((
-        "zero_buffers: 1", f"buffer_compress_percentage: {share}, refill_buffers: 1", f"dedupe_percentage: {share}",
+        "zero_buffers: 1", f"buffer_compress_percentage: {share}, refill_buffers: 1",
+        f"dedupe_percentage: {share}",
         f"buffer_pattern: \"0x{rng.randrange(1, 2**32):08x}\"", "scramble_buffers: 0",
     ))  # fmt: skip
     return Lie(options.partition(",")[0], f"{_writes(rng)}, {options}", "reducible-data")
@@ -104,14 +128,22 @@ def reducible(rng: Random) -> Lie:
 def without_barriers(rng: Random) -> Lie:
     """Flushes on a mount without barriers."""
     sync = rng.choice(("fsync", "fdatasync"))
-    load = f"ioengine: psync, rw: randwrite, bs: {rng.choice(BLOCKS)}, size: 16M, rate_iops: 30, {sync}: 1"
-    return Lie(f"{sync} without barriers", load, "flush-no-op", root=True, sabotage=places.no_barriers)
+    load = (
+        f"ioengine: psync, rw: randwrite, bs: {rng.choice(BLOCKS)}, size: 16M, rate_iops: 30,"
+        f" {sync}: 1"
+    )
+    return Lie(
+        f"{sync} without barriers", load, "flush-no-op", root=True, sabotage=places.no_barriers
+    )
 
 
 def flush_in_memory(rng: Random) -> Lie:
     """Flushes of a file system that has no device."""
     sync = rng.choice(("fsync", "fdatasync"))
-    load = f"ioengine: psync, rw: write, bs: {rng.choice(BLOCKS)}, size: 16M, rate_iops: 100, {sync}: 1"
+    load = (
+        f"ioengine: psync, rw: write, bs: {rng.choice(BLOCKS)}, size: 16M, rate_iops: 100,"
+        f" {sync}: 1"
+    )
     return Lie(f"{sync} in memory", load, "flush-no-op", memory=True, accepted=("direct-io",))
 
 
@@ -128,19 +160,30 @@ def too_much(rng: Random) -> Lie:
     delay, depth = rng.choice((5, 10, 20)), rng.choice((1, 2, 4))
     rate = round(1000 / delay * depth * rng.uniform(1.1, 4))
     load = f"{SERVED}, bs: 4k, iodepth: {depth}, rate_iops: {rate}"
-    return Lie(f"rate {rate} of {1000 // delay * depth}", load, "offered-rate", sabotage=remote.server_after(delay))
+    return Lie(
+        f"rate {rate} of {1000 // delay * depth}",
+        load,
+        "offered-rate",
+        sabotage=remote.server_after(delay),
+    )
 
 
 def depth_in_vain(rng: Random) -> Lie:
     """A queue depth that the engine does not keep."""
     engine = rng.choice(("psync", "pvsync2", "sync"))
-    load = f"ioengine: {engine}, iodepth: {rng.choice((4, 16, 64))}, direct: 1, rw: randread, bs: {rng.choice(BLOCKS)}"
+    load = (
+        f"ioengine: {engine}, iodepth: {rng.choice((4, 16, 64))}, direct: 1, rw: randread, bs:"
+        f" {rng.choice(BLOCKS)}"
+    )
     return Lie("depth in vain", f"{load}, size: 32M, rate_iops: {rng.randint(50, 300)}", "depth")
 
 
 def short(rng: Random) -> Lie:
     """A load that ends with its data, long before its runtime."""
-    load = f"ioengine: psync, direct: 1, rw: read, bs: 64k, size: {rng.choice((4, 8, 16))}M, time_based: 0"
+    load = (
+        f"ioengine: psync, direct: 1, rw: read, bs: 64k, size: {rng.choice((4, 8, 16))}M,"
+        " time_based: 0"
+    )
     return Lie("ends with its data", load, "short", runtime_s=rng.randint(30, 300))
 
 
@@ -153,7 +196,8 @@ def too_short(rng: Random) -> Lie:
 def late(rng: Random) -> Lie:
     """A host that starts late."""
     by = rng.uniform(1.6, 5.0)
-    return Lie(f"{by:.1f} s late", _reads(rng), "start-skew", hosts=2, sabotage=sabotage.once("h2", 0, by),
+    return Lie(f"{by:.1f} s late", _reads(rng), "start-skew", hosts=2,
+        sabotage=sabotage.once("h2", 0, by),
                accepted=("short", "end-skew"))  # fmt: skip
 
 
@@ -161,7 +205,8 @@ def ended(rng: Random) -> Lie:
     """A host whose load is ended early."""
     after = rng.uniform(1.5, 5.5)
     return Lie(f"ended after {after:.1f} s", _reads(rng), "end-skew", hosts=2, runtime_s=9,
-               sabotage=sabotage.interrupted("h2", after), accepted=("host-loss", "tool-errors"))  # fmt: skip
+               sabotage=sabotage.interrupted("h2", after),
+               accepted=("host-loss", "tool-errors"))  # fmt: skip
 
 
 # -- hosts and other processes on them
@@ -170,7 +215,10 @@ def ended(rng: Random) -> Lie:
 def slow_host(rng: Random) -> Lie:
     """A host that is held up again and again."""
     stopped, running = rng.uniform(0.4, 0.9), rng.uniform(0.3, 0.5)
-    load = f"ioengine: psync, direct: 1, rw: randread, bs: {rng.choice(BLOCKS)}, size: 32M, thinktime: 5000"
+    load = (
+        f"ioengine: psync, direct: 1, rw: randread, bs: {rng.choice(BLOCKS)}, size: 32M, thinktime:"
+        " 5000"
+    )
     return Lie(f"held up for {stopped / (stopped + running):.0%}", load, "straggler", hosts=3,
                sabotage=sabotage.held_up(f"h{rng.randint(1, 3)}", stopped, running),
                accepted=("stall", "missing-samples"))  # fmt: skip
@@ -178,12 +226,19 @@ def slow_host(rng: Random) -> Lie:
 
 def other_generator(rng: Random) -> Lie:
     """Another load generator on the host."""
-    return Lie("another generator", _reads(rng), "other-load", noise="alone", sabotage=sabotage.other_generator)
+    return Lie(
+        "another generator",
+        _reads(rng),
+        "other-load",
+        noise="alone",
+        sabotage=sabotage.other_generator,
+    )
 
 
 def busy(rng: Random) -> Lie:
     """Other programs on every CPU."""
-    return Lie("busy CPUs", _reads(rng), "background-load", noise="alone", sabotage=sabotage.busy_cpus,
+    return Lie("busy CPUs", _reads(rng), "background-load", noise="alone",
+        sabotage=sabotage.busy_cpus,
                accepted=("client-cpu",), runtime_s=10)  # fmt: skip
 
 
@@ -212,7 +267,8 @@ def drifts(rng: Random) -> Lie:
     if rng.random() < 0.5:
         delays.reverse()
     return Lie(f"delay x {by:.2f} every 5 s", f"{SERVED}, bs: 4k", "steady-state", runtime_s=28,
-               sabotage=remote.changing_server(*delays, every_s=5), accepted=("warm-up",))  # fmt: skip
+               sabotage=remote.changing_server(*delays, every_s=5),
+               accepted=("warm-up",))  # fmt: skip
 
 
 def comes_and_goes(rng: Random) -> Lie:
@@ -224,16 +280,23 @@ def comes_and_goes(rng: Random) -> Lie:
 
 
 LIES: tuple[Draw, ...] = (
-    unwritten, partly_written, buffered, hot, same_offsets, in_memory, memory_below, full, shared, reducible, reducible,
-    without_barriers, flush_in_memory, never_flushed, too_much, depth_in_vain, short, too_short, late, ended,
+    unwritten, partly_written, buffered, hot, same_offsets, in_memory, memory_below, full, shared,
+    reducible, reducible,
+    without_barriers, flush_in_memory, never_flushed, too_much, depth_in_vain, short, too_short,
+    late, ended,
     slow_host, other_generator, busy, unlike, frozen, drifts, comes_and_goes,
 )  # fmt: skip
 
 
 def two_at_once(rng: Random) -> Lie:
     """Data that shrinks, and something about its place or time."""
-    data, other = reducible(rng), rng.choice((in_memory, full, shared, late, frozen, too_short))(rng)
-    return replace(other, name=f"{data.name} and {other.name}", options=data.options, second="reducible-data")
+    data, other = (
+        reducible(rng),
+        rng.choice((in_memory, full, shared, late, frozen, too_short))(rng),
+    )
+    return replace(
+        other, name=f"{data.name} and {other.name}", options=data.options, second="reducible-data"
+    )
 
 
 # -- limits
@@ -241,7 +304,13 @@ def two_at_once(rng: Random) -> Lie:
 
 def rate(rng: Random) -> Lie:
     """A rate that is kept."""
-    return Lie("limit: rate", rng.choice((_reads, _writes))(rng), limiter="rate", noise="alone", runtime_s=7)
+    return Lie(
+        "limit: rate",
+        rng.choice((_reads, _writes))(rng),
+        limiter="rate",
+        noise="alone",
+        runtime_s=7,
+    )
 
 
 def client_cpu(rng: Random) -> Lie:
@@ -253,7 +322,8 @@ def client_cpu(rng: Random) -> Lie:
 def cpu_quota(rng: Random) -> Lie:
     """A load whose control group allows it a part of a core."""
     load = NULL.replace("4k", rng.choice(("4k", "16k"))) + f", numjobs: {rng.choice((1, 2, 4))}"
-    return Lie("limit: CPU quota", load, limiter="client-cpu", noise="alone", runtime_s=7, root=True,
+    return Lie("limit: CPU quota", load, limiter="client-cpu", noise="alone", runtime_s=7,
+        root=True,
                sabotage=places.allowed_cpu(rng.uniform(0.2, 0.8)))  # fmt: skip
 
 
@@ -270,7 +340,8 @@ def control_group(rng: Random) -> Lie:
     limit = rng.choice((1, 2, 4, 6)) << 20
     queue = f"ioengine: libaio, iodepth: {rng.choice((8, 16))}, direct: 1"
     load = f"{queue}, rw: randread, bs: {rng.choice(BLOCKS)}, size: 32M"
-    return Lie("limit: control group", load, limiter="client-device", noise="alone", runtime_s=7, root=True,
+    return Lie("limit: control group", load, limiter="client-device", noise="alone", runtime_s=7,
+        root=True,
                sabotage=places.throttled_to(limit))  # fmt: skip
 
 

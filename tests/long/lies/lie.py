@@ -13,12 +13,16 @@ from tests.lab.sshd import SshdLab
 from tests.long.lies.classes import Kind, kind_of
 
 Noise = Literal["calm", "loud", "alone"]
-"""How a run takes its neighbours: calm ones mostly wait, loud ones are named whatever goes on beside them."""
+"""How a run takes its neighbours: calm ones mostly wait, loud ones are named whatever goes on
+beside them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one run takes place: the directory of its files, and a folder for whatever the sabotage needs."""
+    """Where one run takes place: the directory of its files, and a folder for whatever the sabotage
+    needs.
+    """
 
     target: Path
     folder: Path
@@ -31,12 +35,18 @@ class Place:
     def loads(self, host: str) -> list[int]:
         """Return the pids of all that this run has started on a host by now."""
         runs = self.home / "runs"
-        return [pid for run in (runs.iterdir() if runs.exists() else ()) for pid in marked(run.name, host)]
+        return [
+            pid
+            for run in (runs.iterdir() if runs.exists() else ())
+            for pid in marked(run.name, host)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a sabotage has prepared in place of the usual: hosts, the file, more options of the load."""
+    """What a sabotage has prepared in place of the usual: hosts, the file, more options of the
+    load.
+    """
 
     hosts: tuple[str | Path, ...] = ()  # arguments of `benchtui run`
     filename: str = ""
@@ -53,12 +63,12 @@ def nothing(_: Place) -> AbstractContextManager[None]:
 
 @dataclass(frozen=True, slots=True)
 class Lie:
-    """One row. `finding` is the check that must name it, `limiter` what must be told as the limit; without a finding
-    and with `clean` nothing may weaken it.
+    """One row. `finding` is the check that must name it, `limiter` what must be told as the limit;
+    without a finding and with `clean` nothing may weaken it.
 
-    `options` are those of the load, `others` checks that may speak up as well. `hosts` of the lab, 0: this machine.
-    `accepted` are checks that name it as well as `finding` does, `second` one that must speak up beside it. With
-    `company` other programs keep every CPU busy.
+    `options` are those of the load, `others` checks that may speak up as well. `hosts` of the lab,
+    0: this machine. `accepted` are checks that name it as well as `finding` does, `second` one that
+    must speak up beside it. With `company` other programs keep every CPU busy.
     """
 
     name: str

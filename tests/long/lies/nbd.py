@@ -1,7 +1,8 @@
-"""`python -m tests.long.lies.nbd ADDRESS DELAY_MS BURN_US NAME`: serve zeros by NBD, answered late or at a CPU cost.
+"""`python -m tests.long.lies.nbd ADDRESS DELAY_MS BURN_US NAME`: serve zeros by NBD, answered late
+or at a CPU cost.
 
-Prints its port; a line on stdin is another delay. Protocol: fixed newstyle, simple replies, as the NBD project's
-proto.md has it."""
+Prints its port; a line on stdin is another delay. Protocol: fixed newstyle, simple replies, as the
+NBD project's proto.md has it."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ FLAGS = 1 | 4 | 256  # has flags, takes flushes, many connections
 
 
 class Server:
-    """Answers each request `delay_s` later, or after computing for `burn_s`: then one after the other."""
+    """Answers each request `delay_s` later, or after computing for `burn_s`: then one after the
+    other.
+    """
 
     def __init__(self, delay_s: float, burn_s: float) -> None:
         self.delay_s, self.burn_s = delay_s, burn_s
@@ -66,7 +69,9 @@ class Server:
     async def transmit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer requests until the client has enough."""
         while True:
-            _, _, kind, handle, offset, length = struct.unpack(">IHHQQI", await reader.readexactly(28))
+            _, _, kind, handle, offset, length = struct.unpack(
+                ">IHHQQI", await reader.readexactly(28)
+            )
             if kind == DISCONNECT:
                 return
             if kind == WRITE:

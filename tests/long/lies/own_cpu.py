@@ -1,4 +1,7 @@
-"""How much CPU we use ourselves, all that we started included, by a control group of our own; needs root."""
+"""How much CPU we use ourselves, all that we started included, by a control group of our own.
+
+Needs root.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,9 @@ class OwnCpu:
             if (usage := self.group / "cpuacct.usage").exists():
                 return int(usage.read_text()) / 1e9
             lines = (self.group / "cpu.stat").read_text().splitlines()
-            return int(next(line.split()[1] for line in lines if line.startswith("usage_usec"))) / 1e6
+            return (
+                int(next(line.split()[1] for line in lines if line.startswith("usage_usec"))) / 1e6
+            )
         return None
 
     @contextmanager
@@ -55,7 +60,9 @@ class OwnCpu:
 
 
 def cpu_ticks() -> list[int]:
-    """Return the machine's CPU time by kind, in ticks (proc(5): user nice system idle iowait irq softirq steal)."""
+    """Return the machine's CPU time by kind, in ticks (proc(5): user nice system idle iowait irq
+    softirq steal).
+    """
     return [int(each) for each in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
 
 
@@ -63,12 +70,16 @@ def share_of_others(spent: Sequence[int], own_s: float) -> float:
     """Return the share of the machine's CPU time, in ticks by kind, that was used and not by us."""
     user, nice, system, _idle, _iowait, irq, softirq, _steal = spent
     second = os.sysconf("SC_CLK_TCK")
-    return max(0.0, (user + nice + system + irq + softirq) / second - own_s) / max(sum(spent) / second, 0.01)
+    return max(0.0, (user + nice + system + irq + softirq) / second - own_s) / max(
+        sum(spent) / second, 0.01
+    )
 
 
 @contextmanager
 def own_cpu() -> Iterator[OwnCpu]:
-    """Move this process, and so all that it starts from now on, into a control group of its own until the end."""
+    """Move this process, and so all that it starts from now on, into a control group of its own
+    until the end.
+    """
     root = V1 if V1.is_dir() else V2
     group, back = root / f"lies-{os.getpid()}", root / "cgroup.procs"
     try:

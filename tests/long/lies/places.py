@@ -1,5 +1,5 @@
-"""Places that are not what a benchmark wants: file systems that fill, mounts that differ, devices and links at their
-limits. All real, and taken down again; they need root."""
+"""Places that are not what a benchmark wants: file systems that fill, mounts that differ, devices
+and links at their limits. All real, and taken down again; they need root."""
 
 from __future__ import annotations
 
@@ -26,9 +26,18 @@ LIMIT = 4 * MIB
 
 @contextmanager
 def loop_device(image: Path, size: int, *options: str) -> Iterator[str]:
-    """Yield the path of a loop device over a file that is written whole, or has holes when it exists."""
+    """Yield the path of a loop device over a file that is written whole, or has holes when it
+    exists.
+    """
     if not image.exists():
-        quietly("dd", "if=/dev/urandom", f"of={image}", f"bs={MIB}", f"count={size // MIB}", "conv=fsync")
+        quietly(
+            "dd",
+            "if=/dev/urandom",
+            f"of={image}",
+            f"bs={MIB}",
+            f"count={size // MIB}",
+            "conv=fsync",
+        )
     command = ["losetup", "-f", "--show", *options, str(image)]
     device = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     try:
@@ -40,7 +49,10 @@ def loop_device(image: Path, size: int, *options: str) -> Iterator[str]:
 
 @contextmanager
 def small_disk(place: Place, size: int, *options: str, image: Path | None = None) -> Iterator[Path]:
-    """Yield a small file system of its own, mounted with `options`; its image is on the target's disk, or `image`."""
+    """Yield a small file system of its own, mounted with `options`.
+
+    Its image is on the target's disk, or `image`.
+    """
     file_of_disk = image or place.folder / "disk"
     with file_of_disk.open("wb") as file:
         file.truncate(size)
@@ -121,7 +133,9 @@ def slow_device(place: Place) -> Iterator[Setting]:
 
 
 def mounted_with(*options: str) -> Sabotage:
-    """Hosts, each with a file system of its own at the same place, mounted with one of these options each."""
+    """Hosts, each with a file system of its own at the same place, mounted with one of these
+    options each.
+    """
 
     @contextmanager
     def sabotage(place: Place) -> Iterator[Setting]:
@@ -162,7 +176,9 @@ def throttled_to(*limits: int, every_s: float = 5.0) -> Sabotage:
     def sabotage(place: Place) -> Iterator[Setting]:
         with throttle(place) as (lab, limit):
             limit(limits[0])
-            with while_measuring(place, "h1", lambda turn: limit(limits[min(turn, len(limits) - 1)]), every_s):
+            with while_measuring(
+                place, "h1", lambda turn: limit(limits[min(turn, len(limits) - 1)]), every_s
+            ):
                 yield Setting(hosts_of(lab))
 
     return sabotage
@@ -170,7 +186,9 @@ def throttled_to(*limits: int, every_s: float = 5.0) -> Sabotage:
 
 @contextmanager
 def throttle(place: Place) -> Iterator[tuple[SshdLab, Callable[[int], None]]]:
-    """Yield a host in a control group of its own, and what says how many bytes a second it may read."""
+    """Yield a host in a control group of its own, and what says how many bytes a second it may
+    read.
+    """
     device = place.target.stat().st_dev
     with host_in_group(place, BLKIO) as (lab, group):
 

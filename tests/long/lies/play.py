@@ -55,15 +55,18 @@ class Played:
     messages: list[str] = field(default_factory=list)
     limiter: str = ""
     failed: str = ""
-    stolen: float = 0.0  # share of the machine's CPU time that the hypervisor took meanwhile, by the kernel's own count
-    others: float | None = None  # share that neither we nor the run used, in the worst second; None: nobody counts it
+    # share of the machine's CPU time that the hypervisor took meanwhile, by the kernel's own count
+    stolen: float = 0.0
+    # share that neither we nor the run used, in the worst second; None: nobody counts it
+    others: float | None = None
     neighbours: bool = False  # other runs of the corpus used the same disk at the same time
     tool_silent: bool = True  # the load generator ended with 0 and said nothing on stderr
 
     @property
     def disturbed(self) -> bool:
         """Whether the machine itself was not undisturbed: a run on it is no clean one."""
-        return self.stolen > DISTURBED or "other-traffic" in self.findings  # the runs beside it use the same disk
+        # the runs beside it use the same disk
+        return self.stolen > DISTURBED or "other-traffic" in self.findings
 
     def names(self, check: str) -> bool:
         """Whether a check spoke up."""
@@ -75,7 +78,10 @@ class Played:
 
     def alarms(self, lie: Lie) -> list[str]:
         """Return the checks that weaken it and are wrong, of a clean run."""
-        true = [*(TRUE_WHEN_BUSY if self.is_busy(lie) else ()), *(("other-traffic",) if self.neighbours else ())]
+        true = [
+            *(TRUE_WHEN_BUSY if self.is_busy(lie) else ()),
+            *(("other-traffic",) if self.neighbours else ()),
+        ]
         return [name for name in self.findings if name not in true]
 
     def is_named(self, lie: Lie) -> bool:
@@ -86,7 +92,8 @@ class Played:
     def is_limited(self, lie: Lie) -> bool:
         """Whether the bottleneck is the one that it is.
 
-        A server that computes shares the CPUs of its client here: where others keep them busy, both names are right.
+        A server that computes shares the CPUs of its client here: where others keep them busy, both
+        names are right.
         """
         both = lie.limiter == "server-cpu" and self.is_busy(lie) and self.limiter == "client-cpu"
         return not self.failed and (self.limiter == lie.limiter or both)
@@ -100,7 +107,9 @@ class Played:
 
 
 class Player:
-    """Plays runs, and can be told to stop: what goes on is ended then, and what was made is taken away as always."""
+    """Plays runs, and can be told to stop: what goes on is ended then, and what was made is taken
+    away as always.
+    """
 
     def __init__(self, base: Path, own: OwnCpu | None = None) -> None:
         self.base = base
@@ -126,11 +135,19 @@ class Player:
                 said = self._run([*wrapper, *command("run", profile, *hosts, "--yes")], place)
             spent = [late - early for early, late in zip(before, cpu_ticks(), strict=True)]
             records = list((place.home / "runs").glob("*/run.json"))
-            played = of_record(json.loads(records[0].read_text())) if records else Played(failed=said[-300:])
+            played = (
+                of_record(json.loads(records[0].read_text()))
+                if records
+                else Played(failed=said[-300:])
+            )
             errors = sorted((place.home / "runs").glob("*/raw/*.measure*.err.gz"))
-            silent = played.tool_silent and not any(gzip.decompress(path.read_bytes()).strip() for path in errors)
+            silent = played.tool_silent and not any(
+                gzip.decompress(path.read_bytes()).strip() for path in errors
+            )
             stolen = spent[-1] / max(sum(spent), 1)
-            return replace(played, stolen=stolen, others=max(others, default=None), tool_silent=silent)
+            return replace(
+                played, stolen=stolen, others=max(others, default=None), tool_silent=silent
+            )
 
     @contextmanager
     def _place(self, lie: Lie) -> Iterator[Place]:
@@ -185,7 +202,11 @@ def of_record(record: dict[str, Any]) -> Played:
     messages = [f"{each['id']} {each['message']}" for each in record["findings"]]
     limiter = (record["steps"][0].get("limiter") or {}).get("kind", "")
     failed = record["reason"] if record["state"] == "failed" and not record["findings"] else ""
-    codes = [task.get("exit_code") for step in record["steps"] for task in (step.get("tasks") or {}).values()]
+    codes = [
+        task.get("exit_code")
+        for step in record["steps"]
+        for task in (step.get("tasks") or {}).values()
+    ]
     findings = [*ids["error"], *ids["warning"]]
     return Played(findings, ids["info"], messages, limiter, failed, tool_silent=not any(codes))
 
@@ -199,7 +220,9 @@ def text_of(lie: Lie, place: Place, setting: Setting) -> str:
         title=lie.name,
         head=lie.head,
         layout=str(lie.layout and not fileless).lower(),
-        options=", ".join(filter(None, (lie.options.replace(", time_based: 0", ""), setting.options))),
+        options=", ".join(
+            filter(None, (lie.options.replace(", time_based: 0", ""), setting.options))
+        ),
         time_based=int("time_based: 0" not in lie.options),
         runtime=lie.runtime_s,
         jobs=lie.jobs,

@@ -1,5 +1,6 @@
-"""Storage behind a network: a server that is slow or computes, and a link with a speed of its own, in a network
-namespace. Real bytes over real sockets; the link is a pair of tun devices whose cable is this process."""
+"""Storage behind a network: a server that is slow or computes, and a link with a speed of its own,
+in a network namespace. Real bytes over real sockets; the link is a pair of tun devices whose cable
+is this process."""
 
 from __future__ import annotations
 
@@ -37,10 +38,22 @@ def server(address: str, delay_ms: float, burn_us: float, name: str = "nbd") -> 
 
 
 @contextmanager
-def serving(address: str, delay_ms: float, burn_us: float, name: str) -> Iterator[tuple[IO[str], str]]:
+def serving(
+    address: str, delay_ms: float, burn_us: float, name: str
+) -> Iterator[tuple[IO[str], str]]:
     """Yield what takes another delay of a storage server, and the options of a load on it."""
-    command = [sys.executable, "-m", "tests.long.lies.nbd", address, str(delay_ms), str(burn_us), name]
-    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    command = [
+        sys.executable,
+        "-m",
+        "tests.long.lies.nbd",
+        address,
+        str(delay_ms),
+        str(burn_us),
+        name,
+    ]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert process.stdin is not None and process.stdout is not None
     try:
         yield process.stdin, f'uri: "nbd://{address}:{int(process.stdout.readline())}/"'
@@ -97,9 +110,13 @@ computing_server = server_that_computes(2000)
 def _computing(place: Place, burn_us: float) -> Iterator[Setting]:
     name = f"osd-{place.folder.name}"
     inventory = place.folder / "hosts.yaml"
-    inventory.write_text(f'hosts:\n  h1: {{}}\n  h2: {{role: server, processes: {{OSD: "{name}"}}}}\n')
+    inventory.write_text(
+        f'hosts:\n  h1: {{}}\n  h2: {{role: server, processes: {{OSD: "{name}"}}}}\n'
+    )
     with SshdLab(place.folder / "lab", 2) as lab, server("127.0.0.1", 0, burn_us, name) as options:
-        yield Setting((*hosts_of(lab, "h1"), "--servers", "h2", "--inventory", inventory), options=options)
+        yield Setting(
+            (*hosts_of(lab, "h1"), "--servers", "h2", "--inventory", inventory), options=options
+        )
 
 
 @contextmanager
@@ -109,16 +126,29 @@ def narrow_link(place: Place) -> Iterator[Setting]:
         lab = stack.enter_context(NetnsLab(place.folder / "lab", 1))
         net = f"10.{os.getpid() % 100 + 20}.{os.getpid() // 100 % 250}"
         here, there = f"{lab.tag}a", f"{lab.tag}b"
-        cable = [stack.enter_context(os.fdopen(_tun(name), "r+b", buffering=0)) for name in (here, there)]
+        cable = [
+            stack.enter_context(os.fdopen(_tun(name), "r+b", buffering=0)) for name in (here, there)
+        ]
         run("ip", "link", "set", there, "netns", lab._ns("h1"))
-        for inside, name, address in (((), here, f"{net}.1"), (("-n", lab._ns("h1")), there, f"{net}.2")):
+        for inside, name, address in (
+            ((), here, f"{net}.1"),
+            (("-n", lab._ns("h1")), there, f"{net}.2"),
+        ):
             run("ip", *inside, "addr", "add", f"{address}/30", "dev", name)
             run("ip", *inside, "link", "set", name, "mtu", str(MTU), "up")
             enter = ("ip", "netns", "exec", inside[1]) if inside else ()
-            run(*enter, sys.executable, "-c", f"from tests.long.lies.remote import set_speed; set_speed({name!r})")
-            run(*enter, "tc", "qdisc", "add", "dev", name, "root", "tbf", "rate", f"{RATE_KBIT}kbit", "burst", "64kb",
+            run(
+                *enter,
+                sys.executable,
+                "-c",
+                f"from tests.long.lies.remote import set_speed; set_speed({name!r})",
+            )
+            run(*enter, "tc", "qdisc", "add", "dev", name, "root", "tbf", "rate",
+                f"{RATE_KBIT}kbit", "burst", "64kb",
                 "latency", "100ms")  # fmt: skip
-        stack.enter_context(meanwhile(lambda over: _carry(cable[0].fileno(), cable[1].fileno(), over)))
+        stack.enter_context(
+            meanwhile(lambda over: _carry(cable[0].fileno(), cable[1].fileno(), over))
+        )
         options = stack.enter_context(server(f"{net}.1", 0, 0))
         yield Setting(("--hosts", "h1", "--ssh-config", lab.ssh_config), options=options)
 
@@ -158,5 +188,6 @@ def _hand_over(source: int, target: int) -> None:
         try:
             packet = os.read(source, MTU + 64)
             os.write(target, packet)
-        except OSError:  # nothing more, or the other end is down: a cable loses what it cannot deliver
+        # nothing more, or the other end is down: a cable loses what it cannot deliver
+        except OSError:
             return

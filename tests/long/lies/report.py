@@ -1,4 +1,6 @@
-"""What is printed while lies are played, what is not as it must be, and everything that was said, as JSON."""
+"""What is printed while lies are played, what is not as it must be, and everything that was said,
+as JSON.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,22 @@ def row_text(lie: Lie, played: Sequence[Played]) -> str:
     said = Counter(name for each in played for name in each.findings if name != lie.finding)
     others = ", ".join(f"{name} {count}" for name, count in said.most_common())
     failed = next((f"  failed: {each.failed}" for each in played if each.failed), "")
-    limits = ", ".join(f"{name} {count}" for name, count in Counter(each.limiter for each in played).items() if name)
-    return f"{lie.name:<36}{right:>3} of {len(played):<4}{lie.finding or lie.limiter:<16}{limits:<20} {others}{failed}"
+    limits = ", ".join(
+        f"{name} {count}"
+        for name, count in Counter(each.limiter for each in played).items()
+        if name
+    )
+    return (
+        f"{lie.name:<36}{right:>3} of"
+        f" {len(played):<4}{lie.finding or lie.limiter:<16}{limits:<20} {others}{failed}"
+    )
 
 
 def failures(outcome: Outcome, doctored: Sequence[JudgedCase]) -> Iterator[str]:
     """Yield what is not as it must be."""
-    named = [each.is_named(lie) for lie, each in _lies(outcome)] + [each.named for each in doctored if each.case.aims]
+    named = [each.is_named(lie) for lie, each in _lies(outcome)] + [
+        each.named for each in doctored if each.case.aims
+    ]
     if named and sum(named) < LEAST_NAMED * len(named):
         yield f"lies named: {sum(named)} of {len(named)}"
         yield from (f"  {row['lie']}: {row['said']}" for row in missed(outcome, doctored))
@@ -45,10 +56,13 @@ def failures(outcome: Outcome, doctored: Sequence[JudgedCase]) -> Iterator[str]:
             yield from (f"  {lie.name}: {', '.join(each.alarms(lie))}" for lie, each in wrong)
 
 
-def merged(path: Path, lies: Sequence[Lie], outcome: dict[Lie, list[Played]], doctored: list[JudgedCase]) -> list[str]:
+def merged(
+    path: Path, lies: Sequence[Lie], outcome: dict[Lie, list[Played]], doctored: list[JudgedCase]
+) -> list[str]:
     """Add what a file has of runs that were not made now; return when it was played.
 
-    Of runs that are not drawn any more, and of doctored results when some were made now, nothing is taken.
+    Of runs that are not drawn any more, and of doctored results when some were made now, nothing is
+    taken.
     """
     document = json.loads(path.read_text(encoding="utf-8"))
     names = {lie.name: lie for lie in lies}
@@ -76,7 +90,8 @@ def merged(path: Path, lies: Sequence[Lie], outcome: dict[Lie, list[Played]], do
 
 def _played(run: Mapping[str, Any]) -> Played:
     return Played(
-        run["findings"], run["remarks"], run["messages"], run["limiter"] or "", run["failed"] or "", run["stolen"],
+        run["findings"], run["remarks"], run["messages"], run["limiter"] or "", run["failed"] or "",
+        run["stolen"],
         run["others"], run.get("neighbours", False), run["tool_silent"],
     )  # fmt: skip
 
@@ -85,24 +100,31 @@ def _not_again(_: Path) -> frozenset[str]:
     raise RuntimeError("it was judged already")
 
 
-def write_json(path: Path, outcome: Outcome, doctored: Sequence[JudgedCase], when: Sequence[str]) -> None:
+def write_json(
+    path: Path, outcome: Outcome, doctored: Sequence[JudgedCase], when: Sequence[str]
+) -> None:
     """Write everything that was said, run by run, and when it was played."""
     rows = [
         {
-            "name": lie.name, "finding": lie.finding or None, "limiter": lie.limiter or None, "clean": lie.clean,
+            "name": lie.name, "finding": lie.finding or None, "limiter": lie.limiter or None,
+            "clean": lie.clean,
             "generated": lie.generated, "company": lie.company, "options": lie.options,
             "right": sum(each.is_right(lie) for each in played),
             "runs": [
-                {"findings": each.findings, "remarks": each.remarks, "limiter": each.limiter or None,
-                 "messages": each.messages, "failed": each.failed or None, "stolen": round(each.stolen, 4),
-                 "others": each.others, "neighbours": each.neighbours, "tool_silent": each.tool_silent}
+                {"findings": each.findings, "remarks": each.remarks,
+                    "limiter": each.limiter or None,
+                 "messages": each.messages, "failed": each.failed or None,
+                 "stolen": round(each.stolen, 4),
+                 "others": each.others, "neighbours": each.neighbours,
+                 "tool_silent": each.tool_silent}
                 for each in played
             ],
         }
         for lie, played in outcome.items()
     ]  # fmt: skip
     changed = [
-        {"class": each.case.kind, "lie": each.case.lie, "what": each.case.what, "aims": each.case.aims,
+        {"class": each.case.kind, "lie": each.case.lie, "what": each.case.what,
+            "aims": each.case.aims,
          "said": sorted(each.said), "named": each.named, "unseen": each.case.unseen or None}
         for each in doctored
     ]  # fmt: skip

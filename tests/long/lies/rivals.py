@@ -11,19 +11,31 @@ from typing import Any
 
 from tests.long.bench.peers import program
 from tests.long.lies.doctored.case import judged
-from tests.long.lies.doctored.documents import FRESH_S, Document, Source, doctored_copy, imported, last_object
+from tests.long.lies.doctored.documents import (
+    FRESH_S,
+    Document,
+    Source,
+    doctored_copy,
+    imported,
+    last_object,
+)
 from tests.long.lies.doctored.drawn import ATTEMPTS
 from tests.long.lies.doctored.fio_json import LIES, Lied, case_of
 
 Row = dict[str, Any]
-LOAD = ("--name=reads", "--rw=randread", "--bs=4k", "--ioengine=psync", "--direct=1", "--iodepth=1", "--numjobs=2",
-        "--size=16m", "--group_reporting=1", "--time_based=1", f"--runtime={FRESH_S}", "--randrepeat=0",
+LOAD = ("--name=reads", "--rw=randread", "--bs=4k", "--ioengine=psync", "--direct=1", "--iodepth=1",
+    "--numjobs=2",
+        "--size=16m", "--group_reporting=1", "--time_based=1", f"--runtime={FRESH_S}",
+        "--randrepeat=0",
         "--lat_percentiles=1", "--output-format=json+")  # fmt: skip
 PATIENCE_S = 60
 
 
 def side_by_side(folder: Path, seed: int) -> list[Row]:
-    """Return what fio-plot and benchtui say of one doctored result of each kind; nothing where it cannot be had."""
+    """Return what fio-plot and benchtui say of one doctored result of each kind.
+
+    Nothing where it cannot be had.
+    """
     found = program("fio-plot", "fio-plot")
     if found is None:
         return []
@@ -34,16 +46,24 @@ def side_by_side(folder: Path, seed: int) -> list[Row]:
     source = Source("reads", (last_object(printed),))
     before, rng = imported(folder, source.hosts), Random(seed)
     rows: list[Row] = [
-        {"changed": "nothing", name: _plotted(found, folder, source.hosts[0]), "benchtui": "no contradiction"}
+        {
+            "changed": "nothing",
+            name: _plotted(found, folder, source.hosts[0]),
+            "benchtui": "no contradiction",
+        }
     ]
     for lie in LIES:
-        made = next((each for _ in range(ATTEMPTS) if (each := _lied(rng, source, lie)) is not None), None)
+        made = next(
+            (each for _ in range(ATTEMPTS) if (each := _lied(rng, source, lie)) is not None), None
+        )
         if made is None:
             continue
         document, lied = made
         said = judged(case_of(lie, source, lied, [document], before), folder).said
         text = ", ".join(f"`{check}`" for check in sorted(said)) or "nothing"
-        rows.append({"changed": lied.what, name: _plotted(found, folder, document), "benchtui": text})
+        rows.append(
+            {"changed": lied.what, name: _plotted(found, folder, document), "benchtui": text}
+        )
     return rows
 
 
@@ -77,7 +97,11 @@ def _plotted(path: Path, folder: Path, document: Document) -> str:
         str(picture),
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-    said = [line for line in (done.stdout + done.stderr).split("\n") if line.strip() and "Saving to file" not in line]
+    said = [
+        line
+        for line in (done.stdout + done.stderr).split("\n")
+        if line.strip() and "Saving to file" not in line
+    ]
     drawn = "draws it" if picture.exists() else "draws nothing"
     return f"exit {done.returncode}, {drawn}" + (f": {said[-1].strip()[:60]}" if said else "")
 

@@ -1,4 +1,6 @@
-"""What is done to runs: processes that are stopped or started beside them, files that are not what they seem."""
+"""What is done to runs: processes that are stopped or started beside them, files that are not what
+they seem.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,10 @@ partly_written = partly(0.1)
 @contextmanager
 def beside(*commands: tuple[str, ...]) -> Iterator[None]:
     """Have programs running; they end by their pids."""
-    made = [subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for words in commands]
+    made = [
+        subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for words in commands
+    ]
     try:
         yield
     finally:
@@ -70,7 +75,16 @@ def busy_cpus(_: Place) -> contextlib.AbstractContextManager[None]:
 @contextmanager
 def other_generator(place: Place) -> Iterator[None]:
     """Somebody else's dd on the same machine."""
-    with beside(("dd", "if=/dev/zero", f"of={place.folder / 'other'}", "bs=4k", "count=1000000000", "oflag=dsync")):
+    with beside(
+        (
+            "dd",
+            "if=/dev/zero",
+            f"of={place.folder / 'other'}",
+            "bs=4k",
+            "count=1000000000",
+            "oflag=dsync",
+        )
+    ):
         yield
 
 
@@ -98,7 +112,10 @@ def meanwhile(work: Callable[[threading.Event], None]) -> Iterator[None]:
 def while_measuring(
     place: Place, host: str, work: Callable[[int], None], every_s: float
 ) -> contextlib.AbstractContextManager[None]:
-    """Do something every few seconds from the begin of a measurement to the end of the run; it is told which time."""
+    """Do something every few seconds from the begin of a measurement to the end of the run.
+
+    It is told which time.
+    """
 
     def turns(over: threading.Event) -> None:
         while not over.wait(0.1):
@@ -182,7 +199,9 @@ def interrupted(host: str, after_s: float) -> Sabotage:
 
 @contextmanager
 def rebooted(place: Place) -> Iterator[Setting]:
-    """A host that is another boot all of a sudden: all that ran there is gone, its connections too."""
+    """A host that is another boot all of a sudden: all that ran there is gone, its connections
+    too.
+    """
     boot = place.folder / "boot_id"
     boot.write_text(f"{uuid.uuid4()}\n")
     mount = (*OWN_PIDS, "sh", "-c", f'mount --bind "$0" {BOOT_ID} && exec "$@"', str(boot))

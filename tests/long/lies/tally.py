@@ -1,4 +1,6 @@
-"""What came of playing lies and clean runs, as tables: recall and false alarms with intervals, confusion of limits."""
+"""What came of playing lies and clean runs, as tables: recall and false alarms with intervals,
+confusion of limits.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,23 @@ from tests.long.lies.play import BUSY, Played
 Outcome = Mapping[Lie, Sequence[Played]]
 Row = dict[str, Any]
 Z = 1.96
-LIMITERS = ("rate", "client-cpu", "network", "server-cpu", "client-device", "concurrency", "storage")
+LIMITERS = (
+    "rate",
+    "client-cpu",
+    "network",
+    "server-cpu",
+    "client-device",
+    "concurrency",
+    "storage",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Where and how it was played. `load` is the machine's before it, `before` when what is older was played."""
+    """Where and how it was played.
+
+    `load` is the machine's before it, `before` when what is older was played.
+    """
 
     seed: int
     begun: float
@@ -61,12 +74,20 @@ def _lies(outcome: Outcome) -> Iterable[tuple[Lie, Played]]:
 
 
 def _clean(outcome: Outcome, busy: bool) -> list[tuple[Lie, Played]]:
-    """Return clean runs on an undisturbed machine, or beside other programs: there the hypervisor may take CPU too."""
+    """Return clean runs on an undisturbed machine, or beside other programs: there the hypervisor
+    may take CPU too.
+    """
     runs = [(lie, each) for lie, played in outcome.items() if lie.clean for each in played]
-    return [(lie, each) for lie, each in runs if each.is_busy(lie) == busy and (busy or not each.disturbed)]
+    return [
+        (lie, each)
+        for lie, each in runs
+        if each.is_busy(lie) == busy and (busy or not each.disturbed)
+    ]
 
 
-def sections(outcome: Outcome, doctored: Sequence[JudgedCase], at: Conditions) -> dict[str, list[Row]]:
+def sections(
+    outcome: Outcome, doctored: Sequence[JudgedCase], at: Conditions
+) -> dict[str, list[Row]]:
     """Return all tables by name."""
     return {
         "conditions": conditions(outcome, doctored, at),
@@ -86,40 +107,65 @@ def conditions(outcome: Outcome, doctored: Sequence[JudgedCase], at: Conditions)
     runs = [each for played in outcome.values() for each in played]
     others = sorted(each.others for each in runs if each.others is not None)
     lines = Path("/proc/cpuinfo").read_text().splitlines()
-    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown CPU")
+    model = next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")),
+        "unknown CPU",
+    )
     used = f"{100 * others[len(others) // 2]:.0f} % at the median" if others else "not counted"
-    busy = sum(each.is_busy(lie) for lie, played in outcome.items() if not lie.company for each in played)
+    busy = sum(
+        each.is_busy(lie) for lie, played in outcome.items() if not lie.company for each in played
+    )
     of = sum(len(played) for lie, played in outcome.items() if not lie.company)
     pairs = {
         "when": f"{', then '.join([*at.before, when_text(at.begun, at.seconds)])}; seed {at.seed}",
-        "where": f"{os.cpu_count()} cores ({model}), Linux {platform.release().split('-')[0]}; load {at.load:.1f}",
+        "where": (
+            f"{os.cpu_count()} cores ({model}), Linux {platform.release().split('-')[0]}; load"
+            f" {at.load:.1f}"
+        ),
         "runs": f"{len(runs)} runs, {len(doctored)} doctored results",
-        "CPU that others used": f"{used}, in the worst second of each run; above {BUSY:.0%} in {busy} of the {of} runs "
-        "that were to be undisturbed, which count as beside busy CPUs",
+        "CPU that others used": (
+            f"{used}, in the worst second of each run; above {BUSY:.0%} in {busy} of the {of} runs "
+            "that were to be undisturbed, which count as beside busy CPUs"
+        ),
     }
     return [{"": name, "value": text} for name, text in pairs.items()]
 
 
 def when_text(begun: float, seconds: float) -> str:
     """Return when something was played, and for how long."""
-    return f"{datetime.datetime.fromtimestamp(begun, datetime.UTC):%Y-%m-%d %H:%M} UTC, {seconds / 60:.0f} minutes"
+    return (
+        f"{datetime.datetime.fromtimestamp(begun, datetime.UTC):%Y-%m-%d %H:%M} UTC,"
+        f" {seconds / 60:.0f} minutes"
+    )
 
 
 def goals(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
     """Return each goal beside what was reached."""
     staged = [each.is_named(lie) for lie, each in _lies(outcome) if lie.generated]
     named = [*staged, *(each.named for each in doctored if each.case.aims)]
-    rows = [{"goal": "generated lies named: 95 %", "runs": len(named), "reached": share_text(sum(named), len(named))}]
+    rows = [
+        {
+            "goal": "generated lies named: 95 %",
+            "runs": len(named),
+            "reached": share_text(sum(named), len(named)),
+        }
+    ]
     for busy, where in ((False, "undisturbed"), (True, "beside busy CPUs")):
         runs = _clean(outcome, busy)
         wrong = sum(bool(each.alarms(lie)) for lie, each in runs)
         rows.append(
-            {"goal": f"false alarms, {where}: at most 2 %", "runs": len(runs), "reached": share_text(wrong, len(runs))}
+            {
+                "goal": f"false alarms, {where}: at most 2 %",
+                "runs": len(runs),
+                "reached": share_text(wrong, len(runs)),
+            }
         )
     for busy, where, least in ((False, "undisturbed", 90), (True, "beside busy CPUs", 80)):
         limited = [each.is_limited(lie) for lie, each in _limited(outcome, busy)]
         text = f"bottleneck right, {where}: {least} %"
-        rows.append({"goal": text, "runs": len(limited), "reached": share_text(sum(limited), len(limited))})
+        rows.append(
+            {"goal": text, "runs": len(limited), "reached": share_text(sum(limited), len(limited))}
+        )
     return rows
 
 
@@ -127,12 +173,19 @@ def classes(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
     """Return how much of each class was named."""
     rows: list[Row] = []
     for kind, principle in PRINCIPLES.items():
-        examples = [each.is_named(lie) for lie, each in _lies(outcome) if lie.kind == kind and not lie.generated]
-        staged = [each.is_named(lie) for lie, each in _lies(outcome) if lie.kind == kind and lie.generated]
+        examples = [
+            each.is_named(lie)
+            for lie, each in _lies(outcome)
+            if lie.kind == kind and not lie.generated
+        ]
+        staged = [
+            each.is_named(lie) for lie, each in _lies(outcome) if lie.kind == kind and lie.generated
+        ]
         changed = [each.named for each in doctored if each.case.kind == kind and each.case.aims]
         new = [*staged, *changed]
         rows.append({
-            "class": kind, "a true result": principle, "examples": _of(sum(examples), len(examples)),
+            "class": kind, "a true result": principle,
+            "examples": _of(sum(examples), len(examples)),
             "staged": _of(sum(staged), len(staged)), "doctored": _of(sum(changed), len(changed)),
             "recall, generated (95 %)": share_text(sum(new), len(new)),
         })  # fmt: skip
@@ -144,8 +197,14 @@ def checks(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
     idle, busy = _clean(outcome, False), _clean(outcome, True)
     rows: list[Row] = []
     for name in (check for of_kind in OF_CHECK.values() for check in of_kind):
-        own = [(each.names(name), each.is_named(lie)) for lie, each in _lies(outcome) if lie.finding == name]
-        own += [(name in each.said, each.named) for each in doctored if each.case.aims[:1] == (name,)]
+        own = [
+            (each.names(name), each.is_named(lie))
+            for lie, each in _lies(outcome)
+            if lie.finding == name
+        ]
+        own += [
+            (name in each.said, each.named) for each in doctored if each.case.aims[:1] == (name,)
+        ]
         alarms = [[name in each.alarms(lie) for lie, each in runs] for runs in (idle, busy)]
         if own or any(map(any, alarms)):
             itself = sum(one for one, _ in own)
@@ -179,7 +238,12 @@ def clean(outcome: Outcome) -> list[Row]:
 
 
 def _limited(outcome: Outcome, busy: bool) -> list[tuple[Lie, Played]]:
-    runs = [(lie, each) for lie, played in outcome.items() if lie.limiter and not lie.clean for each in played]
+    runs = [
+        (lie, each)
+        for lie, played in outcome.items()
+        if lie.limiter and not lie.clean
+        for each in played
+    ]
     return [(lie, each) for lie, each in runs if each.is_busy(lie) == busy and not each.failed]
 
 
@@ -187,13 +251,17 @@ def confusion(outcome: Outcome, busy: bool) -> list[Row]:
     """Return how often each bottleneck was named where it was, or was not, the one."""
     runs = _limited(outcome, busy)
     rows: list[Row] = []
-    for truth in dict.fromkeys(lie.limiter for lie, _ in sorted(runs, key=lambda run: _place(run[0].limiter))):
+    for truth in dict.fromkeys(
+        lie.limiter for lie, _ in sorted(runs, key=lambda run: _place(run[0].limiter))
+    ):
         own = [each for lie, each in runs if lie.limiter == truth]
         right = sum(each.is_limited(lie) for lie, each in runs if lie.limiter == truth)
         said = Counter(each.limiter or "none" for each in own)
         columns = {name: said.get(name, 0) or "" for name in (*LIMITERS, "none")}
         where = "busy" if busy else "idle"
-        rows.append({"CPUs": where, "it was": truth, **columns, "right (95 %)": share_text(right, len(own))})
+        rows.append(
+            {"CPUs": where, "it was": truth, **columns, "right (95 %)": share_text(right, len(own))}
+        )
     return rows
 
 
@@ -211,7 +279,14 @@ def unseen(doctored: Sequence[JudgedCase]) -> list[Row]:
     for reason, own in sorted(found.items(), key=lambda item: -len(item[1])):
         noticed = sum(bool(one.said) for one in own)
         what = own[0].case.what
-        rows.append({"reason": reason, "doctored so": len(own), "e.g.": what, "noticed all the same": noticed})
+        rows.append(
+            {
+                "reason": reason,
+                "doctored so": len(own),
+                "e.g.": what,
+                "noticed all the same": noticed,
+            }
+        )
     return rows
 
 
@@ -222,7 +297,9 @@ def missed(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
         if not each.is_named(lie):
             must = " and ".join(filter(None, (lie.finding, lie.second)))
             said = each.failed.strip()[-80:] or ", ".join(each.findings) or "nothing"
-            rows.append({"class": lie.kind, "lie": lie.name, "must be named by": f"`{must}`", "said": said})
+            rows.append(
+                {"class": lie.kind, "lie": lie.name, "must be named by": f"`{must}`", "said": said}
+            )
     for one in doctored:
         if one.case.aims and not one.named:
             rows.append({
@@ -234,7 +311,9 @@ def missed(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
 
 
 def silent(outcome: Outcome) -> list[Row]:
-    """Return in how many staged lies the load generator itself ended with 0 and without a word on stderr."""
+    """Return in how many staged lies the load generator itself ended with 0 and without a word on
+    stderr.
+    """
     rows: list[Row] = []
     for kind in PRINCIPLES:
         runs = [(lie, each) for lie, each in _lies(outcome) if lie.kind == kind and not each.failed]
@@ -242,7 +321,8 @@ def silent(outcome: Outcome) -> list[Row]:
             quiet = sum(each.tool_silent for _, each in runs)
             named = sum(each.is_named(lie) for lie, each in runs)
             rows.append({
-                "class": kind, "staged lies": len(runs), "fio: exit 0, nothing on stderr": _of(quiet, len(runs)),
+                "class": kind, "staged lies": len(runs),
+                "fio: exit 0, nothing on stderr": _of(quiet, len(runs)),
                 "benchtui names it": _of(named, len(runs)),
             })  # fmt: skip
     return rows

@@ -1,4 +1,6 @@
-"""Pictures of the real program, for docs/images and to be looked at: every screen, size, theme and set of symbols."""
+"""Pictures of the real program, for docs/images and to be looked at: every screen, size, theme and
+set of symbols.
+"""
 
 from pathlib import Path
 

@@ -1,7 +1,9 @@
-"""`python -m tests.long.pictures [FOLDER]`: the pictures of docs/images; `--all FOLDER`: every screen, size and look.
+"""`python -m tests.long.pictures [FOLDER]`: the pictures of docs/images; `--all FOLDER`: every
+screen, size and look.
 
-`--only WORD` takes the pictures whose name has it (of size and look too: `--only 80x24.ascii`), `--reports` those of a
-report as well, which need chromium and a run of a minute. With `--all` an index.html shows them beside each other.
+`--only WORD` takes the pictures whose name has it (of size and look too: `--only 80x24.ascii`),
+`--reports` those of a report as well, which need chromium and a run of a minute. With `--all` an
+index.html shows them beside each other.
 """
 
 from __future__ import annotations
@@ -62,10 +64,18 @@ async def taken(picture: Picture, looks: Sequence[Look], sizes: Sequence[Size]) 
 def take_all(folder: Path, only: str) -> None:
     """Take every picture whose file's name has a word, a scene at a time."""
     for picture in PICTURES.values():
-        wanted = [(look, size) for look in LOOKS for size in SIZES if only in file_name(picture, look, size)]
+        wanted = [
+            (look, size)
+            for look in LOOKS
+            for size in SIZES
+            if only in file_name(picture, look, size)
+        ]
         if not wanted:
             continue
-        looks, sizes = ([each for each in known if any(each in pair for pair in wanted)] for known in (LOOKS, SIZES))
+        looks, sizes = (
+            [each for each in known if any(each in pair for pair in wanted)]
+            for known in (LOOKS, SIZES)
+        )
         with desk():
             found = asyncio.run(taken(picture, looks, sizes))  # type: ignore[arg-type]
         for name, text in found.items():
@@ -76,7 +86,9 @@ def take_all(folder: Path, only: str) -> None:
 
 def index(folder: Path) -> None:
     """Write a page that shows all pictures of a folder."""
-    shown = "".join(f'<h2>{path.stem}</h2><img src="{path.name}">' for path in sorted(folder.glob("*.svg")))
+    shown = "".join(
+        f'<h2>{path.stem}</h2><img src="{path.name}">' for path in sorted(folder.glob("*.svg"))
+    )
     style = "body { background: #444; color: #ccc; font: 16px monospace } img { max-width: 100% }"
     (folder / "index.html").write_text(f"<!doctype html><style>{style}</style>{shown}")
 

@@ -1,4 +1,6 @@
-"""Live and Result, of runs that were made up: each second of a host is one that a real fio printed."""
+"""Live and Result, of runs that were made up: each second of a host is one that a real fio
+printed.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,9 @@ def limited(home: Path) -> RunMaker:
     maker = scenes.begun(home, 6, busy=test_live_judged.BUSY)
     for host in maker.hosts:
         maker.add(HostFactsCollected(t=1.2, host=host, facts={"nics": test_live_judged.nics(9000)}))
-    maker.add(HostFactsCollected(t=1.2, host=maker.hosts[-1], facts={"kernel": "Linux 5.14.0-427.el9"}))
+    maker.add(
+        HostFactsCollected(t=1.2, host=maker.hosts[-1], facts={"kernel": "Linux 5.14.0-427.el9"})
+    )
     servers = ("osd-1", "osd-2")
     for server in servers:
         maker.look_at(server, test_live_judged.SERVER, server=True)
@@ -109,9 +113,14 @@ def laid_out(home: Path) -> RunMaker:
 def refused(home: Path) -> RunMaker:
     """Another run holds some of the hosts."""
     maker = RunMaker(home / "runs" / RUN_ID, host_names(8)).begin()
-    said = "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump (for 48s more, unless that run renews it)"
+    said = (
+        "in use by run 20261120T090000Z-weka-write-1a2b of ann@jump (for 48s more, unless that run"
+        " renews it)"
+    )
     for host in maker.hosts[:3]:
-        maker.add(HostProblem(t=maker.t, host=host, phase="preflight", code="host-locked", message=said))
+        maker.add(
+            HostProblem(t=maker.t, host=host, phase="preflight", code="host-locked", message=said)
+        )
         maker.add(HostState(t=maker.t, host=host, state="failed", detail=said))
     maker.add(RunEnded(t=maker.t, state="failed", exit_code=3, reason="3 hosts are in use"))
     return maker

@@ -1,4 +1,6 @@
-"""One picture of a screen: what lies on the disk, how the app is opened on it, what is pressed, at which sizes."""
+"""One picture of a screen: what lies on the disk, how the app is opened on it, what is pressed, at
+which sizes.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ Size = tuple[int, int]
 Open = Callable[["Look"], BenchtuiApp]
 Act = Callable[[User], Awaitable[None]]
 SIZES: tuple[Size, ...] = ((80, 24), (120, 36), (200, 60))
-STILL = 4  # looks in a row that show the same: addresses of hosts and the line of Enter come later than the rest
+# looks in a row that show the same: addresses of hosts and the line of Enter come later than the
+# rest
+STILL = 4
 LOOK_S = 0.2
 
 
@@ -33,12 +37,20 @@ class Look:
 
 
 DARK = Look("dark", "dark")
-LOOKS = (DARK, Look("light", "light"), Look("16-colours", "ansi", "block"), Look("ascii", "dark", "ascii"))
+LOOKS = (
+    DARK,
+    Look("light", "light"),
+    Look("16-colours", "ansi", "block"),
+    Look("ascii", "dark", "ascii"),
+)
 
 
 @dataclass(frozen=True)
 class Picture:
-    """`make` puts files into a directory, once for all looks, and returns how to open the app; `act` goes on there."""
+    """`make` puts files into a directory, once for all looks, and returns how to open the app.
+
+    `act` goes on there.
+    """
 
     name: str
     make: Callable[[Path], Open]
@@ -92,8 +104,13 @@ def file_name(picture: Picture, look: Look, size: Size) -> str:
     return f"{picture.name}.{size[0]}x{size[1]}.{look.name}.svg"
 
 
-async def take(picture: Picture, opened: Open, look: Look, sizes: Sequence[Size]) -> dict[Size, str]:
-    """Return a picture as SVG for each size. One app shows all of them, as a terminal that is made larger would."""
+async def take(
+    picture: Picture, opened: Open, look: Look, sizes: Sequence[Size]
+) -> dict[Size, str]:
+    """Return a picture as SVG for each size.
+
+    One app shows all of them, as a terminal that is made larger would.
+    """
     os.environ.pop("NO_COLOR", None)
     app = opened(look)
     found: dict[Size, str] = {}

@@ -44,7 +44,9 @@ RUNS = (  # day, profile, hosts, pace against the others, how it ended
 )
 
 
-def chosen(*hosts: str, profile: str | None = None, checked: bool = False, **more: object) -> Callable[[Path], Open]:
+def chosen(
+    *hosts: str, profile: str | None = None, checked: bool = False, **more: object
+) -> Callable[[Path], Open]:
     """Open the app with hosts and a profile; the hosts have been reached when `checked`."""
 
     def made(home: Path) -> Open:
@@ -55,7 +57,9 @@ def chosen(*hosts: str, profile: str | None = None, checked: bool = False, **mor
         own.write_text(OWN.replace("randraed", "randread"))
 
         def opened(look: Look) -> BenchtuiApp:
-            asked = options(home, hosts=hosts, profile=profile, theme=look.theme, symbols=look.symbols, **more)
+            asked = options(
+                home, hosts=hosts, profile=profile, theme=look.theme, symbols=look.symbols, **more
+            )
             app = BenchtuiApp(asked)
             app.selection.checks = checks() if checked else {}
             return app
@@ -70,7 +74,10 @@ def checks() -> dict[str, HostCheck]:
     found = {name: HostCheck(name, True, facts=facts_of(name)) for name in CLIENTS[:7]}
     said = "unknown host key ssh-ed25519 SHA256:0123456789abcdefghijklmnopqrstuvwxyzABCDEFG"
     found[CLIENTS[7]] = HostCheck(CLIENTS[7], False, "host-key-unknown", said)
-    servers = {name: HostCheck(name, True, facts={**ALIKE, "cpus": 96}) for name in ("osd-1", "osd-2", "osd-3")}
+    servers = {
+        name: HostCheck(name, True, facts={**ALIKE, "cpus": 96})
+        for name in ("osd-1", "osd-2", "osd-3")
+    }
     return found | servers
 
 
@@ -107,7 +114,10 @@ def keep(home: Path, day: int, tag: str, hosts: int, pace: float, state: str) ->
         maker.measure(20).fail(host, "host-lost", "no answer for 30 s: the connection broke")
     if state != "failed":
         maker.measure(60 if not broken else 40, silent=broken)
-    reason = {"failed": "weka-01: directory /mnt/mapr does not exist", "partial": "1 problem on hosts"}.get(state, "")
+    reason = {
+        "failed": "weka-01: directory /mnt/mapr does not exist",
+        "partial": "1 problem on hosts",
+    }.get(state, "")
     maker.finish(state, reason, broken=maker.hosts if state == "failed" else broken)  # type: ignore[arg-type]
     write_record(maker.run_dir)
     return maker
@@ -146,7 +156,9 @@ PICTURES = (
     Picture("editor-problem", chosen(*CLIENTS), editing("f4", broken=True)),
     Picture("review", chosen(*CLIENTS, profile="weka/read-iops", review=True)),
     Picture("review-sweep", chosen(*CLIENTS[:3], profile="ceph/randread-60s", review=True)),
-    Picture("review-differ", chosen(*CLIENTS[3:7], profile="weka/read-iops", review=True, checked=True)),
+    Picture(
+        "review-differ", chosen(*CLIENTS[3:7], profile="weka/read-iops", review=True, checked=True)
+    ),
     Picture("runs", kept),
     Picture("runs-filter", kept, pressed("slash", *"weka/read-iops verdict:valid")),
     Picture("runs-export", kept, pressed("e", sees="Export")),

@@ -1,6 +1,8 @@
-"""`python -m tests.long.pictures.recording [FILE]`: the real program as a recording for the docs, in asciicast v2.
+"""`python -m tests.long.pictures.recording [FILE]`: the real program as a recording for the docs,
+in asciicast v2.
 
-The run is made on loopback hosts. The program runs in tmux; what is recorded is what a client of it is sent.
+The run is made on loopback hosts. The program runs in tmux; what is recorded is what a client of it
+is sent.
 """
 
 from __future__ import annotations
@@ -52,9 +54,17 @@ class Recorder:
 
     def written(self, title: str) -> str:
         """Return the recording."""
-        header = {"version": 2, "width": COLUMNS, "height": LINES, "idle_time_limit": IDLE_S, "title": title}
+        header = {
+            "version": 2,
+            "width": COLUMNS,
+            "height": LINES,
+            "idle_time_limit": IDLE_S,
+            "title": title,
+        }
         lines = [header, *([round(at, 3), "o", text] for at, text in self.events)]
-        return "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines)
+        return "".join(
+            json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines
+        )
 
 
 def play(terminal: Terminal, deadline: float) -> None:
@@ -90,7 +100,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         text = record(Path(folder))
     if len(text.encode()) > MOST_BYTES:
-        print(f"the recording takes {len(text.encode())} bytes, more than {MOST_BYTES}: not kept", file=sys.stderr)
+        print(
+            f"the recording takes {len(text.encode())} bytes, more than {MOST_BYTES}: not kept",
+            file=sys.stderr,
+        )
         return 1
     file.write_text(text, encoding="utf-8")
     return 0

@@ -26,7 +26,10 @@ def photograph(page: Path, picture: Path, width: int, height: int) -> None:
 def part(page: Path, section: str) -> Path:
     """Return a copy of a page that begins with one section."""
     text = page.read_text()
-    hidden = f"<style>header.top, .cards, nav, main > section:not([id$='-{section}']) {{ display: none }}</style>"
+    hidden = (
+        f"<style>header.top, .cards, nav, main > section:not([id$='-{section}']) {{ display: none"
+        " }</style>"
+    )
     made = page.with_name(f"{section}.html")
     made.write_text(text.replace("</head>", f"{hidden}</head>"))
     return made
@@ -36,13 +39,18 @@ def take_reports(folder: Path) -> None:
     """Run, report, take the pictures. Raises RuntimeError without chromium."""
     if shutil.which("chromium") is None:
         raise RuntimeError("pictures of reports are taken by chromium, which is not installed")
-    with tempfile.TemporaryDirectory() as scratch, SshdLab(Path(scratch) / "lab", hosts=HOSTS) as lab:
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        SshdLab(Path(scratch) / "lab", hosts=HOSTS) as lab,
+    ):
         home = Path(scratch) / "home"
         home.mkdir()
         hosts = ["--hosts", f"h[1-{HOSTS}]", "--ssh-config", str(lab.ssh_config)]
         target = ["--set", f"directory={scratch}"]
         words = command("run", "demo/quick", *hosts, *target, *LOAD)
-        subprocess.run(words, env=environment(home), stdin=subprocess.DEVNULL, check=False, timeout=WAIT_S)
+        subprocess.run(
+            words, env=environment(home), stdin=subprocess.DEVNULL, check=False, timeout=WAIT_S
+        )
         page = Path(scratch) / "report.html"
         report = command("report", str(only_run(home)), "--redact", "-o", str(page))
         subprocess.run(report, env=environment(home), check=True, timeout=WAIT_S)

@@ -1,7 +1,9 @@
-"""`python -m tests.long.pictures.search [FOLDER]`: take the pictures of a capacity search, running and finished.
+"""`python -m tests.long.pictures.search [FOLDER]`: take the pictures of a capacity search, running
+and finished.
 
-Engine, loopback hosts and screens are real, and Live is attached to the search; nothing is replayed. In place of fio
-there is a queue on each host (tests/lab/fio_standin.py), so that what a machine does besides is not in the pictures.
+Engine, loopback hosts and screens are real, and Live is attached to the search; nothing is
+replayed. In place of fio there is a queue on each host (tests/lab/fio_standin.py), so that what a
+machine does besides is not in the pictures.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from tests.long.pictures import DOCS, NARROW, WAIT_S, WIDE
 from tests.patience import wait_until
 
 HOSTS = 4
-QUEUE = System(service_s=0.0002, noise=0.03)  # 5000 reads a second at most; 4424 with a p99 of 8 ms, were it no noise
+# 5000 reads a second at most; 4424 with a p99 of 8 ms, were it no noise
+QUEUE = System(service_s=0.0002, noise=0.03)
 SEEN = 6  # points of the curve that a picture of Live shows
 SIZES = {"": WIDE, "-80x24": NARROW}
 GOES_ON = re.compile(r"now .* 0:0[3-9] of .* done .*p99")  # in the midst of a point
@@ -51,11 +54,15 @@ def begun(home: Path, lab: SshdLab, target: Path) -> Path:
     profile.write_text(PROFILE.replace("TARGET", str(target)))
     where = ["--hosts", f"h[1-{HOSTS}]", "--ssh-config", str(lab.ssh_config)]
     words = command("capacity", profile, *where, "--detach")
-    done = subprocess.run(words, env=environment(home), capture_output=True, text=True, check=True, timeout=WAIT_S)
+    done = subprocess.run(
+        words, env=environment(home), capture_output=True, text=True, check=True, timeout=WAIT_S
+    )
     return home / "runs" / done.stdout.strip()
 
 
-async def take(home: Path, picture: Path, size: tuple[int, int], keys: Sequence[str], ready: str, **how: Path) -> None:
+async def take(
+    home: Path, picture: Path, size: tuple[int, int], keys: Sequence[str], ready: str, **how: Path
+) -> None:
     """Open the app, press keys, wait until a pattern is on the screen, and take its picture."""
     from tests.app.driver import opened
     from tui.app.frame.shell import Options
@@ -84,10 +91,21 @@ def main() -> int:
         run_dir = begun(home, lab, Path(scratch))
         wait_until(lambda: len(events(run_dir, "point_decided")) >= SEEN, "points of the search")
         for name, size in SIZES.items():
-            asyncio.run(take(home, folder / f"search-live{name}.svg", size, (), GOES_ON.pattern, watch=run_dir))
+            asyncio.run(
+                take(
+                    home,
+                    folder / f"search-live{name}.svg",
+                    size,
+                    (),
+                    GOES_ON.pattern,
+                    watch=run_dir,
+                )
+            )
         wait_until(lambda: (run_dir / "run.json").exists(), "the end of the search")
         for name, size in SIZES.items():
-            asyncio.run(take(home, folder / f"search-result{name}.svg", size, ("6", "enter"), "COMPLETE"))
+            asyncio.run(
+                take(home, folder / f"search-result{name}.svg", size, ("6", "enter"), "COMPLETE")
+            )
     return 0
 
 

@@ -17,7 +17,13 @@ from tests.long.soak.trial import DRAWS, Trial, clean_run, drawn, play
 
 
 def soak(
-    seed: int, trials: list[int], hosts: int, root: Path, *, limit_s: float = 3600.0, only: str | None = None
+    seed: int,
+    trials: list[int],
+    hosts: int,
+    root: Path,
+    *,
+    limit_s: float = 3600.0,
+    only: str | None = None,
 ) -> list[Trial]:
     """Play trials in a lab of their own and return them; one line each on stdout."""
     home, target = root / "home", root / "target"
@@ -53,21 +59,28 @@ def tell(trial: Trial) -> None:
 
 
 def summary(played: list[Trial]) -> str:
-    """Return the counts of all trials: by phase and kind of their first fault, by state, and what was left."""
+    """Return the counts of all trials: by phase and kind of their first fault, by state, and what
+    was left.
+    """
     hits = [trial for trial in played if trial.counts]
     lines = [f"{'phase':<11}{'kind':<28}{'hit':>5}{'missed':>8}{'violations':>12}"]
     for phase in PHASES:
-        lines += [line_of(phase, kind.name, played) for kind in KINDS if of_cell(phase, kind.name, played)]
+        lines += [
+            line_of(phase, kind.name, played) for kind in KINDS if of_cell(phase, kind.name, played)
+        ]
     lines += [line_of(phase, "all", played) for phase in PHASES]
     seconds = [hit for trial in played for hit in trial.hit[1:]]
     lines.append(f"second faults, while it measures: {sum(seconds)} of {len(seconds)} hit")
     states = Counter(trial.state for trial in played)
-    lines.append(", ".join(f"{count} {state or 'unknown'}" for state, count in states.most_common()))
+    lines.append(
+        ", ".join(f"{count} {state or 'unknown'}" for state, count in states.most_common())
+    )
     latest = max((trial.ended_s for trial in played), default=0)
     kept = [trial for trial in played if trial.kept]
     lines.append(
-        f"without recover: no process and no lock {latest:.0f}s after the end at the latest; {len(kept)} trials left "
-        f"{sum(trial.kept for trial in kept)} directories, {sum(trial.kept_bytes for trial in kept)} bytes"
+        f"without recover: no process and no lock {latest:.0f}s after the end at the latest;"
+        f" {len(kept)} trials left {sum(trial.kept for trial in kept)} directories,"
+        f" {sum(trial.kept_bytes for trial in kept)} bytes"
     )
     killed = [trial for trial in played if trial.engine_killed]
     recovered = [trial for trial in killed if trial.recovery == "after the lease"]
@@ -76,14 +89,21 @@ def summary(played: list[Trial]) -> str:
         f"{sum(trial.added for trial in recovered)} bytes added"
     )
     broken = sum(bool(trial.broken) for trial in played)
-    lines.append(f"{len(played)} played, {len(hits)} hit, {len(played) - len(hits)} missed, {broken} with violations")
+    lines.append(
+        f"{len(played)} played, {len(hits)} hit, {len(played) - len(hits)} missed, {broken} with"
+        " violations"
+    )
     return "\n".join(lines)
 
 
 def of_cell(phase: str, kind: str, played: list[Trial]) -> list[Trial]:
     """Return the trials whose first fault was of a kind (``all``: any) in a phase."""
     firsts = ((trial, trial.faults[0]) for trial in played)
-    return [trial for trial, fault in firsts if fault.phase == phase and kind in (fault.kind.name, "all")]
+    return [
+        trial
+        for trial, fault in firsts
+        if fault.phase == phase and kind in (fault.kind.name, "all")
+    ]
 
 
 def line_of(phase: str, kind: str, played: list[Trial]) -> str:
@@ -96,14 +116,37 @@ def line_of(phase: str, kind: str, played: list[Trial]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.long.soak", description=__doc__)
     add = parser.add_argument
-    add("--seed", type=int, default=int(time.time()) % 100_000, help="what the trials are drawn from (the time)")
+    add(
+        "--seed",
+        type=int,
+        default=int(time.time()) % 100_000,
+        help="what the trials are drawn from (the time)",
+    )
     add("--trials", type=int, default=20, metavar="N", help="how many (20)")
-    add("--first", type=int, default=1, metavar="K", help="number of the first trial (1): to repeat one")
+    add(
+        "--first",
+        type=int,
+        default=1,
+        metavar="K",
+        help="number of the first trial (1): to repeat one",
+    )
     add("--hosts", type=int, default=4, help="sshd instances in the lab (4)")
-    add("--limit", type=float, default=3600.0, metavar="SECONDS", help="begin no trial after this time (3600)")
-    add("--only", choices=sorted(BY_NAME), metavar="KIND", help="the first fault of every trial is of this kind")
+    add(
+        "--limit",
+        type=float,
+        default=3600.0,
+        metavar="SECONDS",
+        help="begin no trial after this time (3600)",
+    )
+    add(
+        "--only",
+        choices=sorted(BY_NAME),
+        metavar="KIND",
+        help="the first fault of every trial is of this kind",
+    )
     args = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # labs and runs are taken down then as well
+    # labs and runs are taken down then as well
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     root = Path(tempfile.mkdtemp(prefix="benchtui-soak-"))
     numbers = list(range(args.first, args.first + args.trials))
     try:

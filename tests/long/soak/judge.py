@@ -35,7 +35,10 @@ def differences(trial: Trial, record: dict[str, Any]) -> Iterator[str]:
     if starved(trial):
         return
     inside = {fault for fault, hit in zip(trial.faults, trial.hit, strict=True) if hit}
-    costs = {fault: fault.cost(trial.lease_s, trial.runtime_s) if fault in inside else None for fault in trial.happened}
+    costs = {
+        fault: fault.cost(trial.lease_s, trial.runtime_s) if fault in inside else None
+        for fault in trial.happened
+    }
     if set(costs.values()) <= {"none"} and trial.state != "complete":
         yield f"{trial.state}, though nothing was lost: {record['reason']}"
     if {"host", "run"} & set(costs.values()) and trial.state == "complete":
@@ -49,11 +52,16 @@ def differences(trial: Trial, record: dict[str, Any]) -> Iterator[str]:
 
 
 def starved(trial: Trial) -> bool:
-    """Whether a run lost its lease on every host before anything was done to it: a loaded machine let nobody renew it.
+    """Whether a run lost its lease on every host before anything was done to it: a loaded machine
+    let nobody renew it.
 
     Such a trial has missed, and is drawn again.
     """
-    return not trial.happened and bool(trial.codes) and all("lease-expired" in each for each in trial.codes.values())
+    return (
+        not trial.happened
+        and bool(trial.codes)
+        and all("lease-expired" in each for each in trial.codes.values())
+    )
 
 
 def suffering_with_it(trial: Trial, record: dict[str, Any]) -> Iterator[str]:
@@ -68,8 +76,12 @@ def suffering_with_it(trial: Trial, record: dict[str, Any]) -> Iterator[str]:
 
 
 def named_as_left(run: LiveRun) -> set[str]:
-    """Return the hosts of which a run says that it has left something there, or could not collect all."""
-    messages = {each.host for each in run.of_type(Message) if each.host and "stay behind" in each.text}
+    """Return the hosts of which a run says that it has left something there, or could not collect
+    all.
+    """
+    messages = {
+        each.host for each in run.of_type(Message) if each.host and "stay behind" in each.text
+    }
     reason = run.record()["reason"].partition("not all was collected from ")[2].partition(":")[0]
     return messages | {name.strip() for name in reason.split(",")}
 

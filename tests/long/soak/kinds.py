@@ -24,8 +24,10 @@ PHASES = ("connect", "preflight", "layout", "barrier", MEASURE, "collect", "clea
 LOADED = ("layout", MEASURE)  # a load generator runs
 WATCHED = ("layout", "barrier", MEASURE)  # the agent's shells look after a task
 TURNS = (MEASURE, *PHASES)  # trials take the phases in turn; most kinds are for the measurement
-Cost = Literal["none", "host", "run"]  # what is lost: nothing; what this host had still to measure; the run's rest
-REPAIR_S = 7.0  # a broken connection is up again this long after its cause is gone, on a busy machine
+# what is lost: nothing; what this host had still to measure; the run's rest
+Cost = Literal["none", "host", "run"]
+# a broken connection is up again this long after its cause is gone, on a busy machine
+REPAIR_S = 7.0
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,9 @@ class Scene:
     phase: str = MEASURE
 
     def load_on(self, host: str) -> HostLoad:
-        """The processes of a host's task in this phase: what is armed in the barrier is what measures later."""
+        """The processes of a host's task in this phase: what is armed in the barrier is what
+        measures later.
+        """
         return self.run.load_on(host, "layout" if self.phase == "layout" else MEASURE)
 
 
@@ -47,7 +51,10 @@ Act = Callable[[Scene], bool]  # False: there was nothing to do it to
 
 @dataclass(frozen=True)
 class Kind:
-    """`lasts`: seconds from `inflict` to `heal`, drawn from this range; a `permanent` fault is healed after the run."""
+    """`lasts`: seconds from `inflict` to `heal`, drawn from this range.
+
+    A `permanent` fault is healed after the run.
+    """
 
     name: str
     inflict: Act
@@ -67,8 +74,8 @@ class Kind:
 class Fault:
     """A kind drawn for a trial, and the phase that it shall hit.
 
-    `at_s` counts from the first samples of all hosts, or from the first process of a layout. The other phases are held
-    until it strikes.
+    `at_s` counts from the first samples of all hosts, or from the first process of a layout. The
+    other phases are held until it strikes.
     """
 
     kind: Kind
@@ -86,7 +93,10 @@ class Fault:
         return f"{self.kind.name} {self.host} at {self.at_s:.1f}s of {self.phase}{lasts}"
 
     def cost(self, lease_s: int, runtime_s: int) -> Cost | None:
-        """Return what it must cost; None: it may or may not, being near the lease or the end of the load."""
+        """Return what it must cost.
+
+        None: it may or may not, being near the lease or the end of the load.
+        """
         if not self.measuring or self.kind.kills_engine:
             return None
         near_the_lease = self.kind.cuts_renewal and self.lasts_s + REPAIR_S > lease_s * 5 / 6
@@ -196,11 +206,14 @@ def hang_probe(scene: Scene) -> bool:
 def ask(words: tuple[str, ...], scene: Scene) -> bool:
     """Ask the run to end; a command that comes when all is over ends well and does nothing.
 
-    It waits for the end of the run: a phase that is held goes on as soon as the engine has heard it.
+    It waits for the end of the run: a phase that is held goes on as soon as the engine has heard
+    it.
     """
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(scene.run.command, "stop", scene.run.run_id, *words)
-        wait_until(lambda: asked.done() or bool(scene.run.of_type(StopRequested)), "an answer to stop")
+        wait_until(
+            lambda: asked.done() or bool(scene.run.of_type(StopRequested)), "an answer to stop"
+        )
         scene.lab.release()
         return asked.result()[0] == 0 and bool(scene.run.of_type(StopRequested))
 
@@ -227,27 +240,83 @@ KINDS = [
     Kind("refused", refuse, on_proxy("heal"), (0.5, 6), cuts_renewal=True),
     Kind("refused-for-good", refuse, cost="host", permanent=True),
     Kind("sshd-session-killed", sessions),
-    Kind("sshd-session-frozen", freeze_sessions, partial(signal_sessions, CONT), (1, 12), cuts_renewal=True),
+    Kind(
+        "sshd-session-frozen",
+        freeze_sessions,
+        partial(signal_sessions, CONT),
+        (1, 12),
+        cuts_renewal=True,
+    ),
     Kind("probe-hangs", hang_probe, cost="host", phases=("preflight",)),
     Kind("fio-killed", partial(signal_load, "main", signal.SIGKILL), cost="host", phases=LOADED),
     Kind(
-        "fio-worker-killed", partial(signal_load, "worker", signal.SIGKILL), cost="host", phases=(MEASURE,)
+        "fio-worker-killed",
+        partial(signal_load, "worker", signal.SIGKILL),
+        cost="host",
+        phases=(MEASURE,),
     ),  # layouts have threads
-    Kind("fio-frozen", partial(signal_load, "fio", STOP), partial(signal_load, "fio", CONT), (1, 4), phases=LOADED),
-    Kind("fio-terminated", partial(signal_load, "main", signal.SIGTERM), cost="host", phases=LOADED),
-    Kind("supervisor-killed", partial(signal_load, "supervisor", signal.SIGKILL), cost="host", phases=WATCHED),
-    Kind("runner-killed", partial(signal_load, "runner", signal.SIGKILL), cost="host", phases=LOADED),
+    Kind(
+        "fio-frozen",
+        partial(signal_load, "fio", STOP),
+        partial(signal_load, "fio", CONT),
+        (1, 4),
+        phases=LOADED,
+    ),
+    Kind(
+        "fio-terminated", partial(signal_load, "main", signal.SIGTERM), cost="host", phases=LOADED
+    ),
+    Kind(
+        "supervisor-killed",
+        partial(signal_load, "supervisor", signal.SIGKILL),
+        cost="host",
+        phases=WATCHED,
+    ),
+    Kind(
+        "runner-killed", partial(signal_load, "runner", signal.SIGKILL), cost="host", phases=LOADED
+    ),
     Kind("guard-killed", partial(signal_load, "guard", signal.SIGKILL), phases=WATCHED),
-    Kind("watchers-killed", partial(signal_load, "watchers", signal.SIGKILL), cost="host", phases=WATCHED),
+    Kind(
+        "watchers-killed",
+        partial(signal_load, "watchers", signal.SIGKILL),
+        cost="host",
+        phases=WATCHED,
+    ),
     Kind("supervisor-frozen", freeze_supervisor, thaw_supervisor, (1, 4), phases=WATCHED),
-    Kind("engine-and-watchers-killed", kill_all_watchers, cost="run", kills_engine=True, phases=WATCHED),
-    Kind("spool-full", lambda scene: scene.lab.fill_spool(), cost="host", phases=(MEASURE,), small=True),
+    Kind(
+        "engine-and-watchers-killed",
+        kill_all_watchers,
+        cost="run",
+        kills_engine=True,
+        phases=WATCHED,
+    ),
+    Kind(
+        "spool-full",
+        lambda scene: scene.lab.fill_spool(),
+        cost="host",
+        phases=(MEASURE,),
+        small=True,
+    ),
     Kind("slow-shell", slow_shell, quick_shell, (2, 8), cuts_renewal=True),
-    *(Kind(f"flood-{how}", partial(flood, how), cost="host", phases=(MEASURE,), floods=True) for how in SOAKED),
+    *(
+        Kind(f"flood-{how}", partial(flood, how), cost="host", phases=(MEASURE,), floods=True)
+        for how in SOAKED
+    ),
     Kind("fio-frozen-then-stop", partial(frozen_then, ()), cost="run", asks=True, phases=LOADED),
-    Kind("fio-frozen-then-abort", partial(frozen_then, ("--abort",)), cost="run", asks=True, phases=LOADED),
+    Kind(
+        "fio-frozen-then-abort",
+        partial(frozen_then, ("--abort",)),
+        cost="run",
+        asks=True,
+        phases=LOADED,
+    ),
     Kind("engine-killed", kill_engine, cost="run", kills_engine=True),
-    Kind("engine-frozen", partial(signal_engine, STOP), partial(signal_engine, CONT), (1, 9), cuts_renewal=True),
+    Kind(
+        "engine-frozen",
+        partial(signal_engine, STOP),
+        partial(signal_engine, CONT),
+        (1, 9),
+        cuts_renewal=True,
+    ),
     Kind("engine-terminated", partial(signal_engine, signal.SIGTERM), cost="run"),
     Kind("stop", partial(ask, ()), cost="run", asks=True),
     Kind("abort", partial(ask, ("--abort",)), cost="run", asks=True),
@@ -267,17 +336,26 @@ def kinds_of(phase: str) -> list[Kind]:
     return [kind for kind in KINDS if phase in kind.phases]
 
 
-def draw(random_: random.Random, hosts: list[str], runtime_s: int, kind: Kind, phase: str) -> list[Fault]:
-    """Return a fault of this kind in this phase, and perhaps a second, gentle one while it measures."""
+def draw(
+    random_: random.Random, hosts: list[str], runtime_s: int, kind: Kind, phase: str
+) -> list[Fault]:
+    """Return a fault of this kind in this phase, and perhaps a second, gentle one while it
+    measures.
+    """
     faults = [draw_one(random_, kind, hosts, runtime_s, phase)]
     if random_.random() < SECOND_SHARE:
         gentle = [each for each in kinds_of(MEASURE) if each.cost != "run" and not each.small]
-        others = [host for host in hosts if host != faults[0].host]  # one fault's end would end the other one too
-        faults.append(draw_one(random_, random_.choice(gentle), others or hosts, runtime_s, MEASURE))
+        # one fault's end would end the other one too
+        others = [host for host in hosts if host != faults[0].host]
+        faults.append(
+            draw_one(random_, random_.choice(gentle), others or hosts, runtime_s, MEASURE)
+        )
     return faults
 
 
-def draw_one(random_: random.Random, kind: Kind, hosts: list[str], runtime_s: int, phase: str) -> Fault:
+def draw_one(
+    random_: random.Random, kind: Kind, hosts: list[str], runtime_s: int, phase: str
+) -> Fault:
     longest = {MEASURE: runtime_s - 1.5, "layout": 1.5}.get(phase, 0.0)
     host = hosts[-1] if kind.small else random_.choice(hosts)
     return Fault(kind, host, random_.uniform(0.0, longest), random_.uniform(*kind.lasts), phase)

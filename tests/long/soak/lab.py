@@ -1,4 +1,5 @@
-"""The lab of the soak test: hosts behind proxies that can be slow, that can flood, and on which a phase can be held.
+"""The lab of the soak test: hosts behind proxies that can be slow, that can flood, and on which a
+phase can be held.
 
 The last host has a small /tmp of its own for its spool, where the machine lets us mount one.
 """
@@ -23,7 +24,8 @@ SHELL = """\
 [ ! -e {root}/slow ] || sleep "$(cat {root}/slow)"
 exec /bin/sh
 """
-# A phase is held on a host by what it does there, as long as the file `hold` names the phase and the run.
+# A phase is held on a host by what it does there, as long as the file `hold` names the phase and
+# the run.
 HELD = """\
 #!/bin/sh
 hold() {{ : >{root}/held; while [ -e {root}/hold ]; do sleep 0.05; done; :; }}
@@ -57,7 +59,10 @@ PROGRAMS = {"fio": FIO, "stat": STAT, "rm": RM}
 
 
 class SoakLab(ProxiedLab):
-    """Hosts h1 to hN; `small` is the one whose spool can be filled up, None where that cannot be."""
+    """Hosts h1 to hN.
+
+    `small` is the one whose spool can be filled up, None where that cannot be.
+    """
 
     def __init__(self, root: Path, hosts: int) -> None:
         super().__init__(root, hosts)
@@ -72,12 +77,17 @@ class SoakLab(ProxiedLab):
         write_program(host.root / "shell", SHELL.format(root=host.root))
         for name, text in PROGRAMS.items():
             real = REAL if name == "fio" else shutil.which(name)
-            write_program(programs / name, (HELD + text).format(root=host.root, name=host.name, real=real))
+            write_program(
+                programs / name, (HELD + text).format(root=host.root, name=host.name, real=real)
+            )
         own = set_env(host.root, f"PATH={programs}:{os.environ['PATH']}")
         host.options = [f"ForceCommand {host.root / 'shell'}", own]
 
     def hold(self, name: str, phase: str, run_id: str = "") -> None:
-        """Keep a host in a phase once it is there, until `release`; a layout is not held but slowed down."""
+        """Keep a host in a phase once it is there, until `release`.
+
+        A layout is not held but slowed down.
+        """
         if phase == "connect":
             self.proxies[name].hold()
             return
@@ -109,7 +119,11 @@ class SoakLab(ProxiedLab):
     def root_of(self, name: str) -> Path:
         """The file systems that a host sees."""
         process = self.host(name).process
-        return Path(f"/proc/{process.pid}/root") if name == self.small and process is not None else Path("/")
+        return (
+            Path(f"/proc/{process.pid}/root")
+            if name == self.small and process is not None
+            else Path("/")
+        )
 
     @property
     def roots(self) -> list[Path]:

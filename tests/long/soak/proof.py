@@ -19,19 +19,36 @@ class Strike:
 
 
 def proved(events: Sequence[AnyEvent], fault: Fault, strike: Strike) -> bool:
-    """Whether the phase had begun when the fault was done, and ended, on the fault's host, only afterwards."""
-    begins = [event.t for event in events if isinstance(event, PhaseStarted) and event.phase == fault.phase]
+    """Whether the phase had begun when the fault was done, and ended, on the fault's host, only
+    afterwards.
+    """
+    begins = [
+        event.t
+        for event in events
+        if isinstance(event, PhaseStarted) and event.phase == fault.phase
+    ]
     if not begins or strike.begun < begins[0]:
         return False
     struck = strike.begun
     if fault.kind.asks:
-        struck = min((event.t for event in events if isinstance(event, StopRequested)), default=math.inf)
+        struck = min(
+            (event.t for event in events if isinstance(event, StopRequested)), default=math.inf
+        )
     return struck <= end_of(events, fault)
 
 
 def end_of(events: Sequence[AnyEvent], fault: Fault) -> float:
-    """Return when a phase ended on a fault's host; infinite when nothing says so, as the engine was killed."""
-    ends = [event.t for event in events if isinstance(event, PhaseEnded) and event.phase == fault.phase]
+    """Return when a phase ended on a fault's host.
+
+    Infinite when nothing says so, as the engine was killed.
+    """
+    ends = [
+        event.t for event in events if isinstance(event, PhaseEnded) and event.phase == fault.phase
+    ]
     if fault.measuring:
-        ends += [e.t for e in events if isinstance(e, TaskEnded) and (e.host, e.phase) == (fault.host, fault.phase)]
+        ends += [
+            e.t
+            for e in events
+            if isinstance(e, TaskEnded) and (e.host, e.phase) == (fault.host, fault.phase)
+        ]
     return min(ends, default=math.inf)

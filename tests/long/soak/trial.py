@@ -38,10 +38,13 @@ class Trial:
     faults: list[Fault]
     recovery: str
     draw: int = 1
-    done: list[bool] = field(default_factory=list)  # of each fault: whether there was something to do it to
+    # of each fault: whether there was something to do it to
+    done: list[bool] = field(default_factory=list)
     strikes: list[Strike | None] = field(default_factory=list)  # of each fault: when it was done
-    hit: list[bool] = field(default_factory=list)  # of each fault: whether it was done, within its phase by the journal
-    ended_s: float = 0.0  # how long after the last fault, or the run's end, the last marked process was gone
+    # of each fault: whether it was done, within its phase by the journal
+    hit: list[bool] = field(default_factory=list)
+    # how long after the last fault, or the run's end, the last marked process was gone
+    ended_s: float = 0.0
     kept: int = 0  # directories that hold what was not collected, for `runs recover`
     kept_bytes: int = 0
     added: int = 0  # bytes that `runs recover` has collected
@@ -70,7 +73,10 @@ class Trial:
         """Return all of it on one line."""
         done = [*self.done, *[False] * len(self.faults)]
         hit = [*self.hit, *[False] * len(self.faults)]
-        words = ["" if hit[i] else " (not in its phase)" if done[i] else " (missed)" for i in range(len(self.faults))]
+        words = [
+            "" if hit[i] else " (not in its phase)" if done[i] else " (missed)"
+            for i in range(len(self.faults))
+        ]
         what = "; ".join(f"{fault}{word}" for fault, word in zip(self.faults, words, strict=True))
         how = f"runtime {self.runtime_s}s, lease {self.lease_s}s"
         how += f", recovered {self.recovery}" if self.engine_killed else ""
@@ -78,13 +84,25 @@ class Trial:
         came += f", clean after {self.ended_s:.0f}s"
         came += f", {self.kept} directories kept ({self.kept_bytes} bytes)" if self.kept else ""
         came += f", recover added {self.added} bytes" if self.added else ""
-        named = "".join(f", {host}: {'+'.join(sorted(codes))}" for host, codes in sorted(self.codes.items()) if codes)
+        named = "".join(
+            f", {host}: {'+'.join(sorted(codes))}"
+            for host, codes in sorted(self.codes.items())
+            if codes
+        )
         end = "  VIOLATION" if self.broken else "" if self.counts else "  MISSED"
-        return f"seed {self.seed} trial {self.number}.{self.draw}: {what} ({how}) -> {came}{named}{end}"
+        return (
+            f"seed {self.seed} trial {self.number}.{self.draw}: {what} ({how}) ->"
+            f" {came}{named}{end}"
+        )
 
 
-def drawn(seed: int, number: int, hosts: list[str], only: str | None = None, draw_: int = 1) -> Trial:
-    """Return the trial of this seed, number and draw, the same every time; further draws differ in hosts and times."""
+def drawn(
+    seed: int, number: int, hosts: list[str], only: str | None = None, draw_: int = 1
+) -> Trial:
+    """Return the trial of this seed, number and draw, the same every time.
+
+    Further draws differ in hosts and times.
+    """
     random_ = random.Random(f"{seed}/{number}/{draw_}")
     phase = phase_of(number, BY_NAME[only] if only else None)
     kind = BY_NAME[only] if only else random.Random(f"{seed}/{number}").choice(kinds_of(phase))
@@ -94,7 +112,10 @@ def drawn(seed: int, number: int, hosts: list[str], only: str | None = None, dra
 
 
 def play(trial: Trial, lab: SoakLab, home: Path, target: Path) -> Trial:
-    """Run a trial and note what is broken. Leaves nothing behind, neither on hosts nor in the lab."""
+    """Run a trial and note what is broken.
+
+    Leaves nothing behind, neither on hosts nor in the lab.
+    """
     begin = time.monotonic()
     first = trial.faults[0]
     with ExitStack() as stack:
@@ -108,7 +129,16 @@ def play(trial: Trial, lab: SoakLab, home: Path, target: Path) -> Trial:
         more = ["--cleanup"] if first.phase == "cleanup" else []
         hosts, params = ",".join(lab.names), {"runtime": f"{trial.runtime_s}s"}
         run = stack.enter_context(
-            LiveRun.begin(home, lab, target, params, *more, hosts=hosts, lease_s=trial.lease_s, root_of=lab.root_of)
+            LiveRun.begin(
+                home,
+                lab,
+                target,
+                params,
+                *more,
+                hosts=hosts,
+                lease_s=trial.lease_s,
+                root_of=lab.root_of,
+            )
         )
         stack.callback(lab.forget_run, run.run_id)
         lab.hold(first.host, first.phase, run.run_id)
@@ -122,7 +152,8 @@ def play(trial: Trial, lab: SoakLab, home: Path, target: Path) -> Trial:
             clean_up(trial, lab, run)
         except AssertionError as error:
             trial.broken.append(str(error))
-        except Exception:  # a fault of the soak test itself is this trial's; the others have their turn
+        # a fault of the soak test itself is this trial's; the others have their turn
+        except Exception:
             trial.broken.append(traceback.format_exc(limit=-3))
         trial.story = run.story() if trial.broken else ""
     no_strays(trial, lab)
@@ -143,7 +174,10 @@ class Course:
         trial.strikes = [None] * len(trial.faults)
 
     def inflict_all(self) -> None:
-        """Do each fault once its phase goes on on its host; return when all is undone, or nothing more can come."""
+        """Do each fault once its phase goes on on its host.
+
+        Return when all is undone, or nothing more can come.
+        """
         deadline = time.monotonic() + FAULTS_S
         while self.waiting or self.agenda:
             self._plan_ripe()
@@ -158,7 +192,12 @@ class Course:
             strike is not None and proved(self.run.events(), fault, strike)
             for fault, strike in zip(self.trial.faults, self.trial.strikes, strict=True)
         ]
-        if self.run.over() and not any(self.trial.done) and self.trial.faults[0].measuring and not self.run.started():
+        if (
+            self.run.over()
+            and not any(self.trial.done)
+            and self.trial.faults[0].measuring
+            and not self.run.started()
+        ):
             raise AssertionError("the run did not start")
 
     def _over(self) -> bool:
@@ -178,7 +217,9 @@ class Course:
         if self.run.phase() != fault.phase:
             return False
         return (
-            self.run.loaded(fault.host, "layout") if fault.phase == "layout" else self.lab.held(fault.host, fault.phase)
+            self.run.loaded(fault.host, "layout")
+            if fault.phase == "layout"
+            else self.lab.held(fault.host, fault.phase)
         )
 
     def _inflict(self, index: int) -> None:
@@ -205,7 +246,9 @@ def finish(trial: Trial, run: LiveRun) -> None:
 
 
 def recover(trial: Trial, run: LiveRun) -> None:
-    """Recover a run whose engine was killed, after its hosts were looked at, and count what that adds."""
+    """Recover a run whose engine was killed, after its hosts were looked at, and count what that
+    adds.
+    """
     if run.over() or trial.recovery != "after the lease" or not run.events():
         return
     before = collected(run)
@@ -225,7 +268,9 @@ def collected(run: LiveRun) -> int:
 
 
 def hosts_are_left(trial: Trial, lab: SoakLab, run: LiveRun) -> None:
-    """After two leases, without recovery: no load, no shell of the agent, no lock, no directory without a use."""
+    """After two leases, without recovery: no load, no shell of the agent, no lock, no directory
+    without a use.
+    """
     begin = time.monotonic()
     deadline = begin + 2 * trial.lease_s + SLACK_S
     while left := [*describe([*marked(run.run_id), *shells(run.run_id)]), *live_locks(lab)]:
@@ -253,7 +298,9 @@ def clean_up(trial: Trial, lab: SoakLab, run: LiveRun) -> None:
 
 
 def no_strays(trial: Trial, lab: SoakLab) -> None:
-    """All connections are cut by now: nothing that they began goes on, whether it carries a mark or not."""
+    """All connections are cut by now: nothing that they began goes on, whether it carries a mark or
+    not.
+    """
     deadline = time.monotonic() + 2 * SLACK_S
     while strays := describe(lab.strays()):
         if time.monotonic() > deadline:
@@ -265,6 +312,13 @@ def no_strays(trial: Trial, lab: SoakLab) -> None:
 
 def clean_run(lab: SoakLab, home: Path, target: Path) -> str | None:
     """Return why a run without faults is not complete; None: it is."""
-    words = ["--hosts", ",".join(lab.names), "--ssh-config", str(lab.ssh_config), "--set", f"directory={target}"]
+    words = [
+        "--hosts",
+        ",".join(lab.names),
+        "--ssh-config",
+        str(lab.ssh_config),
+        "--set",
+        f"directory={target}",
+    ]
     done = benchtui(home, "run", LOAD, *words, "--set", "runtime=2s")
     return None if done.returncode == 0 else f"exit {done.returncode}: {done.stderr[-500:]}"

@@ -21,22 +21,36 @@ def command(name: str) -> str:
 
 def profiles(name: str) -> dict[str, str]:
     """Return the profiles of a recorded command by phase."""
-    found = ElbenchoWorkload().import_job(command(name), f"{name}.elbencho", f"test/{name}", {}).profiles
-    return {text.partition("  phase: ")[2].split()[0]: text for _, text in found if "  phase: " in text}
+    found = (
+        ElbenchoWorkload()
+        .import_job(command(name), f"{name}.elbencho", f"test/{name}", {})
+        .profiles
+    )
+    return {
+        text.partition("  phase: ")[2].split()[0]: text for _, text in found if "  phase: " in text
+    }
 
 
 def phase_lines(name: str) -> dict[str, str]:
     """Return the JSON line of each recorded phase, by the phase."""
     lines = (DATA / f"{name}.json").read_text().splitlines()
-    return {phase.name: line for line in lines if (phase := phase_of(json.loads(line)["phase_type"]))}
+    return {
+        phase.name: line for line in lines if (phase := phase_of(json.loads(line)["phase_type"]))
+    }
 
 
 def output(name: str, phase: str) -> Output:
     """Return what our command prints of one recorded phase: its live rows, and its result."""
     rows = (DATA / f"{name}.out").read_text().splitlines()
-    kept = [row for row in rows if row.startswith("ISO ") or not row.startswith("20") or _is_of(row, phase)]
+    kept = [
+        row
+        for row in rows
+        if row.startswith("ISO ") or not row.startswith("20") or _is_of(row, phase)
+    ]
     text = "\n".join([*kept, phase_lines(name)[phase], ""])
-    return Output(text.encode(), (DATA / f"{name}.err").read_bytes(), int((DATA / f"{name}.rc").read_text()))
+    return Output(
+        text.encode(), (DATA / f"{name}.err").read_bytes(), int((DATA / f"{name}.rc").read_text())
+    )
 
 
 def _is_of(row: str, phase: str) -> bool:

@@ -11,15 +11,21 @@ from tui.workloads.elbencho.buckets import QUARTER, histogram
 
 
 def quarter(latency_us: int) -> tuple[str, float]:
-    """Return the range that a latency falls into, as elbencho 3.1 prints it, and its upper edge in µs."""
-    power = next(power for power in range(112) if latency_us < QUARTER ** (power + 1) or power == 111)
+    """Return the range that a latency falls into, as elbencho 3.1 prints it, and its upper edge in
+    µs.
+    """
+    power = next(
+        power for power in range(112) if latency_us < QUARTER ** (power + 1) or power == 111
+    )
     low, high = QUARTER**power if power else 0.0, QUARTER ** (power + 1)
     low_text, high_text = (f"{edge:.{1 if edge < 10 else 0}f}" for edge in (low, high))
     return f"{low_text}-{high_text}us", high
 
 
 @given(st.lists(st.integers(1, 10**8), min_size=1, max_size=200))
-def test_no_percentile_is_below_the_true_one_nor_further_above_it_than_the_width(latencies_us: list[int]) -> None:
+def test_no_percentile_is_below_the_true_one_nor_further_above_it_than_the_width(
+    latencies_us: list[int],
+) -> None:
     counts: dict[str, int] = {}
     for each in latencies_us:
         name, _ = quarter(each)
@@ -35,13 +41,17 @@ def test_no_percentile_is_below_the_true_one_nor_further_above_it_than_the_width
 
 
 def test_finer_buckets_of_newer_versions_are_seen_from_their_edges() -> None:
-    found = histogram([{"range": f"{low}-{low + 10}us", "count": "5"} for low in range(1000, 1100, 10)])
+    found = histogram(
+        [{"range": f"{low}-{low + 10}us", "count": "5"} for low in range(1000, 1100, 10)]
+    )
     assert found is not None
     assert 0.009 < found[1] < 0.02  # two of 1 % may share a place of 1.6 %
 
 
 def test_buckets_that_share_a_place_keep_the_larger_edge_and_all_counts() -> None:
-    found = histogram([{"range": "100000-100100us", "count": "1"}, {"range": "100100-100200us", "count": "2"}])
+    found = histogram(
+        [{"range": "100000-100100us", "count": "1"}, {"range": "100100-100200us", "count": "2"}]
+    )
     assert found is not None
     assert (sum(found[0].n), found[0].upper_ns[-1]) == (3, 100_200_000)
 

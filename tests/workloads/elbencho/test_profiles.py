@@ -1,4 +1,6 @@
-"""Profiles of elbencho: what is planned of them, what is refused, and what command lines import as."""
+"""Profiles of elbencho: what is planned of them, what is refused, and what command lines import
+as.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,16 @@ from tui.workloads.elbencho.pace import pace
 from tui.workloads.elbencho.plan import build_steps
 
 FILES = "phase: {phase}, directory: /data, options: {{threads: 2, dirs: 1, files: 2, size: 4k}}"
-RANDOM = "phase: read, file: '/data/f.{host}', options: {size: 1M, block: 4k, threads: 4, iodepth: 2, rand: 1}"
+RANDOM = (
+    "phase: read, file: '/data/f.{host}', options: {size: 1M, block: 4k, threads: 4, iodepth: 2,"
+    " rand: 1}"
+)
 
 
 def text(body: str, headline: str = "{metric: iops, direction: read}") -> str:
-    return f"profile: my/one\ntitle: One\ntool: elbencho\nelbencho: {{{body}}}\nheadline: {headline}\n"
+    return (
+        f"profile: my/one\ntitle: One\ntool: elbencho\nelbencho: {{{body}}}\nheadline: {headline}\n"
+    )
 
 
 def planned(body: str, headline: str, hosts: int = 2) -> Step:
@@ -31,7 +38,10 @@ def planned(body: str, headline: str, hosts: int = 2) -> Step:
 def test_hosts_that_share_a_directory_have_ranks_and_files_of_their_own() -> None:
     step = planned(FILES.format(phase="write"), "{metric: ops, direction: write-files}")
     first, second = step.tasks
-    assert next((spec.path, spec.count) for spec in first.files) == (f"/data/r0/d0/r0-f{FILE_NUMBER}", 2)
+    assert next((spec.path, spec.count) for spec in first.files) == (
+        f"/data/r0/d0/r0-f{FILE_NUMBER}",
+        2,
+    )
     assert next(spec.path for spec in second.files) == f"/data/r2/d0/r2-f{FILE_NUMBER}"
     assert "--rankoffset" not in first.job_file and "--rankoffset 2" in second.job_file
     assert (first.writes_bytes, first.required_dir, first.directories[:2]) == (
@@ -41,8 +51,12 @@ def test_hosts_that_share_a_directory_have_ranks_and_files_of_their_own() -> Non
     )
 
 
-@pytest.mark.parametrize(("phase", "expects", "loses"), [("stat", "present", False), ("rmfiles", "present", True)])
-def test_phases_that_need_files_say_so_and_removal_counts_as_loss(phase: str, expects: str, loses: bool) -> None:
+@pytest.mark.parametrize(
+    ("phase", "expects", "loses"), [("stat", "present", False), ("rmfiles", "present", True)]
+)
+def test_phases_that_need_files_say_so_and_removal_counts_as_loss(
+    phase: str, expects: str, loses: bool
+) -> None:
     task = planned(FILES.format(phase=phase), f"{{metric: ops, direction: {phase}}}").tasks[0]
     assert (task.expects, bool(task.written)) == (expects, loses)
 
@@ -53,15 +67,25 @@ def test_directories_that_the_load_makes_are_not_made_before_it() -> None:
 
 
 def test_a_timed_load_says_how_long_and_how_much_is_in_flight() -> None:
-    step = planned(RANDOM.replace("rand: 1", "rand: 1, infloop: 1, timelimit: 30s"), "{metric: iops, direction: read}")
+    step = planned(
+        RANDOM.replace("rand: 1", "rand: 1, infloop: 1, timelimit: 30s"),
+        "{metric: iops, direction: read}",
+    )
     (job,) = step.jobs
-    assert (step.runtime_s, step.in_flight, job.held, job.random, job.block_bytes) == (30.0, 16, 8, True, 4096)
+    assert (step.runtime_s, step.in_flight, job.held, job.random, job.block_bytes) == (
+        30.0,
+        16,
+        8,
+        True,
+        4096,
+    )
     assert "--infloop" in step.tasks[0].job_file and "--timelimit 30" in step.tasks[0].job_file
 
 
 @pytest.mark.parametrize(("body", "said"), [
     (RANDOM.replace("threads", "treads"), "unknown option 'treads' (did you mean 'threads'?)"),
-    (RANDOM.replace("rand: 1", "hosts: a"), "hosts is not written here: benchtui runs one elbencho on each host"),
+    (RANDOM.replace("rand: 1", "hosts: a"),
+        "hosts is not written here: benchtui runs one elbencho on each host"),
     (RANDOM.replace("rand: 1", "infloop: 1"), "options.infloop needs a timelimit"),
     (RANDOM.replace("rand: 1", "limitwrite: 1M"), "limitwrite has no effect on phase read"),
     (RANDOM.replace("size: 1M, ", ""), "options.size is needed"),
@@ -98,7 +122,11 @@ def test_each_phase_of_a_command_line_is_a_profile_of_a_suite() -> None:
     found = import_job("elbencho -d -w -r -t 2 -n 3 -N 4 -s 1m -b 128k --lat /data/dir", "job.sh")
     suite, *members = found.profiles
     assert suite[0] == "my/job" and "tool: suite" in suite[1]
-    assert [text.partition("  phase: ")[2].split()[0] for _, text in members] == ["mkdirs", "write", "read"]
+    assert [text.partition("  phase: ")[2].split()[0] for _, text in members] == [
+        "mkdirs",
+        "write",
+        "read",
+    ]
     assert any("--lat is left out" in each.message for each in found.messages)
 
 
@@ -108,7 +136,9 @@ def test_phases_after_one_that_its_time_limit_ends_are_named() -> None:
 
 
 def test_ranges_of_files_are_the_files_of_one_profile() -> None:
-    ((_, profile),) = import_job('elbencho -r -b 4k -t 4 --rand -s 1m "/data/f[1-3]"', "job.sh").profiles
+    ((_, profile),) = import_job(
+        'elbencho -r -b 4k -t 4 --rand -s 1m "/data/f[1-3]"', "job.sh"
+    ).profiles
     body = load_profile(profile, "p.yaml").body
     assert body.file == ["/data/f1", "/data/f2", "/data/f3"]
 
@@ -120,7 +150,9 @@ def test_ranges_of_files_are_the_files_of_one_profile() -> None:
     ("elbencho -t 4 /data/f", "no phase"),
     ("fio job.fio", "no line runs elbencho"),
 ])  # fmt: skip
-def test_a_command_line_without_a_place_in_a_profile_is_refused_with_its_line(line: str, said: str) -> None:
+def test_a_command_line_without_a_place_in_a_profile_is_refused_with_its_line(
+    line: str, said: str
+) -> None:
     with pytest.raises(UsageError) as caught:
         import_job(f"#!/bin/sh\n{line}\n", "job.sh")
     assert said in str(caught.value)

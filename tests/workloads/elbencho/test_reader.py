@@ -1,4 +1,7 @@
-"""What elbencho printed, read second by second and at the end; what it complains of, and how it ends."""
+"""What elbencho printed, read second by second and at the end.
+
+What it complains of, and how it ends.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,9 @@ def step_of(name: str, phase: str) -> Step:
     return build_steps(profile, resolve_params(profile, {}), [HostAddress("h1")], {"h1": 1})[0]
 
 
-def read(step: Step, printed: Output) -> tuple[list[Item], HostResult | None, list[tuple[str, str]]]:
+def read(
+    step: Step, printed: Output
+) -> tuple[list[Item], HostResult | None, list[tuple[str, str]]]:
     reader = ElbenchoReader("h1", step, "measure")
     items = [*reader.feed(printed.out), *reader.feed_stderr(printed.err), *reader.flush()]
     return items, reader.result(printed.exit_code), reader.problems(printed.exit_code)
@@ -34,12 +39,16 @@ def samples(items: list[Item]) -> list[Sample]:
 
 
 @pytest.mark.parametrize(("name", "phase", "direction"), [
-    ("rand-read-live", "read", "read"), ("limited", "read", "read"), ("big-write", "write", "write"),
-    ("files-live", "write", "write"), ("files-live", "write", "write-files"), ("rwmix", "write", "write"),
+    ("rand-read-live", "read", "read"), ("limited", "read", "read"),
+    ("big-write", "write", "write"),
+    ("files-live", "write", "write"), ("files-live", "write", "write-files"),
+    ("rwmix", "write", "write"),
     ("files-live-delete", "rmfiles", "rmfiles"), ("files-live-delete", "rmdirs", "rmdirs"),
     ("files-write-read", "stat", "stat"),
 ])  # fmt: skip
-def test_every_figure_is_the_one_that_elbencho_prints(name: str, phase: str, direction: str) -> None:
+def test_every_figure_is_the_one_that_elbencho_prints(
+    name: str, phase: str, direction: str
+) -> None:
     _, result, problems = read(step_of(name, phase), output(name, phase))
     last = json.loads(phase_lines(name)[phase])["last_done"]
     assert result is not None and result.final and problems == []
@@ -47,11 +56,17 @@ def test_every_figure_is_the_one_that_elbencho_prints(name: str, phase: str, dir
     of_files = not direction.startswith(("read", "write")) or direction.endswith("-files")
     latency = last["latency"]["entries" if of_files else "IO"]
     assert part.bytes == (0 if of_files else int(last["bytes"]))
-    assert part.iops == pytest.approx(int(last["entries/s" if of_files else "iops"]), rel=1e-3, abs=1)
+    assert part.iops == pytest.approx(
+        int(last["entries/s" if of_files else "iops"]), rel=1e-3, abs=1
+    )
     assert part.lat is not None
     printed = [int(latency[key]) * 1000 for key in ("min_us", "avg_us", "max_us")]
     assert [part.lat.min_ns, round(part.lat.mean_ns), part.lat.max_ns] == printed
-    assert part.lat.n == part.ios == sum(int(each["count"]) for each in latency["histogram"]["buckets"])
+    assert (
+        part.lat.n
+        == part.ios
+        == sum(int(each["count"]) for each in latency["histogram"]["buckets"])
+    )
 
 
 def test_percentiles_are_those_that_elbencho_prints_and_never_above_the_maximum() -> None:
@@ -60,7 +75,8 @@ def test_percentiles_are_those_that_elbencho_prints_and_never_above_the_maximum(
     latency = result.dirs["read"].lat
     assert latency is not None
     told = {name: latency.percentiles_ns[name] for name in ("1", "50", "75", "99")}
-    assert told == {"1": 128_000, "50": 304_000, "75": 431_000, "99": 2_048_000}  # 1%<=128 50%<=304 75%<=431 99%<=2048
+    # 1%<=128 50%<=304 75%<=431 99%<=2048
+    assert told == {"1": 128_000, "50": 304_000, "75": 431_000, "99": 2_048_000}
     assert latency.bucket_width == pytest.approx(2**0.25 - 1, abs=1e-4)
     assert latency.stddev_ns is None
 
@@ -75,7 +91,8 @@ def test_live_latency_is_the_mean_of_each_interval_without_any_percentile() -> N
 
 def test_reads_and_writes_of_a_mix_are_one_sample() -> None:
     rows = (
-        "ISO Date,Label,Phase,RuntimeMS,Rank,MixType,Done%,DoneBytes,MiB/s,IOPS,Entries,Entries/s,Lat Ent us,Lat IO us,"
+        "ISO Date,Label,Phase,RuntimeMS,Rank,MixType,Done%,DoneBytes,MiB/s,IOPS,Entries,Entries/s,Lat"
+        " Ent us,Lat IO us,"
         "Active,CPU,Service,\n"
         "2026-11-23T22:41:54.702+0000,,RWMIX70,1000,Total,Write,5,4096000,3,1000,0,0,0,200,2,57,,\n"
         "2026-11-23T22:41:54.702+0000,,RWMIX70,1000,Total,Read,5,8192000,7,2000,0,0,0,100,2,57,,\n"

@@ -9,7 +9,10 @@ from tui.testing import replay
 from tui.workloads.elbencho.workload import ElbenchoWorkload
 
 RECORDED = [
-    *(("files-write-read", phase) for phase in ("mkdirs", "write", "stat", "read", "rmfiles", "rmdirs")),
+    *(
+        ("files-write-read", phase)
+        for phase in ("mkdirs", "write", "stat", "read", "rmfiles", "rmdirs")
+    ),
     *(("files-live", phase) for phase in ("mkdirs", "write")),
     *(("files-live-delete", phase) for phase in ("rmfiles", "rmdirs")),
     ("big-write", "write"),

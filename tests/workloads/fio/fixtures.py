@@ -16,7 +16,9 @@ DATA = Path(__file__).parents[2] / "data" / "fio"
 
 @dataclass(frozen=True)
 class Recording:
-    """One fio command: what it printed on both pipes and its exit code, None when that was not recorded."""
+    """One fio command: what it printed on both pipes and its exit code, None when that was not
+    recorded.
+    """
 
     name: str
     stdout: bytes
@@ -41,7 +43,11 @@ def recording(name: str) -> Recording:
 
 def names(*folders: str) -> list[str]:
     found = [path for folder in folders for path in sorted((DATA / folder).glob("*.cmd"))]
-    return [f"{path.parent.name}/{path.name.removesuffix('.cmd')}" for path in found if "normal" not in path.name]
+    return [
+        f"{path.parent.name}/{path.name.removesuffix('.cmd')}"
+        for path in found
+        if "normal" not in path.name
+    ]
 
 
 def objects(data: bytes) -> list[bytes]:
@@ -54,5 +60,12 @@ def snapshots(name: str) -> list[Snapshot]:
 
 
 def step(**changes: Any) -> Step:
-    fields: dict[str, Any] = {"index": 3, "name": "s", "tool": "fio", "params": {}, "tasks": [], "runtime_s": None}
+    fields: dict[str, Any] = {
+        "index": 3,
+        "name": "s",
+        "tool": "fio",
+        "params": {},
+        "tasks": [],
+        "runtime_s": None,
+    }
     return Step(**fields | changes)

@@ -1,11 +1,12 @@
-"""Make tui/workloads/fio/fio_options.json from fio's source: names, types and allowed values of every option.
+"""Make tui/workloads/fio/fio_options.json from fio's source: names, types and allowed values of
+every option.
 
 Usage, once per new fio release, with a checkout of fio:
 
     python tests/workloads/fio/make_fio_options.py ~/src/fio > tui/workloads/fio/fio_options.json
 
-Only names, types, values and limits are taken. What a build of fio lacks is no matter here: the table knows what
-may stand in a job file of some fio, the host's own fio has the last word.
+Only names, types, values and limits are taken. What a build of fio lacks is no matter here: the
+table knows what may stand in a job file of some fio, the host's own fio has the last word.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ ENGINES_BESIDES = {"aio", "linuxaio", "pmemblk", "rdma"}
 def elements(text: str) -> Iterator[str]:
     """Yield the text of every element of a brace-enclosed list that starts at text[0] == '{'."""
     depth, start = 0, 0
-    for index, char in enumerate(re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)'", lambda m: "x" * len(m[0]), text)):
+    for index, char in enumerate(
+        re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)'", lambda m: "x" * len(m[0]), text)
+    ):
         if char == "{":
             depth += 1
             start = index if depth == 2 else start
@@ -80,19 +83,25 @@ def number(text: str) -> int | float | None:
 
 
 def option(element: str) -> tuple[str, dict[str, Any]] | None:
-    """Return (name, description) of one struct fio_option, or None for an end mark or an unsupported one."""
+    """Return (name, description) of one struct fio_option, or None for an end mark or an
+    unsupported one.
+    """
     values = []
     posval = re.search(r"\.posval\s*=\s*(?=\{)", element)
     if posval:
         inner = list(elements(element[posval.end() :]))
-        values = [value for text in inner for value in re.findall(r"\.ival\s*=\s*\"([^\"]+)\"", text)]
+        values = [
+            value for text in inner for value in re.findall(r"\.ival\s*=\s*\"([^\"]+)\"", text)
+        ]
         last = element.index(inner[-1], posval.end()) + len(inner[-1])
         element = element[: posval.start()] + element[element.index("}", last) + 1 :]
     fields = {name: value.strip() for name, value in FIELD.findall(element)}
     kind = TYPES.get(fields.get("type", ""))
     if "name" not in fields or fields["name"] == "NULL" or kind is None:
         return None
-    found: dict[str, Any] = {"type": "time" if kind == "int" and fields.get("is_time") == "1" else kind}
+    found: dict[str, Any] = {
+        "type": "time" if kind == "int" and fields.get("is_time") == "1" else kind
+    }
     if alias := fields.get("alias"):
         found["alias"] = alias.strip('"')
     if kind == "choice" and not values:
@@ -148,9 +157,16 @@ def main(root: Path) -> None:
         for name, found in options_of(text):
             merge(engine_options, name, found)
     engines |= ENGINES_BESIDES
-    version = subprocess.run(["git", "-C", root, "describe", "--tags"], capture_output=True, text=True, check=True)
+    version = subprocess.run(
+        ["git", "-C", root, "describe", "--tags"], capture_output=True, text=True, check=True
+    )
     made_from = version.stdout.strip()
-    table = {"made_from": made_from, "engines": sorted(engines), "options": options, "engine_options": engine_options}
+    table = {
+        "made_from": made_from,
+        "engines": sorted(engines),
+        "options": options,
+        "engine_options": engine_options,
+    }
     print(json.dumps(table, indent=None, separators=(",", ":")).replace('},"', '},\n"'))
 
 

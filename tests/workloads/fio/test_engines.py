@@ -13,7 +13,10 @@ needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="no fio on th
 
 
 def test_engines_are_read_from_all_sections_each_once() -> None:
-    jobs = ["[global]\nioengine=libaio\n[a]\nioengine = rbd\n[b]\nioengine=psync\n", "[global]\nioengine=libaio\n"]
+    jobs = [
+        "[global]\nioengine=libaio\n[a]\nioengine = rbd\n[b]\nioengine=psync\n",
+        "[global]\nioengine=libaio\n",
+    ]
     assert engines_of(jobs) == ["libaio", "rbd"]
 
 
@@ -24,8 +27,15 @@ def test_a_job_without_a_word_of_engines_needs_none() -> None:
 @needs_fio
 @pytest.mark.parametrize(
     ("engine", "works"),
-    [("posixaio", True), ("mmap", True), ("filecreate", True), ("external:/nowhere/engine.so", False)],
+    [
+        ("posixaio", True),
+        ("mmap", True),
+        ("filecreate", True),
+        ("external:/nowhere/engine.so", False),
+    ],
 )
 def test_fio_tells_whether_an_engine_works(engine: str, works: bool) -> None:
-    done = subprocess.run(["fio", *trial_of(engine)], capture_output=True, text=True, check=False, cwd="/")
+    done = subprocess.run(
+        ["fio", *trial_of(engine)], capture_output=True, text=True, check=False, cwd="/"
+    )
     assert (done.returncode == 0 or NO_OPTIONS in done.stdout + done.stderr) is works, done.stderr

@@ -27,7 +27,9 @@ def pretty(value: object) -> bytes:
 
 
 keys = st.text(min_size=1, max_size=8)
-nested = st.dictionaries(keys, st.integers() | st.dictionaries(keys, st.lists(st.integers(), max_size=3)), min_size=1)
+nested = st.dictionaries(
+    keys, st.integers() | st.dictionaries(keys, st.lists(st.integers(), max_size=3)), min_size=1
+)
 noise = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=2, max_size=40).map(
     lambda text: f"fio: {text}"
 )
@@ -38,8 +40,12 @@ stream = st.lists(nested | noise, max_size=8)
 def test_any_chunking_gives_the_same_objects_and_noise_in_their_order(
     parts: list[dict[str, object] | str], cuts: list[int]
 ) -> None:
-    data = b"".join(part.encode() + b"\n" if isinstance(part, str) else pretty(part) + b"\n" for part in parts)
-    found = [piece if isinstance(piece, str) else json.loads(piece) for piece in pieces_of(data, cuts)]
+    data = b"".join(
+        part.encode() + b"\n" if isinstance(part, str) else pretty(part) + b"\n" for part in parts
+    )
+    found = [
+        piece if isinstance(piece, str) else json.loads(piece) for piece in pieces_of(data, cuts)
+    ]
     assert found == parts
 
 
@@ -52,7 +58,11 @@ def test_recordings_are_framed_the_same_however_they_arrive(name: str, cuts: lis
 
 def test_one_byte_at_a_time_is_enough() -> None:
     data = b"fio: hello\n" + pretty({"a": {"b": 1}}) + b"\n" + pretty({"c": 2}) + b"\n"
-    assert pieces_of(data, list(range(len(data)))) == ["fio: hello", pretty({"a": {"b": 1}}), pretty({"c": 2})]
+    assert pieces_of(data, list(range(len(data)))) == [
+        "fio: hello",
+        pretty({"a": {"b": 1}}),
+        pretty({"c": 2}),
+    ]
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -74,7 +84,9 @@ def test_a_last_object_without_its_newline_is_complete() -> None:
 
 def test_an_object_that_is_cut_off_by_the_end_is_dropped_and_said_to_be() -> None:
     framer = Framer()
-    assert framer.feed(pretty({"a": 1}) + b"\n" + pretty({"b": {"c": 2}})[:12]) == [pretty({"a": 1})]
+    assert framer.feed(pretty({"a": 1}) + b"\n" + pretty({"b": {"c": 2}})[:12]) == [
+        pretty({"a": 1})
+    ]
     assert framer.close() == []
     assert framer.cut
 

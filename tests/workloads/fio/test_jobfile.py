@@ -17,35 +17,53 @@ from tui.workloads.fio.jobfile import OWN_SEED, REMARK, added_options, explicit_
 from tui.workloads.fio.reader import FioReader
 from tui.workloads.fio.snapshot import decode
 
-LOAD = {"ioengine": "psync", "rw": "randrw", "bs": "4k", "size": "1M", "time_based": "1", "runtime": "1s"}
+LOAD = {
+    "ioengine": "psync",
+    "rw": "randrw",
+    "bs": "4k",
+    "size": "1M",
+    "time_based": "1",
+    "runtime": "1s",
+}
 
 
 def test_options_keep_the_order_of_the_profile_and_additions_follow() -> None:
-    text = render_options({"rw": "read", "bs": "1m", "size": "4G"}, {"a": {"numjobs": "4", "iodepth": "2"}}, 7)
-    assert text == (
-        "[global]\nrw=read\nbs=1m\nsize=4G\n; added by benchtui\ngroup_reporting=1\nlat_percentiles=1\n"
+    text = render_options(
+        {"rw": "read", "bs": "1m", "size": "4G"}, {"a": {"numjobs": "4", "iodepth": "2"}}, 7
+    )
+    assert (
+        text == "[global]\nrw=read\nbs=1m\nsize=4G\n; added by"
+        " benchtui\ngroup_reporting=1\nlat_percentiles=1\n"
         "percentile_list=1:5:10:25:50:75:90:95:99:99.5:99.9:99.95:99.99\nexitall_on_error=1\nrandrepeat=0\nrandseed=7\n"
         "\n[a]\nnumjobs=4\niodepth=2\n"
     )
 
 
-@pytest.mark.parametrize("shared", [{"rw": "read"}, {"rw": "read", "randseed": "5", "group_reporting": "1"}])
+@pytest.mark.parametrize(
+    "shared", [{"rw": "read"}, {"rw": "read", "randseed": "5", "group_reporting": "1"}]
+)
 @pytest.mark.parametrize("jobs", [{"a": {}}, {"a": {}, "b": {"new_group": "1"}, "c": {}}])
 def test_what_is_declared_as_added_is_what_stands_behind_the_remarks(
     shared: dict[str, str], jobs: dict[str, dict[str, str]]
 ) -> None:
-    behind = [part.split("\n[")[0] for part in render_options(shared, jobs, 7).split(REMARK + "\n")[1:]]
+    behind = [
+        part.split("\n[")[0] for part in render_options(shared, jobs, 7).split(REMARK + "\n")[1:]
+    ]
     written = dict(line.split("=", 1) for part in behind for line in part.split())
     told = added_options(shared, jobs)
     assert told == written | ({"randseed": OWN_SEED} if "randseed" in written else {})
 
 
 def test_without_a_seed_the_text_is_the_same_load() -> None:
-    seeded, plain = (render_options({"rw": "read"}, {"a": {}}, seed).splitlines() for seed in (7, None))
+    seeded, plain = (
+        render_options({"rw": "read"}, {"a": {}}, seed).splitlines() for seed in (7, None)
+    )
     assert [line for line in seeded if line not in plain] == ["randrepeat=0", "randseed=7"]
 
 
-@pytest.mark.parametrize("option", ["group_reporting", "lat_percentiles", "percentile_list", "exitall_on_error"])
+@pytest.mark.parametrize(
+    "option", ["group_reporting", "lat_percentiles", "percentile_list", "exitall_on_error"]
+)
 @pytest.mark.parametrize("in_job", [False, True])
 def test_what_the_profile_sets_is_not_set_again(option: str, in_job: bool) -> None:
     own = {option: "0"}
@@ -93,22 +111,30 @@ def test_what_a_job_file_cannot_hold_is_refused(
 @needs_fio
 def test_fio_takes_the_text(tmp_path: Path) -> None:
     shared = {**LOAD, "directory": str(tmp_path)}
-    text = render_options(shared, {"a b": {"numjobs": "2"}, "c": {"stonewall": "", "rw": "randread"}}, 12345)
+    text = render_options(
+        shared, {"a b": {"numjobs": "2"}, "c": {"stonewall": "", "rw": "randread"}}, 12345
+    )
     done = run(text, tmp_path, "--parse-only")
     assert (done.returncode, done.stderr) == (0, b"")
 
 
 values = st.text(
-    st.characters(min_codepoint=32, max_codepoint=0x24F, exclude_characters=";#$"), min_size=1, max_size=30
+    st.characters(min_codepoint=32, max_codepoint=0x24F, exclude_characters=";#$"),
+    min_size=1,
+    max_size=30,
 )
 
 
 @needs_fio
 @settings(max_examples=20, deadline=None)
 @given(values.map(str.strip).filter(bool))
-def test_fio_reads_a_value_as_it_was_meant(tmp_path_factory: pytest.TempPathFactory, value: str) -> None:
+def test_fio_reads_a_value_as_it_was_meant(
+    tmp_path_factory: pytest.TempPathFactory, value: str
+) -> None:
     try:
-        text = render_options({"ioengine": "null", "size": "4k", "rw": "read"}, {"j": {"description": value}}, None)
+        text = render_options(
+            {"ioengine": "null", "size": "4k", "rw": "read"}, {"j": {"description": value}}, None
+        )
     except UsageError:
         return
     done = run(text, tmp_path_factory.mktemp("value"))
@@ -127,7 +153,10 @@ def test_a_real_run_gives_one_group_a_job_with_both_latency_kinds(tmp_path: Path
     result = reader.result(done.returncode)
     assert reader.problems(done.returncode) == []
     assert result is not None
-    assert {name: sorted(dirs) for name, dirs in result.jobs.items()} == {"a": ["read", "write"], "b": ["read"]}
+    assert {name: sorted(dirs) for name, dirs in result.jobs.items()} == {
+        "a": ["read", "write"],
+        "b": ["read"],
+    }
     for part in result.dirs.values():
         assert part.clat is not None
         assert part.lat is not None
@@ -136,7 +165,10 @@ def test_a_real_run_gives_one_group_a_job_with_both_latency_kinds(tmp_path: Path
         assert sum(part.clat.buckets.n) == part.clat.n == part.ios
     samples = [item for item in items if isinstance(item, Sample)]
     assert len(samples) >= 3
-    assert sum(sample.dirs["write"].ios for sample in samples if sample.dirs) == result.dirs["write"].ios
+    assert (
+        sum(sample.dirs["write"].ios for sample in samples if sample.dirs)
+        == result.dirs["write"].ios
+    )
 
 
 @needs_fio
@@ -151,14 +183,21 @@ def test_percentiles_of_a_real_run_are_fios_own(tmp_path: Path) -> None:
             mine = result.dirs[name].lat
             assert mine is not None
             named = {label(float(key)): value for key, value in (part.lat.percentile or {}).items()}
-            printed = {key: min(value, part.lat.max) for key, value in named.items()}  # fio has the middle of a bucket
+            # fio has the middle of a bucket
+            printed = {key: min(value, part.lat.max) for key, value in named.items()}
             assert mine.percentiles_ns == printed
 
 
 @needs_fio
 def test_hosts_with_different_seeds_read_different_offsets(tmp_path: Path) -> None:
     def offsets(seed: int, where: str) -> str:
-        shared = {**LOAD, "rw": "randread", "directory": str(tmp_path), "runtime": "", "time_based": "0"}
+        shared = {
+            **LOAD,
+            "rw": "randread",
+            "directory": str(tmp_path),
+            "runtime": "",
+            "time_based": "0",
+        }
         shared |= {"write_iolog": str(tmp_path / where), "filename": "x", "number_ios": "100"}
         shared.pop("runtime")
         done = run(render_options(shared, {"a": {}}, seed), tmp_path)

@@ -1,4 +1,7 @@
-"""A stock fio job file becomes profiles that render the same jobs; real fio says which jobs those are."""
+"""A stock fio job file becomes profiles that render the same jobs.
+
+Real fio says which jobs those are.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +120,8 @@ def in_job(option: str) -> str:
 def jobs_by_fio(text: str, folder: Path) -> Jobs:
     """Return (name, all options that hold for it) of every job, as fio itself has parsed them.
 
-    fio prints for each [global] all that holds from there, then name and own options of the jobs that follow.
+    fio prints for each [global] all that holds from there, then name and own options of the jobs
+    that follow.
     """
     path = folder / "job.fio"
     path.write_text("[global]\ndescription=MARK\n" + text)
@@ -128,19 +132,29 @@ def jobs_by_fio(text: str, folder: Path) -> Jobs:
         shared, *jobs = re.split(r"(?:^| )--name=", chunk)
         for job in jobs:
             name, _, own = job.partition(" --")
-            words = [word.removeprefix("--").partition("=") for word in shlex.split(f"{shared} --{own}")]
+            words = [
+                word.removeprefix("--").partition("=") for word in shlex.split(f"{shared} --{own}")
+            ]
             found.append((name.strip(), {name: value.strip() for name, _, value in words if name}))
     return found
 
 
 def normal(options: dict[str, str]) -> dict[str, str]:
-    """Return options as they count: sizes in bytes, times in seconds, flags as 1, without what only reports."""
+    """Return options as they count: sizes in bytes, times in seconds, flags as 1, without what only
+    reports.
+    """
     found: dict[str, str] = {}
     for name, value in options.items():
         if name in (*ADDED, "new_group", "stonewall"):
             continue
         try:
-            number = parse_size(value) if name in SIZES else parse_duration(value) if name in TIMES else None
+            number = (
+                parse_size(value)
+                if name in SIZES
+                else parse_duration(value)
+                if name in TIMES
+                else None
+            )
         except ValueError:
             number = None
         found[name] = str(number) if number is not None else value or "1"
@@ -153,7 +167,9 @@ def steps_by_fio(found: Imported, folder: Path) -> list[Jobs]:
     for profile in profiles(found):
         if profile.tool == "fio":
             text = render(profile, resolve_params(profile, {}), "local", 1, None)
-            rendered.append([(name, normal(options)) for name, options in jobs_by_fio(text, folder)])
+            rendered.append(
+                [(name, normal(options)) for name, options in jobs_by_fio(text, folder)]
+            )
     return rendered
 
 
@@ -188,7 +204,11 @@ OPTIONS: dict[str, list[str] | list[None] | list[str | None]] = {
 }
 SECTION = st.tuples(
     st.sampled_from(["global", "a", "b", "c d", "global"]),
-    st.lists(st.sampled_from(sorted(OPTIONS)).flatmap(lambda n: st.tuples(st.just(n), st.sampled_from(OPTIONS[n])))),
+    st.lists(
+        st.sampled_from(sorted(OPTIONS)).flatmap(
+            lambda n: st.tuples(st.just(n), st.sampled_from(OPTIONS[n]))
+        )
+    ),
 )
 
 
@@ -204,7 +224,8 @@ def job_file(sections: list[tuple[str, list[tuple[str, str | None]]]]) -> str:
 @settings(max_examples=15, deadline=None)
 @given(st.lists(SECTION, max_size=5))
 def test_whatever_jobs_a_file_has_the_same_come_out(
-    tmp_path_factory: pytest.TempPathFactory, sections: list[tuple[str, list[tuple[str, str | None]]]]
+    tmp_path_factory: pytest.TempPathFactory,
+    sections: list[tuple[str, list[tuple[str, str | None]]]],
 ) -> None:
     folder = tmp_path_factory.getbasetemp()
     text = job_file(sections)
@@ -260,7 +281,8 @@ def test_several_steps_become_a_suite() -> None:
     assert [tag for tag, _ in found.profiles] == ["my/x", "my/x-1", "my/x-2", "my/x-3"]
     assert profiles(found)[0].suite == ["my/x-1", "my/x-2", "my/x-3"]
     assert said(found) == [
-        "x.fio:11: stonewall: 3 steps one after the other, a profile for each; my/x runs them in order"
+        "x.fio:11: stonewall: 3 steps one after the other, a profile for each; my/x runs them in"
+        " order"
     ]
 
 
@@ -280,7 +302,9 @@ def test_the_headline_is_what_the_jobs_do() -> None:
         ("rw=randtrim", ("iops", "trim", None)),
     ],
 )
-def test_the_headline_of_synced_writes_is_how_long_a_sync_takes(options: str, expected: tuple[object, ...]) -> None:
+def test_the_headline_of_synced_writes_is_how_long_a_sync_takes(
+    options: str, expected: tuple[object, ...]
+) -> None:
     headline = only(f"[a]\n{options}\nsize=1m\ndirectory=/mnt/t\n").headline
     assert headline is not None
     assert (headline.metric, headline.direction, headline.percentile) == expected
@@ -311,22 +335,32 @@ def test_a_job_without_a_directory_gets_a_parameter_for_it() -> None:
     found = imported("[a]\nrw=read\nsize=1m\n")
     assert profiles(found)[0].body.shared["directory"] == "{directory}"
     assert said(found) == [
-        "x.fio:1: no directory: fio takes the one it is started in; here it is the parameter 'directory', set it"
+        "x.fio:1: no directory: fio takes the one it is started in; here it is the parameter"
+        " 'directory', set it"
     ]
 
 
-@pytest.mark.parametrize("text", ["[/dev/sdb]\nrw=randread\n", "[a]\nrw=randread\nfilename=/dev/sdb\n"])
+@pytest.mark.parametrize(
+    "text", ["[/dev/sdb]\nrw=randread\n", "[a]\nrw=randread\nfilename=/dev/sdb\n"]
+)
 def test_a_device_is_allowed_with_a_clear_word(text: str) -> None:
     found = imported(text)
     (profile,) = profiles(found)
     assert profile.allow_device
-    assert (profile.params["filename"].kind, profile.params["filename"].default) == ("device", "/dev/sdb")
+    assert (profile.params["filename"].kind, profile.params["filename"].default) == (
+        "device",
+        "/dev/sdb",
+    )
     assert any("/dev/sdb is a device: 'allow_device: true' is set" in line for line in said(found))
 
 
 @pytest.mark.parametrize("name", ["/dev/null", "/dev/zero"])
 def test_a_device_that_keeps_nothing_is_not_said_to_lose_anything(name: str) -> None:
-    (line,) = [line for line in said(imported(f"[a]\nrw=write\nsize=1m\nfilename={name}\n")) if "device" in line]
+    (line,) = [
+        line
+        for line in said(imported(f"[a]\nrw=write\nsize=1m\nfilename={name}\n"))
+        if "device" in line
+    ]
     assert line.endswith(f"{name} is a device: 'allow_device: true' is set")
 
 
@@ -345,7 +379,9 @@ SMALL = "[a]\nrw=read\nfilename=/x\nsize=1m\n[b]\nrw=read\nfilename=/y\nsize=2\n
     ("text", "line", "message"),
     [(XNVME, 4, "directory= or filename= is needed"), (SMALL, 5, "less than one block of 4 KiB")],
 )
-def test_what_cannot_be_planned_is_refused_with_the_line_of_its_job(text: str, line: int, message: str) -> None:
+def test_what_cannot_be_planned_is_refused_with_the_line_of_its_job(
+    text: str, line: int, message: str
+) -> None:
     told = refusal(text)
     assert told.startswith(f"x.fio:{line}: job ") and message in told
 
@@ -359,11 +395,17 @@ def test_two_jobs_of_one_name_keep_their_files() -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("percentile_list=50:99", "x.fio:2: percentile_list is left out: benchtui records a fixed list of percentiles"),
+        (
+            "percentile_list=50:99",
+            "x.fio:2: percentile_list is left out: benchtui records a fixed list of percentiles",
+        ),
         ("gtod_reduce=1", "x.fio:2: gtod_reduce is left out: benchtui records latencies"),
         ("name=other", "x.fio:2: name is left out: a job is called like its section"),
         ("runtime=0", "x.fio:2: runtime is left out: 0 is no limit to fio"),
-        ("time_based", "x.fio:2: time_based is left out: it needs a runtime; fio does without as well"),
+        (
+            "time_based",
+            "x.fio:2: time_based is left out: it needs a runtime; fio does without as well",
+        ),
         ("bs=4KiB", "x.fio:2: bs=4KiB is 4000 bytes to fio, and stays so; 4K has powers of 1024"),
         ("bs=4k\nbs=8k", "x.fio:3: bs stands twice in [a]; the last one counts"),
         ("[b]\n[global]\nbs=4k", "x.fio:3: [global] is left out: no job comes after it"),
@@ -377,18 +419,51 @@ def test_what_is_changed_is_said(option: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (in_job("include common.fio"), "x.fio:2: 'include common.fio': include is not supported; put the"),
-        (in_job("exec_prerun=ls"), "x.fio:2: 'exec_prerun' is not allowed in a profile: no command of a profile runs"),
-        (in_job("wait_for=b"), "x.fio:2: 'wait_for' is not allowed in a profile: one fio process runs one step"),
-        (in_job("rw=randraed").replace("rw=randread\n", ""), "x.fio:2: rw: found 'randraed' (did you mean"),
+        (
+            in_job("include common.fio"),
+            "x.fio:2: 'include common.fio': include is not supported; put the",
+        ),
+        (
+            in_job("exec_prerun=ls"),
+            "x.fio:2: 'exec_prerun' is not allowed in a profile: no command of a profile runs",
+        ),
+        (
+            in_job("wait_for=b"),
+            "x.fio:2: 'wait_for' is not allowed in a profile: one fio process runs one step",
+        ),
+        (
+            in_job("rw=randraed").replace("rw=randread\n", ""),
+            "x.fio:2: rw: found 'randraed' (did you mean",
+        ),
         (in_job("iodepth=deep"), "x.fio:2: iodepth: found 'deep'; allowed are whole numbers"),
-        (in_job("numjobs=$ncpus"), "x.fio:2: numjobs: $ncpus is not the same on every host; write a number"),
-        (in_job("description=${GONE}"), "x.fio:2: ${GONE} is not set in the environment; set it for the import"),
+        (
+            in_job("numjobs=$ncpus"),
+            "x.fio:2: numjobs: $ncpus is not the same on every host; write a number",
+        ),
+        (
+            in_job("description=${GONE}"),
+            "x.fio:2: ${GONE} is not set in the environment; set it for the import",
+        ),
         (in_job("kb_base=1000"), "x.fio:2: kb_base: found '1000'; allowed is 1024"),
-        (in_job("create_only=1"), "x.fio:2: create_only: found '1'; allowed is 0: it measures nothing"),
-        (in_job("ramp_time=1h30m"), "x.fio:2: ramp_time: found '1h30m', which fio misreads; write 5400s"),
-        ("[a]\ndirectory=data\nrw=read\nsize=1m\n", "x.fio:2: directory: found 'data'; an absolute path is needed"),
-        ("rw=read\n", "x.fio:1: found 'rw=read' before the first section; begin with [global] or the name of a job"),
+        (
+            in_job("create_only=1"),
+            "x.fio:2: create_only: found '1'; allowed is 0: it measures nothing",
+        ),
+        (
+            in_job("ramp_time=1h30m"),
+            "x.fio:2: ramp_time: found '1h30m', which fio misreads; write 5400s",
+        ),
+        (
+            "[a]\ndirectory=data\nrw=read\nsize=1m\n",
+            "x.fio:2: directory: found 'data'; an absolute path is needed",
+        ),
+        (
+            "rw=read\n",
+            (
+                "x.fio:1: found 'rw=read' before the first section; begin with [global] or the name"
+                " of a job"
+            ),
+        ),
         ("[a\nrw=read\n", "x.fio:1: found '[a'; a section is written [name]"),
         ("[a]\n=4k\n", "x.fio:2: found '=4k'; an option is written name=value, or name alone"),
         ("[a]\nbs=4\x00k\n", "x.fio:2: the character U+0000 is not allowed in a job file"),
@@ -402,18 +477,29 @@ def test_what_has_no_place_in_a_profile_is_named_with_its_line(text: str, messag
 
 def test_all_mistakes_come_at_once() -> None:
     text = "[a]\nexec_prerun=ls\nrw=foo\n[b]\nwait_for=a\n"
-    assert [line.split(": ")[0] for line in refusal(text).splitlines()] == ["x.fio:2", "x.fio:3", "x.fio:5"]
+    assert [line.split(": ")[0] for line in refusal(text).splitlines()] == [
+        "x.fio:2",
+        "x.fio:3",
+        "x.fio:5",
+    ]
 
 
 @pytest.mark.parametrize(
-    ("file", "tag"), [("jobs/Seq Read.fio", "my/seq-read"), ("../-.fio", "my/imported"), ("/a/b_c.1.job", "my/b_c.1")]
+    ("file", "tag"),
+    [
+        ("jobs/Seq Read.fio", "my/seq-read"),
+        ("../-.fio", "my/imported"),
+        ("/a/b_c.1.job", "my/b_c.1"),
+    ],
 )
 def test_the_name_of_the_file_is_the_name_of_the_profile(file: str, tag: str) -> None:
     assert default_tag(file) == tag
 
 
 def test_a_name_that_is_no_tag_is_refused() -> None:
-    with pytest.raises(UsageError, match="profile name 'X': allowed is family/name in small letters"):
+    with pytest.raises(
+        UsageError, match="profile name 'X': allowed is family/name in small letters"
+    ):
         import_job(ONE, "x.fio", "X")
 
 
@@ -431,13 +517,19 @@ rw=write
 
 
 def test_what_may_be_a_secret_stays_a_reference_whether_it_is_set_or_not() -> None:
-    for environ in ({"SERVER": "h:9000"}, {"SERVER": "h:9000", "S3_KEY": "geheim", "S3_ID": "me-myself"}):
+    for environ in (
+        {"SERVER": "h:9000"},
+        {"SERVER": "h:9000", "S3_KEY": "geheim", "S3_ID": "me-myself"},
+    ):
         found = import_job(SECRET_JOB, "s3.fio", "my/s3", environ)
         ((_, text),) = found.profiles
         assert "geheim" not in text + str(found.messages)
         assert "me-myself" not in text
         profile = load_profile(text, "s3.yaml")
-        assert (profile.params["s3_key"].kind, profile.params["s3_key"].default) == ("secret", "${S3_KEY}")
+        assert (profile.params["s3_key"].kind, profile.params["s3_key"].default) == (
+            "secret",
+            "${S3_KEY}",
+        )
         assert profile.params["server"].default == "h:9000"
         job = render(profile, resolve_params(profile, {}), "h1", 1, None)
         assert "http_s3_key=${S3_KEY}\n" in job, "fio itself puts the value in"

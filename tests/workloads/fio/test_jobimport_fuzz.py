@@ -1,4 +1,5 @@
-"""Whatever a job file holds: profiles that load, or clean lines with file and line. Never a traceback.
+"""Whatever a job file holds: profiles that load, or clean lines with file and line. Never a
+traceback.
 
 A few hundred cases each time; 10,000 with ``make soak`` (marked slow).
 """
@@ -20,33 +21,64 @@ MANY = settings(max_examples=10_000, deadline=None, suppress_health_check=list(H
 ENVIRON = {"SIZE": "1G", "DIR": "/mnt/t", "ODD": "{x}: #", "EMPTY": ""}
 VALUES = st.one_of(
     st.sampled_from([
-        "4k", "1", "0", "60", "4KiB", "1.5g", "1h30m", "50%", "randrw", "/mnt/t", "/dev/sdb", "/a:/b", "a\\:b", "psync",
-        "null", "${SIZE}", "${DIR}/x", "${ODD}", "${EMPTY}", "${GONE}", "$jobname.$jobnum", "{", "}}", "{host}",
-        "x ; y", "~", "yes", "filecreate", "external:/x.so", "4k,8k", "zipf:1.2", "$ncpus", "010", "1e3", "a: b", "- a",
+        "4k", "1", "0", "60", "4KiB", "1.5g", "1h30m", "50%", "randrw", "/mnt/t", "/dev/sdb",
+        "/a:/b", "a\\:b", "psync",
+        "null", "${SIZE}", "${DIR}/x", "${ODD}", "${EMPTY}", "${GONE}", "$jobname.$jobnum", "{",
+            "}}", "{host}",
+        "x ; y", "~", "yes", "filecreate", "external:/x.so", "4k,8k", "zipf:1.2", "$ncpus", "010",
+        "1e3", "a: b", "- a",
         "'", '"',
     ]),
     st.integers().map(str),
     st.text(max_size=12),
 )  # fmt: skip
 NAMES = st.one_of(
-    st.sampled_from(["rw", "bs", "blocksize", "size", "runtime", "time_based", "stonewall", "directory", "filename"]),
-    st.sampled_from([*sorted(by_name()), "include", "brand_new", "wait_for", "exec_prerun", "-x", "global", "name"]),
+    st.sampled_from(
+        [
+            "rw",
+            "bs",
+            "blocksize",
+            "size",
+            "runtime",
+            "time_based",
+            "stonewall",
+            "directory",
+            "filename",
+        ]
+    ),
+    st.sampled_from(
+        [
+            *sorted(by_name()),
+            "include",
+            "brand_new",
+            "wait_for",
+            "exec_prerun",
+            "-x",
+            "global",
+            "name",
+        ]
+    ),
     st.text(max_size=6),
 )
 LINES = st.one_of(
     st.tuples(NAMES, st.sampled_from(["=", " = ", ""]), VALUES).map("".join),
-    st.sampled_from(["[global]", "[global2]", "[a]", "[b c]", "[a/b:c]", "[/dev/sdb]", "[]", "[x", "; note", ""]),
+    st.sampled_from(
+        ["[global]", "[global2]", "[a]", "[b c]", "[a/b:c]", "[/dev/sdb]", "[]", "[x", "; note", ""]
+    ),
     st.text(max_size=15),
 )
 FILES = st.lists(LINES, max_size=14).map("\n".join)
 SENSIBLE = st.lists(
     st.one_of(
-        st.sampled_from(["[global]", "[a]", "[a]", "[b c]", "[a/b:c]", "[/dev/sdb]", "stonewall", "time_based"]),
-        st.tuples(st.sampled_from(["rw", "bs", "size", "runtime", "directory", "filename", "numjobs", "comment"]),
+        st.sampled_from(["[global]", "[a]", "[a]", "[b c]", "[a/b:c]", "[/dev/sdb]", "stonewall",
+            "time_based"]),
+        st.tuples(st.sampled_from(["rw", "bs", "size", "runtime", "directory", "filename",
+            "numjobs", "comment"]),
                   st.just("="), VALUES).map("".join),
     ),
     max_size=14,
-).map(lambda lines: "\n".join(["[global]", "ioengine=psync", "size=1m", *lines, "[z]"]))  # fmt: skip
+).map(lambda lines: "\n".join(["[global]", "ioengine=psync", "size=1m", *lines,
+    "[z]"]))  # fmt: skip
 
 
 def judge(text: str) -> None:

@@ -42,10 +42,22 @@ SHAPES: dict[str, tuple[Options, dict[str, Options]]] = {
         {"directory": "{d}/a", "filename": "s", "size": "64k"},
         {"j": {"numjobs": "3"}},
     ),
-    "names with escaped colons": ({"directory": "{d}/a", "filename": r"x\:1:y:z\:\:2", "size": "96k"}, {"j": {}}),
-    "names that begin with a slash": ({"directory": "{d}/a", "filename": "/deep/x", "size": "64k"}, {"j": {}}),
-    "names of both levels add up": ({"directory": "{d}/a", "filename": "x", "size": "64k"}, {"j": {"filename": "y:x"}}),
-    "absolute names without a directory": ({"filename": "{d}/a/x:{d}/b/y", "size": "64k"}, {"j": {}}),
+    "names with escaped colons": (
+        {"directory": "{d}/a", "filename": r"x\:1:y:z\:\:2", "size": "96k"},
+        {"j": {}},
+    ),
+    "names that begin with a slash": (
+        {"directory": "{d}/a", "filename": "/deep/x", "size": "64k"},
+        {"j": {}},
+    ),
+    "names of both levels add up": (
+        {"directory": "{d}/a", "filename": "x", "size": "64k"},
+        {"j": {"filename": "y:x"}},
+    ),
+    "absolute names without a directory": (
+        {"filename": "{d}/a/x:{d}/b/y", "size": "64k"},
+        {"j": {}},
+    ),
     "nrfiles does not count next to names": (
         {"directory": "{d}/a", "nrfiles": "5", "size": "64k"},
         {"j": {"filename": "x:y"}},
@@ -58,9 +70,16 @@ SHAPES: dict[str, tuple[Options, dict[str, Options]]] = {
         {"directory": "{d}/a:{d}/b", "filesize": "16k"},
         {"j": {"numjobs": "2", "filename": "x"}},
     ),
-    "a directory with a colon": ({"directory": r"{d}/c\:1", "filesize": "16k"}, {"j": {"numjobs": "2"}}),
+    "a directory with a colon": (
+        {"directory": r"{d}/c\:1", "filesize": "16k"},
+        {"j": {"numjobs": "2"}},
+    ),
     "a format with directories": (
-        {"directory": "{d}/a", "filename_format": "$jobnum/$filenum/bw.$jobnum.$filenum", "filesize": "16k"},
+        {
+            "directory": "{d}/a",
+            "filename_format": "$jobnum/$filenum/bw.$jobnum.$filenum",
+            "filesize": "16k",
+        },
         {"j": {"numjobs": "2", "nrfiles": "2"}},
     ),
     "a format in capitals, and one that names a job": (
@@ -68,11 +87,22 @@ SHAPES: dict[str, tuple[Options, dict[str, Options]]] = {
         {"one two": {}, "k": {"filename_format": "$jobname/$jobname.$filenum", "nrfiles": "2"}},
     ),
     "a format that two sections share": (
-        {"directory": "{d}/a", "filename_format": "$jobnum/$filenum/f", "filesize": "16k", "numjobs": "2"},
+        {
+            "directory": "{d}/a",
+            "filename_format": "$jobnum/$filenum/f",
+            "filesize": "16k",
+            "numjobs": "2",
+        },
         {"j": {}, "k": {"stonewall": "1", "numjobs": "3"}},
     ),
-    "an offset lies before the size": ({"directory": "{d}/a", "size": "64k", "offset": "8k"}, {"j": {}}),
-    "but inside the filesize": ({"directory": "{d}/a", "filesize": "64k", "offset": "8k"}, {"j": {}}),
+    "an offset lies before the size": (
+        {"directory": "{d}/a", "size": "64k", "offset": "8k"},
+        {"j": {}},
+    ),
+    "but inside the filesize": (
+        {"directory": "{d}/a", "filesize": "64k", "offset": "8k"},
+        {"j": {}},
+    ),
     "every worker begins further on": (
         {"directory": "{d}/a", "size": "64k", "offset_increment": "16k"},
         {"j": {"numjobs": "3"}},
@@ -88,7 +118,9 @@ SHAPES: dict[str, tuple[Options, dict[str, Options]]] = {
 }
 
 
-def placed(shape: tuple[Options, dict[str, Options]], where: Path) -> tuple[Options, dict[str, Options]]:
+def placed(
+    shape: tuple[Options, dict[str, Options]], where: Path
+) -> tuple[Options, dict[str, Options]]:
     for name in ("a", "b", "c:1"):
         (where / name).mkdir(parents=True, exist_ok=True)
 
@@ -98,14 +130,20 @@ def placed(shape: tuple[Options, dict[str, Options]], where: Path) -> tuple[Opti
     return fill(shape[0]), {name: fill(own) for name, own in shape[1].items()}
 
 
-def created_by_fio(shared: Options, jobs: dict[str, Options], where: Path, job_dir: Path) -> dict[str, int]:
+def created_by_fio(
+    shared: Options, jobs: dict[str, Options], where: Path, job_dir: Path
+) -> dict[str, int]:
     done = create(shared, jobs, job_dir)
     assert done.returncode == 0, done.stderr.decode()
     return tree(where)
 
 
-def create(shared: Options, jobs: dict[str, Options], job_dir: Path) -> subprocess.CompletedProcess[bytes]:
-    return run(render_options({**shared, "create_only": "1", "fallocate": "none"}, jobs, None), job_dir)
+def create(
+    shared: Options, jobs: dict[str, Options], job_dir: Path
+) -> subprocess.CompletedProcess[bytes]:
+    return run(
+        render_options({**shared, "create_only": "1", "fallocate": "none"}, jobs, None), job_dir
+    )
 
 
 def some_worker_fails_or_idles(shared: Options, jobs: dict[str, Options], job_dir: Path) -> bool:
@@ -139,7 +177,9 @@ sections = st.fixed_dictionaries(
         "size": st.integers(4, 40).map(lambda blocks: str(blocks * 4096 + blocks % 3)),
         "filesize": st.sampled_from(["8k", "12k", "9001"]),
         "filename": st.sampled_from(["x", "x:y", r"p\:q", "sub/z"]),
-        "filename_format": st.sampled_from(["$jobnum/$filenum", "$jobname.$filenum", "f.$jobnum.$jobnum"]),
+        "filename_format": st.sampled_from(
+            ["$jobnum/$filenum", "$jobname.$filenum", "f.$jobnum.$jobnum"]
+        ),
         "directory": st.sampled_from(["{d}/a", "{d}/a:{d}/b", "{d}/b/"]),
         "offset": st.just("4k"),
     },
@@ -147,7 +187,9 @@ sections = st.fixed_dictionaries(
 
 
 @needs_fio
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.dictionaries(st.sampled_from(["j", "k", "l"]), sections, min_size=1))
 def test_files_of_any_mix_of_options_are_those_that_fio_creates(
     tmp_path_factory: pytest.TempPathFactory, jobs: dict[str, Options]
@@ -161,11 +203,15 @@ def test_files_of_any_mix_of_options_are_those_that_fio_creates(
         assert some_worker_fails_or_idles(shared, own, where / "run")
         return
     make(directories)
-    assert {spec.path: spec.size_bytes for spec in files} == created_by_fio(shared, own, where / "t", where / "run")
+    assert {spec.path: spec.size_bytes for spec in files} == created_by_fio(
+        shared, own, where / "t", where / "run"
+    )
 
 
 def test_devices_are_listed_with_what_is_used_of_them() -> None:
-    files, directories = files_of({"ioengine": "libaio"}, {"a": {"filename": "/dev/vdx"}, "/dev/vdy": {"size": "1g"}})
+    files, directories = files_of(
+        {"ioengine": "libaio"}, {"a": {"filename": "/dev/vdx"}, "/dev/vdy": {"size": "1g"}}
+    )
     assert files == [FileSpec("/dev/vdx", 0), FileSpec("/dev/vdy", 1 << 30)]
     assert directories == []
 
@@ -198,16 +244,26 @@ def test_directories_are_those_of_the_option_and_of_the_files() -> None:
         ({"directory": "/t"}, {}, "size= or filesize= is needed"),
         ({"size": "4k"}, {}, "directory= or filename= is needed"),
         ({"size": "4k"}, {"directory": "data"}, "must be an absolute path"),
-        ({"size": "4k", "filename": "x"}, {"directory": "/t"}, "set directory= in the same section"),
+        (
+            {"size": "4k", "filename": "x"},
+            {"directory": "/t"},
+            "set directory= in the same section",
+        ),
         ({"size": "4k", "directory": "/t"}, {"filename": "${HOME}/x"}, "a variable"),
         ({"size": "4k", "directory": "/t"}, {"opendir": "/t"}, "opendir is not supported"),
         ({"size": "4k", "directory": "/t"}, {"read_iolog": "log"}, "read_iolog is not supported"),
-        ({"size": "4k", "directory": "/t"}, {"numjobs": "2000", "nrfiles": "1000"}, "at most 1000000"),
+        (
+            {"size": "4k", "directory": "/t"},
+            {"numjobs": "2000", "nrfiles": "1000"},
+            "at most 1000000",
+        ),
         ({"size": "4 apples", "directory": "/t"}, {}, "size=4 apples"),
         ({"size": "4k", "directory": "/t"}, {"numjobs": "many"}, "numjobs=many"),
     ],
 )
-def test_what_cannot_be_known_before_the_run_is_refused_by_name(shared: Options, own: Options, words: str) -> None:
+def test_what_cannot_be_known_before_the_run_is_refused_by_name(
+    shared: Options, own: Options, words: str
+) -> None:
     with pytest.raises(UsageError) as raised:
         files_of(shared, {"a": own})
     assert words in str(raised.value)
@@ -268,10 +324,15 @@ def test_a_file_holds_one_block_at_least(options: Options, fits: bool, tmp_path:
 def test_what_holds_one_block_is_read_by_real_fio(options: Options, tmp_path: Path) -> None:
     jobs = {"j": {"directory": str(tmp_path), "rw": "read", "ioengine": "psync", **options}}
     (tmp_path / "job.fio").write_text(render_options({}, jobs, 1))
-    done = subprocess.run(["fio", "job.fio"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["fio", "job.fio"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0 and "IOPS" in done.stdout, done.stderr
 
 
 def test_a_number_without_a_unit_is_named_as_bytes() -> None:
-    with pytest.raises(UsageError, match=r"size=2 is less than one block of 4 KiB; a number without a unit is bytes"):
+    with pytest.raises(
+        UsageError,
+        match=r"size=2 is less than one block of 4 KiB; a number without a unit is bytes",
+    ):
         files_of({}, {"j": {"directory": "/x", "size": "2"}})

@@ -26,8 +26,15 @@ SETS: dict[str, list[tuple[str, int]]] = {
     "a file smaller than a block": [("x", 4096), ("y", 1)],
     "many files of one size": [(f"d{number % 3}/f{number}", 192 * 1024) for number in range(60)],
     "files of many sizes": [(f"f{number}", 100_000 + 77 * number) for number in range(40)],
-    "large ones with rests of many sizes": [(f"f{number}", MIB + 4096 * number) for number in range(20)],
-    "names with colons, spaces and signs": [("a:b", MIB + 3), ("c d", 8192), ("::", 8192), ("=x", 8192)],
+    "large ones with rests of many sizes": [
+        (f"f{number}", MIB + 4096 * number) for number in range(20)
+    ],
+    "names with colons, spaces and signs": [
+        ("a:b", MIB + 3),
+        ("c d", 8192),
+        ("::", 8192),
+        ("=x", 8192),
+    ],
     "the same file twice": [("x", 4096), ("x", 2 * MIB)],
 }
 
@@ -74,7 +81,9 @@ def test_no_block_is_left_unwritten_and_no_data_shrink(name: str, tmp_path: Path
 def test_two_hosts_do_not_write_the_same_data(tmp_path: Path) -> None:
     contents = []
     for host in ("h1", "h2"):
-        laid_out([FileSpec(str(tmp_path / host / "x"), MIB)], tmp_path / host, tmp_path / "run" / host)
+        laid_out(
+            [FileSpec(str(tmp_path / host / "x"), MIB)], tmp_path / host, tmp_path / "run" / host
+        )
         contents.append((tmp_path / host / "x").read_bytes())
     assert contents[0] != contents[1]
 

@@ -50,12 +50,25 @@ def explain(line: str) -> tuple[str, str, dict[str, str]]:
         ("fio: terminating on signal 2", "info", "signal 2", "fio-stopped-by-signal"),
         ("fio: pid=9, got signal=9", "error", "killed by signal 9", "fio-worker-killed"),
         ("fio: engine nosuch not loadable", "error", "no I/O engine nosuch", "fio-engine-missing"),
-        ("fio: /mnt/x is not a directory", "error", "/mnt/x does not exist", "fio-missing-directory"),
+        (
+            "fio: /mnt/x is not a directory",
+            "error",
+            "/mnt/x does not exist",
+            "fio-missing-directory",
+        ),
         ("fio: failed parsing rw=reed", "error", "does not take rw=reed", "fio-bad-value"),
         ("Bad option <foo=1>", "error", "does not know the option foo=1", "fio-bad-option"),
-        ("fio: file creation disallowed by allow_file_create=0", "error", "missing", "fio-file-missing"),
         (
-            "fio: first direct IO errored. File system may not support direct IO, or iomem_align= is bad",
+            "fio: file creation disallowed by allow_file_create=0",
+            "error",
+            "missing",
+            "fio-file-missing",
+        ),
+        (
+            (
+                "fio: first direct IO errored. File system may not support direct IO, or"
+                " iomem_align= is bad"
+            ),
             "error",
             "does not take direct=1",
             "fio-no-direct-io",
@@ -67,7 +80,12 @@ def explain(line: str) -> tuple[str, str, dict[str, str]]:
             "verification failed",
             "fio-verify-failed",
         ),
-        ("fio: job 'a' hasn't exited in 300 seconds, it appears to be stuck", "error", "stuck", "fio-worker-stuck"),
+        (
+            "fio: job 'a' hasn't exited in 300 seconds, it appears to be stuck",
+            "error",
+            "stuck",
+            "fio-worker-stuck",
+        ),
         ("fio: some new failure in a later version", "warning", "some new failure", None),
         ("fio: file hash not empty on exit", "info", "file hash", None),
         ("something else entirely", "info", "fio: something else entirely", None),

@@ -32,7 +32,9 @@ def test_jobs_that_do_the_same_have_parts_that_add_up_to_the_direction() -> None
         parts = [dirs["read"] for dirs in sample.of_jobs().values()]
         assert sum(part.ios for part in parts) == sample.dirs["read"].ios
         assert sum(sum(part.lat.n) for part in parts) == sum(sample.dirs["read"].lat.n)
-    ios = Counter({name: sum(sample.of_jobs()[name]["read"].ios for sample in found) for name in NAMES})
+    ios = Counter(
+        {name: sum(sample.of_jobs()[name]["read"].ios for sample in found) for name in NAMES}
+    )
     assert ios == {"first": 30, "second": 2}
 
 
@@ -40,7 +42,10 @@ def test_a_direction_of_one_job_alone_is_written_once() -> None:
     mixed = [writing(named(moment(ms, 10 * ms, ms), *NAMES), 1) for ms in (1000, 2000)]
     for sample in samples(mixed):
         assert sample.jobs == {"first": {"read": None}, "second": {"write": None}}
-        assert sample.of_jobs() == {"first": {"read": sample.dirs["read"]}, "second": {"write": sample.dirs["write"]}}
+        assert sample.of_jobs() == {
+            "first": {"read": sample.dirs["read"]},
+            "second": {"write": sample.dirs["write"]},
+        }
 
 
 def test_one_job_alone_writes_nothing_more() -> None:
@@ -49,7 +54,9 @@ def test_one_job_alone_writes_nothing_more() -> None:
 
 
 def test_entries_of_one_name_are_one_job() -> None:
-    for sample in samples([named(moment(1000, 10, 5), "j", "j"), named(moment(2000, 30, 9), "j", "j")]):
+    for sample in samples(
+        [named(moment(1000, 10, 5), "j", "j"), named(moment(2000, 30, 9), "j", "j")]
+    ):
         assert not sample.jobs
 
 

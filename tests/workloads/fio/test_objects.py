@@ -27,7 +27,13 @@ from tui.view.plan import after_text
 from tui.workloads.fio.workload import FioWorkload
 
 PRESETS = Path(__file__).parents[3] / "profiles" / "s3"
-RECORDED = {"endpoint": "127.0.0.1:9000", "https": "off", "size": "16k", "objects": "300", "concurrency": "2"}
+RECORDED = {
+    "endpoint": "127.0.0.1:9000",
+    "https": "off",
+    "size": "16k",
+    "objects": "300",
+    "concurrency": "2",
+}
 STORE = "s3.example.com/bench"
 PROFILE = """\
 profile: my/objects
@@ -53,11 +59,18 @@ PUT_FIRST = "prepare: {precondition: {fill: 1, rounds: 0}}"
 
 
 def preset(name: str, hosts: int = 1, **params: str) -> Plan:
-    return build_plan(Catalogue(PRESETS).load_file(PRESETS / f"{name}.yaml"), Choices(HOSTS[:hosts], overrides=params))
+    return build_plan(
+        Catalogue(PRESETS).load_file(PRESETS / f"{name}.yaml"),
+        Choices(HOSTS[:hosts], overrides=params),
+    )
 
 
-def own(tmp_path: Path, job: str, prepare: str = PUT_FIRST, hosts: int = 1, direction: str = "read") -> Plan:
-    (tmp_path / "objects.yaml").write_text(PROFILE.format(job=job, prepare=prepare, direction=direction))
+def own(
+    tmp_path: Path, job: str, prepare: str = PUT_FIRST, hosts: int = 1, direction: str = "read"
+) -> Plan:
+    (tmp_path / "objects.yaml").write_text(
+        PROFILE.format(job=job, prepare=prepare, direction=direction)
+    )
     return build_plan(Catalogue(tmp_path).load("my/objects"), Choices(HOSTS[:hosts]))
 
 
@@ -68,7 +81,8 @@ def does(plan: Plan) -> list[tuple[str, ...]]:
 def test_each_host_and_connection_has_objects_of_its_own() -> None:
     plan = preset("put", 2, size="1M", objects="100", concurrency="16")
     assert [task.objects for task in plan.steps[0].tasks] == [
-        [ObjectSet(STORE, f"benchtui/{host}/*.*_0_1048576", 1600, 1 << 20, ("put",))] for host in ("h1", "h2")
+        [ObjectSet(STORE, f"benchtui/{host}/*.*_0_1048576", 1600, 1 << 20, ("put",))]
+        for host in ("h1", "h2")
     ]
     assert {task.writes_bytes for task in plan.steps[0].tasks} == {1600 << 20}
 
@@ -82,7 +96,9 @@ def test_each_host_and_connection_has_objects_of_its_own() -> None:
         ("all", [("put",), ("put",), ("get",), ("delete",)]),
     ],
 )
-def test_objects_are_put_before_they_are_got_or_deleted(name: str, order: list[tuple[str, ...]]) -> None:
+def test_objects_are_put_before_they_are_got_or_deleted(
+    name: str, order: list[tuple[str, ...]]
+) -> None:
     plan = preset(name)
     assert does(plan) == order
     for step in plan.steps:
@@ -96,7 +112,10 @@ def test_deleted_objects_are_put_again_before_each_repetition() -> None:
     loaded = Catalogue(PRESETS).load_file(PRESETS / "delete.yaml")
     assert does(build_plan(loaded, Choices(HOSTS[:1], repeat=2))) == [("put",), ("delete",)] * 2
     whole = Catalogue(PRESETS).load_file(PRESETS / "all.yaml")
-    assert does(build_plan(whole, Choices(HOSTS[:1], repeat=2))) == [("put",), ("put",), ("get",), ("delete",)] * 2
+    assert (
+        does(build_plan(whole, Choices(HOSTS[:1], repeat=2)))
+        == [("put",), ("put",), ("get",), ("delete",)] * 2
+    )
 
 
 def test_a_resumed_run_puts_the_objects_of_what_it_measures_again() -> None:
@@ -113,21 +132,33 @@ def test_deletes_cannot_be_searched() -> None:
 
 
 def test_what_ends_with_its_objects_is_as_far_as_their_bytes() -> None:
-    bounds = [step.bound_bytes for step in preset("all", 2, size="64k", objects="10", concurrency="2").steps]
+    bounds = [
+        step.bound_bytes
+        for step in preset("all", 2, size="64k", objects="10", concurrency="2").steps
+    ]
     assert bounds == [40 << 16, 40 << 16, None, 40 << 16]
 
 
 def test_a_fill_puts_what_the_load_uses_over_the_same_connections() -> None:
-    fill = preset("get", size="64k", objects="7", concurrency="3").steps[0].tasks[0].job_file.splitlines()
+    fill = (
+        preset("get", size="64k", objects="7", concurrency="3")
+        .steps[0]
+        .tasks[0]
+        .job_file.splitlines()
+    )
     assert {"rw=write", "bs=64k", "filesize=64k", "nrfiles=7", "numjobs=3"} <= set(fill)
     assert {"http_s3_key=${AWS_SECRET_ACCESS_KEY}", "https=on"} <= set(fill)
     assert not [line for line in fill if line.startswith(("runtime", "time_based"))]
 
 
-@pytest.mark.parametrize("job", [f"rw: randread, {NAMES}", f"rw: trim, {NAMES}", f"rw: randrw, {NAMES}"])
+@pytest.mark.parametrize(
+    "job", [f"rw: randread, {NAMES}", f"rw: trim, {NAMES}", f"rw: randrw, {NAMES}"]
+)
 def test_objects_that_nothing_puts_are_not_measured(tmp_path: Path, job: str) -> None:
     direction = "trim" if "trim" in job else "read"
-    with pytest.raises(UsageError, match="fio counts GETs and DELETEs of missing objects as successful"):
+    with pytest.raises(
+        UsageError, match="fio counts GETs and DELETEs of missing objects as successful"
+    ):
         own(tmp_path, job, prepare="", direction=direction)
     assert own(tmp_path, job, direction=direction).steps[0].is_fill
 
@@ -143,17 +174,34 @@ def test_objects_that_nothing_puts_are_not_measured(tmp_path: Path, job: str) ->
         ("rw: trim, loops: 2, " + NAMES, "loops: would delete objects twice"),
         ("rw: trim, io_size: 640k, " + NAMES, "io_size: would delete objects twice"),
         ("rw: trim, io_limit: 640k, " + NAMES, "io_size: would delete objects twice"),
-        ("rw: randtrim, rw_sequencer: identical, " + NAMES, "rw_sequencer: would delete objects twice"),
-        ("rw: randtrim, percentage_random: 50, " + NAMES, "percentage_random: would delete objects twice"),
-        ("rw: trim, zonemode: strided, zonesize: 64k, zonerange: 128k, " + NAMES, "zonemode: would delete"),
+        (
+            "rw: randtrim, rw_sequencer: identical, " + NAMES,
+            "rw_sequencer: would delete objects twice",
+        ),
+        (
+            "rw: randtrim, percentage_random: 50, " + NAMES,
+            "percentage_random: would delete objects twice",
+        ),
+        (
+            "rw: trim, zonemode: strided, zonesize: 64k, zonerange: 128k, " + NAMES,
+            "zonemode: would delete",
+        ),
         ("rw: trim:64k, " + NAMES, "rw: would delete objects twice"),
         ("rw: write, http_verbose: 1, " + NAMES, "http_verbose: prints request headers"),
-        ("rw: randread, http_object_mode: range, " + NAMES, "http_object_mode: range is not supported"),
-        ("rw: write, bssplit: 4k/50:8k/50, " + NAMES, "bssplit: all objects of a job have one size"),
+        (
+            "rw: randread, http_object_mode: range, " + NAMES,
+            "http_object_mode: range is not supported",
+        ),
+        (
+            "rw: write, bssplit: 4k/50:8k/50, " + NAMES,
+            "bssplit: all objects of a job have one size",
+        ),
         ("rw: write, http_pass: open, " + NAMES, "http_pass: a secret is never written down"),
     ],
 )
-def test_what_the_engine_fails_at_or_miscounts_is_refused(tmp_path: Path, job: str, told: str) -> None:
+def test_what_the_engine_fails_at_or_miscounts_is_refused(
+    tmp_path: Path, job: str, told: str
+) -> None:
     direction = "trim" if "trim" in job else "write" if "write" in job else "read"
     with pytest.raises(UsageError) as refused:
         own(tmp_path, job, direction=direction)
@@ -171,14 +219,25 @@ def test_a_written_secret_is_not_repeated(tmp_path: Path) -> None:
     [
         ("size: 64k", "http needs filename or filename_format here"),
         ('filename: "/bench/o", size: 640k, numjobs: 2', "its 2 workers use the same objects"),
-        ('filename_format: "/bench/$filenum", filesize: 64k, nrfiles: 2, numjobs: 2', "needs $jobnum"),
-        ('filename_format: "/bench/$jobnum", filesize: 64k, nrfiles: 2, numjobs: 2', "needs $filenum"),
+        (
+            'filename_format: "/bench/$filenum", filesize: 64k, nrfiles: 2, numjobs: 2',
+            "needs $jobnum",
+        ),
+        (
+            'filename_format: "/bench/$jobnum", filesize: 64k, nrfiles: 2, numjobs: 2',
+            "needs $filenum",
+        ),
         ('filename: "/bench/o"', "set size or filesize"),
         ('filename: "/bench/o", size: 100k', "is not a multiple of the object size"),
-        ('filename: "/bench/$o", size: 64k', "use no variables except $jobname, $jobnum and $filenum"),
+        (
+            'filename: "/bench/$o", size: 64k',
+            "use no variables except $jobname, $jobnum and $filenum",
+        ),
     ],
 )
-def test_objects_whose_names_or_number_are_unsure_are_refused(tmp_path: Path, names: str, told: str) -> None:
+def test_objects_whose_names_or_number_are_unsure_are_refused(
+    tmp_path: Path, names: str, told: str
+) -> None:
     with pytest.raises(UsageError) as refused:
         own(tmp_path, f"rw: write, {names}", direction="write")
     assert told in str(refused.value)
@@ -196,17 +255,25 @@ def test_hosts_do_not_overwrite_each_others_objects(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="h1 and h2 use the same objects"):
         own(tmp_path, f"rw: write, {shared}", hosts=2, direction="write")
     read = own(tmp_path, f"rw: randread, {shared}", hosts=2)
-    assert [step.hosts for step in read.steps] == [["h1"], ["h1", "h2"]], "the first host puts what both get"
+    assert [step.hosts for step in read.steps] == [
+        ["h1"],
+        ["h1", "h2"],
+    ], "the first host puts what both get"
 
 
 def test_patterns_that_fit_the_same_object_are_the_same_objects(tmp_path: Path) -> None:
-    job = 'rw: write, filename: "/bench/x", filesize: 40k, bs: 4k}, b: {rw: write, bs: 4k, filesize: 4k, '
+    job = (
+        'rw: write, filename: "/bench/x", filesize: 40k, bs: 4k}, b: {rw: write, bs: 4k, filesize:'
+        " 4k, "
+    )
     with pytest.raises(UsageError, match="two jobs of h1 use the same objects"):
         own(tmp_path, job + 'filename_format: "/bench/x"', direction="write")
 
 
 @pytest.mark.parametrize("deletes", ["all", "{host}"])
-def test_roles_do_not_delete_what_another_role_gets_at_the_same_time(tmp_path: Path, deletes: str) -> None:
+def test_roles_do_not_delete_what_another_role_gets_at_the_same_time(
+    tmp_path: Path, deletes: str
+) -> None:
     for name, rw, host in (("get", "randread", "all"), ("delete", "trim", deletes)):
         job = f"rw: {rw}, {NAMES.replace('{host}', host)}"
         text = PROFILE.format(job=job, prepare=PUT_FIRST, direction=rw.removeprefix("rand"))
@@ -220,16 +287,25 @@ def test_roles_do_not_delete_what_another_role_gets_at_the_same_time(tmp_path: P
         assert len(list(at_once(build_plan(loaded, Choices(HOSTS[:2])).steps))[-1]) == 2
 
 
-@pytest.mark.parametrize(("deleted", "told"), [("100", "objects stay in"), ("1000", "the last step deletes")])
+@pytest.mark.parametrize(
+    ("deleted", "told"), [("100", "objects stay in"), ("1000", "the last step deletes")]
+)
 def test_a_plan_that_deletes_fewer_objects_than_it_puts_says_that_objects_stay(
     tmp_path: Path, deleted: str, told: str
 ) -> None:
     for name in ("put", "delete"):
         text = (PRESETS / f"{name}.yaml").read_text()
         (tmp_path / f"{name}.yaml").write_text(text.replace("profile: s3/", "profile: my/"))
-    members = f"[{{profile: my/put, set: {{objects: 1000}}}}, {{profile: my/delete, set: {{objects: {deleted}}}}}]"
-    (tmp_path / "both.yaml").write_text(f"profile: my/both\ntitle: Both\ntool: suite\nsuite: {members}\n")
-    assert after_text(build_plan(Catalogue(tmp_path).load("my/both"), Choices(HOSTS[:1]))).startswith(told)
+    members = (
+        "[{profile: my/put, set: {objects: 1000}}, {profile: my/delete, set: {objects:"
+        f" {deleted}}}}}]"
+    )
+    (tmp_path / "both.yaml").write_text(
+        f"profile: my/both\ntitle: Both\ntool: suite\nsuite: {members}\n"
+    )
+    assert after_text(
+        build_plan(Catalogue(tmp_path).load("my/both"), Choices(HOSTS[:1]))
+    ).startswith(told)
 
 
 def test_a_bucket_must_be_named_to_put_into_it_or_delete_from_it() -> None:
@@ -237,7 +313,9 @@ def test_a_bucket_must_be_named_to_put_into_it_or_delete_from_it() -> None:
         plan = preset(name)
         assert overwrites(plan) and unnamed_devices(plan) == [STORE]
         found = list(judge_targets(plan, "h1", HostFindings(HostProbe({}, {}))))
-        assert [(code, STORE in message) for code, message in found] == [("destroy-not-confirmed", True)]
+        assert [(code, STORE in message) for code, message in found] == [
+            ("destroy-not-confirmed", True)
+        ]
 
 
 def test_only_the_bucket_of_the_run_can_be_named() -> None:
@@ -254,16 +332,24 @@ def test_only_the_bucket_of_the_run_can_be_named() -> None:
 def test_objects_are_shown_before_the_name_of_their_bucket_is_typed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    hosts = tuple(HostTargets(task.host, objects=tuple(task.objects)) for task in preset("put", 2).steps[0].tasks)
+    hosts = tuple(
+        HostTargets(task.host, objects=tuple(task.objects))
+        for task in preset("put", 2).steps[0].tasks
+    )
     monkeypatch.setattr("sys.stdin", StringIO(f"{STORE}\n"))
     assert ask_for_names(Preview(hosts, (STORE,))) == (STORE,)
     shown = capsys.readouterr().err.splitlines()
-    assert [(line.split(":")[0], f"benchtui/{line[:2]}/" in line) for line in shown[:2]] == [("h1", True), ("h2", True)]
+    assert [(line.split(":")[0], f"benchtui/{line[:2]}/" in line) for line in shown[:2]] == [
+        ("h1", True),
+        ("h2", True),
+    ]
 
 
 def test_a_host_needs_a_fio_with_the_engine_and_is_told_where_it_is_from() -> None:
     wanted = FioWorkload().requirements(preset("get").steps)
-    assert [need.trial_args for need in wanted if need.trial_of == "ioengine http"] == [("--enghelp=http",)]
+    assert [need.trial_args for need in wanted if need.trial_of == "ioengine http"] == [
+        ("--enghelp=http",)
+    ]
     assert all(need.source for need in wanted if need.trial_args)
     assert [need.trial_of for need in FioWorkload().extras()] == ["ioengine http"]
 
@@ -289,7 +375,9 @@ def test_an_imported_job_file_leaves_out_what_is_about_files_and_puts_its_object
     texts = dict(found.profiles)
     assert [tag for tag, text in texts.items() if "precondition: {fill: 1" in text] == ["my/s3-2"]
     assert not any("direct:" in text for text in texts.values())
-    assert [each.line for each in found.messages if each.message.startswith("direct is left out")] == [4]
+    assert [
+        each.line for each in found.messages if each.message.startswith("direct is left out")
+    ] == [4]
 
 
 def recorded(name: str, of: str, **params: str) -> Replayed:
@@ -299,15 +387,26 @@ def recorded(name: str, of: str, **params: str) -> Replayed:
 
 
 @pytest.mark.parametrize(
-    ("name", "direction", "ios"), [("put", "write", 600), ("get", "read", None), ("delete", "trim", 600)]
+    ("name", "direction", "ios"),
+    [("put", "write", 600), ("get", "read", None), ("delete", "trim", 600)],
 )
 def test_recorded_output_keeps_the_contract(name: str, direction: str, ios: int | None) -> None:
     found = recorded(name, name, **({"runtime": "3s"} if name == "get" else {}))
     result = found.record.steps[0].results.aggregate[direction]
     assert ios in (None, result.ios) and result.lat is not None and result.lat.n == result.ios
-    moot = {"storage-traffic", "direct-io", "working-set", "no-flush", "io-limit", "target-full", "other-traffic"}
+    moot = {
+        "storage-traffic",
+        "direct-io",
+        "working-set",
+        "no-flush",
+        "io-limit",
+        "target-full",
+        "other-traffic",
+    }
     told = {name: (found.record.checks_not_made or {}).get(name, "") for name in moot}
-    assert set(told.values()) == {"objects of a store use no file, device or page cache of the hosts"}
+    assert set(told.values()) == {
+        "objects of a store use no file, device or page cache of the hosts"
+    }
 
 
 def problems(name: str, of: str) -> dict[str, str]:

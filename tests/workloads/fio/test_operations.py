@@ -1,4 +1,6 @@
-"""Engines that work on files without reading or writing them, and engines that no file of the host is known of."""
+"""Engines that work on files without reading or writing them, and engines that no file of the host
+is known of.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,12 @@ from tui.model.profile_load import load_profile
 from tui.workloads.fio.layout import files_of
 from tui.workloads.fio.plan import build_steps
 
-NUMBERED = {"directory": "/t", "nrfiles": "50000", "filename_format": "bt.$jobnum/f.$filenum", "create_on_open": "1"}
+NUMBERED = {
+    "directory": "/t",
+    "nrfiles": "50000",
+    "filename_format": "bt.$jobnum/f.$filenum",
+    "create_on_open": "1",
+}
 
 
 def task(engine: str, **options: str) -> HostTask:
@@ -40,29 +47,57 @@ def test_the_keyword_may_be_written_in_any_case() -> None:
 
 
 def test_files_in_numbered_directories_are_named_one_by_one() -> None:
-    options = {"ioengine": "filecreate", **NUMBERED, "nrfiles": "3", "filename_format": "$filenum/x", "size": "3"}
+    options = {
+        "ioengine": "filecreate",
+        **NUMBERED,
+        "nrfiles": "3",
+        "filename_format": "$filenum/x",
+        "size": "3",
+    }
     assert [spec.path for spec in files_of({}, {"j": options})[0]] == ["/t/0/x", "/t/1/x", "/t/2/x"]
 
 
 def test_workers_with_the_same_files_are_refused() -> None:
-    options = {"ioengine": "filecreate", "numjobs": "2", **NUMBERED, "filename_format": "f.$filenum"}
+    options = {
+        "ioengine": "filecreate",
+        "numjobs": "2",
+        **NUMBERED,
+        "filename_format": "f.$filenum",
+    }
     with pytest.raises(UsageError, match="must hold \\$jobnum"):
         files_of({}, {"j": options})
 
 
 def test_what_fio_writes_before_it_stats_is_known_file_by_file() -> None:
-    options = {"ioengine": "filestat", **NUMBERED, "nrfiles": "2", "create_on_open": "0", "filesize": "4k"}
-    assert files_of({}, {"j": options})[0] == [FileSpec("/t/bt.0/f.0", 4096), FileSpec("/t/bt.0/f.1", 4096)]
+    options = {
+        "ioengine": "filestat",
+        **NUMBERED,
+        "nrfiles": "2",
+        "create_on_open": "0",
+        "filesize": "4k",
+    }
+    assert files_of({}, {"j": options})[0] == [
+        FileSpec("/t/bt.0/f.0", 4096),
+        FileSpec("/t/bt.0/f.1", 4096),
+    ]
 
 
 @pytest.mark.parametrize(
-    ("engine", "found"), [("filecreate", "absent"), ("filestat", "present"), ("filedelete", "present"), ("psync", "")]
+    ("engine", "found"),
+    [("filecreate", "absent"), ("filestat", "present"), ("filedelete", "present"), ("psync", "")],
 )
 def test_how_files_must_be_found(engine: str, found: str) -> None:
     assert task(engine, **NUMBERED | {"nrfiles": "2"}).expects == found
 
 
-@pytest.mark.parametrize("engine", ["libfio_vitastor.so", "external:/usr/lib/x.so", "/usr/lib/x.so"])
+@pytest.mark.parametrize(
+    "engine", ["libfio_vitastor.so", "external:/usr/lib/x.so", "/usr/lib/x.so"]
+)
 def test_an_engine_from_a_file_has_no_files_here_and_writes_without_bound(engine: str) -> None:
     planned = task(f'"{engine}"', rw="randwrite", image="testimg")
-    assert (planned.files, planned.directories, planned.layout, planned.writes_bytes) == ([], [], False, None)
+    assert (planned.files, planned.directories, planned.layout, planned.writes_bytes) == (
+        [],
+        [],
+        False,
+        None,
+    )

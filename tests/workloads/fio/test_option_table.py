@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.workloads.fio.option_table import by_name, canonical, is_external, name_problem, option_problem, table
+from tui.workloads.fio.option_table import (
+    by_name,
+    canonical,
+    is_external,
+    name_problem,
+    option_problem,
+    table,
+)
 
 
 def fio(*arguments: str) -> str:
@@ -40,7 +47,9 @@ def test_every_alias_of_this_fio_is_known() -> None:
         assert canonical(found[1]) == name
 
 
-@pytest.mark.parametrize("name", ["ramp_size", "stat_type", "dataplacement", "unified_rw_reporting", "steadystate"])
+@pytest.mark.parametrize(
+    "name", ["ramp_size", "stat_type", "dataplacement", "unified_rw_reporting", "steadystate"]
+)
 def test_options_of_newer_fio_are_known(name: str) -> None:
     assert name_problem(name) is None
 
@@ -50,20 +59,37 @@ def test_options_of_newer_fio_are_known(name: str) -> None:
     [
         ("iodpeth", "unknown fio option 'iodpeth' (did you mean 'iodepth'?)"),
         ("xyzzy", "unknown fio option 'xyzzy'"),
-        ("-bs", "unknown fio option '-bs': options stand in a profile without dashes, as in a job file"),
+        (
+            "-bs",
+            "unknown fio option '-bs': options stand in a profile without dashes, as in a job file",
+        ),
         ("percentage_sequential", "'percentage_sequential' was removed from fio"),
-        ("status-interval", "'status-interval' is not allowed in a profile: benchtui asks for a status every second"),
+        (
+            "status-interval",
+            (
+                "'status-interval' is not allowed in a profile: benchtui asks for a status every"
+                " second"
+            ),
+        ),
         ("output", "'output' is not allowed in a profile: benchtui collects the output"),
         (
             "stonewall",
-            "'stonewall' is not allowed in a profile: one fio process runs one step; write one profile for each",
+            (
+                "'stonewall' is not allowed in a profile: one fio process runs one step; write one"
+                " profile for each"
+            ),
         ),
         (
             "wait_for_previous",
-            "'wait_for_previous' is not allowed in a profile: one fio process runs one step; "
-            "write one profile for each",
+            (
+                "'wait_for_previous' is not allowed in a profile: one fio process runs one step; "
+                "write one profile for each"
+            ),
         ),
-        ("exec_prerun", "'exec_prerun' is not allowed in a profile: no command of a profile runs on a host"),
+        (
+            "exec_prerun",
+            "'exec_prerun' is not allowed in a profile: no command of a profile runs on a host",
+        ),
         ("name", "'name' is not allowed in a profile: the name of a job is its key under 'jobs'"),
     ],
 )
@@ -76,7 +102,9 @@ def test_an_engine_from_a_file_may_have_any_option() -> None:
     assert name_problem("stonewall", external=True) is not None
 
 
-@pytest.mark.parametrize("engine", ["external:/usr/lib/x.so", "/usr/lib/fio/x.so", "libfio_vitastor.so"])
+@pytest.mark.parametrize(
+    "engine", ["external:/usr/lib/x.so", "/usr/lib/fio/x.so", "libfio_vitastor.so"]
+)
 def test_an_engine_from_a_file_is_told_by_its_name(engine: str) -> None:
     assert is_external(engine)
     assert option_problem("ioengine", engine) is None
@@ -85,16 +113,26 @@ def test_an_engine_from_a_file_is_told_by_its_name(engine: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("rw", "randrw"), ("rw", "randread:8"), ("readwrite", "rw"), ("bs", "4k"), ("bs", "4k,8k"), ("bs", ",8k"),
-        ("blocksize", "4096"), ("bsrange", "4k-64k"), ("bsrange", "4k-8k,16k-32k"), ("bssplit", "4k/60:8k/40"),
-        ("size", "4G"), ("size", "50%"), ("size", "100z"), ("filesize", "1m-2m"), ("runtime", "300"),
-        ("runtime", "5m"), ("runtime", "250ms"), ("startdelay", "5-10"), ("thinktime", "100"), ("direct", "1"),
-        ("thread", ""), ("thread", "1"), ("new_group", ""), ("percentage_random", "100,50"), ("rate", "1m,,2m"),
-        ("rate_iops", "100"), ("file_service_type", "zipf:1.2"), ("random_distribution", "zoned:60/10:30/20:10/70"),
-        ("latency_percentile", "99.9"), ("nice", "-5"), ("sync_file_range", "wait_before,write"), ("iodepth", "0x10"),
-        ("ioengine", "libaio"), ("ioengine", "filecreate"), ("clocksource", "gettimeofday"), ("group_reporting", "1"),
-        ("group_reporting", ""), ("stats", "1"), ("kb_base", "1024"), ("filename_format", "$jobnum/$filenum/a.$jobnum"),
-        ("unknown_option", "anything"), ("norandommap", ""), ("verify", "crc32c"), ("size", "(4*1024)"),
+        ("rw", "randrw"), ("rw", "randread:8"), ("readwrite", "rw"), ("bs", "4k"), ("bs", "4k,8k"),
+        ("bs", ",8k"),
+        ("blocksize", "4096"), ("bsrange", "4k-64k"), ("bsrange", "4k-8k,16k-32k"),
+        ("bssplit", "4k/60:8k/40"),
+        ("size", "4G"), ("size", "50%"), ("size", "100z"), ("filesize", "1m-2m"),
+        ("runtime", "300"),
+        ("runtime", "5m"), ("runtime", "250ms"), ("startdelay", "5-10"), ("thinktime", "100"),
+        ("direct", "1"),
+        ("thread", ""), ("thread", "1"), ("new_group", ""), ("percentage_random", "100,50"),
+        ("rate", "1m,,2m"),
+        ("rate_iops", "100"), ("file_service_type", "zipf:1.2"),
+        ("random_distribution", "zoned:60/10:30/20:10/70"),
+        ("latency_percentile", "99.9"), ("nice", "-5"), ("sync_file_range", "wait_before,write"),
+        ("iodepth", "0x10"),
+        ("ioengine", "libaio"), ("ioengine", "filecreate"), ("clocksource", "gettimeofday"),
+        ("group_reporting", "1"),
+        ("group_reporting", ""), ("stats", "1"), ("kb_base", "1024"),
+        ("filename_format", "$jobnum/$filenum/a.$jobnum"),
+        ("unknown_option", "anything"), ("norandommap", ""), ("verify", "crc32c"),
+        ("size", "(4*1024)"),
     ],
 )  # fmt: skip
 def test_a_value_that_fio_takes_is_taken(name: str, text: str) -> None:
@@ -104,36 +142,48 @@ def test_a_value_that_fio_takes_is_taken(name: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("rw", "randraed", "found 'randraed' (did you mean 'randread'?); allowed are read, write, trim, "),
-        ("file_service_type", "round", "found 'round' (did you mean 'roundrobin'?); allowed are random, zipf, "),
-        ("ioengine", "libaoi", "unknown ioengine 'libaoi' (did you mean 'libaio'?); an engine in a file is given by"),
+        ("rw", "randraed",
+            "found 'randraed' (did you mean 'randread'?); allowed are read, write, trim, "),
+        ("file_service_type", "round",
+            "found 'round' (did you mean 'roundrobin'?); allowed are random, zipf, "),
+        ("ioengine", "libaoi",
+            "unknown ioengine 'libaoi' (did you mean 'libaio'?); an engine in a file is given by"),
         ("ioengine", "exec", "found 'exec': no command of a profile runs on a host"),
         ("direct", "yes", "found 'yes'; allowed are 0 and 1, or true and false"),
         ("direct", "2", "found '2'; allowed are 0 and 1, or true and false"),
         ("thread", "on", "found 'on'; allowed are 0 and 1, or no value"),
-        ("iodepth", "many", "found 'many'; allowed are whole numbers, with k, m, g as powers of 1024"),
+        ("iodepth", "many",
+            "found 'many'; allowed are whole numbers, with k, m, g as powers of 1024"),
         ("iodepth", "0", "found '0'; the smallest allowed value is 1"),
         ("numjobs", "0", "found '0'; the smallest allowed value is 1"),
         ("rwmixread", "101", "found '101'; the largest allowed value is 100"),
         ("rwmixread", "-1", "found '-1'; the smallest allowed value is 0"),
         ("bs", "4q", "found '4q'; allowed are whole numbers, with k, m, g as powers of 1024"),
         ("bs", "0", "found '0'; the smallest allowed value is 1"),
-        ("size", "big", "found 'big'; allowed are bytes as a whole number, or a number with k, m, g, t or p"),
-        ("runtime", "soon", "found 'soon'; allowed are numbers with us, ms, s, m, h or d, such as 300s, 250ms"),
+        ("size", "big",
+            "found 'big'; allowed are bytes as a whole number, or a number with k, m, g, t or p"),
+        ("runtime", "soon",
+            "found 'soon'; allowed are numbers with us, ms, s, m, h or d, such as 300s, 250ms"),
         ("runtime", "5-10", "found '5-10'; allowed are numbers with us, ms, s, m, h or d"),
         ("percentage_random", "50,101", "found '50,101'; the largest allowed value is 100"),
         ("latency_percentile", "101", "found '101'; the largest allowed value is 100"),
-        ("latency_percentile", "p99", "found 'p99'; allowed are numbers, several with ':' between them"),
+        ("latency_percentile", "p99",
+            "found 'p99'; allowed are numbers, several with ':' between them"),
         ("description", "a\nexec_prerun=x", "a value must be one line"),
         ("filename", "/tmp/a#b", "found '/tmp/a#b'; fio reads nothing after '#' or ';'"),
         ("group_reporting", "0", "found '0'; allowed is 1: benchtui always reports by group"),
-        ("gtod_reduce", "1", "found '1'; allowed is 0: it takes away the latencies that benchtui records"),
-        ("clat_percentiles", "0", "found '0'; allowed is 1: 0 takes away the latencies that benchtui records"),
+        ("gtod_reduce", "1",
+            "found '1'; allowed is 0: it takes away the latencies that benchtui records"),
+        ("clat_percentiles", "0",
+            "found '0'; allowed is 1: 0 takes away the latencies that benchtui records"),
         ("kb_base", "1000", "found '1000'; allowed is 1024: sizes in profiles are powers of 1024"),
-        ("create_only", "1", "found '1'; allowed is 0: it measures nothing; files are laid out with"),
+        ("create_only", "1",
+            "found '1'; allowed is 0: it measures nothing; files are laid out with"),
     ],
 )  # fmt: skip
-def test_a_value_that_fio_refuses_is_refused_with_what_is_allowed(name: str, text: str, message: str) -> None:
+def test_a_value_that_fio_refuses_is_refused_with_what_is_allowed(
+    name: str, text: str, message: str
+) -> None:
     found = option_problem(name, text)
     assert found is not None
     assert found.startswith(message)
@@ -148,7 +198,9 @@ def test_a_value_that_fio_refuses_is_refused_with_what_is_allowed(name: str, tex
         ("runtime", "1.5h", "5400s"),  # fio: 1 second
     ],
 )
-def test_a_value_that_fio_misreads_is_refused_with_the_right_one(name: str, text: str, right: str) -> None:
+def test_a_value_that_fio_misreads_is_refused_with_the_right_one(
+    name: str, text: str, right: str
+) -> None:
     assert option_problem(name, text) == f"found '{text}', which fio misreads; write {right}"
 
 

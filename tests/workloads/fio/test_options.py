@@ -20,7 +20,8 @@ def test_a_jobs_own_value_wins_over_global_and_both_names_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "flag"), [("1", True), ("0", False), ("", True), ("true", True), ("false", False), (None, False)]
+    ("value", "flag"),
+    [("1", True), ("0", False), ("", True), ("true", True), ("false", False), (None, False)],
 )
 def test_flags(value: str | None, flag: bool) -> None:
     options = job() if value is None else job(time_based=value)
@@ -49,9 +50,12 @@ def test_unified_reporting_gives_one_mixed_direction() -> None:
 
 
 @pytest.mark.parametrize(
-    ("engine", "in_flight"), [("libaio", 64), ("io_uring", 64), ("posixaio", 64), ("psync", 4), ("mmap", 4), (None, 4)]
+    ("engine", "in_flight"),
+    [("libaio", 64), ("io_uring", 64), ("posixaio", 64), ("psync", 4), ("mmap", 4), (None, 4)],
 )
-def test_synchronous_engines_hold_one_io_a_worker_whatever_iodepth_says(engine: str | None, in_flight: int) -> None:
+def test_synchronous_engines_hold_one_io_a_worker_whatever_iodepth_says(
+    engine: str | None, in_flight: int
+) -> None:
     own = {"numjobs": "4", "iodepth": "16"} | ({"ioengine": engine} if engine else {})
     assert job(**own).in_flight == in_flight
 

@@ -53,10 +53,16 @@ def test_a_group_has_the_name_of_its_first_job_and_the_options_of_its_last() -> 
     ("shared", "options", "said"),
     [
         ({"bs": "4k"}, {"rw": "write", "bs": "1k"}, "bs=1k (job file: 64k)"),
-        ({"ioengine": "null", "bs": "4k"}, {"rw": "write", "bs": "64k"}, "ioengine=null (job file: libaio)"),
+        (
+            {"ioengine": "null", "bs": "4k"},
+            {"rw": "write", "bs": "64k"},
+            "ioengine=null (job file: libaio)",
+        ),
     ],
 )
-def test_another_option_is_named_with_both_values(shared: dict[str, str], options: dict[str, str], said: str) -> None:
+def test_another_option_is_named_with_both_values(
+    shared: dict[str, str], options: dict[str, str], said: str
+) -> None:
     assert contradictions(JOB_FILE, printed(shared, log=options)) == [said]
 
 
@@ -73,17 +79,35 @@ def test_any_one_option_that_differs_is_found(
     lines = ["[global]", *map("=".join, shared.items()), "[j]", *map("=".join, options.items())]
     assert contradictions("\n".join(lines), printed(shared, j=options)) == []
     name = data.draw(st.sampled_from(sorted(options)))
-    assert len(contradictions("\n".join(lines), printed(shared, j=options | {name: options[name] + "x"}))) == 1
+    assert (
+        len(
+            contradictions(
+                "\n".join(lines), printed(shared, j=options | {name: options[name] + "x"})
+            )
+        )
+        == 1
+    )
 
 
 @given(st.integers(1, 4096), st.sampled_from("kmg"), st.integers(1, 4096))
 def test_one_value_may_be_written_in_several_ways(number: int, unit: str, other: int) -> None:
     size, seconds = number * 1024 ** ("kmg".index(unit) + 1), number * 60
-    same = {"size": str(size), "bs": f"{number}{unit}", "runtime": str(seconds), "ramp_time": f"{number}m"}
-    written = f"[j]\nsize={number}{unit.upper()}\nbs={size}\nruntime={number}m\nramp_time={seconds}s"
+    same = {
+        "size": str(size),
+        "bs": f"{number}{unit}",
+        "runtime": str(seconds),
+        "ramp_time": f"{number}m",
+    }
+    written = (
+        f"[j]\nsize={number}{unit.upper()}\nbs={size}\nruntime={number}m\nramp_time={seconds}s"
+    )
     assert contradictions(written, printed({}, j=same)) == []
-    assert bool(contradictions(written, printed({}, j=same | {"size": f"{other}{unit}"}))) is (other != number)
-    assert bool(contradictions(written, printed({}, j=same | {"runtime": f"{other}m"}))) is (other != number)
+    assert bool(contradictions(written, printed({}, j=same | {"size": f"{other}{unit}"}))) is (
+        other != number
+    )
+    assert bool(contradictions(written, printed({}, j=same | {"runtime": f"{other}m"}))) is (
+        other != number
+    )
 
 
 @given(st.binary(max_size=60))

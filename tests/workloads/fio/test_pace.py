@@ -22,7 +22,14 @@ from tui.model.profile_model import whole
 from tui.workloads.base import Paced
 from tui.workloads.fio.variants import rate_of_gap, spread, worker_rates
 
-JOB = {"rw": "randrw", "rwmixread": 70, "ioengine": "libaio", "iodepth": 4, "numjobs": 4, "size": "1M"}
+JOB = {
+    "rw": "randrw",
+    "rwmixread": 70,
+    "ioengine": "libaio",
+    "iodepth": 4,
+    "numjobs": 4,
+    "size": "1M",
+}
 
 
 def paced(
@@ -33,7 +40,11 @@ def paced(
     shares: Mapping[str, float] | None = None,
 ) -> Paced:
     """The step of one job, or of more, at a rate; an option that is None is not set."""
-    own = {name: value for name, value in {**JOB, "directory": "/mnt/t", **job}.items() if value is not None}
+    own = {
+        name: value
+        for name, value in {**JOB, "directory": "/mnt/t", **job}.items()
+        if value is not None
+    }
     profile = whole().model_validate(
         {
             "profile": "my/p",
@@ -44,8 +55,13 @@ def paced(
         }
     )
     names = [f"h{at}" for at in range(hosts)]
-    addresses, seeds = [HostAddress(name) for name in names], {name: at + 1 for at, name in enumerate(names)}
-    return workloads.get("fio").pace(profile, resolve_params(profile, {}), addresses, seeds, rate, 10.0, shares or {})
+    addresses, seeds = (
+        [HostAddress(name) for name in names],
+        {name: at + 1 for at, name in enumerate(names)},
+    )
+    return workloads.get("fio").pace(
+        profile, resolve_params(profile, {}), addresses, seeds, rate, 10.0, shares or {}
+    )
 
 
 def sections(task: HostTask) -> dict[str, dict[str, str]]:
@@ -68,14 +84,22 @@ def rates(step: Step) -> Counter[str]:
             if name != "global":
                 given = own["rate_iops"].split(",")
                 both = given if len(given) > 1 else [given[0], "0"]
-                total.update({d: int(r) * int(own["numjobs"]) for d, r in zip(("read", "write"), both, strict=True)})
+                total.update(
+                    {
+                        d: int(r) * int(own["numjobs"])
+                        for d, r in zip(("read", "write"), both, strict=True)
+                    }
+                )
     return total
 
 
 @pytest.mark.parametrize(("hosts", "rate"), [(1, 1000), (2, 1003), (3, 7777), (5, 999.6)])
 def test_rates_of_all_workers_add_up_to_what_is_offered(hosts: int, rate: float) -> None:
     found = rates(paced({}, rate, hosts).step)
-    assert (found["read"], found["write"]) == (round(round(rate) * 0.7), round(rate) - round(round(rate) * 0.7))
+    assert (found["read"], found["write"]) == (
+        round(round(rate) * 0.7),
+        round(rate) - round(round(rate) * 0.7),
+    )
 
 
 @given(st.integers(1, 400), st.integers(1, 3_000_000))
@@ -104,7 +128,9 @@ WRITERS = {"rw": "randwrite", "size": "1M", "directory": "/mnt/t", "numjobs": 3}
 
 
 def by_job(step: Step) -> Counter[str]:
-    """Sums of the rate options by job, over hosts and workers: sections without a group of their own belong to one."""
+    """Sums of the rate options by job, over hosts and workers: sections without a group of their
+    own belong to one.
+    """
     total: Counter[str] = Counter()
     for task in step.tasks:
         job = ""
@@ -165,13 +191,27 @@ def test_without_a_rate_the_profiles_own_is_left_out_and_the_time_is_as_offered(
     [
         ({"thinktime": 100}, {}, "thinktime holds it back"),
         ({"ioengine": "filestat", "rw": None, "rwmixread": None}, {}, "worked on once"),
-        ({}, {"b": {"rw": "read", "size": "1M", "directory": "/mnt/t"}}, "which share of the rate a, b shall have"),
-        ({}, {"b": {"rw": "read", "size": "1M", "directory": "/mnt/t", "new_group": 0}}, "reports its jobs as one"),
-        ({}, {"b": {"rw": "read", "size": "1M", "directory": "/mnt/t", "stonewall": 1}}, "one after the other"),
+        (
+            {},
+            {"b": {"rw": "read", "size": "1M", "directory": "/mnt/t"}},
+            "which share of the rate a, b shall have",
+        ),
+        (
+            {},
+            {"b": {"rw": "read", "size": "1M", "directory": "/mnt/t", "new_group": 0}},
+            "reports its jobs as one",
+        ),
+        (
+            {},
+            {"b": {"rw": "read", "size": "1M", "directory": "/mnt/t", "stonewall": 1}},
+            "one after the other",
+        ),
         ({"filename": "/dev/sdz", "offset_increment": "1%", "numjobs": 3}, {}, "in percent"),
     ],
 )
-def test_what_cannot_be_paced_is_refused_with_the_reason(job: dict[str, Any], more: dict[str, Any], why: str) -> None:
+def test_what_cannot_be_paced_is_refused_with_the_reason(
+    job: dict[str, Any], more: dict[str, Any], why: str
+) -> None:
     if "ioengine" in job:
         job = {**job, "create_on_open": 1, "filesize": "1k"}
     with pytest.raises(UsageError, match=why):
@@ -182,14 +222,18 @@ def test_what_cannot_be_paced_is_refused_with_the_reason(job: dict[str, Any], mo
 @pytest.mark.e2e
 @pytest.mark.parametrize("rate", [3001, 40_000])
 def test_fio_does_what_is_offered(tmp_path: Path, rate: int) -> None:
-    job = {"ioengine": "null", "iodepth": 1, "directory": None, "numjobs": 3}  # null waits where it queues
+    # null waits where it queues
+    job = {"ioengine": "null", "iodepth": 1, "directory": None, "numjobs": 3}
     step = paced(job, rate, hosts=1).step
     text = step.tasks[0].job_file.replace("runtime=10s", "runtime=3s")
     done = run(text, tmp_path, "--output=out.json")
     (job,) = msgspec.json.decode((tmp_path / "out.json").read_bytes())["jobs"]
     assert done.returncode == 0
-    ios = {name: job[name]["total_ios"] / (job[name]["runtime"] / 1000) for name in ("read", "write")}
-    chance = 4 / (rate * 0.3 * 3) ** 0.5  # arrivals are Poisson: four standard deviations of their number
+    ios = {
+        name: job[name]["total_ios"] / (job[name]["runtime"] / 1000) for name in ("read", "write")
+    }
+    # arrivals are Poisson: four standard deviations of their number
+    chance = 4 / (rate * 0.3 * 3) ** 0.5
     assert ios["read"] == pytest.approx(rate * 0.7, rel=0.01 + chance)
     assert ios["write"] == pytest.approx(rate * 0.3, rel=0.01 + chance)
 
@@ -198,7 +242,8 @@ def test_fio_does_what_is_offered(tmp_path: Path, rate: int) -> None:
 @pytest.mark.e2e
 def test_fio_does_of_each_job_what_is_offered_and_reports_it_by_its_name(tmp_path: Path) -> None:
     more = {"w": {"rw": "randwrite", "size": "1M", "numjobs": 2}}
-    step = paced({"rw": "randread", "ioengine": "null", "iodepth": 1, "directory": None, "numjobs": 3}, 3001, 1,
+    step = paced({"rw": "randread", "ioengine": "null", "iodepth": 1, "directory": None,
+        "numjobs": 3}, 3001, 1,
                  {"w": {**more["w"], "ioengine": "null"}}, {"a": 0.75, "w": 0.25}).step  # fmt: skip
     text = step.tasks[0].job_file.replace("runtime=10s", "runtime=3s")
     assert run(text, tmp_path, "--output=out.json").returncode == 0

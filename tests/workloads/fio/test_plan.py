@@ -54,7 +54,14 @@ WEKA = {
             "directory": "{directory}/{host}",
             "filename_format": "$jobnum/$filenum/iops.$jobnum.$filenum",
         },
-        "jobs": {"read_iops": {"rw": "randread", "bs": "4k", "numjobs": "{numjobs}", "filesize": "{size}"}},
+        "jobs": {
+            "read_iops": {
+                "rw": "randread",
+                "bs": "4k",
+                "numjobs": "{numjobs}",
+                "filesize": "{size}",
+            }
+        },
     },
     "prepare": {"layout": "{layout}"},
     "headline": {"metric": "iops", "direction": "read"},
@@ -91,7 +98,12 @@ def test_every_host_gets_its_own_files_and_seed() -> None:
 
 def test_a_step_says_how_long_in_which_directions_and_how_deep() -> None:
     step = built(profile())
-    assert (step.startdelay_s, step.ramp_s, step.runtime_s, step.expected_s) == (5.0, 0.0, 300.0, 305.0)
+    assert (step.startdelay_s, step.ramp_s, step.runtime_s, step.expected_s) == (
+        5.0,
+        0.0,
+        300.0,
+        305.0,
+    )
     assert step.directions == ["read"]
     assert step.in_flight == 2 * 192
     assert (step.name, step.tool, step.index) == ("weka/read-iops", "fio", 0)
@@ -124,7 +136,11 @@ def test_the_command_is_the_status_stream() -> None:
 
 def test_reading_writes_nothing_and_writing_is_bounded_by_the_files() -> None:
     assert built(profile(), numjobs="2").tasks[0].writes_bytes == 0
-    writer = job({"directory": "/mnt/x", "filesize": "1G", "rw": "randwrite"}, a={"numjobs": 2}, b={"rw": "read"})
+    writer = job(
+        {"directory": "/mnt/x", "filesize": "1G", "rw": "randwrite"},
+        a={"numjobs": 2},
+        b={"rw": "read"},
+    )
     assert built(writer).tasks[0].writes_bytes == 2 * GIB
 
 
@@ -154,7 +170,9 @@ def test_layout_may_be_left_to_a_parameter(text: str, layout: bool) -> None:
 
 def test_a_device_is_never_laid_out() -> None:
     made = job({"filename": "/dev/vdx", "size": "1G", "rw": "read"}, a={})
-    task = built(profile(fio=made.body.model_dump(by_alias=True), prepare={"layout": True})).tasks[0]
+    task = built(profile(fio=made.body.model_dump(by_alias=True), prepare={"layout": True})).tasks[
+        0
+    ]
     assert task.files == [FileSpec("/dev/vdx", GIB)]
     assert not task.layout
     assert task.directories == []
@@ -189,7 +207,11 @@ TIMED = {"time_based": "1", "runtime": "10s"}
         (TIMED | {"ramp_time": "3s", "startdelay": "2s"}, {"a": {}}, Timing(2, 3, 10)),
         (TIMED, {"a": {}, "b": {"startdelay": "5s"}}, Timing(0, 0, 15)),
         (TIMED, {"a": {}, "b": {"stonewall": "1"}}, Timing(0, 0, 20)),
-        (TIMED | {"ramp_time": "2s"}, {"a": {}, "b": {"stonewall": "1", "runtime": "5s"}}, Timing(0, 2, 17)),
+        (
+            TIMED | {"ramp_time": "2s"},
+            {"a": {}, "b": {"stonewall": "1", "runtime": "5s"}},
+            Timing(0, 2, 17),
+        ),
         ({"runtime": "10s"}, {"a": {}}, Timing(0, 0, 10)),
         ({"ramp_time": "3s"}, {"a": {}}, Timing(0, 3, None)),
         ({}, {"a": TIMED, "b": {"size": "1G"}}, Timing(0, 0, None)),
@@ -218,13 +240,18 @@ def test_the_shown_job_file_is_the_load_without_a_seed() -> None:
     made = profile()
     shown = render(made, resolve_params(made, {}), "h1", 1, None)
     planned = built(made).tasks[0].job_file
-    assert [line for line in planned.splitlines() if line not in shown.splitlines()] == ["randrepeat=0", "randseed=11"]
+    assert [line for line in planned.splitlines() if line not in shown.splitlines()] == [
+        "randrepeat=0",
+        "randseed=11",
+    ]
 
 
 @needs_fio
 def test_a_planned_step_runs_on_the_files_that_were_laid_out(tmp_path: Path) -> None:
     made = profile()
-    step = built(made, ("h1",), directory=str(tmp_path / "t"), numjobs="3", size="1500k", runtime="1s")
+    step = built(
+        made, ("h1",), directory=str(tmp_path / "t"), numjobs="3", size="1500k", runtime="1s"
+    )
     task = step.tasks[0]
     for directory in task.directories:
         Path(directory).mkdir(parents=True)
@@ -260,7 +287,9 @@ def test_fio_is_found_by_name_and_other_tools_are_refused() -> None:
         ({"ioengine": "rbd"}, None),
     ],
 )
-def test_where_clat_would_hide_the_wait_lat_is_shown(options: dict[str, Any], expected: str | None) -> None:
+def test_where_clat_would_hide_the_wait_lat_is_shown(
+    options: dict[str, Any], expected: str | None
+) -> None:
     shared = {name: str(value) for name, value in options.items()}
     assert shown_latency(profile(), job_options(shared, {"a": {"rw": "randread"}})) == expected
 

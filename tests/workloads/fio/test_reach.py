@@ -27,12 +27,17 @@ from tui.workloads.fio.option_table import by_name, canonical, reach_of, reach_o
 LOGS = ("write_iolog", "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log")
 UNSEEN = [
     *(f"{name}={path}" for name in LOGS for path in ("/etc/x", "../x", "a/../../x", "${HOME}")),
-    "read_iolog=/etc/x", "read_iolog=id|", "replay_redirect=/dev/sda", "merge_blktrace_file=/etc/x", "profile=act",
+    "read_iolog=/etc/x", "read_iolog=id|", "replay_redirect=/dev/sda", "merge_blktrace_file=/etc/x",
+    "profile=act",
     "libblkio_path=/dev/sda", "iomem=mmap:/etc/x", "mem=mmap:/etc/x", "iomem=mmaphuge:/etc/x",
-    "iomem=mmapshared:/etc/x", "cgroup=../../etc/x", "cgroup=a/../..", "ioengine=exec", "exec_prerun=id",
-    "exec_postrun=id", "include /etc/fio/more.fio", "verify_pattern='/etc/x'", "buffer_pattern=0xff'/etc/x'",
-    "ioscheduler=none", "verify_state_load=1", "allow_mounted_write=1", "cgroup_nodelete=1", "donorname=/etc/x",
-    "dp_scheme=/etc/x", "libblkio_pre_connect_props=path=/dev/sda", "ioengine=pmemblk", "ioengine=libblkio",
+    "iomem=mmapshared:/etc/x", "cgroup=../../etc/x", "cgroup=a/../..", "ioengine=exec",
+    "exec_prerun=id",
+    "exec_postrun=id", "include /etc/fio/more.fio", "verify_pattern='/etc/x'",
+    "buffer_pattern=0xff'/etc/x'",
+    "ioscheduler=none", "verify_state_load=1", "allow_mounted_write=1", "cgroup_nodelete=1",
+    "donorname=/etc/x",
+    "dp_scheme=/etc/x", "libblkio_pre_connect_props=path=/dev/sda", "ioengine=pmemblk",
+    "ioengine=libblkio",
 ]  # fmt: skip
 
 
@@ -65,16 +70,22 @@ def test_no_log_of_an_import_has_a_path(name: str, path: str) -> None:
         imported(f"{name}={path}")
 
 
-@pytest.mark.parametrize("option", ["write_bw_log=seq", "iomem=mmap", "mem=shmhuge", "cgroup=bench/a"])
+@pytest.mark.parametrize(
+    "option", ["write_bw_log=seq", "iomem=mmap", "mem=shmhuge", "cgroup=bench/a"]
+)
 def test_plain_names_are_taken(option: str) -> None:
     assert option.partition("=")[2] in imported(option)
 
 
-@pytest.mark.parametrize("option", ["aux-path=/etc", "brand_new=/etc/x", "verify_state_save_to=/etc/x"])
+@pytest.mark.parametrize(
+    "option", ["aux-path=/etc", "brand_new=/etc/x", "verify_state_save_to=/etc/x"]
+)
 def test_an_import_refuses_an_option_that_nobody_knows_with_its_line(option: str) -> None:
     with pytest.raises(UsageError) as caught:
         imported(option)
-    assert [(each.line, "unknown fio option" in each.message) for each in caught.value.problems] == [(5, True)]
+    assert [
+        (each.line, "unknown fio option" in each.message) for each in caught.value.problems
+    ] == [(5, True)]
 
 
 def test_an_engine_in_a_file_is_named_as_code_that_hosts_run() -> None:
@@ -85,7 +96,8 @@ def test_an_engine_in_a_file_is_named_as_code_that_hosts_run() -> None:
 ELSEWHERE = {
     "rbd": "rbdname=img", "nbd": "uri=nbd://h/img", "rados": "pool=p",
     "libhdfs": "hdfsdirectory=/x", "gfapi": "volume=v", "nfs": "nfs_url=nfs://h/x", "dfs": "cont=c",
-    "libiscsi": "filename=iscsi\\://h/x/0", "external:/opt/spdk/fio_plugin": "filename=trtype=PCIe traddr=0000.04.00.0",
+    "libiscsi": "filename=iscsi\\://h/x/0",
+    "external:/opt/spdk/fio_plugin": "filename=trtype=PCIe traddr=0000.04.00.0",
 }  # fmt: skip
 
 
@@ -95,10 +107,14 @@ def test_what_an_engine_writes_past_the_hosts_files_is_named_in_the_plan(engine:
     with pytest.raises(UsageError) as caught:
         import_job(bare, "x.fio", "my/x")
     assert [each.line for each in caught.value.problems] == [4]
-    assert import_job(bare.replace("rw=write", "rw=read"), "x.fio", "my/x").profiles, "nothing is overwritten"
+    assert import_job(bare.replace("rw=write", "rw=read"), "x.fio", "my/x").profiles, (
+        "nothing is overwritten"
+    )
     ((_, text),) = import_job(f"{bare}{ELSEWHERE[engine]}\n", "x.fio", "my/x").profiles
     plan = planned(text)
-    assert unnamed_devices(plan) == [ELSEWHERE[engine].partition("=")[2]], "somebody has to name it, to have it written"
+    assert unnamed_devices(plan) == [ELSEWHERE[engine].partition("=")[2]], (
+        "somebody has to name it, to have it written"
+    )
 
 
 def planned(text: str) -> Plan:
@@ -113,12 +129,18 @@ def planned(text: str) -> Plan:
 def test_every_option_and_engine_of_the_table_has_a_class() -> None:
     of_all = {**table()["engine_options"], **table()["options"]}
     assert [name for name, each in of_all.items() if reach_of(name, each["type"]) is None] == []
-    assert [engine for engine in table()["engines"] if engine != "external" and reach_of_engine(engine) is None] == []
+    assert [
+        engine
+        for engine in table()["engines"]
+        if engine != "external" and reach_of_engine(engine) is None
+    ] == []
 
 
 def said_by_fio(word: str) -> list[str]:
     """The lines of what fio says of itself; of an engine without options it is an error to ask."""
-    return subprocess.run(["fio", word], capture_output=True, text=True, check=False).stdout.splitlines()
+    return subprocess.run(
+        ["fio", word], capture_output=True, text=True, check=False
+    ).stdout.splitlines()
 
 
 def options_of(word: str) -> list[str]:
@@ -134,7 +156,9 @@ def test_every_option_and_engine_of_the_fio_that_is_here_has_a_class() -> None:
     assert len(options) > 200
     known = by_name()
     assert [name for name in sorted(options) if name not in known] == []
-    assert [name for name in sorted(options) if reach_of(canonical(name), known[name]["type"]) is None] == []
+    assert [
+        name for name in sorted(options) if reach_of(canonical(name), known[name]["type"]) is None
+    ] == []
     assert [engine for engine in engines if reach_of_engine(engine) is None] == []
 
 
@@ -152,7 +176,9 @@ def test_an_unknown_option_is_still_passed_on() -> None:
 
 
 def test_a_value_set_for_a_run_is_refused_too() -> None:
-    text = extra("write_bw_log", "{log}").replace("fio:\n", "params: {log: {kind: text, default: seq}}\nfio:\n", 1)
+    text = extra("write_bw_log", "{log}").replace(
+        "fio:\n", "params: {log: {kind: text, default: seq}}\nfio:\n", 1
+    )
     profile = load_profile(text, "x.yaml")
     with pytest.raises(UsageError, match="plain name"):
         resolve_options(profile, resolve_params(profile, {"log": "/etc/x"}), "local", 1)

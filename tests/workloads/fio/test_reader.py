@@ -99,7 +99,9 @@ def test_the_number_of_failed_jobs_is_told() -> None:
 def test_no_bytes_at_all_are_no_output() -> None:
     reader = FioReader("h1", step(), "measure")
     assert reader.result(0) is None
-    assert reader.problems(None) == [("fio-no-output", "fio printed no result (how it ended is unknown)")]
+    assert reader.problems(None) == [
+        ("fio-no-output", "fio printed no result (how it ended is unknown)")
+    ]
 
 
 def test_an_unknown_exit_code_is_never_success() -> None:
@@ -113,7 +115,12 @@ def test_an_unknown_exit_code_is_never_success() -> None:
 
 @pytest.mark.parametrize(
     ("exit_code", "code"),
-    [(128, "fio-stopped-by-signal"), (-2, "fio-stopped-by-signal"), (137, "fio-killed"), (7, "fio-exit-code")],
+    [
+        (128, "fio-stopped-by-signal"),
+        (-2, "fio-stopped-by-signal"),
+        (137, "fio-killed"),
+        (7, "fio-exit-code"),
+    ],
 )
 def test_exit_codes_that_no_error_explains_are_named(exit_code: int, code: str) -> None:
     assert list(problems_with("stream/basic-randread-2jobs-3.33", exit_code)) == [code]
@@ -132,7 +139,9 @@ def test_a_stop_by_signal_leaves_a_result_that_is_not_final() -> None:
 def test_a_killed_worker_is_seen_although_fio_ends_with_0_and_no_error() -> None:
     reader, _ = read("stream/basic-randread-2jobs-3.33")
     reader.feed_stderr(b"fio: pid=11407, got signal=9\nfio: file hash not empty on exit\n")
-    assert reader.problems(0) == [("fio-worker-killed", "a fio worker was killed by signal 9; its load is missing")]
+    assert reader.problems(0) == [
+        ("fio-worker-killed", "a fio worker was killed by signal 9; its load is missing")
+    ]
 
 
 def test_an_object_with_an_error_line_inside_is_left_out_and_counted() -> None:
@@ -162,18 +171,29 @@ def test_the_same_trouble_is_told_once() -> None:
     found = reader.feed_stderr(b"".join(line % offset for offset in range(0, 8192 * 25, 8192)))
     assert found == [
         ("error", "read of 8192 bytes at offset 0 of /mnt/x failed: Input/output error"),
-        ("error", "read of 8192 bytes at offset 73728 of /mnt/x failed: Input/output error (seen 10 times)"),
+        (
+            "error",
+            (
+                "read of 8192 bytes at offset 73728 of /mnt/x failed: Input/output error (seen 10"
+                " times)"
+            ),
+        ),
     ]
 
 
 def test_stderr_may_arrive_in_pieces() -> None:
     reader = FioReader("h1", step(), "measure")
     assert reader.feed_stderr(b"Bad option <foo") == []
-    assert reader.feed_stderr(b"_bar=1>\n") == [("error", "this fio does not know the option foo_bar=1")]
+    assert reader.feed_stderr(b"_bar=1>\n") == [
+        ("error", "this fio does not know the option foo_bar=1")
+    ]
 
 
 def test_errors_of_storage_are_told_in_plain_words() -> None:
-    assert told("errors/enospc-layout-3.33")[0] == ("error", "no space left while laying out the test files")
+    assert told("errors/enospc-layout-3.33")[0] == (
+        "error",
+        "no space left while laying out the test files",
+    )
     assert any("EIO (Input/output error)" in text for _, text in told("errors/eio-3.33"))
 
 
@@ -195,7 +215,9 @@ def test_load_of_the_layout_phase_is_never_ramp_load() -> None:
 
 def test_what_fio_says_before_it_gives_up_is_the_reason() -> None:
     reader = FioReader("h1", step(), "measure")
-    reader.feed_stderr(b"fio: size too small, must not be less than minimum block size: 1048576 < 2097152\n")
+    reader.feed_stderr(
+        b"fio: size too small, must not be less than minimum block size: 1048576 < 2097152\n"
+    )
     ((code, message),) = reader.problems(1)
     assert code == "fio-no-output"
     assert "size too small, must not be less than minimum block size" in message

@@ -39,8 +39,12 @@ def test_one_entry_is_reported_as_fio_prints_it(name: str) -> None:
         )
         printed = {label(float(key)): value for key, value in (part.clat.percentile or {}).items()}
         assert printed
-        assert {key: value for key, value in mine.clat.percentiles_ns.items() if key in printed} == {
-            key: min(printed[key], part.clat.max) for key in mine.clat.percentiles_ns if key in printed
+        assert {
+            key: value for key, value in mine.clat.percentiles_ns.items() if key in printed
+        } == {
+            key: min(printed[key], part.clat.max)
+            for key in mine.clat.percentiles_ns
+            if key in printed
         }
 
 
@@ -60,7 +64,11 @@ def test_entries_of_one_host_are_merged_by_direction() -> None:
 
 def test_jobs_are_also_given_by_name_when_there_are_several() -> None:
     result = result_of("stream/stone-3.33")
-    assert {name: list(dirs) for name, dirs in result.jobs.items()} == {"w": ["write"], "r": ["read"], "r2": ["read"]}
+    assert {name: list(dirs) for name, dirs in result.jobs.items()} == {
+        "w": ["write"],
+        "r": ["read"],
+        "r2": ["read"],
+    }
     assert result.jobs["w"]["write"].ios == 8000
 
 
@@ -69,13 +77,19 @@ def test_a_single_group_is_not_repeated_by_name() -> None:
 
 
 def wave(name: str, waits: bool) -> StatusJob:
-    part = StatusDirection(total_ios=1000, io_bytes=4096_000, runtime=2000, iops=500.0, bw_bytes=2048_000)
+    part = StatusDirection(
+        total_ios=1000, io_bytes=4096_000, runtime=2000, iops=500.0, bw_bytes=2048_000
+    )
     return StatusJob(jobname=name, options={"stonewall": "1"} if waits else {}, read=part)
 
 
 def test_rates_of_jobs_that_ran_one_after_another_are_not_added() -> None:
-    together = host_result(Snapshot(1, jobs=[wave("a", False), wave("b", False)]), "h", 0, final=True).dirs["read"]
-    in_turn = host_result(Snapshot(1, jobs=[wave("a", False), wave("b", True)]), "h", 0, final=True).dirs["read"]
+    together = host_result(
+        Snapshot(1, jobs=[wave("a", False), wave("b", False)]), "h", 0, final=True
+    ).dirs["read"]
+    in_turn = host_result(
+        Snapshot(1, jobs=[wave("a", False), wave("b", True)]), "h", 0, final=True
+    ).dirs["read"]
     assert (together.ios, together.iops, together.runtime_s) == (2000, 1000.0, 2.0)
     assert (in_turn.ios, in_turn.iops, in_turn.runtime_s) == (2000, 500.0, 4.0)
 
@@ -86,7 +100,10 @@ def test_only_kinds_that_fio_counted_are_there() -> None:
     assert psync.slat is None
     assert psync.lat is not None
     assert psync.lat.buckets is None
-    assert all(kind is not None and kind.buckets is not None for kind in (libaio.slat, libaio.clat, libaio.lat))
+    assert all(
+        kind is not None and kind.buckets is not None
+        for kind in (libaio.slat, libaio.clat, libaio.lat)
+    )
 
 
 def test_plain_json_keeps_the_percentiles_that_fio_printed() -> None:
@@ -97,7 +114,10 @@ def test_plain_json_keeps_the_percentiles_that_fio_printed() -> None:
 
 
 def test_start_and_end_are_those_of_the_load_where_fio_tells_them() -> None:
-    new, old = result_of("stream/basic-randread-2jobs-master"), result_of("stream/basic-randread-2jobs-3.33")
+    new, old = (
+        result_of("stream/basic-randread-2jobs-master"),
+        result_of("stream/basic-randread-2jobs-3.33"),
+    )
     assert new.start_ms is not None
     assert new.end_ms == new.start_ms + 4001
     assert old.start_ms is None

@@ -22,7 +22,9 @@ from tui.workloads.fio.option_table import OWN_OPTIONS, by_name, canonical, opti
 from tui.workloads.fio.schema import value_schema
 
 NAMES = sorted(
-    name for name, each in by_name().items() if each["type"] != "removed" and canonical(name) not in OWN_OPTIONS
+    name
+    for name, each in by_name().items()
+    if each["type"] != "removed" and canonical(name) not in OWN_OPTIONS
 )
 TYPED = ("bool", "set", "choice", "int", "size")
 """Types of options whose values the schema knows; of the others it knows that they are one line."""
@@ -30,13 +32,16 @@ VALUES: list[Any] = [
     0, 1, 2, 4096, -1, 101, 1 << 62, True, False, None, "", "0", "1", "-1", "4k", "4KiB", "4kb",
     "1.5g", "2g", "0x1f",
     "k",
-    "4k,8k", ",8k", "4k,", "1-2", "10-", "(4*1024)", "x", "a#b", "a;b", "two\nlines", "/x", "$x", "nan", "none",
+    "4k,8k", ",8k", "4k,", "1-2", "10-", "(4*1024)", "x", "a#b", "a;b", "two\nlines", "/x", "$x",
+    "nan", "none",
     "randread",
     "randread:8", "rnadread",
     "libaio", "external:/x.so", "x.so", "exec", "zipf:1.2", "yes", "true", "no", "seq",
 ]  # fmt: skip
 STRICTER = ("the largest allowed", "the smallest allowed", "memory from a file", "'..'")
-"""What `profiles check` says of values that the schema takes: limits of numbers that are written as text."""
+"""What `profiles check` says of values that the schema takes: limits of numbers that are written as
+text.
+"""
 
 
 @cache
@@ -67,13 +72,17 @@ def whole() -> Draft202012Validator:
     return Draft202012Validator(profile_file_schema())
 
 
-PRESETS: list[Path] = sorted(path for path in presets_dir().glob("*/*.yaml") if "\nfio:" in path.read_text())
+PRESETS: list[Path] = sorted(
+    path for path in presets_dir().glob("*/*.yaml") if "\nfio:" in path.read_text()
+)
 WHOLE = [path for path in PRESETS if "extends:" not in path.read_text()]
 
 
 @pytest.mark.parametrize("path", PRESETS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_the_schema_takes_every_preset(path: Path) -> None:
-    assert [error.message for error in whole().iter_errors(load(path.read_text(), str(path)).data)] == []
+    assert [
+        error.message for error in whole().iter_errors(load(path.read_text(), str(path)).data)
+    ] == []
 
 
 @given(

@@ -16,16 +16,27 @@ from tests.workloads.fio.real import FIO, needs_fio
 from tui.workloads.fio.jobfile import render_options
 from tui.workloads.fio.reader import FioReader
 
-LOAD = {"ioengine": "null", "rw": "randread", "size": "1G", "rate_iops": "500", "time_based": "1", "runtime": "3s"}
+LOAD = {
+    "ioengine": "null",
+    "rw": "randread",
+    "size": "1G",
+    "rate_iops": "500",
+    "time_based": "1",
+    "runtime": "3s",
+}
 
 
-def disturbed(where: Path, disturb: Callable[[subprocess.Popen[bytes]], None]) -> tuple[FioReader, int]:
+def disturbed(
+    where: Path, disturb: Callable[[subprocess.Popen[bytes]], None]
+) -> tuple[FioReader, int]:
     """Run two workers, disturb them when the first status object is there, read to the end."""
     (where / "job.fio").write_text(render_options({**LOAD, "numjobs": "2"}, {"a": {}}, 1))
     assert FIO is not None
     command = [FIO, "--output-format=json+", "--status-interval=250ms", "--eta=never", "job.fio"]
     reader = FioReader("h1", step(), "measure")
-    with subprocess.Popen(command, cwd=where, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, cwd=where, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         while not reader.feed(os.read(process.stdout.fileno(), 65536)):
@@ -43,7 +54,9 @@ def kill_one_worker(process: subprocess.Popen[bytes]) -> None:
 
 @needs_fio
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_run_keeps_what_was_measured_and_is_not_final(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_stopped_run_keeps_what_was_measured_and_is_not_final(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     reader, exit_code = disturbed(tmp_path, lambda process: process.send_signal(number))
     result = reader.result(exit_code)
     assert exit_code == 128

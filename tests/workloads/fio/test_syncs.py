@@ -1,4 +1,6 @@
-"""fsync and fdatasync: a direction of its own, with fio's own histogram, added to no total of reads and writes."""
+"""fsync and fdatasync: a direction of its own, with fio's own histogram, added to no total of reads
+and writes.
+"""
 
 from __future__ import annotations
 

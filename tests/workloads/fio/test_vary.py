@@ -15,13 +15,25 @@ from tui.model.profile import resolve_params
 from tui.model.profile_model import whole
 from tui.model.search import Change
 
-PARAMS = {"depth": {"default": 4, "kind": "count"}, "jobs": {"default": 4, "kind": "count", "spread": True}}
+PARAMS = {
+    "depth": {"default": 4, "kind": "count"},
+    "jobs": {"default": 4, "kind": "count", "spread": True},
+}
 MDTEST = {"directory": "/mnt/t", "ranks_per_host": 1, "items": 1, "iterations": 1}
 OPS = {"metric": "ops", "direction": "create"}
-DIRECT = {"rw": "randread", "bs": "4k", "ioengine": "libaio", "iodepth": 8, "size": "1M", "directory": "/mnt/t"}
+DIRECT = {
+    "rw": "randread",
+    "bs": "4k",
+    "ioengine": "libaio",
+    "iodepth": 8,
+    "size": "1M",
+    "directory": "/mnt/t",
+}
 
 
-def step(job: Mapping[str, Any], change: Change | None = None, more: Mapping[str, Any] | None = None) -> Step:
+def step(
+    job: Mapping[str, Any], change: Change | None = None, more: Mapping[str, Any] | None = None
+) -> Step:
     """The step of one job on two hosts, changed or not; an option that is None is not set."""
     own = {name: value for name, value in {**DIRECT, **job}.items() if value is not None}
     profile = whole().model_validate(
@@ -103,14 +115,24 @@ def test_a_rate_is_left_out_wherever_it_stands() -> None:
     [
         ({}, "half-workers", "job a: one worker cannot be halved"),
         ({}, "half-block", "job a: blocks of 4k cannot be halved"),
-        ({"bs": None, "bssplit": "4k/50:8k/50"}, "half-block", "job a: its blocks have no one size"),
+        (
+            {"bs": None, "bssplit": "4k/50:8k/50"},
+            "half-block",
+            "job a: its blocks have no one size",
+        ),
         ({}, "no-rate", "my/p: no job has a rate"),
-        ({"ioengine": "filecreate", "filesize": "4k"}, "twice-in-flight", "job a: each of its files is worked on once"),
+        (
+            {"ioengine": "filecreate", "filesize": "4k"},
+            "twice-in-flight",
+            "job a: each of its files is worked on once",
+        ),
         ({"numjobs": "{jobs}"}, "half-workers", "job a: its workers are shared out over the hosts"),
         ({}, "half-hosts", "my/p: half-hosts is no change of its jobs"),
     ],
 )
-def test_what_cannot_be_changed_is_refused_with_the_reason(job: dict[str, Any], change: Change, why: str) -> None:
+def test_what_cannot_be_changed_is_refused_with_the_reason(
+    job: dict[str, Any], change: Change, why: str
+) -> None:
     with pytest.raises(UsageError, match=why):
         step(job, change)
 

@@ -29,7 +29,11 @@ def test_every_phase_has_the_figure_that_was_printed() -> None:
         assert each.mean is not None and each.seconds == [float(row[5])]
         assert each.mean * (each.bytes_per_op or 1) == pytest.approx(float(row[1]) * times)
         assert each.printed == " ".join(row[1:])
-    assert found.metadata.scores == {"total": 12.233828, "bandwidth": 1.179784, "metadata": 126.859310}
+    assert found.metadata.scores == {
+        "total": 12.233828,
+        "bandwidth": 1.179784,
+        "metadata": 126.859310,
+    }
     assert found.metadata.printed == [f"score: {SUMMARY.splitlines()[-1].partition('] ')[2]}"]
 
 
@@ -40,14 +44,21 @@ def test_reasons_are_those_of_their_phases(capsys: pytest.CaptureFixture[str], h
     assert [text.partition(":")[0] for text in found.metadata.invalid[1:]] == [
         "ior-easy-write", "mdtest-easy-write", "ior-hard-write", "mdtest-hard-write",
     ]  # fmt: skip
-    assert found.metadata.invalid[2] == "mdtest-easy-write: Runtime is smaller than expected minimum runtime"
+    assert (
+        found.metadata.invalid[2]
+        == "mdtest-easy-write: Runtime is smaller than expected minimum runtime"
+    )
     assert main(["import", "--dry-run", "--json", str(DATA)]) == 0
     metadata = json.loads(capsys.readouterr().out)["steps"][0]["metadata"]
-    assert metadata["invalid"] == found.metadata.invalid, "result.txt has what result_summary.txt lacks"
+    assert metadata["invalid"] == found.metadata.invalid, (
+        "result.txt has what result_summary.txt lacks"
+    )
     assert metadata["tasks"] == 2
 
 
-@given(st.sampled_from(["0.345999 GiB/s", "38.480795 kIOPS", "8.534966 kIOPS"]), st.floats(1.05, 1000))
+@given(
+    st.sampled_from(["0.345999 GiB/s", "38.480795 kIOPS", "8.534966 kIOPS"]), st.floats(1.05, 1000)
+)
 def test_a_figure_that_was_changed_is_not_that_of_the_score(figure: str, times: float) -> None:
     value, unit = figure.split()
     changed = SUMMARY.replace(figure, f"{float(value) * times:.6f} {unit}")
@@ -68,9 +79,13 @@ def test_what_was_cut_off_is_no_result() -> None:
     assert [code for code, _ in found.problems] == ["io500-incomplete"] and not found.result.final
 
 
-def test_an_import_is_one_step_with_its_score(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_import_is_one_step_with_its_score(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["import", "--dry-run", "--json", str(DATA / "short.out")]) == 0
     record = json.loads(capsys.readouterr().out)
     assert len(record["steps"]) == 1 and record["verdict"] == "invalid"
     assert (record["headline"]["metric"], record["headline"]["value"]) == ("score", 12.233828)
-    assert [each["id"] for each in record["findings"] if each["severity"] == "error"] == ["own-verdict"]
+    assert [each["id"] for each in record["findings"] if each["severity"] == "error"] == [
+        "own-verdict"
+    ]

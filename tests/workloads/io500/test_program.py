@@ -20,11 +20,15 @@ from tui.workloads.io500.reader import Io500Reader
 DATA = Path(__file__).parents[2] / "data" / "io500"
 
 
-def program(tmp_path: Path, profile: str = "io500/trial", keys: str = "", **params: str) -> Io500Program:
+def program(
+    tmp_path: Path, profile: str = "io500/trial", keys: str = "", **params: str
+) -> Io500Program:
     path = tmp_path / "own.yaml"
     own = f"io500: {{{keys}}}\n" if keys else ""
     path.write_text(f"profile: user/own\nversion: 1\nextends: {profile}\n{own}")
-    step = build_plan(Catalogue(tmp_path).load(str(path)), Choices([HostAddress("h1")], params)).steps[0]
+    step = build_plan(
+        Catalogue(tmp_path).load(str(path)), Choices([HostAddress("h1")], params)
+    ).steps[0]
     assert step.mpi is not None
     return Io500Program(step, step.mpi)
 
@@ -38,8 +42,12 @@ def ini(made: Io500Program) -> dict[str, dict[str, str]]:
 
 def reader(tmp_path: Path, text: bytes, **params: str) -> tuple[Io500Reader, list[str]]:
     found = program(tmp_path, **params).reader(1)
-    items = [item for start in range(0, len(text), 99) for item in found.feed(text[start : start + 99])]
-    return found, [item.phase for item in [*items, *found.flush()] if isinstance(item, MetadataPhase)]
+    items = [
+        item for start in range(0, len(text), 99) for item in found.feed(text[start : start + 99])
+    ]
+    return found, [
+        item.phase for item in [*items, *found.flush()] if isinstance(item, MetadataPhase)
+    ]
 
 
 def test_the_standard_run_changes_nothing_but_places(tmp_path: Path) -> None:
@@ -65,18 +73,36 @@ def test_phases_settings_and_caches_stand_in_the_ini_file(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("keys", "params", "message"),
     [
-        ("", {"skip": "ior-easy-wirte"}, "'ior-easy-wirte' is not a phase (did you mean 'ior-easy-write'?)"),
-        ("", {"stonewall": "0"}, "io500.stonewall: '0' is not a whole number of seconds from 1 to 86400"),
-        ("settings: {global.datadir: /x}", {}, "global.datadir is not written here; it is set by: directory"),
+        (
+            "",
+            {"skip": "ior-easy-wirte"},
+            "'ior-easy-wirte' is not a phase (did you mean 'ior-easy-write'?)",
+        ),
+        (
+            "",
+            {"stonewall": "0"},
+            "io500.stonewall: '0' is not a whole number of seconds from 1 to 86400",
+        ),
+        (
+            "settings: {global.datadir: /x}",
+            {},
+            "global.datadir is not written here; it is set by: directory",
+        ),
         ("settings: {find.external-script: /x}", {}, "it runs any command on the first host"),
         ("settings: {find.run: FALSE}", {}, "find.run is not written here; it is set by: skip"),
         ("settings: {blockSize: 1m}", {}, "'blockSize' is not a setting: write SECTION.KEY"),
-        ("settings: {Global.DataDir: /x}", {}, "Global.DataDir is not written here; it is set by: directory"),
+        (
+            "settings: {Global.DataDir: /x}",
+            {},
+            "Global.DataDir is not written here; it is set by: directory",
+        ),
         ("settings: {FIND.External-Script: /x}", {}, "it runs any command on the first host"),
         ("settings: {Find.Run: FALSE}", {}, "Find.Run is not written here; it is set by: skip"),
     ],
 )
-def test_what_cannot_be_is_refused_by_name(tmp_path: Path, keys: str, params: dict[str, str], message: str) -> None:
+def test_what_cannot_be_is_refused_by_name(
+    tmp_path: Path, keys: str, params: dict[str, str], message: str
+) -> None:
     with pytest.raises(UsageError, match=re.escape(message)):
         program(tmp_path, keys=keys, **params)
 
@@ -116,4 +142,7 @@ def test_ranks_that_do_not_know_each_other_are_known_at_once(tmp_path: Path) -> 
 
 def test_a_fatal_message_is_the_cause(tmp_path: Path) -> None:
     found, _ = reader(tmp_path, b"FATAL (src/ini-parse.c:26) Cannot open config file nope.ini\n")
-    assert found.problems(1)[0] == ("io500-fatal", "IO500 gave up: Cannot open config file nope.ini")
+    assert found.problems(1)[0] == (
+        "io500-fatal",
+        "IO500 gave up: Cannot open config file nope.ini",
+    )

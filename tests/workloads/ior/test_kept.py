@@ -25,14 +25,19 @@ def text_of(name: str) -> str:
 def test_json_has_the_figures_that_it_prints(name: str) -> None:
     (found,) = import_output(text_of(name), "x")
     assert found.metadata is not None and found.problems == [] and found.metadata.final
-    plain = "\n".join(line for line in text_of(name).splitlines() if line.lstrip().startswith(tuple('{}[],"')))
+    plain = "\n".join(
+        line for line in text_of(name).splitlines() if line.lstrip().startswith(tuple('{}[],"'))
+    )
     document = json.loads(plain)
     for row in document["summary"]:
         each = found.metadata.operations[row["operation"]]
         assert [each.max, each.min, each.mean, each.stddev] == [
             row[f"OPs{key}"] for key in ("Max", "Min", "Mean", "SD")
         ]
-        assert (each.bytes_per_op, len(each.iterations)) == (row["transferSize"], row["repetitions"])
+        assert (each.bytes_per_op, len(each.iterations)) == (
+            row["transferSize"],
+            row["repetitions"],
+        )
     assert found.metadata.tasks == 4 and found.command.startswith("ior -a POSIX")
 
 
@@ -70,13 +75,17 @@ def test_an_import_is_a_run_with_bandwidth(home: Path, capsys: pytest.CaptureFix
     assert main(["import", "--dry-run", "--json", str(DATA / "main-fpp.out")]) == 0
     record = json.loads(capsys.readouterr().out)
     printed = text_of("main-fpp").split("Summary of all")[1].splitlines()[2].split()
-    assert record["headline"]["unit"] == "bytes_per_s" and record["headline"]["direction"] == "write"
+    assert (
+        record["headline"]["unit"] == "bytes_per_s" and record["headline"]["direction"] == "write"
+    )
     assert record["headline"]["value"] / (1 << 20) == pytest.approx(float(printed[3]), abs=0.01)
     assert [each["id"] for each in record["findings"] if each["severity"] == "error"] == []
 
 
 @pytest.mark.parametrize("path", sorted(DATA.glob("*.out")), ids=lambda path: path.stem)
-def test_real_output_violates_no_identity(home: Path, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_real_output_violates_no_identity(
+    home: Path, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     if "Finished" not in path.read_text():
         pytest.skip("IOR came to no end")
     assert main(["import", "--dry-run", "--json", str(path)]) == 0

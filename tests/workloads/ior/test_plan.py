@@ -49,13 +49,20 @@ def test_a_phase_that_ends_by_time_has_a_bound_and_no_number_of_ios(tmp_path: Pa
 def test_one_client_is_warned_of_its_own_cache(tmp_path: Path) -> None:
     assert "its cache may answer" in step(tmp_path, "reorder: false").tasks[0].job_file
     assert "its cache may answer" not in step(tmp_path).tasks[0].job_file
-    assert "its cache may answer" not in step(tmp_path, "phases: write, reorder: false").tasks[0].job_file
+    assert (
+        "its cache may answer"
+        not in step(tmp_path, "phases: write, reorder: false").tasks[0].job_file
+    )
 
 
 @pytest.mark.parametrize(
     ("keys", "overrides", "message"),
     [
-        ("", {"block": "3m", "transfer": "2m"}, "ior.block: 3 MiB is no multiple of the transfer, 2 MiB"),
+        (
+            "",
+            {"block": "3m", "transfer": "2m"},
+            "ior.block: 3 MiB is no multiple of the transfer, 2 MiB",
+        ),
         ("", {"transfer": "7"}, "ior.transfer: '7' is not a multiple of 8 bytes"),
         ("phases: read", {}, "ior.phases: 'read' is neither 'write' nor 'write,read'"),
         ("api: HDF5", {}, "ior.api: 'HDF5' is not one of: POSIX, MPIIO, MMAP"),
@@ -68,17 +75,27 @@ def test_one_client_is_warned_of_its_own_cache(tmp_path: Path) -> None:
         ("options: [-k]", {}, "-k cannot be used: files would stay"),
         ("options: ['-t 4k']", {}, "-t is not written here; it is set by: transfer"),
         ("options: [-D 30]", {}, "-D is not written here; it is set by: stonewall"),
-        ("", {"stonewall": "86401"}, "ior.stonewall: '86401' is not a whole number of seconds to 86400"),
+        (
+            "",
+            {"stonewall": "86401"},
+            "ior.stonewall: '86401' is not a whole number of seconds to 86400",
+        ),
         ("options: [--posix.odirect]", {}, "it is set by: direct"),
         ("", {"ranks": "5000"}, "ior.ranks_per_host: '5000' is not a whole number from 1 to 4096"),
         ("", {"directory": "/a@b"}, "without @, which separates paths in ior"),
     ],
 )
-def test_what_cannot_be_is_refused_by_name(tmp_path: Path, keys: str, overrides: dict[str, str], message: str) -> None:
+def test_what_cannot_be_is_refused_by_name(
+    tmp_path: Path, keys: str, overrides: dict[str, str], message: str
+) -> None:
     with pytest.raises(UsageError, match=re.escape(message)):
         step(tmp_path, keys, **overrides)
 
 
 def test_other_options_are_passed_on(tmp_path: Path) -> None:
-    argv = step(tmp_path, "options: [-g, -l random], phases: write, api: mpiio, collective: true").tasks[0].argv
+    argv = (
+        step(tmp_path, "options: [-g, -l random], phases: write, api: mpiio, collective: true")
+        .tasks[0]
+        .argv
+    )
     assert {"-g", "-l", "random", "-c", "MPIIO"} <= set(argv) and not {"-r", "-C"} & set(argv)

@@ -1,4 +1,6 @@
-"""The reader of mpiexec's output with IOR: success is more than exit code 0, and every failure is named."""
+"""The reader of mpiexec's output with IOR: success is more than exit code 0, and every failure is
+named.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ DATA = Path(__file__).parents[2] / "data" / "ior"
 def program(hosts: int = 1, **params: str) -> IorProgram:
     given = {"ranks": "4", "transfer": "256k", "block": "2m", "segments": "2"} | params
     profile = Catalogue(Path("/nowhere")).load("ior/file-per-process")
-    step = build_plan(profile, Choices([HostAddress(f"h{n}") for n in range(1, hosts + 1)], given)).steps[0]
+    step = build_plan(
+        profile, Choices([HostAddress(f"h{n}") for n in range(1, hosts + 1)], given)
+    ).steps[0]
     assert step.mpi is not None
     return IorProgram(step, step.mpi)
 
@@ -96,7 +100,9 @@ def test_an_output_that_breaks_off_leaves_no_phase_open_and_keeps_what_ended() -
     assert isinstance(over, MetadataPhase) and over.phase == ALL_OVER
     result = found.figures(None)
     assert result is not None and list(result.operations) == ["write"] and not result.final
-    assert len(result.operations["write"].iterations) == 1 and result.operations["write"].mean is None
+    assert (
+        len(result.operations["write"].iterations) == 1 and result.operations["write"].mean is None
+    )
 
 
 def test_fewer_ranks_than_launched_are_known_at_once() -> None:
@@ -105,7 +111,10 @@ def test_fewer_ranks_than_launched_are_known_at_once() -> None:
 
 def test_figures_of_ranks_are_asked_for_where_ior_has_them() -> None:
     asked = "saveRankPerformanceDetailsCSV=/dev/stdout"
-    words = {version: program().words("/d", 1, Tried(version)) for version in ("3.3.0", "4.0.0", "4.1.0+dev", "")}
+    words = {
+        version: program().words("/d", 1, Tried(version))
+        for version in ("3.3.0", "4.0.0", "4.1.0+dev", "")
+    }
     assert [version for version, each in words.items() if asked in each] == ["4.0.0", "4.1.0+dev"]
 
 

@@ -26,9 +26,16 @@ def read(name: str, **known: int) -> tuple[MdtestOutput, list[MetadataPhase | Me
 
 
 def printed(name: str) -> dict[str, list[str]]:
-    """The rows of the first table of rates: operation -> the four last words; nothing of the parser is used."""
+    """The rows of the first table of rates: operation -> the four last words.
+
+    Nothing of the parser is used.
+    """
     lines = lines_of(name)
-    titles = [index for index, line in enumerate(lines) if line.startswith("SUMMARY") and "time" not in line]
+    titles = [
+        index
+        for index, line in enumerate(lines)
+        if line.startswith("SUMMARY") and "time" not in line
+    ]
     rows: dict[str, list[str]] = {}
     for line in lines[titles[0] + 1 :] if titles else []:
         for words, operation in OPERATIONS.items():
@@ -43,7 +50,11 @@ def printed(name: str) -> dict[str, list[str]]:
 def test_every_row_of_every_recorded_summary_is_read_as_printed(name: str) -> None:
     output, _ = read(name)
     expected = printed(name)
-    read_rows = {name: each for name, each in output.operations.items() if each.mean is not None or each.max is None}
+    read_rows = {
+        name: each
+        for name, each in output.operations.items()
+        if each.mean is not None or each.max is None
+    }
     for operation, words in expected.items():
         result = read_rows[operation]
         found = (result.max, result.min, result.mean, result.stddev)
@@ -73,27 +84,43 @@ def test_the_head_tells_version_ranks_nodes_files_and_shift(
     assert told == (version, tasks, nodes, items, shift)
 
 
-@pytest.mark.parametrize("name", ["mdtest-1.9.3-profile-v", "mdtest-3.3.0-profile-v", "mdtest-main-profile-v"])
+@pytest.mark.parametrize(
+    "name", ["mdtest-1.9.3-profile-v", "mdtest-3.3.0-profile-v", "mdtest-main-profile-v"]
+)
 def test_phases_follow_each_other_in_every_iteration(name: str) -> None:
     _, events = read(name, iterations=3)
-    phases = [(event.iteration, event.phase) for event in events if isinstance(event, MetadataPhase)]
-    assert phases == [*((iteration, phase) for iteration in (1, 2, 3) for phase in PHASES), (3, ALL_OVER)]
+    phases = [
+        (event.iteration, event.phase) for event in events if isinstance(event, MetadataPhase)
+    ]
+    assert phases == [
+        *((iteration, phase) for iteration in (1, 2, 3) for phase in PHASES),
+        (3, ALL_OVER),
+    ]
 
 
 def test_a_phase_that_ended_tells_its_operations_and_the_time_between_its_lines() -> None:
     _, events = read("mdtest-main-profile-v", iterations=3)
-    stat = next(event for event in events if isinstance(event, MetadataPhase) and event.phase == "stat")
-    assert (stat.ended, stat.ops, stat.seconds) == ("create", 800, 3.0)  # a second a line, three lines
+    stat = next(
+        event for event in events if isinstance(event, MetadataPhase) and event.phase == "stat"
+    )
+    # a second a line, three lines
+    assert (stat.ended, stat.ops, stat.seconds) == ("create", 800, 3.0)
 
 
-@pytest.mark.parametrize("name", ["mdtest-1.9.3-profile-v", "mdtest-3.3.0-profile-v", "mdtest-main-profile-v"])
+@pytest.mark.parametrize(
+    "name", ["mdtest-1.9.3-profile-v", "mdtest-3.3.0-profile-v", "mdtest-main-profile-v"]
+)
 def test_an_iteration_is_files_by_seconds_in_every_version(name: str) -> None:
     output, _ = read(name, iterations=3)
     for operation in ("create", "stat", "read", "remove"):
         each = output.operations[operation]
         assert len(each.iterations) == 3
         for rate, seconds in zip(each.iterations, each.seconds, strict=True):
-            assert output.items / (seconds + 0.0006) <= rate <= output.items / max(seconds - 0.0006, 1e-9)
+            assert (
+                output.items / (seconds + 0.0006)
+                <= rate
+                <= output.items / max(seconds - 0.0006, 1e-9)
+            )
 
 
 def test_a_table_of_times_is_no_table_of_rates() -> None:
@@ -113,7 +140,10 @@ def test_operations_that_were_not_run_have_no_result() -> None:
 
 def test_a_creation_that_a_stonewall_interrupts_is_one_phase() -> None:
     _, events = read("mdtest-main-W2")
-    assert [event.phase for event in events if isinstance(event, MetadataPhase)] == [*PHASES, ALL_OVER]
+    assert [event.phase for event in events if isinstance(event, MetadataPhase)] == [
+        *PHASES,
+        ALL_OVER,
+    ]
 
 
 def test_version_3_2_is_told_from_1_9_3_by_its_quotes() -> None:

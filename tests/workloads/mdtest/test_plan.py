@@ -1,4 +1,6 @@
-"""From the profile to the launch: as published, every difference said, and the rank shift shown for each version."""
+"""From the profile to the launch: as published, every difference said, and the rank shift shown for
+each version.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def test_the_plan_says_what_the_published_stride_does_in_each_version(tmp_path: 
 
 
 def test_next_client_is_another_number_in_each_version_and_the_same_shift(tmp_path: Path) -> None:
-    lines = [line for line in step(tmp_path).tasks[0].job_file.splitlines() if line.startswith("mdtest ")]
+    lines = [
+        line for line in step(tmp_path).tasks[0].job_file.splitlines() if line.startswith("mdtest ")
+    ]
     assert [line.partition("=")[2] for line in lines] == [
         "-N 136: 136 ranks = 1 client on in each phase",
         "-N 1: 136 ranks = 1 client on in each phase",
@@ -54,15 +58,23 @@ def test_next_client_is_another_number_in_each_version_and_the_same_shift(tmp_pa
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"stride": "next"}, "mdtest.stride: 'next' is neither 'next-client' nor a whole number (-N)"),
+        (
+            {"stride": "next"},
+            "mdtest.stride: 'next' is neither 'next-client' nor a whole number (-N)",
+        ),
         ({"ranks": "5000"}, "mdtest.ranks_per_host: '5000' is not a whole number from 1 to 4096"),
-        ({"addresses": "eth0"}, "mdtest.addresses: 'eth0' is not one of: auto, a network such as 10.0.0.0/24"),
+        (
+            {"addresses": "eth0"},
+            "mdtest.addresses: 'eth0' is not one of: auto, a network such as 10.0.0.0/24",
+        ),
         ({"addresses": "h1=10.0.0"}, "mdtest.addresses: 'h1=10.0.0' is not one of"),
         ({"program": "mdtest; rm"}, "mdtest.program: 'mdtest; rm' is not a program's name or path"),
         ({"directory": "/a@b"}, "without @, which separates paths in mdtest"),
     ],
 )
-def test_a_value_that_cannot_be_is_refused_by_name(tmp_path: Path, overrides: dict[str, str], message: str) -> None:
+def test_a_value_that_cannot_be_is_refused_by_name(
+    tmp_path: Path, overrides: dict[str, str], message: str
+) -> None:
     with pytest.raises(UsageError) as refused:
         step(tmp_path, **overrides)
     assert message in str(refused.value)
@@ -76,7 +88,9 @@ def test_a_value_that_cannot_be_is_refused_by_name(tmp_path: Path, overrides: di
         ("['']", "'' is no option"),
     ],
 )
-def test_an_option_that_spoils_the_output_is_refused(tmp_path: Path, options: str, message: str) -> None:
+def test_an_option_that_spoils_the_output_is_refused(
+    tmp_path: Path, options: str, message: str
+) -> None:
     with pytest.raises(UsageError) as refused:
         profile(tmp_path, f"mdtest: {{options: {options}}}\n")
     assert message in str(refused.value)
@@ -94,7 +108,9 @@ def test_phases_follow_the_options() -> None:
 
 
 def test_a_trial_has_the_options_of_the_profile_but_writes_no_figures() -> None:
-    launch = MpiLaunch("/d", 1, 1, 1, options=("-F", "-u", "-w 3901", "--saveRankPerformanceDetails=/x.csv"))
+    launch = MpiLaunch(
+        "/d", 1, 1, 1, options=("-F", "-u", "-w 3901", "--saveRankPerformanceDetails=/x.csv")
+    )
     assert trial_options(launch) == ("-F", "-u", "-w 3901")
 
 

@@ -23,7 +23,9 @@ PROGRAM = MdtestProgram(Step(0, "x", "mdtest", {}, TASKS, None, mpi=LAUNCH), LAU
         (Tried("1.9.3", 3), 136, 136, 136),
     ],
 )
-def test_the_shift_follows_the_nodes_that_mdtest_counts(tried: Tried, stride: int, ranks: int, per_node: int) -> None:
+def test_the_shift_follows_the_nodes_that_mdtest_counts(
+    tried: Tried, stride: int, ranks: int, per_node: int
+) -> None:
     shift = PROGRAM.shift(3, tried)
     assert (shift.stride, shift.ranks, shift.placement.per_node) == (stride, ranks, per_node)
     assert PROGRAM.words("/mnt/x/own", 3, tried)[:3] == ["-v", "-N", str(stride)]
@@ -35,10 +37,20 @@ def test_a_trial_is_one_rank_a_host_with_one_file_and_the_options_of_the_profile
 
 
 def test_a_shift_that_mdtest_prints_must_be_the_one_that_was_expected() -> None:
-    known = {"version": "4.0.0", "tasks": 408, "nodes": 3, "items": 1, "iterations": 1, "operations": {}}
+    known = {
+        "version": "4.0.0",
+        "tasks": 408,
+        "nodes": 3,
+        "items": 1,
+        "iterations": 1,
+        "operations": {},
+    }
     printed = MetadataResult(t=0.0, step=0, tool="mdtest", shift=272, **known)  # type: ignore[arg-type]
     problems = dict(PROGRAM.complete(printed, 3, Tried("4.0.0", 3)))
-    assert problems["shift-unexpected"] == "mdtest shifts ranks by 272, 136 were expected for version 4.0.0"
+    assert (
+        problems["shift-unexpected"]
+        == "mdtest shifts ranks by 272, 136 were expected for version 4.0.0"
+    )
 
 
 def test_where_mdtest_comes_from_is_said_when_it_is_missing() -> None:

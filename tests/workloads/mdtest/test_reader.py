@@ -13,11 +13,14 @@ from tui.workloads.mpi import ProxyReader
 
 DATA = Path(__file__).parents[2] / "data" / "mdtest"
 CHATTER = (
-    b"[vm:1] mca_base_component_repository_open: unable to open mca_osc_ucx: libucp.so.0: no such file (ignored)\n"
+    b"[vm:1] mca_base_component_repository_open: unable to open mca_osc_ucx: libucp.so.0: no such"
+    b" file (ignored)\n"
 )
 
 
-def reader(name: str, *, ranks: int = 4, items: int = 200, iterations: int = 3, exit_code: int = 0) -> MdtestReader:
+def reader(
+    name: str, *, ranks: int = 4, items: int = 200, iterations: int = 3, exit_code: int = 0
+) -> MdtestReader:
     launch = MpiLaunch("/d", ranks, items, iterations, options=("-F", "-u"))
     step = Step(0, "x", "mdtest", {}, [HostTask("h1", 0, "", [])], None, mpi=launch)
     found = MdtestReader(step, launch, ranks)
@@ -42,7 +45,9 @@ def test_a_whole_run_of_every_version_is_a_success(version: str) -> None:
 
 def test_a_phase_that_was_killed_does_not_go_on() -> None:
     launch = MpiLaunch("/d", 4, 200, 3, options=("-F", "-u"))
-    found = MdtestReader(Step(0, "x", "mdtest", {}, [HostTask("h1", 0, "", [])], None, mpi=launch), launch, 4)
+    found = MdtestReader(
+        Step(0, "x", "mdtest", {}, [HostTask("h1", 0, "", [])], None, mpi=launch), launch, 4
+    )
     found.feed((DATA / "hydra-kill-rank.out").read_bytes())
     assert found.flush()[-1].phase == ALL_OVER  # type: ignore[union-attr]  # a phase
     assert found.flush() == []
@@ -80,7 +85,9 @@ def test_reading_no_bytes_is_no_warning() -> None:
 
 
 @pytest.mark.parametrize(("version", "exit_code"), [("3.2.1", 0), ("3.3.0", 0), ("4.0.0", 1)])
-def test_an_option_that_mdtest_does_not_know_is_the_cause_in_its_own_words(version: str, exit_code: int) -> None:
+def test_an_option_that_mdtest_does_not_know_is_the_cause_in_its_own_words(
+    version: str, exit_code: int
+) -> None:
     found = reader(f"mdtest-{version}-err-badopt", ranks=2, items=1, iterations=1)
     code, text = found.problems(exit_code)[0]
     assert code == "mdtest-bad-option" and text.startswith("mdtest does not take --nosuch")
@@ -90,7 +97,10 @@ def test_an_option_that_mdtest_does_not_know_is_the_cause_in_its_own_words(versi
 def test_what_libraries_of_mpi_say_beside_a_good_end_is_told_and_no_problem() -> None:
     found = reader("mdtest-4.0.0-openmpi-chatter", ranks=2, items=20, iterations=1)
     told = found.feed_stderr((DATA / "mdtest-4.0.0-openmpi-chatter.err").read_bytes() + CHATTER)
-    assert ("warning", "MPI: WARNING: An invalid value was given for btl_tcp_if_include.  This") in told
+    assert (
+        "warning",
+        "MPI: WARNING: An invalid value was given for btl_tcp_if_include.  This",
+    ) in told
     assert found.problems(0) == []
 
 
@@ -112,9 +122,9 @@ def test_a_log_in_that_fails_from_host_to_host_is_told_in_the_words_of_ssh(line:
     found = reader("mdtest-main-i1")
     other = MdtestReader(found._step, found.launch, 2)
     other.feed_stderr(line.encode() + b"\n")
-    assert "launcher: plain" in other.unreachable and line.removesuffix(".").removeprefix("root@10.0.0.2: ") in (
-        other.unreachable
-    )
+    assert "launcher: plain" in other.unreachable and line.removesuffix(".").removeprefix(
+        "root@10.0.0.2: "
+    ) in (other.unreachable)
     assert codes(other, None) == ["mpi-ssh"]
 
 
@@ -131,7 +141,10 @@ def test_a_read_only_file_system_is_named() -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("hydra-kill-rank", "rank process 10975 at 10.99.0.12 ended badly; a rank ended: Killed (signal 9)"),
+        (
+            "hydra-kill-rank",
+            "rank process 10975 at 10.99.0.12 ended badly; a rank ended: Killed (signal 9)",
+        ),
         ("openmpi-kill9-rank", "rank 1 (process 24855 at 10.99.0.11) ended: signal 9 (Killed)"),
     ],
 )
@@ -142,7 +155,10 @@ def test_a_killed_rank_is_named_with_its_host(name: str, text: str) -> None:
 
 def test_a_lost_daemon_is_named_with_its_host() -> None:
     found = reader("openmpi-kill9-orted", items=400000, iterations=1)
-    assert "the MPI proxy that was lost ran at 10.99.0.11" in dict(found.problems(205))["mpi-proxy-died"]
+    assert (
+        "the MPI proxy that was lost ran at 10.99.0.11"
+        in dict(found.problems(205))["mpi-proxy-died"]
+    )
 
 
 def test_lines_that_ask_for_proxies_are_kept_apart() -> None:
@@ -162,5 +178,11 @@ def test_a_rank_cannot_ask_for_a_proxy() -> None:
 
 def test_a_proxy_that_cannot_reach_mpiexec_says_where() -> None:
     found = ProxyReader("h2", reader("mdtest-main-i1")._step)
-    found.feed_stderr(b"[proxy:0:1@h2] unable to connect to server 10.0.0.1 at port 46000 (check for firewalls!)\n")
-    assert found.problems(5)[0][0] == "mpi-unreachable" and "10.0.0.1 port 46000" in found.problems(5)[0][1]
+    found.feed_stderr(
+        b"[proxy:0:1@h2] unable to connect to server 10.0.0.1 at port 46000 (check for"
+        b" firewalls!)\n"
+    )
+    assert (
+        found.problems(5)[0][0] == "mpi-unreachable"
+        and "10.0.0.1 port 46000" in found.problems(5)[0][1]
+    )

@@ -17,7 +17,8 @@ EIGHT = Placement(8, 136)
         ("3.3.0", 136, EIGHT, 0),  # 136 x 136 = 17 x 1088
         ("4.0.0", 136, EIGHT, 0),
         ("4.1.0+dev", 1, EIGHT, 136),
-        ("4.1.0+dev", 2, Placement(2, 2), 0),  # recorded: "Shifting ranks by 4", own tree in all phases
+        # recorded: "Shifting ranks by 4", own tree in all phases
+        ("4.1.0+dev", 2, Placement(2, 2), 0),
         ("4.1.0+dev", 1, Placement(2, 2), 2),  # recorded: "Shifting ranks by 2"
         ("4.1.0+dev", 2, Placement(1, 4), 2),  # recorded: one node is not multiplied
         ("4.1.0+dev", 2, Placement(3, 2), 4),
@@ -46,7 +47,10 @@ def test_eight_clients_never_meet_files_of_their_own() -> None:
 
 def test_a_shift_of_nothing_is_warned_of_with_all_phases() -> None:
     warning = shift_warning(shift_of(136, "4.0.0", EIGHT))
-    assert "every rank works on its own files" in warning and "in stat, read, remove clients meet" in warning
+    assert (
+        "every rank works on its own files" in warning
+        and "in stat, read, remove clients meet" in warning
+    )
 
 
 def test_with_two_clients_the_second_shift_comes_home() -> None:

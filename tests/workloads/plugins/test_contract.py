@@ -1,4 +1,6 @@
-"""What a load generator of another package returns or raises is held to its contract, and told with its name."""
+"""What a load generator of another package returns or raises is held to its contract, and told with
+its name.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,16 @@ from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
 from tui.model import tool
 from tui.model.address import HostAddress
-from tui.model.event import Buckets, DirectionResult, DirectionSample, HostResult, LatencyResult, Sample, decode, encode
+from tui.model.event import (
+    Buckets,
+    DirectionResult,
+    DirectionSample,
+    HostResult,
+    LatencyResult,
+    Sample,
+    decode,
+    encode,
+)
 from tui.model.plain_data import plain
 from tui.model.plan import HostTask, Plan, Provider, Step
 from tui.model.plugin import PLUGIN_FAILED, PluginError
@@ -31,16 +42,31 @@ from tui.workloads.contract import types
 
 H1 = HostAddress("h1")
 STEP = Step(0, "s", "ddsync", {}, [HostTask("h1", 1, "", [])], 2.0)
-PRINTED = b"version dd 9\nat 100\n512 bytes copied, 0.001 s\nat 101\n512 bytes copied, 0.002 s\nat 102\nend\n"
+PRINTED = (
+    b"version dd 9\nat 100\n512 bytes copied, 0.001 s\nat 101\n512 bytes copied, 0.002 s\nat"
+    b" 102\nend\n"
+)
 
 
 def part(**changes: Any) -> DirectionSample:
-    own: dict[str, Any] = {"ios": 1, "bytes": 512, "lat_sum_ns": 900, "lat_max_ns": 900, "lat": Buckets([128], [1])}
+    own: dict[str, Any] = {
+        "ios": 1,
+        "bytes": 512,
+        "lat_sum_ns": 900,
+        "lat_max_ns": 900,
+        "lat": Buckets([128], [1]),
+    }
     return DirectionSample(**{**own, **changes})
 
 
 def sample(**changes: Any) -> Sample:
-    own: dict[str, Any] = {"host": "h1", "step": 0, "phase": "measure", "host_time_ms": 5, "interval_s": 1.0}
+    own: dict[str, Any] = {
+        "host": "h1",
+        "step": 0,
+        "phase": "measure",
+        "host_time_ms": 5,
+        "interval_s": 1.0,
+    }
     return Sample(t=0.0, **{**own, "dirs": {"write": part()}, **changes})
 
 
@@ -65,22 +91,47 @@ def result(**changes: Any) -> HostResult:
 def reader_of(known: Any, **methods: Callable[..., Any]) -> Any:
     """The reader that the engine gets of a copy of the example with other methods."""
     reading = known().reader("h1", STEP, "measure", "clat")
-    kind = type("Reading", (type(reading),), {name: staticmethod(made) for name, made in methods.items()})
-    own = type("Own", (known,), {"reader": lambda _, *words: kind(words[0], words[1].index, words[2])})
+    kind = type(
+        "Reading", (type(reading),), {name: staticmethod(made) for name, made in methods.items()}
+    )
+    own = type(
+        "Own", (known,), {"reader": lambda _, *words: kind(words[0], words[1].index, words[2])}
+    )
     with standing_in(own):
         return workloads.of(STEP).reader("h1", STEP, "measure", "clat")
 
 
 WRONG_SAMPLES: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "0.lat is no buckets": ({"dirs": {"write": part(lat={})}}, ["dirs['write'].lat", "found {} (dict)", "Buckets"]),
-    "lat of an unknown bucket": ({"dirs": {"write": part(lat=Buckets([1856], [1]))}}, [".lat.idx[0]", "1856"]),
-    "buckets not ascending": ({"dirs": {"write": part(lat=Buckets([7, 5], [1, 1]))}}, [".lat.idx", "ascending"]),
-    "buckets of other lengths": ({"dirs": {"write": part(lat=Buckets([5], [1, 1]))}}, [".lat", "2"]),
+    "0.lat is no buckets": (
+        {"dirs": {"write": part(lat={})}},
+        ["dirs['write'].lat", "found {} (dict)", "Buckets"],
+    ),
+    "lat of an unknown bucket": (
+        {"dirs": {"write": part(lat=Buckets([1856], [1]))}},
+        [".lat.idx[0]", "1856"],
+    ),
+    "buckets not ascending": (
+        {"dirs": {"write": part(lat=Buckets([7, 5], [1, 1]))}},
+        [".lat.idx", "ascending"],
+    ),
+    "buckets of other lengths": (
+        {"dirs": {"write": part(lat=Buckets([5], [1, 1]))}},
+        [".lat", "2"],
+    ),
     "a count below 0": ({"dirs": {"write": part(ios=-1)}}, [".ios", "-1"]),
-    "a count that is no integer": ({"dirs": {"write": part(bytes=512.0)}}, [".bytes", "512.0 (float)"]),
-    "a count in a histogram below 0": ({"dirs": {"write": part(lat=Buckets([5], [-1]))}}, [".lat.n[0]", "-1"]),
+    "a count that is no integer": (
+        {"dirs": {"write": part(bytes=512.0)}},
+        [".bytes", "512.0 (float)"],
+    ),
+    "a count in a histogram below 0": (
+        {"dirs": {"write": part(lat=Buckets([5], [-1]))}},
+        [".lat.n[0]", "-1"],
+    ),
     "dirs is a list": ({"dirs": [part()]}, [".dirs", "list"]),
-    "a direction is no sample": ({"dirs": {"write": {"ios": 1}}}, [".dirs['write']", "DirectionSample"]),
+    "a direction is no sample": (
+        {"dirs": {"write": {"ios": 1}}},
+        [".dirs['write']", "DirectionSample"],
+    ),
     "no interval": ({"interval_s": 0.0}, [".interval_s", "more than 0"]),
     "an endless interval": ({"interval_s": float("inf")}, [".interval_s", "finite"]),
     "a time that is no integer": ({"host_time_ms": 5.5}, [".host_time_ms", "5.5"]),
@@ -88,7 +139,10 @@ WRONG_SAMPLES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "of another host": ({"host": "h2"}, ["'h2'", "'h1'"]),
     "of another step": ({"step": 3}, ["step 3"]),
     "of another phase": ({"phase": "layout"}, ["'layout'"]),
-    "a percentile that is none": ({"dirs": {"write": part(printed_ns={"p99": 5})}}, [".printed_ns", "p99"]),
+    "a percentile that is none": (
+        {"dirs": {"write": part(printed_ns={"p99": 5})}},
+        [".printed_ns", "p99"],
+    ),
 }
 
 
@@ -99,7 +153,8 @@ def test_a_sample_that_breaks_the_contract_is_told_with_the_plug_in(known: Any, 
     with pytest.raises(PluginError) as told:
         reader.feed(b"x")
     assert all(
-        word in str(told.value) for word in ["plug-in ddsync (", "feed[0]" if "of " not in case[:3] else "", *words]
+        word in str(told.value)
+        for word in ["plug-in ddsync (", "feed[0]" if "of " not in case[:3] else "", *words]
     )
     assert "\n" not in str(told.value)
 
@@ -134,7 +189,9 @@ def test_a_result_that_breaks_the_contract_is_told_with_the_plug_in(known: Any, 
         ("problems", {"code": "message"}),
     ],
 )
-def test_other_answers_of_a_reader_are_held_to_their_types(known: Any, method: str, value: object) -> None:
+def test_other_answers_of_a_reader_are_held_to_their_types(
+    known: Any, method: str, value: object
+) -> None:
     reader = reader_of(known, **{method: lambda *_: value})
     with pytest.raises(PluginError, match=rf"plug-in ddsync \(.*\): {method}"):
         getattr(reader, method)(*([] if method == "flush" else [b"x"]))
@@ -142,7 +199,9 @@ def test_other_answers_of_a_reader_are_held_to_their_types(known: Any, method: s
 
 @pytest.mark.parametrize("method", ["feed", "feed_stderr", "flush", "result", "problems"])
 @pytest.mark.parametrize("error", [KeyError("x"), RecursionError("deep"), SystemExit(3)])
-def test_what_a_reader_raises_is_the_plug_ins_fault_by_name(known: Any, method: str, error: BaseException) -> None:
+def test_what_a_reader_raises_is_the_plug_ins_fault_by_name(
+    known: Any, method: str, error: BaseException
+) -> None:
     def fails(*_: object) -> None:
         raise error
 
@@ -160,8 +219,14 @@ def test_a_sound_reader_is_left_alone(known: Any) -> None:
     assert (reader.result(0), reader.problems(0)) == (bare.result(0), bare.problems(0))
 
 
-@given(st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(), st.lists, max_leaves=4))
-def test_whatever_stands_in_a_field_of_a_sample_is_sound_or_told_and_sound_ones_can_be_journalled(value: Any) -> None:
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.integers() | st.text(), st.lists, max_leaves=4
+    )
+)
+def test_whatever_stands_in_a_field_of_a_sample_is_sound_or_told_and_sound_ones_can_be_journalled(
+    value: Any,
+) -> None:
     rule = types().rule(Sample)
     for name in ("host_time_ms", "interval_s", "dirs", "ramp", "jobs", "host"):
         made = replace(sample(), **{name: value})
@@ -194,7 +259,9 @@ def wrong_steps(known: Any) -> Iterator[tuple[str, Any]]:
     yield "KeyError", lambda *_: dict[str, Any]()["x"]
 
 
-def test_a_plan_that_breaks_the_contract_is_refused_with_the_plug_in(known: Any, tmp_path: Path) -> None:
+def test_a_plan_that_breaks_the_contract_is_refused_with_the_plug_in(
+    known: Any, tmp_path: Path
+) -> None:
     for word, method in wrong_steps(known):
         with pytest.raises(PluginError, match=r"plug-in ddsync \(.*build_steps") as told:
             plan_of(other(known, build_steps=method), tmp_path)
@@ -249,8 +316,12 @@ SPOILED: dict[str, dict[str, Any]] = {
     "body raises": {"body": fails},
     "body returns no model": {"body": lambda _: {}},
     "body is missing": {"body": None},
-    "its model names what is not there": {"body": lambda _: type("Body", (BaseModel,), UNKNOWN_TYPE)},
-    "its model has no schema": {"body": lambda _: create_model("Body", directory=(Callable[[Unschemed], str], ...))},
+    "its model names what is not there": {
+        "body": lambda _: type("Body", (BaseModel,), UNKNOWN_TYPE)
+    },
+    "its model has no schema": {
+        "body": lambda _: create_model("Body", directory=(Callable[[Unschemed], str], ...))
+    },
     "an attribute raises": {"stand_in": property(fails), "body": fails},
     "its schema cannot be described": {"describe": fails, "problems": fails},
 }
@@ -261,7 +332,9 @@ class Unschemed:
 
 
 @pytest.mark.parametrize("case", SPOILED)
-def test_a_plug_in_that_fails_spoils_only_its_own_profiles(known: Any, tmp_path: Path, case: str) -> None:
+def test_a_plug_in_that_fails_spoils_only_its_own_profiles(
+    known: Any, tmp_path: Path, case: str
+) -> None:
     own = tmp_path / "p.yaml"
     own.write_text((PACKAGE / "synced-writes.yaml").read_text())
     catalogue = Catalogue(tmp_path)
@@ -293,7 +366,10 @@ def test_load_generators_of_ours_are_called_directly() -> None:
 @pytest.mark.parametrize(
     ("provider", "words"),
     [
-        (Provider("a.b:C", "benchtui-gone", "1.2"), ["'gone'", "benchtui-gone 1.2", "a.b:C", "install benchtui-gone"]),
+        (
+            Provider("a.b:C", "benchtui-gone", "1.2"),
+            ["'gone'", "benchtui-gone 1.2", "a.b:C", "install benchtui-gone"],
+        ),
         (None, ["'gone'"]),
     ],
 )

@@ -20,7 +20,10 @@ Returned = TypeVar("Returned")
 
 
 class Dialog(ModalScreen[Returned]):
-    """Derive, and put what it shows into a container of class `dialog`. Its style sheet comes with the first one."""
+    """Derive, and put what it shows into a container of class `dialog`.
+
+    Its style sheet comes with the first one.
+    """
 
     CSS_PATH: ClassVar = [Path(__file__).with_name("dialog.tcss")]
 
@@ -48,7 +51,8 @@ YES_NO = (DialogChoice("no", "n", "No"), DialogChoice("yes", "y", "Yes", harmful
 
 
 class Confirm(Dialog[str | None]):
-    """A question. Returns the id of the answer, or None after Escape. The first answer has the focus.
+    """A question. Returns the id of the answer, or None after Escape. The first answer has the
+    focus.
 
     What it says scrolls where there is too little room; the answers stay in sight.
     """
@@ -81,7 +85,8 @@ class Confirm(Dialog[str | None]):
         self.body = body
         self.answers = answers
         for answer in answers:
-            self._bindings.key_to_bindings.pop(answer.key, None)  # an answer's letter is no movement here
+            # an answer's letter is no movement here
+            self._bindings.key_to_bindings.pop(answer.key, None)
             self._bindings.bind(answer.key, f"answer('{answer.id}')", answer.label, show=False)
 
     def compose(self) -> ComposeResult:
@@ -92,7 +97,11 @@ class Confirm(Dialog[str | None]):
             with VerticalScroll(classes="dialog-body", can_focus=False):
                 yield Static(self.body, markup=False)
             stacked = self.stacked
-            with Vertical(classes="dialog-buttons -stacked") if stacked else Horizontal(classes="dialog-buttons"):
+            with (
+                Vertical(classes="dialog-buttons -stacked")
+                if stacked
+                else Horizontal(classes="dialog-buttons")
+            ):
                 for answer in self.answers:
                     harm = "-harmful" if answer.harmful else ""
                     yield Button(Content(answer.text), id=answer.id, compact=True, classes=harm)
@@ -117,7 +126,10 @@ class Confirm(Dialog[str | None]):
         self.query_one(".dialog", Vertical).border_subtitle = "PgDn PgUp read on" if scrolls else ""
 
     def action_step(self, places: int) -> None:
-        """Go to the next answer where they stand below each other or all is in sight; else read on."""
+        """Go to the next answer where they stand below each other or all is in sight.
+
+        Else read on.
+        """
         if self.scroll.show_vertical_scrollbar and not self.stacked:
             self.scroll.scroll_relative(y=places, animate=False)
         elif places < 0:
@@ -156,7 +168,10 @@ def leave_question(name: str) -> Confirm:
 
 
 class OverwriteDialog(Dialog[bool]):
-    """Shows findings. Returns True once every name was typed, None after Escape; with refusals nothing can be typed."""
+    """Shows findings.
+
+    Returns True once every name was typed, None after Escape; with refusals nothing can be typed.
+    """
 
     BINDINGS: ClassVar = [
         Binding("escape", "dismiss", "cancel", show=False),
@@ -209,7 +224,9 @@ class OverwriteDialog(Dialog[bool]):
     def ask(self) -> None:
         """Say which name is to be typed."""
         count = f" ({self.typed + 1} of {len(self.names)})" if len(self.names) > 1 else ""
-        self.query_one("#overwrite-ask", Static).update(f"Type {self.names[self.typed]} to overwrite it{count}:")
+        self.query_one("#overwrite-ask", Static).update(
+            f"Type {self.names[self.typed]} to overwrite it{count}:"
+        )
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take the name when it is right, and go on to the next one."""

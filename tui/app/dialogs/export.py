@@ -65,7 +65,11 @@ class ExportDialog(Dialog[ExportRequest | None]):
     """
 
     def __init__(
-        self, title: str, formats: list[Format], propose: Callable[[str, bool], str], symbols: Symbols
+        self,
+        title: str,
+        formats: list[Format],
+        propose: Callable[[str, bool], str],
+        symbols: Symbols,
     ) -> None:
         super().__init__()
         self.heading, self.formats, self.propose, self.symbols = title, formats, propose, symbols
@@ -76,28 +80,46 @@ class ExportDialog(Dialog[ExportRequest | None]):
         """The formats over what is left out and the path."""
         columns = (
             Column[Format]("format", lambda each: each[0], NAME_CELLS, role=BRIGHT),
-            Column[Format]("what it is, and who reads it", lambda each: each[1], least=30, role=LABEL),
+            Column[Format](
+                "what it is, and who reads it", lambda each: each[1], least=30, role=LABEL
+            ),
         )
         with Vertical(classes="dialog") as dialog:
             longest = max((width_of(text) for _, text in self.formats), default=0)
-            dialog.styles.width, dialog.styles.max_width = max(NAME_CELLS + longest + FRAME, LEAST_WIDTH), "96%"
+            dialog.styles.width, dialog.styles.max_width = (
+                max(NAME_CELLS + longest + FRAME, LEAST_WIDTH),
+                "96%",
+            )
             dialog.border_title = Content(self.heading)
-            dialog.border_subtitle = "Enter write   Space leave out names   Tab next field   Esc cancel"
+            dialog.border_subtitle = (
+                "Enter write   Space leave out names   Tab next field   Esc cancel"
+            )
             yield PickList(columns, lambda each: each[0], id="export-formats")
             yield Static(id="export-about", markup=False)
             yield Static(id="export-names", markup=False)
-            yield TextInput(placeholder="more words to leave out, with blanks between them", id="export-words")
-            yield TextInput(placeholder="a file, or a directory with / at its end", id="export-path")
+            yield TextInput(
+                placeholder="more words to leave out, with blanks between them", id="export-words"
+            )
+            yield TextInput(
+                placeholder="a file, or a directory with / at its end", id="export-path"
+            )
 
     def on_resize(self) -> None:
         """Names and path stay in sight: the list has what is left."""
         self.call_after_refresh(self.share_room)
 
     def share_room(self) -> None:
-        """Below the list stands whole what the list cuts; room for the longest, so that nothing moves."""
+        """Below the list stands whole what the list cuts.
+
+        Room for the longest, so that nothing moves.
+        """
         width = self.picklist.size.width
         cut = any(width_of(text) > width - NAME_CELLS - 2 for _, text in self.formats)
-        lines = (wrap([(f"{name}: {text}", LABEL)], width) for name, text in self.formats) if cut and width else ()
+        lines = (
+            (wrap([(f"{name}: {text}", LABEL)], width) for name, text in self.formats)
+            if cut and width
+            else ()
+        )
         below = max(map(len, lines), default=0)
         self.query_one("#export-about").styles.height = below
         most = max(2, self.size.height - ROWS_AROUND_FORMATS - below)
@@ -139,7 +161,9 @@ class ExportDialog(Dialog[ExportRequest | None]):
     def propose_path(self) -> None:
         """Propose a path for the format, unless somebody has typed one."""
         field, name = self.field("path"), self.picklist.cursor_key
-        self.query_one("#export-about", Static).update(f"{name}: {dict(self.formats).get(name or '', '')}")
+        self.query_one("#export-about", Static).update(
+            f"{name}: {dict(self.formats).get(name or '', '')}"
+        )
         if field.value == self._proposed and name is not None:
             self._proposed = field.value = self.propose(name, self.redact)
 
@@ -148,7 +172,11 @@ class ExportDialog(Dialog[ExportRequest | None]):
         """Take format, words and path."""
         where, words = self.field("path").value.strip(), self.field("words").value.split()
         if (name := self.picklist.cursor_key) is not None:
-            self.dismiss(ExportRequest(name, where or self._proposed, self.redact, tuple(words) if self.redact else ()))
+            self.dismiss(
+                ExportRequest(
+                    name, where or self._proposed, self.redact, tuple(words) if self.redact else ()
+                )
+            )
 
 
 ROWS_AROUND_COPIES = 8  # rows of the dialog and of the screen beside list and text
@@ -179,7 +207,10 @@ def text_lines(text: str, width: int) -> list[Line]:
 
 
 class CopyDialog(Dialog[str | None]):
-    """Texts to choose from by their keys, or by the cursor and Enter. Returns the text, or None after Escape."""
+    """Texts to choose from by their keys, or by the cursor and Enter.
+
+    Returns the text, or None after Escape.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,y,q", "dismiss", "cancel", show=False),
@@ -226,7 +257,9 @@ class CopyDialog(Dialog[str | None]):
     def share_room(self) -> None:
         """Room for the longest text where there is that much, so that nothing moves."""
         begin = self.query_one(Beginning)
-        longest = max(len(text_lines(copy.text, max(begin.size.width, 1))) for copy in self.copies) + 1
+        longest = (
+            max(len(text_lines(copy.text, max(begin.size.width, 1))) for copy in self.copies) + 1
+        )
         rows = min(longest, self.size.height - ROWS_AROUND_COPIES - len(self.copies), MOST_ROWS)
         begin.styles.height = max(LEAST_ROWS, rows)
 

@@ -15,11 +15,14 @@ from tui.app.widgets.lines import Builder, TextPane
 class FindingsDialog(Dialog[None]):
     """The findings of a run, each with its rule, what it means and what to do."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter,f,q", "dismiss", "close", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,enter,f,q", "dismiss", "close", show=False)
+    ]
     DEFAULT_CSS = """
     #findings {
         width: 104; max-width: 96%; height: auto; max-height: 92%; padding: 1 1 0 2;
-        background: $surface; border-title-background: $surface; border-subtitle-background: $surface;
+        background: $surface;
+        border-title-background: $surface; border-subtitle-background: $surface;
     }
     """
 

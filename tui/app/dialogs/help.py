@@ -16,6 +16,7 @@ from textual.widgets import Input, Static
 
 from tui.app.dialogs.confirm import Dialog
 from tui.app.terminal import actions
+from tui.app.terminal.action import Action
 from tui.app.terminal.actions import SCREENS
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.lines import TextPane, Unit
@@ -48,7 +49,10 @@ class TooSmall(ModalScreen[None]):
 
     def tell(self, size: Size) -> None:
         """Name what is and what is needed."""
-        text = f"terminal is {size.width}x{size.height}; benchtui needs {self.least.width}x{self.least.height}"
+        text = (
+            f"terminal is {size.width}x{size.height}; benchtui needs"
+            f" {self.least.width}x{self.least.height}"
+        )
         self.query_one(Static).update(Content(text))
 
 
@@ -56,10 +60,10 @@ TITLES = {"app": "Everywhere", "list": "Lists", **{entry.name: entry.title for e
 KEY_CELLS = 13
 
 
-def help_rows(screen: str, search: str) -> list[actions.Action | Heading]:
+def help_rows(screen: str, search: str) -> list[Action | Heading]:
     """Return the actions that hold every word of `search`, this screen's first, under headings."""
     here = actions.SCOPES.get(screen, ("app",))
-    rows: list[actions.Action | Heading] = []
+    rows: list[Action | Heading] = []
     for scope in [*here, *(scope for scope in TITLES if scope not in here)]:
         found = [action for action in actions.in_scope(scope) if matches(action, search)]
         rows += [Heading(f"#{scope}", TITLES.get(scope, scope)), *found] if found else []
@@ -77,13 +81,18 @@ def help_lines(screen: str, search: str, width: int) -> list[Line]:
     return lines
 
 
-def matches(action: actions.Action, search: str) -> bool:
-    """Return whether a word of an action's key, name or help begins with each word of the search."""
-    text = f"{action.shown_keys} {action.label} {action.help} {TITLES.get(action.scope, '')}".lower().split()
+def matches(action: Action, search: str) -> bool:
+    """Return whether a word of an action's key, name or help begins with each word of the
+    search.
+    """
+    text = (
+        f"{action.shown_keys} {action.label} {action.help} "
+        f"{TITLES.get(action.scope, '')}".lower().split()
+    )
     return all(any(word.startswith(part) for word in text) for part in search.lower().split())
 
 
-class HelpScreen(Dialog[actions.Action | None]):
+class HelpScreen(Dialog[Action | None]):
     """Every key of this screen, then those of the others. Typing narrows the list."""
 
     CSS_PATH: ClassVar = [*Dialog.CSS_PATH, "help.tcss"]
@@ -148,20 +157,23 @@ HIDDEN = {"app.palette", "app.interrupt", "app.back"}
 MOVES = {action.name for action in actions.in_scope("list")} | {"left", "right"}
 
 
-def commands_of(screen: str) -> list[actions.Action]:
+def commands_of(screen: str) -> list[Action]:
     """Return what the palette offers on a screen: no cursor movement."""
     return [a for a in actions.of_screen(screen) if a.name not in MOVES and a.id not in HIDDEN]
 
 
-COMMAND_COLUMNS: tuple[Column[actions.Action], ...] = (
-    Column("command", lambda action: action.label[:1].upper() + action.label[1:], most=24, role=HEADING),
+COMMAND_COLUMNS: tuple[Column[Action], ...] = (
+    Column(
+        "command", lambda action: action.label[:1].upper() + action.label[1:], most=24, role=HEADING
+    ),
     Column("what it does", lambda action: action.help, least=20, role=LABEL, drop=1),
     Column("key", lambda action: action.shown_keys, width=9, role=ACCENT),
 )
 
 
 class Palette(HelpScreen):
-    """The commands of a screen, one a line with its key. Typing narrows the list, Enter runs the one under the cursor.
+    """The commands of a screen, one a line with its key. Typing narrows the list, Enter runs the
+    one under the cursor.
 
     Returns what was chosen, None after Escape.
     """
@@ -172,12 +184,14 @@ class Palette(HelpScreen):
             pane.border_title = f"Commands on {TITLES.get(self.about, 'this screen')}"
             pane.border_subtitle = "type to search, Enter runs, Esc closes"
             yield TextInput(placeholder="search", id="help-search")
-            picklist = PickList(COMMAND_COLUMNS, lambda action: action.id, header=False, fits=True, id="help-list")
+            picklist = PickList(
+                COMMAND_COLUMNS, lambda action: action.id, header=False, fits=True, id="help-list"
+            )
             picklist.can_focus, picklist.leads = False, True
             yield picklist
 
     @property
-    def picklist(self) -> PickList[actions.Action]:
+    def picklist(self) -> PickList[Action]:
         """The list of commands."""
         return self.query_one(PickList)
 
@@ -192,7 +206,10 @@ class Palette(HelpScreen):
     @on(PickList.Clicked)
     def choose(self) -> None:
         """Return what is under the cursor; with nothing found, wait for another search."""
-        chosen = next((action for action in commands_of(self.about) if action.id == self.picklist.cursor_key), None)
+        chosen = next(
+            (action for action in commands_of(self.about) if action.id == self.picklist.cursor_key),
+            None,
+        )
         if chosen is not None:
             self.dismiss(chosen)
 

@@ -1,4 +1,6 @@
-"""Asking how much more a search may cost that was spent before it knew: points and time, each in all."""
+"""Asking how much more a search may cost that was spent before it knew: points and time, each in
+all.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,11 @@ def check_bound(search: Search, name: str, text: str) -> str | None:
     try:
         if name == POINTS and not text.isdecimal():
             return "a whole number"
-        with_more(search, int(text) if name == POINTS else None, _seconds(text) if name == WITHIN else None)
+        with_more(
+            search,
+            int(text) if name == POINTS else None,
+            _seconds(text) if name == WITHIN else None,
+        )
     except (UsageError, ValueError) as error:
         return str(error).removeprefix(f"--{name}").removeprefix(f" {text}").removeprefix(": ")
     return None
@@ -86,7 +92,9 @@ class MoreDialog(Dialog[Bounds | None]):
         return self.query_one(Form)
 
     def wanting(self, points: int) -> str:
-        """Return the field that keeps the search from going on when it may measure so many points."""
+        """Return the field that keeps the search from going on when it may measure so many
+        points.
+        """
         return POINTS if len(self.spent.points) >= points else WITHIN
 
     @on(Button.Pressed, "#cancel")
@@ -106,7 +114,9 @@ class MoreDialog(Dialog[Bounds | None]):
         try:
             self.spent.more(bounds.points, bounds.within_s)
         except UsageError as error:
-            self.tell(self.wanting(bounds.points or 0), str(error).removeprefix(f"run {self.spent.name} "))
+            self.tell(
+                self.wanting(bounds.points or 0), str(error).removeprefix(f"run {self.spent.name} ")
+            )
         else:
             self.dismiss(bounds)
 

@@ -40,7 +40,11 @@ def check_host_field(taken: frozenset[str], name: str, text: str) -> str | None:
     if name == "name":
         if text in taken:
             return "there is a host of that name"
-        return None if not text or NAME.fullmatch(text) else "letters, digits, dot, dash and underscore"
+        return (
+            None
+            if not text or NAME.fullmatch(text)
+            else "letters, digits, dot, dash and underscore"
+        )
     if name == "port" and text:
         return None if text.isdecimal() and 1 <= int(text) <= 65535 else "a port from 1 to 65535"
     if name in ("address", "user") and re.search(r"\s", text):

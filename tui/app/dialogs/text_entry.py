@@ -23,10 +23,15 @@ if TYPE_CHECKING:
 
 
 class LineDialog(Dialog[str | None]):
-    """One line of text, and below it what is wanted there. Returns it, or None after Escape; Enter `does` it."""
+    """One line of text, and below it what is wanted there.
+
+    Returns it, or None after Escape; Enter `does` it.
+    """
 
     BINDINGS: ClassVar = [Binding("escape", "dismiss", "cancel", show=False)]
-    DEFAULT_CSS = "LineDialog .line-about { color: $dim; height: auto; margin-bottom: 1; padding: 0 1; }"
+    DEFAULT_CSS = (
+        "LineDialog .line-about { color: $dim; height: auto; margin-bottom: 1; padding: 0 1; }"
+    )
 
     def __init__(self, title: str, about: str, value: str = "", does: str = "keep") -> None:
         super().__init__()
@@ -61,8 +66,8 @@ class NoteDialog(LineDialog):
 
 TAG = re.compile(r"[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9._-]*")
 ABOUT = (
-    "Extend: a few lines that change values, the rest stays as it is there, also when that changes. "
-    "Copy: all of it, to change as you like."
+    "Extend: a few lines that change values, the rest stays as it is there, also when that changes."
+    " Copy: all of it, to change as you like."
 )
 
 
@@ -108,7 +113,11 @@ class NewProfile(Dialog[tuple[str, str] | None]):
         """Return a name that is not taken."""
         name = f"my/{self.origin.partition('/')[2]}"
         numbers = (f"{name}-{number}" for number in range(2, len(self.taken) + 3))
-        return name if name not in self.taken else next(each for each in numbers if each not in self.taken)
+        return (
+            name
+            if name not in self.taken
+            else next(each for each in numbers if each not in self.taken)
+        )
 
     def problem(self, name: str) -> str | None:
         """Return what is wrong with a name."""
@@ -141,7 +150,10 @@ class NewProfile(Dialog[tuple[str, str] | None]):
 
 
 class SecretPrompt(Dialog[None]):
-    """The prompts of one question. `answers` is done once Enter, Escape, or another screen has ended it."""
+    """The prompts of one question.
+
+    `answers` is done once Enter, Escape, or another screen has ended it.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", "cancel", show=False)]
     DEFAULT_CSS = """

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class Selection(Struct):
     """Hosts in the order of the list, a profile's tag, and what was typed on Review.
 
-    A host has its tick as one that generates load (`ticked`) or as one that is looked at meanwhile (`servers`).
-    `overrides` holds texts as typed, also wrong ones: they are validated where they are shown.
+    A host has its tick as one that generates load (`ticked`) or as one that is looked at meanwhile
+    (`servers`). `overrides` holds texts as typed, also wrong ones: they are validated where they
+    are shown.
     """
 
     ticked: list[str] = field(default_factory=list)
@@ -28,11 +29,13 @@ class Selection(Struct):
     note: str = ""
     cleanup: bool | None = None
     precondition: bool = True
-    roles: dict[str, str] = field(default_factory=dict)  # hosts by role of a suite, where not as it says
+    # hosts by role of a suite, where not as it says
+    roles: dict[str, str] = field(default_factory=dict)
     attest: dict[str, str] = field(default_factory=dict)  # answers by condition
     search: SearchChoice | None = None  # None: what the profile searches for, if it does
     servers: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)  # what to know of a choice that a run before made
+    # what to know of a choice that a run before made
+    remarks: list[str] = field(default_factory=list)
     changes: int = 0  # times that everything was chosen anew: what shows it has to be filled again
     checks: dict[str, HostCheck] = field(default_factory=dict)
 
@@ -50,18 +53,24 @@ class Selection(Struct):
             (self.servers if server else self.ticked).append(name)
 
     def toggle(self, hosts: Sequence[HostAddress]) -> None:
-        """Tick all of these as what they are in the inventory, or untick them when every one is ticked already."""
+        """Tick all of these as what they are in the inventory, or untick them when every one is
+        ticked already.
+        """
         ticked = set(self.chosen)
         missing = [host for host in hosts if host.name not in ticked]
         for host in missing or hosts:
             self.put(host.name, server=host.role == "server" if missing else None)
 
     def is_server(self, host: HostAddress) -> bool:
-        """Whether a host is only looked at: as was said of it, else by its role in the inventory."""
+        """Whether a host is only looked at: as was said of it, else by its role in the
+        inventory.
+        """
         return host.name in self.servers or (host.name not in self.ticked and host.role == "server")
 
     def swap(self, hosts: Sequence[HostAddress]) -> None:
-        """Tick these hosts as servers, or where all of them are that as hosts that generate load."""
+        """Tick these hosts as servers, or where all of them are that as hosts that generate
+        load.
+        """
         server = not all(map(self.is_server, hosts))
         for host in hosts:
             self.put(host.name, server=server)
@@ -103,6 +112,16 @@ class Selection(Struct):
 
     def hosts_text(self) -> str:
         """Return ``local``, ``4 hosts`` or ``4 hosts + 3 servers``, empty when none is ticked."""
-        hosts = self.ticked[0] if len(self.ticked) == 1 else f"{len(self.ticked)} hosts" if self.ticked else ""
-        servers = f"{len(self.servers)} server{'s' if len(self.servers) > 1 else ''}" if self.servers else ""
+        hosts = (
+            self.ticked[0]
+            if len(self.ticked) == 1
+            else f"{len(self.ticked)} hosts"
+            if self.ticked
+            else ""
+        )
+        servers = (
+            f"{len(self.servers)} server{'s' if len(self.servers) > 1 else ''}"
+            if self.servers
+            else ""
+        )
         return " + ".join(filter(None, (hosts, servers)))

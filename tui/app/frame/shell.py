@@ -71,11 +71,15 @@ class TypeAheadApp(App[Result]):
         self.set_timer(PATIENCE_S, lambda: self.call_later(self._turn_over, turn))
 
     def _follow(self, node: MessagePump, event: events.Key, settle: Callable[[], object]) -> None:
-        """Come back when `node` has dealt with the key: everything posted to it before is done by then."""
+        """Come back when `node` has dealt with the key: everything posted to it before is done by
+        then.
+        """
         if not node.call_later(self._dealt_with, node, event, settle):
             self.call_later(settle)
 
-    def _dealt_with(self, node: MessagePump, event: events.Key, settle: Callable[[], object]) -> None:
+    def _dealt_with(
+        self, node: MessagePump, event: events.Key, settle: Callable[[], object]
+    ) -> None:
         parent = node._parent
         if event._stop_propagation or parent is None or parent is self:
             self.call_later(settle)  # what bubbled to the app stands before this in its queue
@@ -83,7 +87,9 @@ class TypeAheadApp(App[Result]):
             self._follow(parent, event, settle)
 
     def _settle(self, node: MessagePump | None, turn: int) -> None:
-        """Let what the key's action has posted (Input.Submitted moves the focus) climb from `node` to the app."""
+        """Let what the key's action has posted (Input.Submitted moves the focus) climb from `node`
+        to the app.
+        """
         if node is None or node is self or not node.call_later(self._settle, node._parent, turn):
             self.call_later(self._turn_over, turn)
 
@@ -121,10 +127,15 @@ class Options(Struct, frozen=True):
 
 
 class AppShell(TypeAheadApp[None]):
-    """The app as screens know it. `subjects` holds what each screen shows that shows one run or one file."""
+    """The app as screens know it.
+
+    `subjects` holds what each screen shows that shows one run or one file.
+    """
 
     def __init__(self, options: Options) -> None:
-        self.symbols = pick_symbols(options.symbols, options.environ, getattr(sys.__stderr__, "encoding", None))
+        self.symbols = pick_symbols(
+            options.symbols, options.environ, getattr(sys.__stderr__, "encoding", None)
+        )
         self.selection = Selection()
         super().__init__(driver_class=TerminalDriver)
         self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
@@ -132,11 +143,14 @@ class AppShell(TypeAheadApp[None]):
         self.paths = options.paths
         self.farewell: str | None = None  # printed once the terminal is restored
         self.subjects: dict[str, tuple[object, ...]] = {}
-        self.outdated: set[str] = set()  # screens that are to be made anew when they are shown again
+        # screens that are to be made anew when they are shown again
+        self.outdated: set[str] = set()
         self.watched: Path | None = None  # a run whose end nobody has seen yet
-        self.run_to_find: Path | None = None  # the run that was watched last, until Runs has its cursor there
+        # the run that was watched last, until Runs has its cursor there
+        self.run_to_find: Path | None = None
         self.runs_from = ""  # the screen that Runs was called from
-        self.again_from = ""  # the screen where a run was asked for again, until something else is chosen
+        # the screen where a run was asked for again, until something else is chosen
+        self.again_from = ""
         self._fleet: Fleet | None = None
         self._fleet_before: Fleet | None = None
         self._catalogue: Catalogue | None = None
@@ -159,7 +173,9 @@ class AppShell(TypeAheadApp[None]):
             from tui.engine.inputs.hosts import Fleet, read_inventory
 
             asked = self._fleet_before or self.options.fleet
-            self._fleet = Fleet(read_inventory(self.inventory_file), self.options.ssh_config, like=asked)
+            self._fleet = Fleet(
+                read_inventory(self.inventory_file), self.options.ssh_config, like=asked
+            )
         return self._fleet
 
     @property
@@ -182,27 +198,45 @@ class AppShell(TypeAheadApp[None]):
 
     @property
     def store(self) -> RunStore:
-        """Runs that were kept, and those of others that are configured. Raises UsageError when that cannot be read."""
+        """Runs that were kept, and those of others that are configured.
+
+        Raises UsageError when that cannot be read.
+        """
         from tui.library.runs import RunStore, shared_directories
 
         ours = self.options
-        return RunStore(self.paths.runs, shared_directories(self.paths, ours.environ, (), ours.settings.shared))
+        return RunStore(
+            self.paths.runs, shared_directories(self.paths, ours.environ, (), ours.settings.shared)
+        )
 
     def profiles_used(self) -> list[str]:
-        """Return the profiles of the newest runs, newest first; nothing when the store cannot be read."""
+        """Return the profiles of the newest runs, newest first.
+
+        Nothing when the store cannot be read.
+        """
         try:
             return [run.profile for run in self.store.list(RECENT)]
         except BenchtuiError:
             return []
 
     def target_directory(self) -> str | None:
-        """Return the directory that the chosen profile is about, so that a check of hosts looks at it too."""
+        """Return the directory that the chosen profile is about, so that a check of hosts looks at
+        it too.
+        """
         from tui.engine.plan.plan import target_of
         from tui.model.profile import resolve_params
 
         try:
-            profile = self.catalogue.load(self.selection.profile).profile if self.selection.profile else None
-            return target_of(profile, resolve_params(profile, self.selection.overrides)) if profile else None
+            profile = (
+                self.catalogue.load(self.selection.profile).profile
+                if self.selection.profile
+                else None
+            )
+            return (
+                target_of(profile, resolve_params(profile, self.selection.overrides))
+                if profile
+                else None
+            )
         except BenchtuiError:
             return None
 
@@ -216,7 +250,11 @@ class AppShell(TypeAheadApp[None]):
 
     def place_of(self, name: str) -> str:
         """Return the screen that a step leads to: Live to a replay where no run was watched."""
-        return "replay" if name == "live" and name not in self.subjects and "replay" in self.subjects else name
+        return (
+            "replay"
+            if name == "live" and name not in self.subjects and "replay" in self.subjects
+            else name
+        )
 
     def go(self, name: str, at: str = "") -> None:
         """Show a screen, `at` something in it; say what is missing when it has nothing to show."""
@@ -227,7 +265,10 @@ class AppShell(TypeAheadApp[None]):
         raise NotImplementedError
 
     def open(self, name: str, *subject: object) -> None:
-        """Show a screen made anew for a subject; one that holds something unsaved stays as it is."""
+        """Show a screen made anew for a subject.
+
+        One that holds something unsaved stays as it is.
+        """
         raise NotImplementedError
 
     def forget_run(self, run_dir: Path) -> None:
@@ -235,7 +276,9 @@ class AppShell(TypeAheadApp[None]):
         raise NotImplementedError
 
     def open_live(self, run_dir: Path, replay_speed: float | None = None) -> None:
-        """Show a run as it goes on, or replay a finished one, which leaves the one that goes on where it is."""
+        """Show a run as it goes on, or replay a finished one, which leaves the one that goes on
+        where it is.
+        """
         if replay_speed is None:
             self.watched = self.run_to_find = run_dir
         self.open("live" if replay_speed is None else "replay", run_dir, replay_speed)
@@ -260,7 +303,9 @@ class AppShell(TypeAheadApp[None]):
             self.run_ended(self.watched)
 
     def choice_text(self, room: int) -> str:
-        """Return what is chosen in at most `room` columns: the profile goes first, it is on the screen anyway."""
+        """Return what is chosen in at most `room` columns: the profile goes first, it is on the
+        screen anyway.
+        """
         hosts, profile = self.selection.hosts_text(), self.selection.profile_text()
         dot = f" {self.symbols.dot} "
         for text in (dot.join(filter(None, (hosts, profile))), profile, hosts):

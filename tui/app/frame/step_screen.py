@@ -21,7 +21,8 @@ from textual.worker import get_current_worker
 
 from tui.app.frame.shell import AppShell
 from tui.app.terminal import actions
-from tui.app.terminal.actions import BY_NAME, IN_BAR, ScreenEntry
+from tui.app.terminal.action import KEY_NAMES, Action, ScreenEntry, key_name
+from tui.app.terminal.actions import BY_NAME, IN_BAR
 from tui.app.terminal.driver import TightCompositor
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.lines import ASCII, TextPane
@@ -37,11 +38,14 @@ KEYS_AT_80, KEYS_WHEN_ROOMY, KEYS_WHEN_BROAD = 7, 10, 14
 BROAD = 160  # columns from which the footer has more keys
 
 
-KEYS = {name: key for key, name in actions.KEY_NAMES.items()} | {"←": "left", "→": "right"}
+KEYS = {name: key for key, name in KEY_NAMES.items()} | {"←": "left", "→": "right"}
 
 
 def key_of(name: str) -> str:
-    """Return Textual's name of a key that people read as `name`; empty when it is none, or several."""
+    """Return Textual's name of a key that people read as `name`.
+
+    Empty when it is none, or several.
+    """
     if name in KEYS or (len(name) == 1 and name.isalnum()):
         return KEYS.get(name, name)
     return name.lower() if re.fullmatch(r"F\d+|(Ctrl|Shift)\+\w+", name) else ""
@@ -84,9 +88,12 @@ class TopBar(Bar):
         """Fit the steps, then as much of the choice as there is room for."""
         width = self.size.width
         left = self.steps(width)
-        right = self.shell.choice_text(max(width - left.cell_length - 2, 0))  # two blanks part it from the steps
+        # two blanks part it from the steps
+        right = self.shell.choice_text(max(width - left.cell_length - 2, 0))
         gap = max(width - left.cell_length - Content(right).cell_length, 1)
-        return Content.assemble(left, " " * gap, (right, "$foreground")).truncate(width, ellipsis=True)
+        return Content.assemble(left, " " * gap, (right, "$foreground")).truncate(
+            width, ellipsis=True
+        )
 
     def steps(self, width: int) -> Content:
         """Return the product name and the numbered steps."""
@@ -98,13 +105,25 @@ class TopBar(Bar):
         return Content.assemble(("benchtui", "bold $bright"), space, flow, space, aside)
 
     def step(self, entry: ScreenEntry, roomy: bool) -> Content:
-        """Return one step: bright and accented when it is this one, faint when there is nothing to show yet."""
+        """Return one step: bright and accented when it is this one, faint when there is nothing to
+        show yet.
+        """
         superscript = self.shell.symbols.superscript
-        number = f"{entry.key} " if roomy else entry.key.translate(SUPERSCRIPTS) if superscript else entry.key
+        number = (
+            f"{entry.key} "
+            if roomy
+            else entry.key.translate(SUPERSCRIPTS)
+            if superscript
+            else entry.key
+        )
         here = entry.name == self.scope
-        style = "bold $accent" if here else "$foreground" if self.shell.can_go(entry.name) else "$dim"
+        style = (
+            "bold $accent" if here else "$foreground" if self.shell.can_go(entry.name) else "$dim"
+        )
         number_style = "bold $accent" if here else "$dim"
-        return Content.assemble((number, number_style), (entry.title, style)).stylize(click(f"app.go('{entry.name}')"))
+        return Content.assemble((number, number_style), (entry.title, style)).stylize(
+            click(f"app.go('{entry.name}')")
+        )
 
 
 class KeyBar(Bar):
@@ -124,7 +143,10 @@ class KeyBar(Bar):
             self.refresh()
 
     def show_hint(self, *pairs: tuple[str, str]) -> None:
-        """Show these (key, label) pairs instead of the registry's, while a field has the focus; none to end it."""
+        """Show these (key, label) pairs instead of the registry's, while a field has the focus.
+
+        None to end it.
+        """
         if self.hint != pairs:
             self.hint = pairs
             self.refresh()
@@ -136,19 +158,21 @@ class KeyBar(Bar):
             return Content("  ").join([hint_content(key, label, table) for key, label in self.hint])
         chosen = fitting(footer_actions(self.scope, self.without, self.size.width), self.size.width)
         return Content("  ").join(
-            [key_content(actions.key_name(a.keys[0]), a.label).stylize(click(a.target)) for a in chosen]
+            [key_content(key_name(a.keys[0]), a.label).stylize(click(a.target)) for a in chosen]
         )
 
 
-def footer_actions(scope: str, without: Collection[str] = (), width: int = 80) -> list[actions.Action]:
-    """Return a screen's footer actions but for those `without`: no more than somebody reads at a glance."""
+def footer_actions(scope: str, without: Collection[str] = (), width: int = 80) -> list[Action]:
+    """Return a screen's footer actions but for those `without`: no more than somebody reads at a
+    glance.
+    """
     most = KEYS_AT_80 if width < ROOMY else KEYS_WHEN_ROOMY if width < BROAD else KEYS_WHEN_BROAD
     found = [action for action in actions.footer_of(scope) if action.id not in without]
     always = [action for action in found if action.scope == "app"]
     return [action for action in found if action.scope != "app"][: most - len(always)] + always
 
 
-def fitting(wanted: list[actions.Action], width: int) -> list[actions.Action]:
+def fitting(wanted: list[Action], width: int) -> list[Action]:
     """Drop the least important of a screen's own actions until the line fits in `width` columns."""
     while wanted and footer_width(wanted) > width:
         own = [action for action in wanted if action.scope != "app"] or wanted
@@ -156,16 +180,24 @@ def fitting(wanted: list[actions.Action], width: int) -> list[actions.Action]:
     return wanted
 
 
-def footer_width(shown: list[actions.Action]) -> int:
+def footer_width(shown: list[Action]) -> int:
     """Return the columns that these actions take in the footer."""
-    return sum(len(actions.key_name(a.keys[0])) + 1 + len(a.label) for a in shown) + 2 * max(len(shown) - 1, 0)
+    return sum(len(key_name(a.keys[0])) + 1 + len(a.label) for a in shown) + 2 * max(
+        len(shown) - 1, 0
+    )
 
 
 def hint_content(key: str, label: str, table: Mapping[int, int | str]) -> Content:
-    """Return a key with its label, which pressed by a click do the same; of several keys each by itself."""
+    """Return a key with its label, which pressed by a click do the same.
+
+    Of several keys each by itself.
+    """
     parts = [key] if key_of(key) else re.findall(r"[A-Za-z]+|.", key)
     if all(part in KEYS for part in parts if part != " ") and len(parts) > 1:
-        made = [Content.styled(part.translate(table), "bold $accent").stylize(pressing(part)) for part in parts]
+        made = [
+            Content.styled(part.translate(table), "bold $accent").stylize(pressing(part))
+            for part in parts
+        ]
         return Content.assemble(*made, " ", (label, "$foreground"))
     found = key_content(key.translate(table), label)
     return found.stylize(pressing(key)) if key_of(key) else found
@@ -188,8 +220,8 @@ Leave = Callable[[], Awaitable[None] | None]
 class StepScreen(Screen[None]):
     """A screen of the flow. Derive, set `SCOPE`, yield the body's widgets from `compose_body`.
 
-    Bindings, footer and help come from the registry by `SCOPE`. Override `action_back` to leave something of your
-    own first (a filter, a field); the default goes one step back.
+    Bindings, footer and help come from the registry by `SCOPE`. Override `action_back` to leave
+    something of your own first (a filter, a field); the default goes one step back.
     """
 
     SCOPE: ClassVar[str] = ""
@@ -218,7 +250,9 @@ class StepScreen(Screen[None]):
         yield KeyBar(self.SCOPE)
 
     def take_width(self) -> None:
-        """Be narrow or wide from the beginning: Textual says so with the first resize, and styles all anew."""
+        """Be narrow or wide from the beginning: Textual says so with the first resize, and styles
+        all anew.
+        """
         width = self.app.size.width
         fitting = [name for least, name in self.app.HORIZONTAL_BREAKPOINTS or () if least <= width]
         self.add_class(*fitting[-1:], update=False)
@@ -243,7 +277,9 @@ class StepScreen(Screen[None]):
         return None
 
     def hand_over(self, take: Callable[..., None], *found: object) -> None:
-        """Call `take` on the event loop with what this thread has found, unless a newer search has replaced it."""
+        """Call `take` on the event loop with what this thread has found, unless a newer search has
+        replaced it.
+        """
         worker = get_current_worker()
 
         def newest() -> None:
@@ -256,11 +292,17 @@ class StepScreen(Screen[None]):
         """Another screen sends the user here, to look at something."""
 
     def show_notice(self, about: str, text: str) -> bool:  # noqa: ARG002
-        """Show a line that stays in sight, none for an empty text; False where there is no place for it."""
+        """Show a line that stays in sight, none for an empty text.
+
+        False where there is no place for it.
+        """
         return False
 
     def ask_to_save(self, then: Leave) -> None:
-        """Ask what becomes of what was typed here, then go on; nothing is kept here, so nothing is asked."""
+        """Ask what becomes of what was typed here, then go on.
+
+        Nothing is kept here, so nothing is asked.
+        """
         self.call_later(then)
 
     def notify(self, message: str, **options: Any) -> None:
@@ -272,17 +314,31 @@ class StepScreen(Screen[None]):
         for bar in (*self.query(TopBar), *self.query(KeyBar)):
             bar.refresh()
 
-    def _update_focus_styles(self, focused: Widget | None = None, blurred: Widget | None = None) -> None:
-        """Style anew the widgets around the old and the new focus; Textual would style all that is in them too."""
-        come, left = (set(each.ancestors_with_self) if each is not None else set() for each in (focused, blurred))
-        self.app.stylesheet.update_nodes([node for node in come ^ left if node._has_focus_within], animate=True)
+    def _update_focus_styles(
+        self, focused: Widget | None = None, blurred: Widget | None = None
+    ) -> None:
+        """Style anew the widgets around the old and the new focus.
+
+        Textual would style all that is in them too.
+        """
+        come, left = (
+            set(each.ancestors_with_self) if each is not None else set()
+            for each in (focused, blurred)
+        )
+        self.app.stylesheet.update_nodes(
+            [node for node in come ^ left if node._has_focus_within], animate=True
+        )
 
     async def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Choices may have changed on another screen. What is shown for the first time was just styled as it came."""
+        """Choices may have changed on another screen.
+
+        What is shown for the first time was just styled as it came.
+        """
         if not self.was_shown:
             self.was_shown = True
             event.refresh_styles = False
-            self.app.stylesheet.update_nodes([self])  # the screen itself came before its own style sheet
+            # the screen itself came before its own style sheet
+            self.app.stylesheet.update_nodes([self])
         self.refresh_chrome()
 
     def action_back(self) -> None:
@@ -291,7 +347,10 @@ class StepScreen(Screen[None]):
 
 
 class Bottom(Screen[None]):
-    """The screen below all others, which Textual wants. Nobody sees it: the one above is not painted for it."""
+    """The screen below all others, which Textual wants.
+
+    Nobody sees it: the one above is not painted for it.
+    """
 
     HORIZONTAL_BREAKPOINTS = []  # noqa: RUF012  (Textual declares it so)
 
@@ -309,11 +368,19 @@ class Bottom(Screen[None]):
         event.prevent_default()
 
 
-FILTER_KEYS = (("Enter", "done"), ("Esc", "clear"), ("Up Down", "choose"), ("F1", "help"), ("Ctrl+C", "quit"))
+FILTER_KEYS = (
+    ("Enter", "done"),
+    ("Esc", "clear"),
+    ("Up Down", "choose"),
+    ("F1", "help"),
+    ("Ctrl+C", "quit"),
+)
 
 
 class FilteredScreen(StepScreen):
-    """A list with a filter: derive, yield a `PickList` and a `TextInput` of class "filter", fill it in `show_rows`."""
+    """A list with a filter: derive, yield a `PickList` and a `TextInput` of class "filter", fill it
+    in `show_rows`.
+    """
 
     @property
     def picklist(self) -> PickList[Any]:
@@ -354,7 +421,10 @@ class FilteredScreen(StepScreen):
 
     @on(Input.Changed, ".filter")
     def filter_typed(self) -> None:
-        """Narrow while typing; Textual calls decorated methods past what derived screens make of them."""
+        """Narrow while typing.
+
+        Textual calls decorated methods past what derived screens make of them.
+        """
         self.filter_changed()
 
     def filter_changed(self) -> None:

@@ -20,7 +20,10 @@ class StepScreens:
         self._replaced: list[StepScreen] = []  # may be on the screen yet
 
     def keep(self, name: str, screen: StepScreen) -> None:
-        """Keep a step's screen for coming back; the one it replaces is dropped, one that is shown once it is left."""
+        """Keep a step's screen for coming back.
+
+        The one it replaces is dropped, one that is shown once it is left.
+        """
         if name in self.made:
             self._replaced.append(self.made[name])
         self.made[name] = screen

@@ -23,13 +23,19 @@ from tui.text.line import BAD, LABEL, Line, wrap
 if TYPE_CHECKING:
     from tui.analysis.compare import Comparison
 
-NO_SIDES = "no two of these runs are alike: repetitions have the same parameters, or the same tags (t on Runs)"
+NO_SIDES = (
+    "no two of these runs are alike: repetitions have the same parameters, or the same tags (t on"
+    " Runs)"
+)
 LEAST_CHART_WIDTH, LEAST_CHART_HEIGHT, CHART_HEIGHT = 60, 9, 18
 CHARTS = "tui.view.comparison_charts"
 
 
 class CompareScreen(StepScreen):
-    """The comparison of runs, or of sides of several; the first one is what the others are held against."""
+    """The comparison of runs, or of sides of several.
+
+    The first one is what the others are held against.
+    """
 
     SCOPE = "compare"
 
@@ -39,7 +45,8 @@ class CompareScreen(StepScreen):
         self.wish = ComparisonRequest()
         self.shown: ShownComparison | None = None
         self.every = False
-        self.drawn: bool | None = None  # until somebody says: curves of searches are, latencies where there is room
+        # until somebody says: curves of searches are, latencies where there is room
+        self.drawn: bool | None = None
         self.fitted = False  # there was, for both charts
         self.chart_at = 0  # the first line of what is drawn
 
@@ -64,28 +71,41 @@ class CompareScreen(StepScreen):
     async def load(self) -> None:
         """Compare off the event loop: the statistics are loaded there too."""
         try:
-            self.shown = await asyncio.to_thread(compared, self.runs, self.shell.paths.noise, self.wish)
+            self.shown = await asyncio.to_thread(
+                compared, self.runs, self.shell.paths.noise, self.wish
+            )
             if self.searched:
                 await asyncio.to_thread(load_charts)
         except BenchtuiError as error:
             problem_text = str(error)
-            self.pane.show(lambda width: [Line(part) for part in wrap([(problem_text, BAD)], width)])
+            self.pane.show(
+                lambda width: [Line(part) for part in wrap([(problem_text, BAD)], width)]
+            )
             return
         self.paint()
 
     @property
     def searched(self) -> bool:
         """Whether searches are compared."""
-        return self.shown is not None and any(each.search is not None for each, _ in self.shown.found)
+        return self.shown is not None and any(
+            each.search is not None for each, _ in self.shown.found
+        )
 
     def paint(self) -> None:
         """Show what was found, and the keys that change something of it."""
         self.pane.show(self.lines)
         if self.shown is not None:
-            single = all(len(each.points) <= 1 or each.search is not None for each, _ in self.shown.found)
-            useless = {"compare.sides": not self.shown.can_join, "compare.accept": not self.shown.can_accept}
+            single = all(
+                len(each.points) <= 1 or each.search is not None for each, _ in self.shown.found
+            )
+            useless = {
+                "compare.sides": not self.shown.can_join,
+                "compare.accept": not self.shown.can_accept,
+            }
             useless["compare.all"] = single
-            self.query_one(KeyBar).leave_out(*(key for key, is_useless in useless.items() if is_useless))
+            self.query_one(KeyBar).leave_out(
+                *(key for key, is_useless in useless.items() if is_useless)
+            )
 
     def lines(self, width: int) -> list[Line]:
         """Return the page for a width."""
@@ -98,13 +118,22 @@ class CompareScreen(StepScreen):
         for each, judged in self.shown.found:
             about = [*self.shown.lines(width)] if not lines else []  # the answer stands first
             lines += [Line()] if lines else []
-            shown = (each.search is not None if self.drawn is None else self.drawn) and width >= LEAST_CHART_WIDTH
-            if shown and each.search is not None:  # its curve is the answer: it is seen without scrolling
+            shown = (
+                each.search is not None if self.drawn is None else self.drawn
+            ) and width >= LEAST_CHART_WIDTH
+            # its curve is the answer: it is seen without scrolling
+            if shown and each.search is not None:
                 room = self.pane.size.height - 3 - len(about) - len(answer_lines(each, width))
                 chart = self.drawings(each, width, min(max(room, LEAST_CHART_HEIGHT), CHART_HEIGHT))
-                lines += [*comparison_lines(each, width, drawn=[*about, *chart]), *judged_lines(judged)]
+                lines += [
+                    *comparison_lines(each, width, drawn=[*about, *chart]),
+                    *judged_lines(judged),
+                ]
                 continue
-            lines += [*comparison_lines(each, width, every=self.every, drawn=about), *judged_lines(judged)]
+            lines += [
+                *comparison_lines(each, width, every=self.every, drawn=about),
+                *judged_lines(judged),
+            ]
             if shown:
                 self.chart_at = self.chart_at or len(lines) + 1  # behind the empty line
                 lines += self.drawings(each, width, self.chart_height)
@@ -112,14 +141,23 @@ class CompareScreen(StepScreen):
 
     @property
     def chart_height(self) -> int:
-        """Rows of a chart that was asked for: both of a direction are in sight where they can be read so."""
+        """Rows of a chart that was asked for: both of a direction are in sight where they can be
+        read so.
+        """
         half = self.pane.size.height // 2 - 1
         return min(half if half >= LEAST_CHART_HEIGHT else CHART_HEIGHT, CHART_HEIGHT)
 
     def fitting(self, width: int, room: int) -> list[Line]:
-        """Return latencies of two sides below a page that leaves rows for a chart or two, until the user chooses."""
+        """Return latencies of two sides below a page that leaves rows for a chart or two, until the
+        user chooses.
+        """
         self.fitted = False
-        if self.drawn is not None or self.shown is None or len(self.shown.found) != 1 or self.searched:
+        if (
+            self.drawn is not None
+            or self.shown is None
+            or len(self.shown.found) != 1
+            or self.searched
+        ):
             return []
         if width < LEAST_CHART_WIDTH or room <= LEAST_CHART_HEIGHT:
             return []
@@ -132,11 +170,16 @@ class CompareScreen(StepScreen):
         kept = made[:2] if both else made[1:2]  # shares tell sides apart in few rows, curves do not
         return [line for chart in kept for line in chart]
 
-    def charts(self, found: Comparison, width: int, height: int = CHART_HEIGHT) -> Iterator[list[Line]]:
+    def charts(
+        self, found: Comparison, width: int, height: int = CHART_HEIGHT
+    ) -> Iterator[list[Line]]:
         """Yield the charts of one comparison, an empty line above each."""
         from tui.view.comparison_charts import charts
 
-        yield from ([Line(), *chart] for chart in charts(found, width, height, coloured=self.shell.draws_colors))
+        yield from (
+            [Line(), *chart]
+            for chart in charts(found, width, height, coloured=self.shell.draws_colors)
+        )
 
     def drawings(self, found: Comparison, width: int, height: int = CHART_HEIGHT) -> list[Line]:
         """Return the charts of one comparison below each other."""
@@ -193,7 +236,10 @@ class CompareScreen(StepScreen):
 
     @work(exclusive=True, group="draw", exit_on_error=False)
     async def draw(self, *, seen: bool = False) -> None:
-        """Load the charts off the event loop, then show; where the page is longer than the screen, go there."""
+        """Load the charts off the event loop, then show.
+
+        Where the page is longer than the screen, go there.
+        """
         await asyncio.to_thread(load_charts)
         self.paint()
         if seen and self.chart_at:

@@ -1,4 +1,6 @@
-"""Editing a profile: its text with problems as one types, what comes of it beside, parameters as a form."""
+"""Editing a profile: its text with problems as one types, what comes of it beside, parameters as a
+form.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from tui.app.screens.editor_form import DefaultsForm
 from tui.app.screens.editor_text import LoadedText, YamlArea, judge
 from tui.app.services.launching import sample_plan
 from tui.app.services.outside_editor import edit_outside
-from tui.app.terminal import actions
+from tui.app.terminal.action import key_name
 from tui.app.widgets.form import Form
 from tui.app.widgets.lines import TextPane
 from tui.model.problem import BenchtuiError
@@ -40,11 +42,17 @@ LEAVE = (
     DialogChoice("discard", "d", "Discard", harmful=True),
     DialogChoice("cancel", "c", "Cancel"),
 )
-OVERWRITE = (DialogChoice("cancel", "c", "Cancel"), DialogChoice("overwrite", "o", "Overwrite", harmful=True))
+OVERWRITE = (
+    DialogChoice("cancel", "c", "Cancel"),
+    DialogChoice("overwrite", "o", "Overwrite", harmful=True),
+)
 
 
 class EditorScreen(StepScreen):
-    """One file. What is typed is checked, never refused: a broken file may be saved, and is listed as broken."""
+    """One file.
+
+    What is typed is checked, never refused: a broken file may be saved, and is listed as broken.
+    """
 
     SCOPE = "editor"
     CSS_PATH = "editor.tcss"
@@ -71,7 +79,9 @@ class EditorScreen(StepScreen):
         self.form = DefaultsForm(self.shell.symbols.bad)
         self.form.add_class("pane", update=False)
         self.form.border_title = VIEWS["values"]
-        yield Horizontal(self.area, Vertical(self.form, self.preview, id="editor-side"), id="editor-body")
+        yield Horizontal(
+            self.area, Vertical(self.form, self.preview, id="editor-side"), id="editor-body"
+        )
         self.problems = TextPane(id="editor-problems")
         self.problems.border_title = "Problems"
         yield self.problems
@@ -107,7 +117,9 @@ class EditorScreen(StepScreen):
     @work(thread=True, group="judge", exclusive=True)
     def look_at_text(self) -> None:
         """Load the text as a profile."""
-        self.app.call_from_thread(self.take, judge(self.shell.catalogue, self.area.text, self.file.path))
+        self.app.call_from_thread(
+            self.take, judge(self.shell.catalogue, self.area.text, self.file.path)
+        )
 
     def take(self, judged: LoadedText) -> None:
         """Show what the text is, unless it is another one by now."""
@@ -138,7 +150,10 @@ class EditorScreen(StepScreen):
 
     @on(events.Resize)
     def room_changed(self) -> None:
-        """Show the job next to the text where there is room, unless the user chose a view; redraw the footer."""
+        """Show the job next to the text where there is room, unless the user chose a view.
+
+        Redraw the footer.
+        """
         fitting_view = "job" if self.app.size.width >= WIDE else "text"
         if not self.chose_view and self.view != fitting_view:
             self.show_view(fitting_view)
@@ -153,7 +168,9 @@ class EditorScreen(StepScreen):
     def show_problems(self) -> None:
         """Bring the pane of problems up to date."""
         here = self.area.cursor_location[0] + 1
-        self.problems.show(partial(editor_text.problem_lines, self.judged, here, self.shell.symbols))
+        self.problems.show(
+            partial(editor_text.problem_lines, self.judged, here, self.shell.symbols)
+        )
         self.problems.border_subtitle = editor_text.counted(self.judged)
         self.problems.set_class(bool(self.judged.problems), "-wrong")
 
@@ -164,9 +181,16 @@ class EditorScreen(StepScreen):
         if self.judged.text != self.area.text:
             self.problems.border_subtitle = "checking"
         useless = () if self.judged.problems else ("editor.problem",)
-        useful = [a for a in footer_actions(self.SCOPE, useless, self.app.size.width) if a.scope == self.SCOPE]
-        pairs = [(actions.key_name(a.keys[0]), a.label) for a in useful]
-        pairs[2:2] = [("F1", "help"), ("Esc", "close" if self.focused is self.area else "to the text")]
+        useful = [
+            a
+            for a in footer_actions(self.SCOPE, useless, self.app.size.width)
+            if a.scope == self.SCOPE
+        ]
+        pairs = [(key_name(a.keys[0]), a.label) for a in useful]
+        pairs[2:2] = [
+            ("F1", "help"),
+            ("Esc", "close" if self.focused is self.area else "to the text"),
+        ]
         self.query_one(KeyBar).show_hint(*fitting(pairs, self.app.size.width - 2))
 
     def show_preview(self) -> None:
@@ -254,7 +278,11 @@ class EditorScreen(StepScreen):
                 await go_on(then)
 
         text = self.area.text  # its last letters may not have been looked at
-        judged = self.judged if self.judged.text == text else judge(self.shell.catalogue, text, self.file.path)
+        judged = (
+            self.judged
+            if self.judged.text == text
+            else judge(self.shell.catalogue, text, self.file.path)
+        )
         state = "It has no problem."
         if problems := judged.problems:
             state = f"It has {editor_text.count(problems)}: it can be saved, but not run."
@@ -263,14 +291,19 @@ class EditorScreen(StepScreen):
 
     def leave(self) -> None:
         """Go back to the list, on this profile."""
-        self.shell.go("profiles", self.judged.loaded.profile.profile if self.judged.loaded else str(self.file.path))
+        self.shell.go(
+            "profiles",
+            self.judged.loaded.profile.profile if self.judged.loaded else str(self.file.path),
+        )
 
     @work(group="save", exclusive=True)
     async def action_save(self, then: Leave | None = None) -> None:
         """Write the text; ask first when the file was changed elsewhere."""
         self.look_at_file()
         if self.file.outside is not None:
-            body = "Somebody else has changed it since you opened it. Overwriting loses what they did."
+            body = (
+                "Somebody else has changed it since you opened it. Overwriting loses what they did."
+            )
             question = Confirm(f"{self.file.name} was changed outside", body, OVERWRITE, warns=True)
             if await self.app.push_screen_wait(question) != "overwrite":
                 return
@@ -286,7 +319,10 @@ class EditorScreen(StepScreen):
             self.notify(str(error), severity="error")
             return False
         if problems := judge(self.shell.catalogue, text, self.file.path).problems:
-            self.notify(f"saved with {editor_text.count(problems)}: it cannot be run yet", severity="warning")
+            self.notify(
+                f"saved with {editor_text.count(problems)}: it cannot be run yet",
+                severity="warning",
+            )
         else:
             self.notify("saved")
         self.show_state()

@@ -1,4 +1,7 @@
-"""The file behind the editor: its text on disk, what is not saved yet, what others have made of it. No widgets."""
+"""The file behind the editor: its text on disk, what is not saved yet, what others have made of it.
+
+No widgets.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,17 @@ from typing import Literal
 from tui.model.problem import BenchtuiError
 
 Change = Literal["none", "saved", "conflict", "changed"]
-"""What happened to the file: it is as typed now; others changed it while something is typed; or while nothing is."""
+"""What happened to the file: it is as typed now; others changed it while something is typed.
+
+Or while nothing is.
+"""
 
 
 class EditedFile:
-    """A profile file. `text` is what is on disk as far as we know, `outside` what others have written over it since."""
+    """A profile file.
+
+    `text` is what is on disk as far as we know, `outside` what others have written over it since.
+    """
 
     def __init__(self, path: Path, profiles: Path) -> None:
         self.path = path
@@ -69,5 +78,7 @@ class EditedFile:
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a text and of what follows its last line break, however the file breaks them."""
+    """Return the lines of a text and of what follows its last line break, however the file breaks
+    them.
+    """
     return f"{text}.".splitlines()

@@ -1,4 +1,6 @@
-"""The parameters of an edited profile as a form: what is typed there becomes a default in the text."""
+"""The parameters of an edited profile as a form: what is typed there becomes a default in the
+text.
+"""
 
 from __future__ import annotations
 
@@ -39,16 +41,26 @@ class DefaultsForm(Form):
             self.defaults, self.is_made = wanted, False
             origins = {**profile.params, **(base.params if base else {})}
             await self.set_fields(
-                FieldSpec(name, wanted[name], default_text(origins[name]), hint(param), choices=choices_of(param))
+                FieldSpec(
+                    name,
+                    wanted[name],
+                    default_text(origins[name]),
+                    hint(param),
+                    choices=choices_of(param),
+                )
                 for name, param in profile.params.items()
             )
         self.is_made = True
 
     def apply_to(self, text: str) -> tuple[str, list[UsageError]]:
-        """Return a text with the valid defaults of the form written into it, and why the others were not."""
+        """Return a text with the valid defaults of the form written into it, and why the others
+        were not.
+        """
         values, errors = self.values, self.errors
         problems: list[UsageError] = []
-        right = {name: values[name] for name in self.defaults if name in values and name not in errors}
+        right = {
+            name: values[name] for name in self.defaults if name in values and name not in errors
+        }
         for name, value in right.items():
             if value != self.defaults[name]:
                 try:
@@ -66,7 +78,8 @@ _WORDS = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
 
 
 def with_default(text: str, name: str, value: str) -> str:
-    """Return the text with another default of a parameter, at its own place or, when it is inherited, as a new line.
+    """Return the text with another default of a parameter, at its own place or, when it is
+    inherited, as a new line.
 
     Raises UsageError for a text that is no YAML.
     """
@@ -81,14 +94,19 @@ def with_default(text: str, name: str, value: str) -> str:
 
 
 def _with_new_line(text: str, document: YamlDocument, line: str) -> str:
-    """Return the text with one more entry below ``params``, written in the way that it is written in."""
+    """Return the text with one more entry below ``params``, written in the way that it is written
+    in.
+    """
     params = document.data.get("params")
     if not isinstance(params, dict) or not params:
         if ("params",) not in document.keys:
             return f"{text.rstrip()}\nparams:\n  {line}\n"
         row, column = document.keys[("params",)]
         lines = text.split("\n")
-        before, after = lines[row - 1][: column - 1 + len("params")], lines[row - 1][column - 1 + len("params") :]
+        before, after = (
+            lines[row - 1][: column - 1 + len("params")],
+            lines[row - 1][column - 1 + len("params") :],
+        )
         rest = re.sub(r"^\s*:\s*(\{\s*\}|~|null)?", "", after)
         lines[row - 1] = f"{before}:{f'  {rest.strip()}' if rest.strip() else ''}"
         return "\n".join([*lines[:row], f"  {line}", *lines[row:]])
@@ -108,7 +126,9 @@ def _with_new_line(text: str, document: YamlDocument, line: str) -> str:
 
 
 def written(value: str) -> str:
-    """Return a value as a YAML scalar that is read as the same text, or the same number or truth value."""
+    """Return a value as a YAML scalar that is read as the same text, or the same number or truth
+    value.
+    """
     if value in ("true", "false", "yes", "no") or re.fullmatch(r"0|[1-9]\d{0,14}(\.\d+)?", value):
         return value
     plain = _PLAIN.fullmatch(value) and value.lower() not in _WORDS and not value[:1].isdigit()

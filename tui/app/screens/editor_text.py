@@ -24,7 +24,20 @@ from tui.app.terminal.theme import Symbols
 from tui.model.plain import printable_lines
 from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.tool import SUITE
-from tui.text.line import ACCENT, BAD, GOOD, LABEL, TEXT, TITLE, WARN, Line, clip, heading, indented, labelled
+from tui.text.line import (
+    ACCENT,
+    BAD,
+    GOOD,
+    LABEL,
+    TEXT,
+    TITLE,
+    WARN,
+    Line,
+    clip,
+    heading,
+    indented,
+    labelled,
+)
 
 if TYPE_CHECKING:
     from tui.engine.inputs.profiles import Catalogue, LoadedProfile
@@ -37,7 +50,8 @@ Span = tuple[int, int, str]
 _TOKEN = re.compile(
     r"""
     (?P<comment>(?:^|(?<=\s))\#.*)
-  | (?P<key>(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s#{}\[\],:"'&*!|>-][^\s{}\[\],:"]*(?:\ [^\s#{}\[\],:"]+)*)(?=\s*:(?:\s|$)))
+  | (?P<key>(?:"(?:[^"\\]|\\.)*"|'[^']*'
+      |[^\s#{}\[\],:"'&*!|>-][^\s{}\[\],:"]*(?:\ [^\s#{}\[\],:"]+)*)(?=\s*:(?:\s|$)))
   | (?P<string>"(?:[^"\\]|\\.)*"?|'(?:[^']|'')*'?)
   | (?P<number>(?<![\w./:$\#-])\d[\d._]*(?:[a-zA-Z%]{1,3})?(?![\w/:$-]))
   | (?P<flag>(?<![\w./:$-])(?:true|false|yes|no|on|off|null|~)(?![\w./:$-]))
@@ -48,7 +62,8 @@ _TOKEN = re.compile(
 )
 _PLACEHOLDER = re.compile(r"(?<!\{)\{[^{}\s]+\}(?!\})")
 MAX_COLOURED = 2000  # characters of a line
-UNPRINTABLE = "?"  # stands where a control character is: the file keeps it, the terminal is not sent it
+# stands where a control character is: the file keeps it, the terminal is not sent it
+UNPRINTABLE = "?"
 
 
 @functools.lru_cache(maxsize=1024)
@@ -95,7 +110,17 @@ class YamlArea(TextArea):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"yaml--{kind}"
-        for kind in ("comment", "key", "string", "number", "flag", "sign", "placeholder", "problem", "problem-gutter")
+        for kind in (
+            "comment",
+            "key",
+            "string",
+            "number",
+            "flag",
+            "sign",
+            "placeholder",
+            "problem",
+            "problem-gutter",
+        )
     }
     DEFAULT_CSS = """
     YamlArea, YamlArea:focus {
@@ -104,7 +129,9 @@ class YamlArea(TextArea):
         background: $background;
         color: $foreground;
         & .text-area--gutter { color: $dim; }
-        & .text-area--cursor-gutter { color: $dim; background: $cursor-row-blurred; text-style: none; }
+        & .text-area--cursor-gutter {
+            color: $dim; background: $cursor-row-blurred; text-style: none;
+        }
         & .text-area--cursor-line { background: $cursor-row-blurred; }
         & .text-area--selection { background: $input-selection-background; }
         & .text-area--matching-bracket { background: $edge; }
@@ -143,13 +170,20 @@ class YamlArea(TextArea):
         self._line_cache.clear()
         super().notify_style_update()
 
-    def get_component_rich_style(self, *names: str, partial: bool = False, default: Style | None = None) -> Style:
+    def get_component_rich_style(
+        self, *names: str, partial: bool = False, default: Style | None = None
+    ) -> Style:
         """Return a style; those laid over the text leave its colours alone."""
-        over = any(name in ("text-area--cursor-line", "text-area--matching-bracket") for name in names)
+        over = any(
+            name in ("text-area--cursor-line", "text-area--matching-bracket") for name in names
+        )
         return super().get_component_rich_style(*names, partial=partial or over, default=default)
 
     def get_line(self, line_index: int) -> Text:
-        """Return one line with its colours; in place of each character that controls a terminal stands a mark."""
+        """Return one line with its colours.
+
+        In place of each character that controls a terminal stands a mark.
+        """
         line = super().get_line(line_index)
         text, line.plain = line.plain, printable_lines(line.plain, UNPRINTABLE)
         for start, end, kind in spans(line.plain):
@@ -172,7 +206,9 @@ class YamlArea(TextArea):
         if line not in self.problems or not self.gutter_width:
             return strip
         style = self.style_of("problem-gutter")
-        number = f"{self.problem_mark}{line + self.line_number_start:>{self.gutter_width - 2}} "[: self.gutter_width]
+        number = f"{self.problem_mark}{line + self.line_number_start:>{self.gutter_width - 2}} "[
+            : self.gutter_width
+        ]
         text = f"{number:<{self.gutter_width}}"
         ground = next(iter(strip), Segment("")).style
         gutter = Strip([Segment(text, ground + style if ground else style)], self.gutter_width)
@@ -201,16 +237,23 @@ class YamlArea(TextArea):
         return self.selection.is_empty and bool(before) and not before.strip(" ")
 
     def put(self, text: str) -> None:
-        """Change the text to another one as one edit that can be undone; the cursor stays where it is."""
+        """Change the text to another one as one edit that can be undone.
+
+        The cursor stays where it is.
+        """
         old = self.text
         if old == text:
             return
-        start = next((i for i, (a, b) in enumerate(zip(old, text, strict=False)) if a != b), min(len(old), len(text)))
+        start = next(
+            (i for i, (a, b) in enumerate(zip(old, text, strict=False)) if a != b),
+            min(len(old), len(text)),
+        )
         room = min(len(old), len(text)) - start
         tail = next((i for i in range(room) if old[-1 - i] != text[-1 - i]), room)
         place = self.cursor_location
         self.replace(
-            text[start : len(text) - tail], location_of(old, start), location_of(old, len(old) - tail),
+            text[start : len(text) - tail], location_of(old, start),
+            location_of(old, len(old) - tail),
             maintain_selection_offset=False,
         )  # fmt: skip
         self.move_cursor(self.clamp_visitable(place))
@@ -229,7 +272,10 @@ EVERYWHERE = ("profile", "version", "extends")
 
 @dataclass(frozen=True, slots=True)
 class LoadedText:
-    """A text as the loader sees it: a profile, or problems. `base` is what it extends, or the preset of its name."""
+    """A text as the loader sees it: a profile, or problems.
+
+    `base` is what it extends, or the preset of its name.
+    """
 
     text: str
     problems: list[Problem] = field(default_factory=list)
@@ -243,7 +289,11 @@ def judge(catalogue: Catalogue, text: str, path: Path) -> LoadedText:
     try:
         loaded = catalogue.load_text(text, path)
         return LoadedText(
-            text, [], loaded, base_of(catalogue, loaded), [own_place(hint, path) for hint in loaded.hints]
+            text,
+            [],
+            loaded,
+            base_of(catalogue, loaded),
+            [own_place(hint, path) for hint in loaded.hints],
         )
     except UsageError as error:
         return LoadedText(text, [own_place(problem, path) for problem in error.problems])
@@ -262,20 +312,30 @@ def base_of(catalogue: Catalogue, loaded: LoadedProfile) -> Profile | None:
     from tui.model.paths import presets_dir
 
     twin = presets_dir() / f"{loaded.profile.profile}.yaml"
-    return catalogue.load_file(twin, preset=True).profile if twin.is_file() and twin != loaded.path else None
+    return (
+        catalogue.load_file(twin, preset=True).profile
+        if twin.is_file() and twin != loaded.path
+        else None
+    )
 
 
 def first_place(text: str) -> tuple[int, int]:
     """Return where one would begin to type: at the first line that is no comment."""
     lines = text.split("\n")
-    return next((index for index, line in enumerate(lines) if line and not line.startswith("#")), 0), 0
+    return (
+        next((index for index, line in enumerate(lines) if line and not line.startswith("#")), 0),
+        0,
+    )
 
 
 # -- problems
 
 
 def next_problem(problems: Iterable[Problem], after: tuple[int, int]) -> tuple[int, int] | None:
-    """Return the place of the next problem after a place, or of the first one; lines and columns from 0."""
+    """Return the place of the next problem after a place, or of the first one.
+
+    Lines and columns from 0.
+    """
     places = sorted({((problem.line or 1) - 1, (problem.column or 1) - 1) for problem in problems})
     return next((place for place in places if place > after), places[0] if places else None)
 
@@ -286,10 +346,14 @@ def problem_lines(judged: LoadedText, here: int, symbols: Symbols, width: int) -
         hints = (problem_text(hint, here, symbols, width, symbols.warn) for hint in judged.hints)
         verdict = Line.of(*clip([(f"{symbols.ok} ", GOOD), (sound(judged), LABEL)], width))
         return [*(line for each in hints for line in each), verdict]
-    return [line for problem in judged.problems for line in problem_text(problem, here, symbols, width)]
+    return [
+        line for problem in judged.problems for line in problem_text(problem, here, symbols, width)
+    ]
 
 
-def problem_text(problem: Problem, here: int, symbols: Symbols, width: int, sign: str = "") -> list[Line]:
+def problem_text(
+    problem: Problem, here: int, symbols: Symbols, width: int, sign: str = ""
+) -> list[Line]:
     """Return one problem, or a hint with its sign: what is wrong is bright, what is allowed dim."""
     found, semicolon, allowed = problem.message.partition("; ")
     value = [(found, TITLE if problem.line == here else TEXT), (semicolon + allowed, LABEL)]
@@ -313,13 +377,18 @@ def sound(judged: LoadedText) -> str:
 
 
 def job_lines(
-    judged: LoadedText, last_good: LoadedProfile | None, plan_of: Callable[[LoadedProfile], Plan], width: int
+    judged: LoadedText,
+    last_good: LoadedProfile | None,
+    plan_of: Callable[[LoadedProfile], Plan],
+    width: int,
 ) -> list[Line]:
     """Return the job files that a text leads to; the last good ones while it has problems."""
     from msgspec.structs import replace
 
     if last_good is None:
-        return [Line.of(("No job file yet: see the problems below" if judged.problems else "", LABEL))]
+        return [
+            Line.of(("No job file yet: see the problems below" if judged.problems else "", LABEL))
+        ]
     try:
         plan = plan_of(last_good)
     except BenchtuiError as error:
@@ -341,7 +410,9 @@ def difference(judged: LoadedText, saved: str, width: int) -> list[Line]:
     if profile is None:
         lines.append(Line.of(("Not a profile yet: see the problems below", LABEL)))
     elif judged.base is None:
-        lines += indented([("It extends no other profile: a line 'extends: family/name' would", LABEL)], width, 0)
+        lines += indented(
+            [("It extends no other profile: a line 'extends: family/name' would", LABEL)], width, 0
+        )
     else:
         lines += from_base(profile, judged.base, width)
     if judged.text != saved:
@@ -388,7 +459,9 @@ def text_of(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def changed_values(old: dict[str, str], new: dict[str, str]) -> Iterator[tuple[str, str | None, str | None]]:
+def changed_values(
+    old: dict[str, str], new: dict[str, str]
+) -> Iterator[tuple[str, str | None, str | None]]:
     """Yield (path, value there, value here); None where there is none."""
     for path in dict.fromkeys([*new, *old]):
         if old.get(path) != new.get(path):
@@ -426,7 +499,11 @@ def job_of(profile: Profile) -> str:
 
 def counted(judged: LoadedText) -> str:
     """Return how much there is to say of a text, in words."""
-    hints = f"{len(judged.hints)} {'hint' if len(judged.hints) == 1 else 'hints'}" if judged.hints else ""
+    hints = (
+        f"{len(judged.hints)} {'hint' if len(judged.hints) == 1 else 'hints'}"
+        if judged.hints
+        else ""
+    )
     return count(judged.problems) if judged.problems else hints or "no problem"
 
 

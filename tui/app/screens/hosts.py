@@ -53,7 +53,9 @@ class HostsScreen(FilteredScreen):
         self.notices: dict[str, str] = {}  # by what they are about
 
     def compose_body(self) -> Iterable[Widget]:
-        """A notice, the list with its filter, below it or beside it the details of the host under the cursor."""
+        """A notice, the list with its filter, below it or beside it the details of the host under
+        the cursor.
+        """
         yield Static(id="hosts-notice", markup=False)
         columns = hosts_rows.useful_columns(self.columns, self.host_list)
         picklist = PickList(columns, lambda host: host.name, fits=True, id="hosts-list")
@@ -69,7 +71,9 @@ class HostsScreen(FilteredScreen):
             yield pane
 
     async def on_mount(self) -> None:
-        """Show the hosts with the first frame, or as soon as the files are read where that takes longer."""
+        """Show the hosts with the first frame, or as soon as the files are read where that takes
+        longer.
+        """
         self.set_focus(self.picklist)
         self.show_notice("", "")
         self.load_hosts()
@@ -99,11 +103,20 @@ class HostsScreen(FilteredScreen):
         self.hand_over(self.take_hosts, hosts, problem, focus, sources)
 
     def take_hosts(
-        self, hosts: list[KnownHost], problem: str | None, focus: str | None, sources: Sequence[SourceGroup] = ()
+        self,
+        hosts: list[KnownHost],
+        problem: str | None,
+        focus: str | None,
+        sources: Sequence[SourceGroup] = (),
     ) -> None:
         """Show what was read."""
         host_list = self.host_list
-        host_list.hosts, host_list.sources, host_list.problem, host_list.was_read = hosts, list(sources), problem, True
+        host_list.hosts, host_list.sources, host_list.problem, host_list.was_read = (
+            hosts,
+            list(sources),
+            problem,
+            True,
+        )
         self.query_one(TextPane).set_class(not host_list.has_others, "-first")
         self.shell.selection.order_by(host.name for host in hosts)
         if self.resolves:
@@ -129,7 +142,9 @@ class HostsScreen(FilteredScreen):
         host_list = self.host_list
         addresses = [host.address for host in host_list.hosts]
         before = [*map(host_list.place, host_list.hosts)]
-        host_list.places.update(await asyncio.to_thread(places_of, addresses, self.shell.options.ssh_config))
+        host_list.places.update(
+            await asyncio.to_thread(places_of, addresses, self.shell.options.ssh_config)
+        )
         if before != [*map(host_list.place, host_list.hosts)] and self.query(PickList):
             self.show_rows()
 
@@ -137,7 +152,11 @@ class HostsScreen(FilteredScreen):
         """Query the source under the cursor again, or all of them."""
         host_list = self.host_list
         here = host_list.source(host_list.group_at(self.picklist.cursor_key))
-        groups = [each for each in ([here] if here else host_list.sources) if each.title not in host_list.asking]
+        groups = [
+            each
+            for each in ([here] if here else host_list.sources)
+            if each.title not in host_list.asking
+        ]
         if not groups:
             problem = "already querying" if host_list.sources else "no group comes from a source"
             self.notify(problem, severity="warning")
@@ -170,14 +189,21 @@ class HostsScreen(FilteredScreen):
             from tui.app.screens.hosts_facts import fact_columns
 
             self.fact_columns = fact_columns(host_list)
-        self.picklist.columns = hosts_rows.useful_columns((*self.columns, *self.fact_columns), host_list)
+        self.picklist.columns = hosts_rows.useful_columns(
+            (*self.columns, *self.fact_columns), host_list
+        )
         ticked = frozenset(selection.chosen)
         asking, symbols = host_list.asking, host_list.symbols
-        notes = {each.title: hosts_sources.note(each, ticked, asking, symbols) for each in host_list.sources}
+        notes = {
+            each.title: hosts_sources.note(each, ticked, asking, symbols)
+            for each in host_list.sources
+        }
         self.picklist.set_rows(hosts_rows.rows(host_list.shown, ticked, {} if search else notes))
         found = f"{len(host_list.shown)} of {len(host_list.hosts)} shown, " if search else ""
         servers = f", {len(selection.servers)} only looked at" if selection.servers else ""
-        self.picklist.border_subtitle = f"{found}{len(selection.chosen)} of {len(host_list.hosts)} ticked{servers}"
+        self.picklist.border_subtitle = (
+            f"{found}{len(selection.chosen)} of {len(host_list.hosts)} ticked{servers}"
+        )
         self.show_details()
         self.refresh_chrome()
 
@@ -220,8 +246,12 @@ class HostsScreen(FilteredScreen):
             self.action_tick("row")
 
     def action_observe(self) -> None:
-        """Tick the host, or the group on its heading, as one that is only looked at, or that generates load."""
-        self.shell.selection.swap([host.address for host in self.host_list.picked("row", self.picklist.cursor_key)])
+        """Tick the host, or the group on its heading, as one that is only looked at, or that
+        generates load.
+        """
+        self.shell.selection.swap(
+            [host.address for host in self.host_list.picked("row", self.picklist.cursor_key)]
+        )
         self.ticks_changed()
 
     def ticks_changed(self) -> None:
@@ -230,7 +260,10 @@ class HostsScreen(FilteredScreen):
         self.show_rows()
 
     def action_go_on(self, screen: str) -> None:
-        """Go on, once the hosts are known; with no tick at all, the host under the cursor is meant."""
+        """Go on, once the hosts are known.
+
+        With no tick at all, the host under the cursor is meant.
+        """
         if not self.host_list.was_read:
             self.goes_on_to = screen
             return
@@ -240,9 +273,13 @@ class HostsScreen(FilteredScreen):
         if selection.ticked:
             self.shell.go(screen)
             return
-        why = f"{some(selection.servers)}: a server is only looked at; " if selection.servers else ""
+        why = (
+            f"{some(selection.servers)}: a server is only looked at; " if selection.servers else ""
+        )
         more = ", or o lets it generate load" if why else ""
-        self.notify(f"{why}tick at least one host that generates load: Space{more}", severity="warning")
+        self.notify(
+            f"{why}tick at least one host that generates load: Space{more}", severity="warning"
+        )
 
     # -- checks, host keys, new hosts
 
@@ -263,7 +300,9 @@ class HostsScreen(FilteredScreen):
         addresses = [host.address for host in hosts]
         try:
             where, config = shell.target_directory(), shell.options.ssh_config
-            async for found in check_each(addresses, where, shell.paths, config, partial(text_entry.ask, self.app)):
+            async for found in check_each(
+                addresses, where, shell.paths, config, partial(text_entry.ask, self.app)
+            ):
                 shell.selection.checks[found.name] = found
                 checking.discard(found.name)
                 self.picklist.update_lines()
@@ -275,10 +314,14 @@ class HostsScreen(FilteredScreen):
 
     @work(group="trust", exclusive=True)
     async def action_trust(self) -> None:
-        """Show the keys of the ticked hosts, else of the one under the cursor, pin them once agreed, and check them."""
+        """Show the keys of the ticked hosts, else of the one under the cursor, pin them once
+        agreed, and check them.
+        """
         from tui.app.services.remedies import ask_to_trust
 
-        hosts = [host for host in self.host_list.ticked_or_at(self.picklist.cursor_key) if host.has_key]
+        hosts = [
+            host for host in self.host_list.ticked_or_at(self.picklist.cursor_key) if host.has_key
+        ]
         if not hosts:
             self.notify("this machine needs no host key")
         elif pinned := await ask_to_trust(self, [host.address for host in hosts]):
@@ -288,7 +331,9 @@ class HostsScreen(FilteredScreen):
         """Ask for a host."""
         from tui.app.dialogs.new_host import AddHost
 
-        self.app.push_screen(AddHost(frozenset(host.name for host in self.host_list.hosts)), self.add_host)
+        self.app.push_screen(
+            AddHost(frozenset(host.name for host in self.host_list.hosts)), self.add_host
+        )
 
     def add_host(self, host: NewHost | None) -> None:
         """Add a host to the inventory and show it."""

@@ -1,4 +1,6 @@
-"""The details of the Hosts screen: all about the host or the group under the cursor, or what to do first. Pure."""
+"""The details of the Hosts screen: all about the host or the group under the cursor, or what to do
+first. Pure.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +21,23 @@ EMPTY = "No hosts yet: press n to add one, or tick 'local' to measure this machi
 NO_MATCH = "Nothing matches the filter: Esc clears it"
 READING = "reading the inventory and ssh's configuration"
 WHAT_NOW = (
-    ("J", "measures this machine: a form asks for pattern, block size, jobs, queue depth and target"),
+    (
+        "J",
+        "measures this machine: a form asks for pattern, block size, jobs, queue depth and target",
+    ),
     ("Enter", "measures it with a profile: presets of whole test plans"),
     ("n", "adds a host; hosts in ~/.ssh/config are listed automatically"),
     ("?", "shows every key"),
 )
 
 
-def detail_lines(host_list: HostList, key: str | None, width: int, *, broad: bool = False) -> list[Line]:
-    """Return the text about a row; `broad`: it is next to the list, with room for the ticked hosts as well."""
+def detail_lines(
+    host_list: HostList, key: str | None, width: int, *, broad: bool = False
+) -> list[Line]:
+    """Return the text about a row.
+
+    `broad`: it is next to the list, with room for the ticked hosts as well.
+    """
     host, group = host_list.at(key), host_list.group_at(key)
     if host_list.problem:
         return indented([(f"{host_list.symbols.bad} {host_list.problem}", BAD)], width, 0)
@@ -43,11 +53,18 @@ def detail_lines(host_list: HostList, key: str | None, width: int, *, broad: boo
 
 def what_now(width: int) -> list[Line]:
     """Return what a user without hosts can do."""
-    return [line for key, does in WHAT_NOW for line in labelled([(key, ACCENT)], [(does, TEXT)], width, 7)]
+    return [
+        line
+        for key, does in WHAT_NOW
+        for line in labelled([(key, ACCENT)], [(does, TEXT)], width, 7)
+    ]
 
 
 def host_lines(host: KnownHost, host_list: HostList, width: int) -> list[Line]:
-    """Return everything known of one host; what is wrong comes first, then what differs from its peers."""
+    """Return everything known of one host.
+
+    What is wrong comes first, then what differs from its peers.
+    """
     lines: list[Line] = []
     check, symbols = host_list.check_of(host), host_list.symbols
     if host.name in host_list.checking:
@@ -59,10 +76,19 @@ def host_lines(host: KnownHost, host_list: HostList, width: int) -> list[Line]:
     odd, facts = odd_and_facts(host, host_list)
     role = [("role", runs)] if (runs := role_runs(host, host_list.selection)) else []
     labels = [*odd, *role, ("address", address_runs(host, host_list.place(host))), *facts]
-    return [*lines, *(line for label, runs in labels for line in labelled([(label, LABEL)], runs, width, INDENT))]
+    return [
+        *lines,
+        *(
+            line
+            for label, runs in labels
+            for line in labelled([(label, LABEL)], runs, width, INDENT)
+        ),
+    ]
 
 
-def odd_and_facts(host: KnownHost, host_list: HostList) -> tuple[Iterable[Labelled], Iterable[Labelled]]:
+def odd_and_facts(
+    host: KnownHost, host_list: HostList
+) -> tuple[Iterable[Labelled], Iterable[Labelled]]:
     """Return what a check read: in what the host differs from its peers, and what it is."""
     facts = host_list.facts(host)
     if not facts:
@@ -78,7 +104,11 @@ def odd_and_facts(host: KnownHost, host_list: HostList) -> tuple[Iterable[Labell
 def ticked_lines(host_list: HostList, width: int) -> list[Line]:
     """Return what the ticked hosts have in common and differ in."""
     ticked = host_list.selection.ticked
-    facts = {host.name: facts for host in host_list.hosts if host.name in ticked and (facts := host_list.facts(host))}
+    facts = {
+        host.name: facts
+        for host in host_list.hosts
+        if host.name in ticked and (facts := host_list.facts(host))
+    }
     if len(facts) < 2:
         return []
     from tui.app.screens.hosts_facts import together_lines
@@ -104,15 +134,26 @@ def address_runs(host: KnownHost, place: str) -> list[Run]:
 
 
 def role_runs(host: KnownHost, selection: Selection) -> list[Run]:
-    """Return what a server is in a run, or a host that was made one or none; nothing of a host that is as usual."""
+    """Return what a server is in a run, or a host that was made one or none.
+
+    Nothing of a host that is as usual.
+    """
     role, style = part(host, selection)
     if role == "server":
         does, otherwise = "looked at while others generate load", " lets it generate load"
     elif host.address.role == "server":
-        does, otherwise = "generates load, though a server in the inventory", " has it only looked at"
+        does, otherwise = (
+            "generates load, though a server in the inventory",
+            " has it only looked at",
+        )
     else:
         return []
-    return [(role, BRIGHT if style == LABEL else style), (f"  {does}; ", LABEL), ("o", ACCENT), (otherwise, LABEL)]
+    return [
+        (role, BRIGHT if style == LABEL else style),
+        (f"  {does}; ", LABEL),
+        ("o", ACCENT),
+        (otherwise, LABEL),
+    ]
 
 
 def verdict_lines(check: HostCheck, symbols: Symbols, width: int) -> list[Line]:

@@ -1,4 +1,7 @@
-"""What checks read of hosts, as columns and in the details. Nothing here is loaded before the first check."""
+"""What checks read of hosts, as columns and in the details.
+
+Nothing here is loaded before the first check.
+"""
 
 from __future__ import annotations
 
@@ -32,17 +35,24 @@ def fact_columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
         return lambda host: (text(facts := host_list.facts(host)), TEXT if facts else LABEL)
 
     def by(name: str, *, falling: bool = False) -> dict[str, Any]:
-        return {"order": lambda host: _order_of(host_list.facts(host).get(name), falling), "falling": falling}
+        return {
+            "order": lambda host: _order_of(host_list.facts(host).get(name), falling),
+            "falling": falling,
+        }
 
     return (
-        Column(name, cell(lambda f: _shown(f, f"{name}_version", symbols).removeprefix(f"{name}-")), 6,
+        Column(name, cell(lambda f: _shown(f, f"{name}_version", symbols).removeprefix(f"{name}-")),
+            6,
                **by(f"{name}_version")),
-        Column("cores", cell(lambda f: _shown(f, "cpus", symbols)), 6, right=True, gap=1, **by("cpus", falling=True)),
-        Column("kernel", cell(lambda f: _shown(f, "kernel", symbols).removeprefix("Linux ")), 16, drop=4,
+        Column("cores", cell(lambda f: _shown(f, "cpus", symbols)), 6, right=True, gap=1,
+            **by("cpus", falling=True)),
+        Column("kernel", cell(lambda f: _shown(f, "kernel", symbols).removeprefix("Linux ")), 16,
+            drop=4,
                **by("kernel")),
         Column("memory", cell(lambda f: _shown(f, "mem_bytes", symbols)), 8, right=True, drop=3,
                **by("mem_bytes", falling=True)),
-        Column("free", cell(lambda f: _shown(f, "target_free_bytes", symbols)), 8, right=True, drop=2,
+        Column("free", cell(lambda f: _shown(f, "target_free_bytes", symbols)), 8, right=True,
+            drop=2,
                **by("target_free_bytes")),
         Column("differs in", host_list.differs, least=16, drop=1, role=WARN,
                order=lambda h: (not host_list.differs(h), h.name)),
@@ -60,11 +70,22 @@ def _shown(facts: Facts, name: str, symbols: Symbols) -> str:
     return fact_text(facts, name) or symbols.unknown
 
 
-def together_lines(found: FactsTogether, hosts: Mapping[str, Facts], ticked: int, width: int) -> list[Line]:
-    """Return what `hosts`, those of the ticked ones that were checked, have in common, then what they differ in."""
+def together_lines(
+    found: FactsTogether, hosts: Mapping[str, Facts], ticked: int, width: int
+) -> list[Line]:
+    """Return what `hosts`, those of the ticked ones that were checked, have in common, then what
+    they differ in.
+    """
     labels = [*machine_lines(hosts), *common_lines(found), *differing_lines(found)]
     lines = [Line(), rule("Ticked hosts together", f"{len(hosts)} of {ticked} checked", width)]
-    return [*lines, *(line for label, runs in labels for line in labelled([(label, LABEL)], runs, width, INDENT))]
+    return [
+        *lines,
+        *(
+            line
+            for label, runs in labels
+            for line in labelled([(label, LABEL)], runs, width, INDENT)
+        ),
+    ]
 
 
 def fact_lines(facts: Facts) -> Iterator[Labelled]:
@@ -72,7 +93,9 @@ def fact_lines(facts: Facts) -> Iterator[Labelled]:
     kernel = str(facts.get("kernel") or "").removeprefix("Linux ")
     yield from fact("system", facts.get("os"), facts.get("hostname"), kernel, facts.get("arch"))
     cores, model, load = facts.get("cpus"), facts.get("cpu_model"), facts.get("load1")
-    yield from fact("cpu", f"{cores} cores" if cores else None, model, f"load {load}" if load else None)
+    yield from fact(
+        "cpu", f"{cores} cores" if cores else None, model, f"load {load}" if load else None
+    )
     free = fact_text(facts, "mem_available_bytes")
     yield from fact("memory", fact_text(facts, "mem_bytes"), free and f"{free} available")
     name = tool()
@@ -80,7 +103,11 @@ def fact_lines(facts: Facts) -> Iterator[Labelled]:
     left = fact_text(facts, "target_free_bytes")
     whole = fact_text(facts, "target_total_bytes")
     space = f"{left} free{f' of {whole}' if whole else ''}" if left else None
-    mount = f"{facts.get('target_fstype')} from {facts.get('target_source')}" if facts.get("target_source") else None
+    mount = (
+        f"{facts.get('target_fstype')} from {facts.get('target_source')}"
+        if facts.get("target_source")
+        else None
+    )
     yield from fact("target", facts.get("target"), space, mount)
     common = dict(common_lines(compare({"": facts})))
     yield from ((subject, common[subject]) for subject in ("network", "disks") if subject in common)

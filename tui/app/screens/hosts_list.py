@@ -1,4 +1,6 @@
-"""The hosts of the Hosts screen: which there are, their groups and sources, and what is known of each. No widgets."""
+"""The hosts of the Hosts screen: which there are, their groups and sources, and what is known of
+each. No widgets.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,8 @@ class KnownHost(Struct, frozen=True):
 
 
 class HostList:
-    """All hosts in the order of the inventory, those that the filter shows, and what checks and ssh say of them.
+    """All hosts in the order of the inventory, those that the filter shows, and what checks and ssh
+    say of them.
 
     Rows have the host's name as their key, headings `heading_key` of their group.
     """
@@ -65,10 +68,12 @@ class HostList:
         self.sources: list[SourceGroup] = []
         self.asking: set[str] = set()  # titles of sources that are queried now
         self.checking: set[str] = set()  # names of hosts that are checked now
-        self.places: dict[str, str] = {}  # by host: user, address and port, and what it goes through
+        # by host: user, address and port, and what it goes through
+        self.places: dict[str, str] = {}
         self.problem: str | None = None  # why hosts could not be read
         self.was_read = False  # inventory and ssh config were
-        self._together: dict[tuple[tuple[str, int], ...], FactsTogether] = {}  # kept until its checks are others
+        # kept until its checks are others
+        self._together: dict[tuple[tuple[str, int], ...], FactsTogether] = {}
 
     def show(self, search: str) -> None:
         """Show the hosts that a filter lets through, group by group."""
@@ -91,13 +96,19 @@ class HostList:
         return check.facts if check else {}
 
     def facts_together(self, host: KnownHost) -> FactsTogether:
-        """Return the facts of a host beside its peers': the others that are ticked as it is, else its group."""
+        """Return the facts of a host beside its peers': the others that are ticked as it is, else
+        its group.
+        """
         from tui.metrics.facts import compare
 
         parts = (self.selection.ticked, self.selection.servers)
         ticked = next((names for names in parts if host.name in names and len(names) > 1), ())
         names = ticked or [each.name for each in self.hosts if each.group == host.group]
-        checks = {name: check for name in names if (check := self.selection.checks.get(name)) and check.facts}
+        checks = {
+            name: check
+            for name in names
+            if (check := self.selection.checks.get(name)) and check.facts
+        }
         key = tuple((name, id(check)) for name, check in checks.items())
         if key not in self._together:
             if len(self._together) > GROUPS_KEPT:
@@ -106,11 +117,15 @@ class HostList:
         return self._together[key]
 
     def differs(self, host: KnownHost) -> str:
-        """Return in which facts a host differs from its peers, once no more answers are waited for: ``links: mtu``."""
+        """Return in which facts a host differs from its peers, once no more answers are waited for:
+        ``links: mtu``.
+        """
         if self.checking or not self.facts(host):
             return ""
         parts: dict[str, dict[str, None]] = {}
-        for odd in sorted(self.facts_together(host).odd_of(host.name), key=lambda odd: not odd.matters):
+        for odd in sorted(
+            self.facts_together(host).odd_of(host.name), key=lambda odd: not odd.matters
+        ):
             subject, _, part = odd.title.partition(": ")
             parts.setdefault(subject, {})[part] = None
         texts = (f"{subject}: {', '.join(shown)}" if (shown := [*filter(None, names)]) else subject
@@ -129,14 +144,19 @@ class HostList:
         return host.group if host else key.removeprefix("@") if key else None
 
     def members(self, group: str | None) -> list[KnownHost]:
-        """Return the shown hosts of a group; a source may name hosts that stand under another heading."""
+        """Return the shown hosts of a group.
+
+        A source may name hosts that stand under another heading.
+        """
         source = self.source(group)
         if source is not None:
             return [host for host in self.shown if host.name in source.names]
         return [host for host in self.shown if host.group == group]
 
     def picked(self, what: str, key: str | None) -> list[KnownHost]:
-        """Return the hosts meant on a row: the "row" itself, its "group" as on a heading, or "all" that are shown."""
+        """Return the hosts meant on a row: the "row" itself, its "group" as on a heading, or "all"
+        that are shown.
+        """
         if what == "all":
             return self.shown
         host = self.at(key)
@@ -177,10 +197,18 @@ def address_text(host: HostAddress) -> str:
 
 
 def matches(host: KnownHost, search: str, place: str = "") -> bool:
-    """Return whether name, address, role or groups hold every word of the filter; ``h[1-4]`` is any of these names."""
+    """Return whether name, address, role or groups hold every word of the filter.
+
+    ``h[1-4]`` is any of these names.
+    """
     address = host.address
-    text = " ".join((host.name, address_text(address), place, address.role, host.group, *address.groups)).lower()
-    return all(host.name in named(word) if is_range(word) else word.lower() in text for word in search.split())
+    text = " ".join(
+        (host.name, address_text(address), place, address.role, host.group, *address.groups)
+    ).lower()
+    return all(
+        host.name in named(word) if is_range(word) else word.lower() in text
+        for word in search.split()
+    )
 
 
 def by_group(hosts: Iterable[KnownHost]) -> dict[str, list[KnownHost]]:

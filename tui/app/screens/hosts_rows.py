@@ -1,4 +1,7 @@
-"""Hosts as rows of a list: columns, headings, whether a host was reached. Pure functions of hosts and ticks."""
+"""Hosts as rows of a list: columns, headings, whether a host was reached.
+
+Pure functions of hosts and ticks.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,8 @@ def columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
 
     def reached(host: KnownHost) -> tuple[bool, str]:
         check = ticks.checks.get(host.name)
-        return check is None, "" if check is None else check.code or "~"  # what went wrong comes first
+        # what went wrong comes first
+        return check is None, "" if check is None else check.code or "~"
 
     def tick(host: KnownHost) -> Run:
         if host.name in ticks.servers:
@@ -35,18 +39,25 @@ def columns(host_list: HostList) -> tuple[Column[KnownHost], ...]:
 
     return (
         Column("", tick, 3),
-        Column("host", lambda h: (h.name, BRIGHT if tick(h)[1] == ACCENT else TEXT), least=14, most=32,
+        Column("host", lambda h: (h.name, BRIGHT if tick(h)[1] == ACCENT else TEXT), least=14,
+            most=32,
                order=lambda h: natural(h.name)),
         Column("role", lambda h: part(h, ticks), 6, drop=2, order=lambda h: part(h, ticks)),
-        Column("address", host_list.place, least=22, most=40, drop=5, role=LABEL, order=host_list.place),
-        Column("reach", lambda h: reach(ticks.checks.get(h.name), h.name in host_list.checking, symbols), 15,
+        Column("address", host_list.place, least=22, most=40, drop=5, role=LABEL,
+            order=host_list.place),
+        Column("reach", lambda h: reach(ticks.checks.get(h.name), h.name in host_list.checking,
+            symbols), 15,
                order=reached),
     )  # fmt: skip
 
 
-def useful_columns(columns: Iterable[Column[KnownHost]], host_list: HostList) -> tuple[Column[KnownHost], ...]:
+def useful_columns(
+    columns: Iterable[Column[KnownHost]], host_list: HostList
+) -> tuple[Column[KnownHost], ...]:
     """Return the columns that say something of the hosts there are."""
-    useless = set() if any(has_part(host, host_list.selection) for host in host_list.hosts) else {"role"}
+    useless = (
+        set() if any(has_part(host, host_list.selection) for host in host_list.hosts) else {"role"}
+    )
     useless |= set() if any(map(host_list.differs, host_list.shown)) else {"differs in"}
     return tuple(each for each in columns if each.title not in useless)
 
@@ -67,7 +78,8 @@ def rows(
 ) -> list[KnownHost | Heading]:
     """Return the hosts under a heading a group, which tells how many of it are ticked.
 
-    `sources`: what to say of the groups of sources; those without a host under them stand behind the others.
+    `sources`: what to say of the groups of sources; those without a host under them stand behind
+    the others.
     """
     chosen = frozenset(ticked)
     found: list[KnownHost | Heading] = []
@@ -92,12 +104,17 @@ def reach(check: HostCheck | None, checking: bool, symbols: Symbols) -> Run:
 
 
 def short_code(code: str | None) -> str:
-    """Return a problem's stable name as two or three words: ``host-key-unknown`` is ``key unknown``."""
+    """Return a problem's stable name as two or three words: ``host-key-unknown`` is ``key
+    unknown``.
+    """
     return (code or "failed").removeprefix("host-").removeprefix("ssh-").replace("-", " ")
 
 
 def useless_keys(host_list: HostList, host: KnownHost | None, *, narrow: bool) -> set[str]:
-    """Return the actions that the footer need not name; of a host whose key is unknown it must name `trust`."""
+    """Return the actions that the footer need not name.
+
+    Of a host whose key is unknown it must name `trust`.
+    """
     useless = set() if len(host_list.hosts) > 1 else set(OF_SEVERAL)
     useless |= set() if host_list.sources else {"hosts.refresh"}
     useless |= set() if any(each.has_key for each in host_list.hosts) else {"hosts.trust"}

@@ -1,4 +1,6 @@
-"""Sources as groups of the Hosts screen: what their headings and details say, and asking them without a wait."""
+"""Sources as groups of the Hosts screen: what their headings and details say, and asking them
+without a wait.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def groups_of(fleet: Fleet) -> list[SourceGroup]:
     return source_groups(fleet)
 
 
-def note(group: SourceGroup, ticked: Collection[str], asking: Collection[str], symbols: Symbols) -> Run:
+def note(
+    group: SourceGroup, ticked: Collection[str], asking: Collection[str], symbols: Symbols
+) -> Run:
     """Return what the heading says: how many of its hosts are ticked, and how old that list is."""
     if group.title in asking:
         return f"{symbols.wait} querying", ACCENT
@@ -56,7 +60,10 @@ def lines(group: SourceGroup, symbols: Symbols, width: int) -> list[Line]:
 
 
 def ask(fleet: Fleet, groups: Sequence[SourceGroup], take: Callable[[SourceAnswer], None]) -> None:
-    """Ask sources in threads of their own, which keep nobody from leaving; `take` runs on the event loop."""
+    """Ask sources in threads of their own, which keep nobody from leaving.
+
+    `take` runs on the event loop.
+    """
     from tui.engine.inputs.source_groups import ask_again
 
     loop, context = asyncio.get_running_loop(), contextvars.copy_context()

@@ -1,4 +1,6 @@
-"""A job without a profile: its terms in a form, what they lead to beside it, launched as on Review."""
+"""A job without a profile: its terms in a form, what they lead to beside it, launched as on
+Review.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,16 @@ if TYPE_CHECKING:
     from tui.workloads.base import Workload
 
 FIRST_PLACE = "/var/tmp"  # on this machine: of other hosts nobody knows where their storage is
-NAME_HELP = "family/name in small letters, such as my/reads; the profile is a YAML file that you can edit"
+NAME_HELP = (
+    "family/name in small letters, such as my/reads; the profile is a YAML file that you can edit"
+)
 
 
 class JobScreen(PlanScreen):
-    """Pattern, block size, jobs, queue depth, target; several values with commas are measured in turn."""
+    """Pattern, block size, jobs, queue depth, target.
+
+    Several values with commas are measured in turn.
+    """
 
     SCOPE = "job"
     UNCHANGED = "defaults"
@@ -59,10 +66,18 @@ class JobScreen(PlanScreen):
         """Make a field for each common term."""
         here = self.shell.selection.ticked == [LOCAL]
         place = {"directory": FIRST_PLACE} if here else {}
-        defaults = {term.name: place.get(term.name, term.default) for term in self.workload.job_terms()}
+        defaults = {
+            term.name: place.get(term.name, term.default) for term in self.workload.job_terms()
+        }
         self.terms = {**defaults, **self.terms}
         await self.form.set_fields(
-            FieldSpec(term.name, self.terms[term.name], defaults[term.name], f"{term.help} ({term.name})", term.label)
+            FieldSpec(
+                term.name,
+                self.terms[term.name],
+                defaults[term.name],
+                f"{term.help} ({term.name})",
+                term.label,
+            )
             for term in self.workload.job_terms()
         )
 
@@ -94,7 +109,10 @@ class JobScreen(PlanScreen):
         self.terms = self.form.values
 
     def build_plan(self) -> Plan:
-        """Return the plan of the terms, and choose their profile: Review shows the same. Raises UsageError."""
+        """Return the plan of the terms, and choose their profile: Review shows the same.
+
+        Raises UsageError.
+        """
         from tui.engine.inputs.terms import made_profile
 
         catalogue, selection = self.shell.catalogue, self.shell.selection
@@ -125,7 +143,9 @@ class JobScreen(PlanScreen):
             self.notify(self.problem or "nothing to save yet", severity="error")
             return
         name = f"my/{self.loaded.profile.profile.partition('/')[2]}"
-        self.app.push_screen(LineDialog("Save as a profile", NAME_HELP, name, "save"), partial(self.save, self.given))
+        self.app.push_screen(
+            LineDialog("Save as a profile", NAME_HELP, name, "save"), partial(self.save, self.given)
+        )
 
     def save(self, given: dict[str, tuple[str, ...]], tag: str | None) -> None:
         """Write the profile; it stays on Profiles."""

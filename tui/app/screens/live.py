@@ -1,7 +1,9 @@
-"""Step 4: the whole cluster in one picture while a run goes on, and the same picture of a run played again.
+"""Step 4: the whole cluster in one picture while a run goes on, and the same picture of a run
+played again.
 
-Pull, not push: one timer reads the journal into the state and hands it to the widgets, which repaint the cells that
-changed. Nothing is sent per sample, and nothing at all while the screen is hidden."""
+Pull, not push: one timer reads the journal into the state and hands it to the widgets, which
+repaint the cells that changed. Nothing is sent per sample, and nothing at all while the screen is
+hidden."""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ from tui.view.live_wait import FIRST_SAMPLES, waiting_of
 
 
 class LiveScreen(RoomsScreen):
-    """One run, live or (with a speed) as a replay: what is chosen to be looked at, and the panels that show it."""
+    """One run, live or (with a speed) as a replay: what is chosen to be looked at, and the panels
+    that show it.
+    """
 
     SCOPE = "live"
     CSS_PATH = "live.tcss"
@@ -79,7 +83,9 @@ class LiveScreen(RoomsScreen):
     # -- building
 
     def compose_body(self) -> Iterable[Widget]:
-        """Header, health, matrix or search, figures, graphs, heat map, percentiles, hosts, messages."""
+        """Header, health, matrix or search, figures, graphs, heat map, percentiles, hosts,
+        messages.
+        """
         symbols = self.shell.symbols
         yield RunHeader(symbols.name, id="live-header")
         yield Banner(id="live-banner")
@@ -99,7 +105,11 @@ class LiveScreen(RoomsScreen):
         yield PercentileTable(symbols.name, id="live-percentiles")
         thresholds = self.plan.thresholds if self.plan is not None else {}
         yield HostTable(symbols.name, thresholds, id="live-hosts")
-        yield TextInput(placeholder="filter: part of a host's name, or h[1-4]", classes="filter", id="live-filter")
+        yield TextInput(
+            placeholder="filter: part of a host's name, or h[1-4]",
+            classes="filter",
+            id="live-filter",
+        )
         yield ServerTable(thresholds, id="live-servers")
         marks = {"info": symbols.dot, "warning": symbols.warn, "error": symbols.bad}
         yield MessageLog(marks, id="live-messages")
@@ -114,7 +124,9 @@ class LiveScreen(RoomsScreen):
         feed, state = self.feed, self.feed.state
         axis = replace(self.axis, marks=self.marks.of(state, self.found, self.host))
         view = state.hosts.get(self.host or "")
-        subject = live_text.subject_of(state, view, self.shown_job, live_text.about(state, self.plan))
+        subject = live_text.subject_of(
+            state, view, self.shown_job, live_text.about(state, self.plan)
+        )
         self.show_search()
         head = live_text.head(feed, self.plan, self.mode(), self.search_panel.view)
         self.query_one("#live-header", RunHeader).show(head)
@@ -122,7 +134,10 @@ class LiveScreen(RoomsScreen):
         self.query_one("#live-banner", Banner).show(strip)
         self.paint_hosts(subject, axis)
         self.paint_health()
-        plain, counted = self.shell.symbols.name == "ascii", live_text.operation_of(state, self.plan)
+        plain, counted = (
+            self.shell.symbols.name == "ascii",
+            live_text.operation_of(state, self.plan),
+        )
         waits = live_text.latencies_of(state, subject)
         self.waiting = waiting_of(state, self.plan)
         graphs: tuple[Graph, ...] = panels(
@@ -132,14 +147,24 @@ class LiveScreen(RoomsScreen):
             graphs = with_behind(graphs, subject, self.behind, state.current.step, self.host or "")
         self.paint_graphs(graphs, counted=bool(counted))
         self.paint_strip(axis)
-        self.query_one(HeatPanel).empty = self.waiting.text if self.waiting is not None else FIRST_SAMPLES
+        self.query_one(HeatPanel).empty = (
+            self.waiting.text if self.waiting is not None else FIRST_SAMPLES
+        )
         self.paint_heat(waits, axis)
         if live_text.metadata_step(state, self.plan) is None:
             at = axis.cursor_s
-            tail = None if at is None else self.query_one(HeatPanel).cells.percentiles(at, at + 1).get(99.0)
+            tail = (
+                None
+                if at is None
+                else self.query_one(HeatPanel).cells.percentiles(at, at + 1).get(99.0)
+            )
             tiles = self.waiting.tiles if self.waiting is not None else ()
-            self.query_one(FigureTiles).show(tiles or live_tiles(subject, waits, axis, tail, counted))
-        said_of_host = live_text.host_facts(state, view, self.table.found, self.table.spread, axis.cursor_s)
+            self.query_one(FigureTiles).show(
+                tiles or live_tiles(subject, waits, axis, tail, counted)
+            )
+        said_of_host = live_text.host_facts(
+            state, view, self.table.found, self.table.spread, axis.cursor_s
+        )
         self.query_one("#live-facts", HostFactsBar).show(*said_of_host, self.detail_lines(axis))
         kind = live_text.latency_kind_of(state, self.plan)
         shown = live_text.percentiles(waits, kind, self.heat_beside(), axis, counted=bool(counted))
@@ -155,18 +180,24 @@ class LiveScreen(RoomsScreen):
         self.log_pane.show(said)
 
     def detail_lines(self, axis: TimeAxis) -> list[Line]:
-        """Return what stands under the facts of the host that is shown alone, where there is room."""
+        """Return what stands under the facts of the host that is shown alone, where there is
+        room.
+        """
         state, host = self.feed.state, self.host or ""
         if host not in state.hosts or self.size.height < ROOMY_LINES:
             return []
         self.alone = live_health.over_time(state, host, self.alone)
-        return live_health.strip(state, host, self.alone, axis, self.size.width - 2, self.shell.symbols.name)
+        return live_health.strip(
+            state, host, self.alone, axis, self.size.width - 2, self.shell.symbols.name
+        )
 
     def paint_health(self) -> None:
         """Say how well the run is."""
         lines = 2 if self.size.height >= ROOMY_LINES else 1
         spread = self.table.spread_now
-        told = live_health.health(self.found, self.feed.state, self.plan, spread, self.size.width - 2, lines=lines)
+        told = live_health.health(
+            self.found, self.feed.state, self.plan, spread, self.size.width - 2, lines=lines
+        )
         self.query_one("#live-health", Banner).show(told)
 
     def paint_hosts(self, subject: Subject, axis: TimeAxis) -> None:
@@ -195,7 +226,9 @@ class LiveScreen(RoomsScreen):
         for name, graph in zip(self.PANELS, graphs, strict=True):
             self.query_one(f"#live-{name}", GraphPanel).show(graph)
         pairs = zip(self.PANELS, graphs, strict=True)
-        self.query_one("#live-pulse", Pulse).show([each for name, each in pairs if name != "bandwidth" or not counted])
+        self.query_one("#live-pulse", Pulse).show(
+            [each for name, each in pairs if name != "bandwidth" or not counted]
+        )
 
     def paint_strip(self, axis: TimeAxis) -> None:
         """Show hosts over time, where they have room."""
@@ -219,7 +252,8 @@ class LiveScreen(RoomsScreen):
         useless = {"live.job": jobs, "live.stop": not over, "live.remedy": mends}
         useless["live.behind"] = not self.search.searches
         bar.leave_out(*(key for key, useful in useless.items() if not useful))
-        shown = live_health.FooterState(self.feed.replay, over, gone, mends, jobs, self.found is not None,
+        shown = live_health.FooterState(self.feed.replay, over, gone, mends, jobs,
+            self.found is not None,
                              self.size.width >= ROOMY, self.has_class("-log"), self.zoomed,
                              self.cursor_s is not None)  # fmt: skip
         bar.show_hint(*live_health.hint(shown))
@@ -234,7 +268,9 @@ class LiveScreen(RoomsScreen):
         self.call_after_refresh(self.paint)
 
     def job_choices(self) -> list[tuple[int | None, str | None]]:
-        """Return what can be shown alone: each role of steps that run together, and each job of a step."""
+        """Return what can be shown alone: each role of steps that run together, and each job of a
+        step.
+        """
         state = self.feed.state
         found: list[tuple[int | None, str | None]] = []
         alone: dict[int | None, Measurement] = {state.step: state.current}
@@ -250,7 +286,9 @@ class LiveScreen(RoomsScreen):
             self.notify("there is one job: nothing to choose from")
             return
         shown = (state.step, self.shown_job)
-        step, self.job = choices[(choices.index(shown) + 1) % len(choices) if shown in choices else 0]
+        step, self.job = choices[
+            (choices.index(shown) + 1) % len(choices) if shown in choices else 0
+        ]
         if step is not None and step != state.step:
             state.show(step)
         self.paint()
@@ -326,16 +364,24 @@ class LiveScreen(RoomsScreen):
         self.show_host(None if self.host == self.table.cursor_key else self.table.cursor_key)
 
     def action_about(self) -> None:
-        """Show all there is of the host under the cursor, or of the server where the cursor is among these."""
+        """Show all there is of the host under the cursor, or of the server where the cursor is
+        among these.
+        """
         servers, state = self.query_one("#live-servers", ServerTable), self.feed.state
         name = (servers if servers.has_focus else self.table).cursor_key or ""
         view, over = state.hosts.get(name), live_health.over_time(state, name)
         if view is None and not over.known:
-            self.notify("choose a host first: Enter shows those that are folded" if name == FOLD else "no host yet")
+            self.notify(
+                "choose a host first: Enter shows those that are folded"
+                if name == FOLD
+                else "no host yet"
+            )
             return
         said = live_text.host_facts(state, view, self.table.found, self.table.spread)[2]
         now_s = state.clock.now - live_text.clock_zero_t(state, self.plan)
-        make = partial(live_health.whole, state, name, said, over, self.axis, self.shell.symbols.name)
+        make = partial(
+            live_health.whole, state, name, said, over, self.axis, self.shell.symbols.name
+        )
         self.app.push_screen(HostDialog(f"{name} at {clock(now_s)}", make))
 
     def show_host(self, name: str | None) -> None:

@@ -88,7 +88,9 @@ class LiveFeed(Feed):
         super().__init__(run_dir, now)
 
     def advance(self) -> bool:
-        """Read for a slice of time: keys are heard however many hosts there are, and however long the journal."""
+        """Read for a slice of time: keys are heard however many hosts there are, and however long
+        the journal.
+        """
         until = time.perf_counter() + SLICE_S
         while True:
             for event in self.tail.poll(CHUNK_BYTES):
@@ -101,7 +103,10 @@ class LiveFeed(Feed):
 
     @property
     def position(self) -> float:
-        """Seconds since the run started, by this machine's clock; of a run that is over, its last event."""
+        """Seconds since the run started, by this machine's clock.
+
+        Of a run that is over, its last event.
+        """
         state = self.state
         if state.ended or self.gone or not state.utc:
             return state.t
@@ -145,11 +150,18 @@ class ReplayFeed(Feed):
         wall = self.wall()
         passed, self._since = wall - self._since, wall
         if self.playing:
-            self._at = min(self.length, self._at + passed * self.speed) if self.speed < SPEEDS[-1] else self.length
+            self._at = (
+                min(self.length, self._at + passed * self.speed)
+                if self.speed < SPEEDS[-1]
+                else self.length
+            )
         return self._catch_up()
 
     def _catch_up(self) -> bool:
-        """Take events up to the next mark or the clock; at most one chunk is read. True when there may be more."""
+        """Take events up to the next mark or the clock; at most one chunk is read.
+
+        True when there may be more.
+        """
         if not self._behind:
             self._mark = min(self._at, self._mark + max(LEAST_MARK_S, self.length / MARKS))
         if not self._waiting:
@@ -181,7 +193,9 @@ class ReplayFeed(Feed):
 
     def change_speed(self, places: int) -> None:
         """Take the next or the last speed."""
-        place = min(range(len(SPEEDS)), key=lambda i: abs(min(SPEEDS[i], 1e9) - min(self.speed, 1e9)))
+        place = min(
+            range(len(SPEEDS)), key=lambda i: abs(min(SPEEDS[i], 1e9) - min(self.speed, 1e9))
+        )
         self.speed = SPEEDS[max(0, min(len(SPEEDS) - 1, place + places))]
 
 
@@ -191,14 +205,20 @@ def epoch(utc: str) -> float:
 
 
 def last_time(journal: Path) -> float:
-    """Return the run time of the last complete event of a journal but for what people said later, 0 without one."""
+    """Return the run time of the last complete event of a journal but for what people said later, 0
+    without one.
+    """
     try:
-        return next((event.t for event in events_backwards(journal) if not isinstance(event, SAID_LATER)), 0.0)
+        return next(
+            (event.t for event in events_backwards(journal) if not isinstance(event, SAID_LATER)),
+            0.0,
+        )
     except OSError:
         return 0.0
 
 
-ROOMY_LINES = 30  # from this height on there is room for graphs beside the heat map, and for two lines of health
+# from this height on there is room for graphs beside the heat map, and for two lines of health
+ROOMY_LINES = 30
 GRAPHS, MOST_GRAPHS = 5, 15
 HEAT, LEAST_HEAT, MOST_HEAT = 7, 5, 26
 CLEAR_HEAT = 7  # with less of a map, what is known so far of two directions gives way to it
@@ -208,7 +228,10 @@ HEADS = 2  # lines of the heading of the hosts
 
 @dataclass(frozen=True, slots=True)
 class Rooms:
-    """Lines of each panel, 0: it is not shown. What is left over is the hosts'; `folds`: not all of them have room."""
+    """Lines of each panel, 0: it is not shown.
+
+    What is left over is the hosts'; `folds`: not all of them have room.
+    """
 
     graphs: int = 0
     heat: int = 0
@@ -218,7 +241,8 @@ class Rooms:
 
 
 def curve_lines(room: int, least: int, others: int, hosts: int) -> int:
-    """Return the lines of a search in `room`: `least`, and what the hosts and the `others` then leave.
+    """Return the lines of a search in `room`: `least`, and what the hosts and the `others` then
+    leave.
 
     Graphs are some of the others: they grow as well.
     """
@@ -227,12 +251,20 @@ def curve_lines(room: int, least: int, others: int, hosts: int) -> int:
 
 
 def rooms_of(
-    room: int, roomy: bool, hosts: int, least_hosts: int, *, graphs: bool = True, heat: bool = True, low: bool = False
+    room: int,
+    roomy: bool,
+    hosts: int,
+    least_hosts: int,
+    *,
+    graphs: bool = True,
+    heat: bool = True,
+    low: bool = False,
 ) -> Rooms:
-    """Share `room` lines among graphs, heat map and hosts; `least_hosts` rows are needed when alike ones are folded.
+    """Share `room` lines among graphs, heat map and hosts; `least_hosts` rows are needed when alike
+    ones are folded.
 
-    Where there is little room, figures in one line stand for the graphs beside the heat map. `low`: the heat map may
-    be as low there as it can be.
+    Where there is little room, figures in one line stand for the graphs beside the heat map. `low`:
+    the heat map may be as low there as it can be.
     """
     pulse = int(graphs and heat and not roomy)
     with_graphs = graphs and not pulse
@@ -248,24 +280,32 @@ def rooms_of(
     spare = max(0, spare - taken)
     most_graphs = MOST_GRAPHS - least_graphs if heat or folds else spare
     more_graphs = min(spare * (2 if heat else 5) // 5, most_graphs) if with_graphs else 0
-    most_heat = MOST_HEAT - least_heat if folds else spare  # no line stays empty where all hosts have theirs
+    # no line stays empty where all hosts have theirs
+    most_heat = MOST_HEAT - least_heat if folds else spare
     more_heat = min(spare - more_graphs, most_heat) if heat else 0
     return Rooms(least_graphs + more_graphs, least_heat + more_heat, pulse, folds)
 
 
 def with_tiles(room: int, shared: Rooms, smaller: Rooms) -> Rooms:
-    """Return the rooms beside tiles where only graphs and heat map get smaller by them, else those without.
+    """Return the rooms beside tiles where only graphs and heat map get smaller by them, else those
+    without.
 
     `shared` is how `room` lines are shared without tiles, `smaller` how those are that tiles leave.
     """
     hosts = room - shared.graphs - shared.heat - shared.pulse
     left = room - TILE_LINES - smaller.graphs - smaller.heat - smaller.pulse
-    same = (shared.pulse, shared.folds, shared.heat > 0) == (smaller.pulse, smaller.folds, smaller.heat > 0)
+    same = (shared.pulse, shared.folds, shared.heat > 0) == (
+        smaller.pulse,
+        smaller.folds,
+        smaller.heat > 0,
+    )
     keeps = left >= min(hosts, HOST_LINES)
     return replace(smaller, tiles=TILE_LINES) if same and keeps else shared
 
 
 def with_tiles_if(tiles: bool, room: int, shared: Callable[..., Rooms]) -> Rooms:
-    """Return how `room` lines are `shared`, beside tiles where there are some: the heat map may be low then."""
+    """Return how `room` lines are `shared`, beside tiles where there are some: the heat map may be
+    low then.
+    """
     rooms = shared(room)
     return with_tiles(room, rooms, shared(room - TILE_LINES, low=True)) if tiles else rooms

@@ -72,9 +72,17 @@ class Said(NamedTuple):
 
 
 def health(
-    found: LiveFindings | None, state: RunState, plan: Plan | None, hosts: HostSpread, width: int, *, lines: int = 2
+    found: LiveFindings | None,
+    state: RunState,
+    plan: Plan | None,
+    hosts: HostSpread,
+    width: int,
+    *,
+    lines: int = 2,
 ) -> list[Line]:
-    """Return what matters most, then steadiness and bottleneck: in one line, else in as many as `lines`."""
+    """Return what matters most, then steadiness and bottleneck: in one line, else in as many as
+    `lines`.
+    """
     told = found is not None and (found.now or found.was)
     if not (is_loaded(state) or told or (state.ended and hosts.laggards)):
         return []
@@ -90,8 +98,12 @@ def health(
     return [_line(first, counts, width), *([_line(rest[1:], [], width)] if rest else [])]
 
 
-def _in_short(first: list[Run], steady: Said, bottleneck: Said, counts: list[Run], width: int) -> Line:
-    """Return all of it in one line: evidence and counts give way, then the finding is cut as far as it can be."""
+def _in_short(
+    first: list[Run], steady: Said, bottleneck: Said, counts: list[Run], width: int
+) -> Line:
+    """Return all of it in one line: evidence and counts give way, then the finding is cut as far as
+    it can be.
+    """
     key = counts[-2:]
     for right in (counts, key):
         for each in (steady.whole, steady.brief):
@@ -99,7 +111,10 @@ def _in_short(first: list[Run], steady: Said, bottleneck: Said, counts: list[Run
             if width_of_runs([*first, *rest, *right]) + 2 <= width:
                 return _line([*first, *rest], right, width)
     least = min(width_of_runs(first), LEAST_FINDING)
-    shorter = (_after(steady.brief, bottleneck.brief, gap=NARROW), _after(bottleneck.brief, gap=NARROW))
+    shorter = (
+        _after(steady.brief, bottleneck.brief, gap=NARROW),
+        _after(bottleneck.brief, gap=NARROW),
+    )
     rest = next((each for each in shorter if width_of_runs([*each, *key]) + 2 + least <= width), [])
     return _line([*_cut(first, width - width_of_runs([*rest, *key]) - 2), *rest], key, width)
 
@@ -121,8 +136,11 @@ def planned_of(state: RunState, plan: Plan | None) -> float | None:
     return step.expected_s if step is not None else None
 
 
-def worst(found: LiveFindings | None, state: RunState, hosts: HostSpread, planned_s: float | None = None) -> list[Run]:
-    """Return what is worst now: hosts that are gone, errors, laggards, silent hosts, warnings; else that it is well.
+def worst(
+    found: LiveFindings | None, state: RunState, hosts: HostSpread, planned_s: float | None = None
+) -> list[Run]:
+    """Return what is worst now: hosts that are gone, errors, laggards, silent hosts, warnings; else
+    that it is well.
 
     At the end of a load that is which hosts it waits for.
     """
@@ -130,7 +148,15 @@ def worst(found: LiveFindings | None, state: RunState, hosts: HostSpread, planne
     errors = [each for each in now if each.severity == "error"]
     waiting = _waiting(state)
     first = waiting if silent_hosts_text(state.hosts.values(), state.clock.now) else []
-    for said in (first, _gone(state), _finding(errors), _lagging(now, hosts), _silent(state), _finding(now), waiting):
+    for said in (
+        first,
+        _gone(state),
+        _finding(errors),
+        _lagging(now, hosts),
+        _silent(state),
+        _finding(now),
+        waiting,
+    ):
         if said:
             return said
     if found is not None and found.was:
@@ -176,18 +202,29 @@ def _finding(found: list[LiveFinding]) -> list[Run]:
     if not found:
         return []
     role = ROLES[found[0].severity]
-    return [(f"{SIGNS[found[0].severity]} {found[0].finding.id}  ", role), (found[0].finding.message, BRIGHT)]
+    return [
+        (f"{SIGNS[found[0].severity]} {found[0].finding.id}  ", role),
+        (found[0].finding.message, BRIGHT),
+    ]
 
 
 def steadiness(state: RunState, plan: Plan | None) -> Said:
-    """Return whether the rate of all hosts is steady by SNIA's rule so far; nothing without a load."""
+    """Return whether the rate of all hosts is steady by SNIA's rule so far.
+
+    Nothing without a load.
+    """
     if not is_loaded(state):
         return Said([], [])
     step = plan.steps[state.step] if plan is not None and state.step is not None else None
-    values = [value or 0.0 for value in state.total.series("iops")][int(step.ramp_s or 0) if step is not None else 0 :]
+    values = [value or 0.0 for value in state.total.series("iops")][
+        int(step.ramp_s or 0) if step is not None else 0 :
+    ]
     window = window_across(values)
     if window is None:
-        left, planned_s = ROUNDS * ROUND_S - len(values), step.runtime_s if step is not None else None
+        left, planned_s = (
+            ROUNDS * ROUND_S - len(values),
+            step.runtime_s if step is not None else None,
+        )
         short = planned_s is not None and planned_s < ROUNDS * ROUND_S
         if short:
             return Said([("steady? too short to tell", LABEL)], [("steady? too short", LABEL)])
@@ -200,7 +237,10 @@ def steadiness(state: RunState, plan: Plan | None) -> Said:
 
 
 def apart_text(window: SteadyWindow) -> str:
-    """Return how unsteady it is: ``14 % apart, falling 15 %``; where it goes up and down, that it has no trend."""
+    """Return how unsteady it is: ``14 % apart, falling 15 %``.
+
+    Where it goes up and down, that it has no trend.
+    """
     way = "falling" if window.means[-1] < window.means[0] else "rising"
     trend = f"{way} {units.share(window.slope)}" if window.slope >= LEAST_TREND else "no trend"
     return f"{units.share(window.range)} apart, {trend}"
@@ -240,7 +280,9 @@ def _line(left: list[Run], right: list[Run], width: int) -> Line:
 
 
 def _cut(runs: list[Run], width: int) -> list[Run]:
-    """Return the runs cut to at most `width` cells, the last of them after a whole word where it has several."""
+    """Return the runs cut to at most `width` cells, the last of them after a whole word where it
+    has several.
+    """
     if width_of_runs(runs) <= width:
         return runs
     *kept, (text, role) = clip(runs, width)
@@ -254,10 +296,24 @@ def marks(found: LiveFindings | None, count: int) -> Mapping[str, Run]:
     What nearly all of the `count` hosts share marks none of them: it is the run's.
     """
     known = found.by_host() if found is not None else {}
-    of_run = [each for each in (found.now if found is not None else ()) if len(each.hosts) > MOST_MARKED * count > 2]
-    by_host = {host: own for host, each in known.items() if (own := [one for one in each if one not in of_run])}
-    ids = {host: dict.fromkeys(each.finding.id for each in findings) for host, findings in by_host.items()}
-    return {host: (" ".join(ids[host]), ROLES[findings[0].severity]) for host, findings in by_host.items()}
+    of_run = [
+        each
+        for each in (found.now if found is not None else ())
+        if len(each.hosts) > MOST_MARKED * count > 2
+    ]
+    by_host = {
+        host: own
+        for host, each in known.items()
+        if (own := [one for one in each if one not in of_run])
+    }
+    ids = {
+        host: dict.fromkeys(each.finding.id for each in findings)
+        for host, findings in by_host.items()
+    }
+    return {
+        host: (" ".join(ids[host]), ROLES[findings[0].severity])
+        for host, findings in by_host.items()
+    }
 
 
 NAME, FIGURE = 12, 12  # cells of a lane's name, and of its newest figure
@@ -267,7 +323,10 @@ INDENT = 9
 
 
 def over_time(state: RunState, host: str, before: HostsOverTime | None = None) -> HostsOverTime:
-    """Return what telemetry saw of a host in the step of now; of the same one `before` is taken on."""
+    """Return what telemetry saw of a host in the step of now.
+
+    Of the same one `before` is taken on.
+    """
     step = state.steps.get(state.step) if state.step is not None else None
     seen = step.telemetry.get(host) if step is not None else None
     found = before if before is not None and before.step is seen else HostsOverTime(seen, OF_HOST)
@@ -277,16 +336,26 @@ def over_time(state: RunState, host: str, before: HostsOverTime | None = None) -
 
 def command_of(state: RunState, host: str) -> str:
     """Return the command of the load that a host began last; empty before."""
-    loads = [task for (_, name), task in state.at_step(state.step or 0).loads.items() if name == host]
+    loads = [
+        task for (_, name), task in state.at_step(state.step or 0).loads.items() if name == host
+    ]
     return " ".join(loads[-1].argv) if loads else ""
 
 
-def strip(state: RunState, host: str, over: HostsOverTime, axis: TimeAxis, width: int, symbols: Symbols) -> list[Line]:
-    """Return what stands under the facts of the host that all panels show: its telemetry, its command."""
+def strip(
+    state: RunState, host: str, over: HostsOverTime, axis: TimeAxis, width: int, symbols: Symbols
+) -> list[Line]:
+    """Return what stands under the facts of the host that all panels show: its telemetry, its
+    command.
+    """
     lines = [over.line(axis, width, symbols)] if over.known else []
     lines += printed(state, host, width)
     command = command_of(state, host)
-    return [*lines, *labelled([("command ", LABEL)], [(command, TEXT)], width)[:COMMAND_LINES]] if command else lines
+    return (
+        [*lines, *labelled([("command ", LABEL)], [(command, TEXT)], width)[:COMMAND_LINES]]
+        if command
+        else lines
+    )
 
 
 def printed(state: RunState, host: str, width: int) -> list[Line]:
@@ -295,12 +364,22 @@ def printed(state: RunState, host: str, width: int) -> list[Line]:
     leaves = state.current.hosts.get(host, {})
     for name in in_order(leaves):
         if (last := leaves[name].last) is not None and (text := now_text(last.sample.printed_ns)):
-            lines += labelled([(f"{name} ", LABEL)], [(f"{text} (printed by the tool; not mergeable)", TEXT)], width)
+            lines += labelled(
+                [(f"{name} ", LABEL)],
+                [(f"{text} (printed by the tool; not mergeable)", TEXT)],
+                width,
+            )
     return lines
 
 
 def whole(
-    state: RunState, host: str, said: Run, over: HostsOverTime, axis: TimeAxis, symbols: Symbols, width: int
+    state: RunState,
+    host: str,
+    said: Run,
+    over: HostsOverTime,
+    axis: TimeAxis,
+    symbols: Symbols,
+    width: int,
 ) -> list[Line]:
     """Return all there is of a host: how it is, telemetry over time, facts, command, messages."""
     view = state.hosts.get(host)
@@ -309,7 +388,9 @@ def whole(
     parts: dict[str, Sequence[Line]] = {
         "percentiles": printed(state, host, width),
         "over time": over_lines(over, axis, symbols, width),
-        "what it is": [line for name, runs in facts for line in labelled([(name, LABEL)], runs, width, INDENT)],
+        "what it is": [
+            line for name, runs in facts for line in labelled([(name, LABEL)], runs, width, INDENT)
+        ],
         "command": indented([(command, TEXT)], width, 0) if command else (),
         "messages": list(message_lines(state, host, width)),
     }
@@ -344,7 +425,10 @@ SPEED, DIRECTION, HOST = ("+-", "speed"), ("t", "direction"), ("h", "host")
 
 
 class FooterState(Struct, frozen=True):
-    """What is shown of which run. `zoomed`: the panel that has all room; `log`: the messages have it."""
+    """What is shown of which run.
+
+    `zoomed`: the panel that has all room; `log`: the messages have it.
+    """
 
     replay: bool = False
     over: bool = False
@@ -365,18 +449,38 @@ def hint(shown: FooterState) -> Keys:
     if shown.zoomed is not None:
         own: Keys = (DIRECTION,) if shown.replay else (DIRECTION, HOST)
         first = PLAY if shown.replay else LOOK_BACK
-        own = own if shown.zoomed == "heat" else (("↑↓", "scroll"),) if shown.zoomed == "strip" else ()
+        own = (
+            own
+            if shown.zoomed == "heat"
+            else (("↑↓", "scroll"),)
+            if shown.zoomed == "strip"
+            else ()
+        )
         return (*first, *own, ("z", "next panel"), ("Esc", "all"), *GENERAL)
     if shown.back and not shown.replay:
         now = ("Esc", "whole load" if shown.over else "now")
         return (*LOOK_BACK, now, ("s", "sort"), ("z", "zoom"), _job_or(shown, "L", "log"), *GENERAL)
     if shown.replay:
         before = (("v", "before"),) if shown.roomy else ()
-        return (*PLAY, SPEED, ("Enter", "host"), ("s", "sort"), _job_or(shown, "L", "log"), *before, *GENERAL)
+        return (
+            *PLAY,
+            SPEED,
+            ("Enter", "host"),
+            ("s", "sort"),
+            _job_or(shown, "L", "log"),
+            *before,
+            *GENERAL,
+        )
     if shown.over:
         first = (("R", "recover"),) if shown.gone else (("T", "remedy"),) if shown.remedy else ()
         findings = (("f", "findings"),) if shown.found else ()
-        own = (("Enter", "result"), ("s", "sort"), *findings, ("L", "log"), _job_or(shown, "n", "note"))
+        own = (
+            ("Enter", "result"),
+            ("s", "sort"),
+            *findings,
+            ("L", "log"),
+            _job_or(shown, "n", "note"),
+        )
         return (*first, *own, *GENERAL)
     return ()
 

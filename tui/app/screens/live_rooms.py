@@ -27,7 +27,13 @@ from tui.app.widgets.figure_tiles import TILE_LINES, FigureTiles
 from tui.app.widgets.graph import GraphPanel, Pulse
 from tui.app.widgets.host_rows import ServerTable
 from tui.app.widgets.host_strip import HostLine
-from tui.app.widgets.run_panels import Banner, HostFactsBar, MessageLog, OperationsPanel, PercentileTable
+from tui.app.widgets.run_panels import (
+    Banner,
+    HostFactsBar,
+    MessageLog,
+    OperationsPanel,
+    PercentileTable,
+)
 from tui.app.widgets.search_panel import MatrixPanel
 from tui.view.live_hosts import LEAST_HOSTS
 from tui.view.live_operations import operation_tiles
@@ -71,7 +77,8 @@ class RoomsScreen(VersusScreen):
         return self.query_one("#live-messages", MessageLog)
 
     def show_operations(self, messages: int) -> int:
-        """In a step of an MPI benchmark, show its phases in place of graphs that it has no samples for.
+        """In a step of an MPI benchmark, show its phases in place of graphs that it has no samples
+        for.
 
         `messages`: lines that these take. Returns the height of what is shown.
         """
@@ -89,28 +96,51 @@ class RoomsScreen(VersusScreen):
         word, rates = self.rates_before(step.index)
         moved = step.mpi.bytes_per_op if step.mpi is not None else 0
         waits = self.waiting.text if self.waiting is not None else ""
-        beside = live_series.Beside(self.together, self.shell.symbols.name, word, rates, moved, waits)
+        beside = live_series.Beside(
+            self.together, self.shell.symbols.name, word, rates, moved, waits
+        )
         room = self.room_for_operations(messages)
         tiles = operation_tiles(at.metadata, step, len(state.hosts_shown), state.clock.now)
-        lines = TILE_LINES if tiles and room >= TILE_LINES + len(step.directions) + LEAST_OPERATIONS else 0
+        lines = (
+            TILE_LINES
+            if tiles and room >= TILE_LINES + len(step.directions) + LEAST_OPERATIONS
+            else 0
+        )
         self.query_one(FigureTiles).show(tiles)
         self.give("figures", lines)
         room -= lines
         phases, now = tuple(step.directions), state.clock.now
-        make = partial(live_series.live_lines, at.metadata, now, phases=phases, room=room, beside=beside)
+        make = partial(
+            live_series.live_lines, at.metadata, now, phases=phases, room=room, beside=beside
+        )
         height = len(make(self.size.width - 2))
         self.query_one("#live-operations", OperationsPanel).show(make, height)
         return height + lines
 
     def room_for_operations(self, messages: int) -> int:
-        """Return the lines that a metadata benchmark has: all but those of some hosts, servers and messages."""
+        """Return the lines that a metadata benchmark has: all but those of some hosts, servers and
+        messages.
+        """
         strips = sum(len(self.query_one(f"#live-{name}", Banner).text) for name in STRIPS)
-        hosts = min(len(self.feed.state.hosts), max(LEAST_HOST_LINES, self.size.height // 6)) + HEADS
+        hosts = (
+            min(len(self.feed.state.hosts), max(LEAST_HOST_LINES, self.size.height // 6)) + HEADS
+        )
         facts = self.query_one("#live-facts", HostFactsBar).wanted
-        return self.size.height - CHROME_LINES - strips - messages - facts - hosts - self.room_for_servers()
+        return (
+            self.size.height
+            - CHROME_LINES
+            - strips
+            - messages
+            - facts
+            - hosts
+            - self.room_for_servers()
+        )
 
     def room_for_messages(self, count: int) -> int:
-        """Give the messages a line each under their heading, up to an eighth of the screen. Return their height."""
+        """Give the messages a line each under their heading, up to an eighth of the screen.
+
+        Return their height.
+        """
         if self.has_class("-log"):
             self.log_pane.styles.height = "1fr"
         if self.has_class("-log") or not self.is_shown("messages"):
@@ -121,7 +151,9 @@ class RoomsScreen(VersusScreen):
         return height
 
     def share_room(self, others: int) -> None:
-        """Share the lines among graphs, heat map and hosts: what has no room stands in a line, or is folded."""
+        """Share the lines among graphs, heat map and hosts: what has no room stands in a line, or
+        is folded.
+        """
         height = self.size.height
         sampled = not self.has_class("-operations")
         table = self.query_one(PercentileTable)
@@ -143,10 +175,14 @@ class RoomsScreen(VersusScreen):
         hosts, least = len(self.table.hosts), self.table.least_rows
         if self.has_class("-matrix"):  # it has their lines
             room, hosts, least = room + HEADS, 0, 0
-        shared = partial(rooms_of, roomy=roomy, hosts=hosts, least_hosts=least, graphs=graphs, heat=heat)
+        shared = partial(
+            rooms_of, roomy=roomy, hosts=hosts, least_hosts=least, graphs=graphs, heat=heat
+        )
         tiles = graphs and bool(self.query_one(FigureTiles).tiles)
         rooms = with_tiles_if(tiles, room, shared)
-        scarce = 0 < rooms.heat < CLEAR_HEAT and (table.spare > 1 or (roomy and rooms.tiles > 0 and table.spare > 0))
+        scarce = 0 < rooms.heat < CLEAR_HEAT and (
+            table.spare > 1 or (roomy and rooms.tiles > 0 and table.spare > 0)
+        )
         table.shorten(brief=with_table and scarce)
         if with_table and scarce:
             rooms = with_tiles_if(tiles, room + table.spare, shared)
@@ -157,12 +193,17 @@ class RoomsScreen(VersusScreen):
         for name, lines in (wide | {"figures": rooms.tiles} if sampled else wide).items():
             self.give(name, lines)
         line = self.query_one(HostLine)
-        in_line = rooms.pulse > 0 and rooms.tiles > 0 and self.compares_hosts and self.zoomed is None
+        in_line = (
+            rooms.pulse > 0 and rooms.tiles > 0 and self.compares_hosts and self.zoomed is None
+        )
         in_line = in_line and line.tells(self.size.width - 2)
         line.set_class(not in_line, "-none")
-        self.query_one("#live-pulse").set_class(in_line or rooms.pulse == 0 or self.zoomed is not None, "-none")
+        self.query_one("#live-pulse").set_class(
+            in_line or rooms.pulse == 0 or self.zoomed is not None, "-none"
+        )
         counts = bool(live_text.operation_of(self.feed.state, self.plan))
-        away = {"latency" if rooms.heat or not measured else "", "bandwidth" if counts else ""}  # files stay empty
+        # files stay empty
+        away = {"latency" if rooms.heat or not measured else "", "bandwidth" if counts else ""}
         away |= {"bandwidth"} if not measured and self.feed.state.phase != "layout" else set()
         away |= self.left_out(away, tiles=rooms.tiles > 0)
         for name in (*self.PANELS, "strip"):
@@ -174,7 +215,9 @@ class RoomsScreen(VersusScreen):
             self.table.put_rows()
 
     def left_out(self, away: set[str], *, tiles: bool) -> set[str]:
-        """Return what has no room in the row of graphs: hosts over time, or the bandwidth that tiles tell."""
+        """Return what has no room in the row of graphs: hosts over time, or the bandwidth that
+        tiles tell.
+        """
         if not self.compares_hosts or self.is_prepared or self.size.width < LEAST_STRIP:
             return {"strip"}
         graphs = {*self.PANELS} - away
@@ -191,9 +234,13 @@ class RoomsScreen(VersusScreen):
 
     @property
     def is_prepared(self) -> bool:
-        """Whether a load is prepared, and there are no latencies to show: neither its own nor those of one before."""
+        """Whether a load is prepared, and there are no latencies to show: neither its own nor those
+        of one before.
+        """
         state = self.feed.state
-        return self.waiting is not None and (state.phase == "layout" or state.current.phase != "measure")
+        return self.waiting is not None and (
+            state.phase == "layout" or state.current.phase != "measure"
+        )
 
     def give(self, name: str, lines: int) -> None:
         """Give a panel so many lines; a zoomed one takes what there is."""
@@ -204,7 +251,11 @@ class RoomsScreen(VersusScreen):
             panel.styles.height = "1fr"
             return
         panel.set_class(lines == 0, "-none")
-        if panel.styles.height is None or panel.styles.height.value != lines or panel.styles.height.is_fraction:
+        if (
+            panel.styles.height is None
+            or panel.styles.height.value != lines
+            or panel.styles.height.is_fraction
+        ):
             panel.styles.height = lines
 
     def is_shown(self, name: str) -> bool:
@@ -212,7 +263,10 @@ class RoomsScreen(VersusScreen):
         return name not in self.hidden
 
     def room_for_servers(self) -> int:
-        """Give the servers a line each, as far as a quarter of the screen goes, and a heading; return their height."""
+        """Give the servers a line each, as far as a quarter of the screen goes, and a heading.
+
+        Return their height.
+        """
         table = self.query_one("#live-servers", ServerTable)
         height = min(len(table.rows), max(2, self.size.height // 4 - 1)) + 1 if table.rows else 0
         if table.styles.height is None or table.styles.height.value != height:
@@ -221,7 +275,10 @@ class RoomsScreen(VersusScreen):
         return height
 
     def room_for_matrix(self, room: int) -> int:
-        """Give the matrix what it needs; graphs, and some hosts, keep what they need least. Return its height."""
+        """Give the matrix what it needs; graphs, and some hosts, keep what they need least.
+
+        Return its height.
+        """
         panel = self.matrix_panel
         wanted = panel.wanted_height(self.size.width - 2) if self.matrix_size != "none" else 0
         roomy = self.size.height >= ROOMY_LINES

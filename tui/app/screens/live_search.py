@@ -44,9 +44,11 @@ class LatenciesScreen(WatchingScreen):
         super().__init__(run_dir, replay_speed, now, alive)
         self.host: str | None = None
         self.job: str | None = None  # that was chosen; steps that have no such job show all
-        self.direction: str | None = None  # whose latencies the heat map shows; None: the first there is
+        # whose latencies the heat map shows; None: the first there is
+        self.direction: str | None = None
         self.cursor_s: int | None = None  # second of the run that all graphs look at
-        self.by_host = False  # the heat map shows the host under the cursor, while all else shows all hosts
+        # the heat map shows the host under the cursor, while all else shows all hosts
+        self.by_host = False
         self._host_heat: HostHeat | None = None
 
     @property
@@ -59,21 +61,33 @@ class LatenciesScreen(WatchingScreen):
         """The time axis of all graphs: what has passed of the load, rounded up."""
         state = self.feed.state
         start, span = int(state.current.started_t), state.total.span
-        planned = state.phase_expected_s if state.current.is_of(state.phase or "measure", state.step) else None
+        planned = (
+            state.phase_expected_s
+            if state.current.is_of(state.phase or "measure", state.step)
+            else None
+        )
         if planned is None:
             planned = self.planned_s
         elapsed = (span[1] if span is not None else state.clock.now) - start
-        if span is None and planned:  # nothing is measured yet: how long it is prepared is no part of the load
+        # nothing is measured yet: how long it is prepared is no part of the load
+        if span is None and planned:
             elapsed = min(elapsed, planned)
         return axis_of(start, planned, max(1.0, elapsed), self.cursor_s)
 
     @property
     def planned_s(self) -> float | None:
-        """How long the load that is shown is planned to take; before the first one, that which comes."""
+        """How long the load that is shown is planned to take.
+
+        Before the first one, that which comes.
+        """
         current = self.feed.state.current
         if self.plan is None or (current.step is not None and current.phase != "measure"):
             return None
-        step = live_text.step_of(self.feed.state, self.plan) if current.step is None else self.plan.steps[current.step]
+        step = (
+            live_text.step_of(self.feed.state, self.plan)
+            if current.step is None
+            else self.plan.steps[current.step]
+        )
         return step.expected_s if step is not None else None
 
     # -- the cursor
@@ -87,7 +101,10 @@ class LatenciesScreen(WatchingScreen):
         self.move_cursor(1)
 
     def move_cursor(self, places: int) -> None:
-        """Move the cursor of all graphs by a column of the heat map; it begins at the newest second."""
+        """Move the cursor of all graphs by a column of the heat map.
+
+        It begins at the newest second.
+        """
         span, axis = self.feed.state.total.span, self.axis
         if span is None or live_text.is_between(self.feed.state):
             self.notify("there is no load to look back on")
@@ -98,7 +115,9 @@ class LatenciesScreen(WatchingScreen):
         self.paint()
 
     def keep_cursor(self) -> None:
-        """Go to now once the cursor's second is not of what is shown: another step began, or a replay went back."""
+        """Go to now once the cursor's second is not of what is shown: another step began, or a
+        replay went back.
+        """
         if self.cursor_s is None:
             return
         state = self.feed.state
@@ -110,7 +129,9 @@ class LatenciesScreen(WatchingScreen):
 
     @property
     def heat_host(self) -> str | None:
-        """The host whose latencies the heat map shows: the one in all panels, or that under the cursor; None: all."""
+        """The host whose latencies the heat map shows: the one in all panels, or that under the
+        cursor; None: all.
+        """
         hosts = self.feed.state.hosts
         name = self.host if self.host in hosts else self.table.cursor_key if self.by_host else None
         return name if name in hosts else None
@@ -119,7 +140,11 @@ class LatenciesScreen(WatchingScreen):
         """Return the latencies over time of what the map shows: all hosts, one job, or one host."""
         if live_text.is_between(self.feed.state):
             return {}
-        return self.host_heat(host).heat if (host := self.heat_host) is not None else self.heat_of_all()
+        return (
+            self.host_heat(host).heat
+            if (host := self.heat_host) is not None
+            else self.heat_of_all()
+        )
 
     def heat_of_all(self) -> dict[str, HeatBins]:
         """Return the latencies over time of all hosts together, of the job that is shown."""
@@ -128,12 +153,21 @@ class LatenciesScreen(WatchingScreen):
 
     @property
     def means_alone(self) -> bool:
-        """Whether the load generator prints mean latencies and no histogram: there is a graph of them, and no map."""
+        """Whether the load generator prints mean latencies and no histogram: there is a graph of
+        them, and no map.
+        """
         state = self.feed.state
-        return state.phase != "layout" and state.total.so_far_mean_ns is not None and not self.heat_of_all()
+        return (
+            state.phase != "layout"
+            and state.total.so_far_mean_ns is not None
+            and not self.heat_of_all()
+        )
 
     def heat_beside(self) -> dict[str, HeatBins]:
-        """Return the latencies over time of what the other panels show; of a host what the map has read."""
+        """Return the latencies over time of what the other panels show.
+
+        Of a host what the map has read.
+        """
         if self.host not in self.feed.state.hosts:
             return self.heat_of_all()
         return self._host_heat.heat if self._host_heat is not None else {}
@@ -160,7 +194,9 @@ class LatenciesScreen(WatchingScreen):
                 self.app.call_from_thread(self.paint)
 
     def choices(self, heat: dict[str, HeatBins], subject: Subject) -> list[Together]:
-        """Return the directions that can be shown: each alone, that of the headline first, then all I/O together."""
+        """Return the directions that can be shown: each alone, that of the headline first, then all
+        I/O together.
+        """
         names = [name for name in in_order(heat) if heat[name].columns]
         names.sort(key=lambda name: name != subject.about)
         counted = tuple(name for name in names if direction(name).in_total)
@@ -170,18 +206,27 @@ class LatenciesScreen(WatchingScreen):
         """Show the heat map of the direction that was chosen."""
         heat = self.heat_of()
         choices = self.choices(heat, subject)
-        shown = next((names for names in choices if "+".join(names) == self.direction), choices[0] if choices else ())
+        shown = next(
+            (names for names in choices if "+".join(names) == self.direction),
+            choices[0] if choices else (),
+        )
         kind = live_text.latency_kind_of(self.feed.state, self.plan)
         operation = live_text.operation_of(self.feed.state, self.plan) if len(choices) == 1 else ""
         what = operation or " + ".join(shown)
-        whose = replace(subject, name=" ".join(each for each in (self.heat_host, self.shown_job) if each))
+        whose = replace(
+            subject, name=" ".join(each for each in (self.heat_host, self.shown_job) if each)
+        )
         title = whose.title(f"Latency over time · {what} {kind}" if what else "Latency over time")
         role = KEYS.get(shown[0], "other") if len(shown) == 1 and len(choices) > 1 else "latency"
         told = self.told_of(shown, subject)
-        self.query_one("#live-heat", HeatPanel).show([heat[name] for name in shown], title, role, axis, told)
+        self.query_one("#live-heat", HeatPanel).show(
+            [heat[name] for name in shown], title, role, axis, told
+        )
 
     def told_of(self, shown: Together, subject: Subject) -> Told:
-        """Return the percentiles above the map, as the table has them: of the last interval, or of all of it."""
+        """Return the percentiles above the map, as the table has them: of the last interval, or of
+        all of it.
+        """
         if (host := self.heat_host) != self.host:
             view = self.feed.state.hosts[host] if host is not None else None
             subject = live_text.subject_of(self.feed.state, view, self.shown_job, subject.about)
@@ -192,7 +237,9 @@ class LatenciesScreen(WatchingScreen):
         return {each: known.get(f"{each:g}") for each in LINES}
 
     def action_heat_host(self) -> None:
-        """Show the latencies of the host under the cursor, which the map follows, or of all hosts again."""
+        """Show the latencies of the host under the cursor, which the map follows, or of all hosts
+        again.
+        """
         if not self.query_one("#live-heat").display:
             self.notify("no heat map is shown here")
             return
@@ -208,7 +255,9 @@ class LatenciesScreen(WatchingScreen):
     def action_direction(self) -> None:
         """Show the latencies of the next direction; after the last one all I/O together."""
         state = self.feed.state
-        subject = live_text.subject_of(state, None, self.shown_job, live_text.about(state, self.plan))
+        subject = live_text.subject_of(
+            state, None, self.shown_job, live_text.about(state, self.plan)
+        )
         names = ["+".join(each) for each in self.choices(self.heat_of(), subject)]
         if len(names) < 2:
             self.notify("there is one direction: nothing to choose from")
@@ -238,7 +287,9 @@ class SearchingScreen(LatenciesScreen):
         self.fit_graphs()
 
     def on_resize(self) -> None:
-        """Put away what has no room beside a search or a matrix when the terminal becomes low, else show it."""
+        """Put away what has no room beside a search or a matrix when the terminal becomes low, else
+        show it.
+        """
         self.fit_graphs()
 
     def fit_graphs(self) -> None:
@@ -246,7 +297,9 @@ class SearchingScreen(LatenciesScreen):
 
         As long as that does not change, the key decides.
         """
-        gives_way = "graphs" if self.search.searches else "heat" if self.matrix_size != "none" else ""
+        gives_way = (
+            "graphs" if self.search.searches else "heat" if self.matrix_size != "none" else ""
+        )
         roomy = self.app.size.height >= ROOMY_LINES
         if gives_way and roomy != self._roomy:
             self._roomy = roomy
@@ -276,10 +329,15 @@ class SearchingScreen(LatenciesScreen):
         self.app.call_from_thread(self.show_search)
 
     def room_for_search(self, room: int) -> int:
-        """Give the search what graphs, heat map and the first hosts leave of so many lines; return its height."""
+        """Give the search what graphs, heat map and the first hosts leave of so many lines.
+
+        Return its height.
+        """
         panel = self.search_panel
         shown = self.search.searches and "search" not in self.hidden
-        taken = sum(lines for name, lines in (("graphs", GRAPHS), ("heat", HEAT)) if name not in self.hidden)
+        taken = sum(
+            lines for name, lines in (("graphs", GRAPHS), ("heat", HEAT)) if name not in self.hidden
+        )
         least = panel.wanted_height(self.size.width - 2)
         height = curve_lines(room, least, taken, len(self.feed.state.hosts)) if shown else 0
         height = height if height >= LEAST_SEARCH else 0
@@ -298,7 +356,9 @@ class VersusScreen(SearchingScreen):
     def action_behind(self) -> None:
         """Put the next one behind the graphs: the run before, published figures, nothing."""
         if self.search.searches:
-            self.notify("a search measures other points each time: c on Runs compares it with others")
+            self.notify(
+                "a search measures other points each time: c on Runs compares it with others"
+            )
         elif self.plan is None:
             self.notify("the plan of this run cannot be read, so no similar run can be found")
         elif self.behinds is None:
@@ -315,10 +375,15 @@ class VersusScreen(SearchingScreen):
         plan, problem = self.plan, ""
         assert plan is not None
         try:
-            found = [run_before(plan, self.run_dir.name, self.shell.store), published(plan, self.shell.paths.baselines)]
+            found = [
+                run_before(plan, self.run_dir.name, self.shell.store),
+                published(plan, self.shell.paths.baselines),
+            ]
         except BenchtuiError as error:
             problem = str(error)
-        self.app.call_from_thread(self.take_behinds, [each for each in found if each is not None], problem)
+        self.app.call_from_thread(
+            self.take_behinds, [each for each in found if each is not None], problem
+        )
 
     def take_behinds(self, found: list[Behind], problem: str) -> None:
         """Show the first one, or say that there is none; the next time is looked again."""
@@ -329,7 +394,10 @@ class VersusScreen(SearchingScreen):
             self.notify(problem, severity="error", markup=False)
         elif self.plan is not None:
             tag = self.plan.profile.tag
-            said = f"no earlier run of {tag} with these parameters on as many hosts, no published figures of it"
+            said = (
+                f"no earlier run of {tag} with these parameters on as many hosts, no published"
+                " figures of it"
+            )
             self.notify(said, markup=False)
 
     def next_behind(self, found: list[Behind]) -> None:
@@ -342,4 +410,6 @@ class VersusScreen(SearchingScreen):
 
     def rates_before(self, step: int) -> tuple[str, Mapping[str, float]]:
         """Return the rates of operations that a step is watched against, and the word for them."""
-        return ("", {}) if self.behind is None else (self.behind.word, self.behind.rates.get(step, {}))
+        return (
+            ("", {}) if self.behind is None else (self.behind.word, self.behind.rates.get(step, {}))
+        )

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from tui.journal.telemetry import HostTelemetry
 
 MOST_ROWS = 6  # of a lane
-HEADROOM = {1: 1.2, 2: 1.4}  # by rows: full cells would join the lanes; of more rows the upper one stays empty
+# by rows: full cells would join the lanes; of more rows the upper one stays empty
+HEADROOM = {1: 1.2, 2: 1.4}
 Together = Literal["mean", "sum", "most"]
 
 
@@ -80,15 +81,24 @@ class HostSecond(Struct):
 
     def add(self, value: float) -> None:
         """Take what one host did."""
-        self.total, self.count, self.most = self.total + value, self.count + 1, max(self.most, value)
+        self.total, self.count, self.most = (
+            self.total + value,
+            self.count + 1,
+            max(self.most, value),
+        )
 
     def figure(self, together: Together) -> float:
         """Return the figure of all of them."""
-        return {"mean": self.total / max(1, self.count), "sum": self.total, "most": self.most}[together]
+        return {"mean": self.total / max(1, self.count), "sum": self.total, "most": self.most}[
+            together
+        ]
 
 
 class HostsOverTime:
-    """What hosts did second by second of the run, taken up as it comes: a look costs what is new. Of one step."""
+    """What hosts did second by second of the run, taken up as it comes: a look costs what is new.
+
+    Of one step.
+    """
 
     def __init__(self, step: object = None, kinds: Sequence[Lane] = LANES) -> None:
         self.step = step
@@ -116,11 +126,16 @@ class HostsOverTime:
             known = [value for values in columns if (value := values[place]) == value]
             if known:
                 seconds = self.lanes.setdefault(lane.title, {})
-                second = seconds.setdefault(int(host.end_t[place] - host.interval_s[place] / 2), HostSecond())
+                second = seconds.setdefault(
+                    int(host.end_t[place] - host.interval_s[place] / 2), HostSecond()
+                )
                 second.add(max(known) if lane.together == "most" else sum(known))
 
     def _columns_of(self, lane: Lane, host: HostTelemetry) -> list[array[float]]:
-        """Return the columns of a host that belong to a lane; looked for anew when there are more."""
+        """Return the columns of a host that belong to a lane.
+
+        Looked for anew when there are more.
+        """
         key, count = (host.host, lane.title), len(host.columns)
         known = self._columns.get(key)
         if known is None or known[0] != count:
@@ -143,7 +158,9 @@ class HostsOverTime:
         return [lane for lane in self.kinds if lane.title in self.lanes]
 
     def line(self, axis: TimeAxis, width: int, symbols: Symbols) -> Line:
-        """Return as many lanes as one line has room for, each a name, its course and its newest figure."""
+        """Return as many lanes as one line has room for, each a name, its course and its newest
+        figure.
+        """
         shown = self.known[: max(1, (width + GAP) // (LEAST_LANE + GAP))]
         runs: list[Run] = []
         for place, lane in enumerate(shown):
@@ -155,10 +172,14 @@ class HostsOverTime:
             runs += [(f"{gap}{lane.title} ", LABEL), *course, (f" {said[0]}", said[1])]
         return Line.of(*clip(runs, width))
 
-    def lines(self, axis: TimeAxis, name: int, columns: int, figure: int, room: int, symbols: Symbols) -> list[Line]:
-        """Return the lanes that have something to show, as high as `room` lines allow, and the times below.
+    def lines(
+        self, axis: TimeAxis, name: int, columns: int, figure: int, room: int, symbols: Symbols
+    ) -> list[Line]:
+        """Return the lanes that have something to show, as high as `room` lines allow, and the
+        times below.
 
-        `name`, `columns` and `figure` are the cells of the name, of the course and of the newest figure.
+        `name`, `columns` and `figure` are the cells of the name, of the course and of the newest
+        figure.
         """
         shown = self.known[: room - 1]
         if not shown or columns < 1:
@@ -171,7 +192,14 @@ class HostsOverTime:
         return [*lines, Line.of((" " * name, TEXT), (axis.labels(columns), LABEL))]
 
     def _lane(
-        self, lane: Lane, axis: TimeAxis, name: int, columns: int, figure: int, rows: int, symbols: Symbols
+        self,
+        lane: Lane,
+        axis: TimeAxis,
+        name: int,
+        columns: int,
+        figure: int,
+        rows: int,
+        symbols: Symbols,
     ) -> list[Line]:
         text, role = self._figure(lane, axis)
         said: Run = (fit(text, figure, right=True), role)
@@ -182,11 +210,20 @@ class HostsOverTime:
             lines.append(Line.of(title, *course, *([said] if last else [])))
         return lines
 
-    def _course(self, lane: Lane, axis: TimeAxis, columns: int, rows: int, symbols: Symbols) -> list[list[Run]]:
+    def _course(
+        self, lane: Lane, axis: TimeAxis, columns: int, rows: int, symbols: Symbols
+    ) -> list[list[Run]]:
         first, values = self.values(lane)
         drawn = spread_over(values, first, axis, columns, peaks=lane.together == "most")
         top = lane.top or max((value for value in drawn if value is not None), default=1.0)
-        texts = area(drawn, columns, rows, "ascii" if symbols == "ascii" else "block", 0, top * headroom(rows))
+        texts = area(
+            drawn,
+            columns,
+            rows,
+            "ascii" if symbols == "ascii" else "block",
+            0,
+            top * headroom(rows),
+        )
         if axis.cursor_s is None:
             return [[(text, lane.colour)] for text in texts]
         at = axis.column_of(axis.cursor_s, columns)
@@ -199,16 +236,23 @@ class HostsOverTime:
             values = values[max(0, axis.cursor_s - first) : max(0, axis.cursor_s + 1 - first)]
         shown = next((value for value in reversed(values) if value is not None), None)
         metric = metric_of(lane.columns[0])
-        return metric.text(None if shown is None else round(shown, 1)), "warn" if metric.is_full(shown) else TEXT
+        return metric.text(None if shown is None else round(shown, 1)), "warn" if metric.is_full(
+            shown
+        ) else TEXT
 
 
 def headroom(rows: int) -> float:
-    """Return how much longer the scale of a lane is than what it shows, so that no lane touches the one above."""
+    """Return how much longer the scale of a lane is than what it shows, so that no lane touches the
+    one above.
+    """
     return HEADROOM.get(rows) or rows / (rows - 1)
 
 
 def is_of(name: str, lane: Lane) -> bool:
-    """Tell whether a column of telemetry belongs to a lane; what is left of other devices does not."""
+    """Tell whether a column of telemetry belongs to a lane.
+
+    What is left of other devices does not.
+    """
     parts = parse_column(name)
     return f"{parts.family}.{parts.field}" in lane.columns and parts.subject != "others"
 
@@ -225,7 +269,9 @@ PHASES = ("create", "stat", "read", "remove")
 
 
 class Beside(Struct, frozen=True):
-    """What stands beside a benchmark's own words: what its hosts do, and rates of another run with a word for them."""
+    """What stands beside a benchmark's own words: what its hosts do, and rates of another run with
+    a word for them.
+    """
 
     hosts: HostsOverTime | None = None
     symbols: Symbols = "braille"
@@ -237,6 +283,7 @@ class Beside(Struct, frozen=True):
     def cell(self) -> int:
         """Cells of a rate: a bandwidth has a unit of its own."""
         return CELL + 1 if self.bytes_per_op else CELL
+
     waits: str = ""  # what is waited for before the ranks are started
 
 
@@ -251,10 +298,11 @@ def live_lines(
     room: int = 99,
     beside: Beside = NOTHING,
 ) -> list[Line]:
-    """Return the phase of now, a row an operation with its rate in each iteration, and the time of each iteration.
+    """Return the phase of now, a row an operation with its rate in each iteration, and the time of
+    each iteration.
 
-    Where there is room, how the iterations compare, and what the hosts do over time. Estimates carry "~". `room`: lines
-    that there are at most for all of it.
+    Where there is room, how the iterations compare, and what the hosts do over time. Estimates
+    carry "~". `room`: lines that there are at most for all of it.
     """
     if view is None or not view.phase:
         return [Line.of(("Operations  ", "title"), (beside.waits or "ranks are starting", LABEL))]
@@ -268,7 +316,9 @@ def live_lines(
     return [*lines, *over_time_lines(view, now, width, room - len(lines), beside)]
 
 
-def rate_lines(view: MetadataView, now: float, width: int, phases: tuple[str, ...], beside: Beside) -> list[Line]:
+def rate_lines(
+    view: MetadataView, now: float, width: int, phases: tuple[str, ...], beside: Beside
+) -> list[Line]:
     """Return where it is, and a row an operation with its rates."""
     moving = {view.moved(each.operation, beside.bytes_per_op) > 0 for each in view.finished}
     cell = CELL + 1 if True in moving else beside.cell  # a bandwidth has a unit of its own
@@ -278,30 +328,51 @@ def rate_lines(view: MetadataView, now: float, width: int, phases: tuple[str, ..
     first = max(1, view.iteration - columns + 1)
     shown = range(first, first + columns)
     head = Line.of(*clip([("Operations  ", "title"), *where(view, now)], width))
-    titles = "".join(f"{f'it. {number}':>{cell}}" for number in shown) + f"{'mean':>{cell}}{'spread':>{SPREAD}}"
+    titles = (
+        "".join(f"{f'it. {number}':>{cell}}" for number in shown)
+        + f"{'mean':>{cell}}{'spread':>{SPREAD}}"
+    )
     metric = metric_of_operation(beside.bytes_per_op)
     name = (fit("rate" if len(moving) > 1 else metric.counted or metric.title, wide), LABEL)
     lines = [head, Line.of(name, (titles, LABEL), (f"{beside.word:>{before}}", LABEL))]
-    return [*lines, *(_operation(view, phase, shown, beside, (wide, cell, before)) for phase in phases)]
+    return [
+        *lines,
+        *(_operation(view, phase, shown, beside, (wide, cell, before)) for phase in phases),
+    ]
 
 
-def _operation(view: MetadataView, phase: str, shown: range, beside: Beside, cells: tuple[int, int, int]) -> Line:
-    """Return the rates of one operation, how far its iterations are apart, and that of the other run.
+def _operation(
+    view: MetadataView, phase: str, shown: range, beside: Beside, cells: tuple[int, int, int]
+) -> Line:
+    """Return the rates of one operation, how far its iterations are apart, and that of the other
+    run.
 
     `cells` are those of its name, of a rate, and of the rate of the other run.
     """
-    (wide, cell, before), other, moved = cells, beside.rates.get(phase), view.moved(phase, beside.bytes_per_op)
-    other_text = metric_of_operation(moved).text(rate_of_operation(other, moved)) if other is not None else ""
+    (wide, cell, before), other, moved = (
+        cells,
+        beside.rates.get(phase),
+        view.moved(phase, beside.bytes_per_op),
+    )
+    other_text = (
+        metric_of_operation(moved).text(rate_of_operation(other, moved))
+        if other is not None
+        else ""
+    )
     rates = {each.iteration: each for each in view.finished if each.operation == phase}
     here = phase == view.phase and not view.over
     runs: list[Run] = [(fit(f"{'› ' if here else '  '}{phase}", wide), colour_of(phase, TEXT))]
     for number in shown:
         found, running = rates.get(number), here and number == view.iteration
-        text = f"{'~' if found.estimated else ''}{found.text}" if found else "now" if running else "·"
+        text = (
+            f"{'~' if found.estimated else ''}{found.text}" if found else "now" if running else "·"
+        )
         runs.append((f"{text:>{cell}}", VALUE if found else "accent" if running else FAINT))
     mean = mean_of(view, phase) if len(rates) > 1 or view.result is not None else None
     exact = view.result is not None or not any(each.estimated for each in rates.values())
-    known = metric_of_operation(moved).text(rate_of_operation(mean, moved)) if mean is not None else ""
+    known = (
+        metric_of_operation(moved).text(rate_of_operation(mean, moved)) if mean is not None else ""
+    )
     runs.append((f"{known if exact or not known else f'~{known}':>{cell}}", VALUE))
     values = [each.rate for each in rates.values()]
     apart = (max(values) - min(values)) / max(values) if len(values) > 1 and max(values) else None
@@ -309,26 +380,46 @@ def _operation(view: MetadataView, phase: str, shown: range, beside: Beside, cel
     return Line.of(*runs, (f"{other_text:>{before}}", TEXT))
 
 
-def bar_lines(view: MetadataView, width: int, phases: tuple[str, ...], beside: Beside = NOTHING) -> list[Line]:
-    """Return a bar an operation and iteration, each operation on a scale of its own; empty with nothing to compare.
+def bar_lines(
+    view: MetadataView, width: int, phases: tuple[str, ...], beside: Beside = NOTHING
+) -> list[Line]:
+    """Return a bar an operation and iteration, each operation on a scale of its own; empty with
+    nothing to compare.
 
     The scale ends at the best, with which all others are compared.
     """
-    rates = {name: {each.iteration: each.rate for each in view.finished if each.operation == name} for name in phases}
+    rates = {
+        name: {each.iteration: each.rate for each in view.finished if each.operation == name}
+        for name in phases
+    }
     numbers = sorted({number for known in rates.values() for number in known})[-MOST_LANES:]
     if len(numbers) < 2 and not (numbers and beside.rates):
         return []
     cell = (width - NAME) // len(phases)
     if cell < LEAST_BAR:
         return []
-    best = {phase: max([*rates[phase].values(), beside.rates.get(phase, 0.0)], default=0.0) for phase in phases}
+    best = {
+        phase: max([*rates[phase].values(), beside.rates.get(phase, 0.0)], default=0.0)
+        for phase in phases
+    }
     titles = [(fit(phase, cell), colour_of(phase, TEXT)) for phase in phases]
-    lines = [rule("Rate of each iteration", "beside the best", width), Line.of((" " * NAME, TEXT), *titles)]
+    lines = [
+        rule("Rate of each iteration", "beside the best", width),
+        Line.of((" " * NAME, TEXT), *titles),
+    ]
     if beside.rates:
-        runs = [run for phase in phases for run in _bar(beside.rates.get(phase), best[phase], cell, LABEL)]
+        runs = [
+            run
+            for phase in phases
+            for run in _bar(beside.rates.get(phase), best[phase], cell, LABEL)
+        ]
         lines.append(Line.of((fit(f"  {beside.word}", NAME), LABEL), *runs))
     for number in numbers:
-        runs = [run for p in phases for run in _bar(rates[p].get(number), best[p], cell, colour_of(p, TEXT))]
+        runs = [
+            run
+            for p in phases
+            for run in _bar(rates[p].get(number), best[p], cell, colour_of(p, TEXT))
+        ]
         lines.append(Line.of((fit(f"  it. {number}", NAME), LABEL), *runs))
     return lines
 
@@ -340,33 +431,54 @@ def _bar(rate: float | None, best: float, cell: int, role: str) -> list[Run]:
     room = max(1, cell - 8)
     full = max(1, round(rate / best * room))
     said = "best" if rate == best else units.share(rate / best - 1, sign="+")
-    return [("━" * full, role), (fit(" " * (room - full) + " " + said, cell - full), TEXT if rate == best else LABEL)]
+    return [
+        ("━" * full, role),
+        (fit(" " * (room - full) + " " + said, cell - full), TEXT if rate == best else LABEL),
+    ]
 
 
-def over_time_lines(view: MetadataView, now: float, width: int, room: int, beside: Beside) -> list[Line]:
-    """Return what the hosts did over time under the phases of the benchmark; empty without telemetry, or room."""
+def over_time_lines(
+    view: MetadataView, now: float, width: int, room: int, beside: Beside
+) -> list[Line]:
+    """Return what the hosts did over time under the phases of the benchmark.
+
+    Empty without telemetry, or room.
+    """
     columns = width - NAME - TOTAL
     if beside.hosts is None or not view.begun or room < LEAST_OVER_TIME or columns < 1:
         return []
     start, now = view.begun[0][0], view.since_t if view.over else now
     progress = view.progress(now)
-    axis = axis_of(int(start), None, max(1.0, now - start + (progress[1] if progress is not None else 0.0)))
+    axis = axis_of(
+        int(start), None, max(1.0, now - start + (progress[1] if progress is not None else 0.0))
+    )
     lanes = beside.hosts.lines(axis, NAME, columns, TOTAL, room - 2, beside.symbols)
     if not lanes:
         return []
     cells = _cells(_course(view, now, axis), axis.span_s, columns)
-    return [rule("Hosts over time", "now", width), Line.of((fit("  phase", NAME), LABEL), *cells), *lanes]
+    return [
+        rule("Hosts over time", "now", width),
+        Line.of((fit("  phase", NAME), LABEL), *cells),
+        *lanes,
+    ]
 
 
 def _course(view: MetadataView, now: float, axis: TimeAxis) -> list[tuple[str, float, bool]]:
     """Return (phase, seconds, whether it was seen) from the begin of the axis to now."""
     ends = [*(t for t, _ in view.begun[1:]), max(now, view.begun[-1][0])]
-    spans = [(phase, end - t, phase not in ("", ALL_OVER)) for (t, phase), end in zip(view.begun, ends, strict=True)]
+    spans = [
+        (phase, end - t, phase not in ("", ALL_OVER))
+        for (t, phase), end in zip(view.begun, ends, strict=True)
+    ]
     return [("", view.begun[0][0] - axis.start_s, False), *spans]
 
 
-def time_lines(view: MetadataView, now: float, width: int, lanes: int, phases: tuple[str, ...] = PHASES) -> list[Line]:
-    """Return a lane an iteration, on one scale: how long each phase took, and what is still to be expected."""
+def time_lines(
+    view: MetadataView, now: float, width: int, lanes: int, phases: tuple[str, ...] = PHASES
+) -> list[Line]:
+    """Return a lane an iteration, on one scale: how long each phase took, and what is still to be
+    expected.
+    """
     last = view.iterations if view.over else view.iteration
     shown = range(max(1, last - lanes + 1), last + 1)
     spans = {number: _lane(view, number, now, phases) for number in shown}
@@ -379,7 +491,9 @@ def time_lines(view: MetadataView, now: float, width: int, lanes: int, phases: t
         title = (fit(f"  it. {number}", NAME), LABEL)
         cells = _cells(lane, scale, max(1, width - NAME - TOTAL))
         free = width - NAME - TOTAL - width_of_runs(cells)
-        lines.append(Line.of(title, *cells, (" " * max(0, free), TEXT), (f"{_length(spent):>{TOTAL}}", TEXT)))
+        lines.append(
+            Line.of(title, *cells, (" " * max(0, free), TEXT), (f"{_length(spent):>{TOTAL}}", TEXT))
+        )
     return lines
 
 
@@ -388,7 +502,9 @@ def _length(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < SHORT_S else units.duration(seconds)
 
 
-def _lane(view: MetadataView, number: int, now: float, phases: tuple[str, ...]) -> list[tuple[str, float, bool]]:
+def _lane(
+    view: MetadataView, number: int, now: float, phases: tuple[str, ...]
+) -> list[tuple[str, float, bool]]:
     """Return (phase, seconds, whether they are over) of an iteration."""
     spent = view.spans(number)
     lane = [(phase, spent[phase], True) for phase in phases if phase in spent]
@@ -396,11 +512,19 @@ def _lane(view: MetadataView, number: int, now: float, phases: tuple[str, ...]) 
         return lane
     if view.phase not in spent:
         lane.append((view.phase, max(0.0, now - view.since_t), True))
-    return [*lane, *((phase, seconds, False) for phase, seconds in view.ahead(now).items() if phase not in spent)]
+    return [
+        *lane,
+        *(
+            (phase, seconds, False)
+            for phase, seconds in view.ahead(now).items()
+            if phase not in spent
+        ),
+    ]
 
 
 def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> list[Run]:
-    """Return a lane: the name of each phase, drawn out for as long as it took; weak is what is only expected.
+    """Return a lane: the name of each phase, drawn out for as long as it took; weak is what is only
+    expected.
 
     The last name has room behind it, and stands whole however short its phase is.
     """
@@ -419,7 +543,10 @@ def _cells(lane: list[tuple[str, float, bool]], scale: float, width: int) -> lis
 
 
 def _named(phase: str, count: int, *, whole: bool) -> str:
-    """Return a phase in so many cells; a gap parts it from the next one where its name fills them."""
+    """Return a phase in so many cells.
+
+    A gap parts it from the next one where its name fills them.
+    """
     if count > len(phase) or whole or count < 2:
         return (phase + " " + "━" * count)[:count]
     return phase[: count - 1] + " "
@@ -435,4 +562,8 @@ def where(view: MetadataView, now: float) -> list[Run]:
     elapsed = units.duration(max(0.0, now - view.since_t))
     before = view.spans(view.iteration - 1).get(view.phase)
     of = f" of ~{units.duration(before)}" if before else ""
-    return [iteration, (f"  {view.phase} ", colour_of(view.phase, "accent")), (f"for {elapsed}{of}", TEXT)]
+    return [
+        iteration,
+        (f"  {view.phase} ", colour_of(view.phase, "accent")),
+        (f"for {elapsed}{of}", TEXT),
+    ]

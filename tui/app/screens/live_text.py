@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 
 OPS = "ops"  # in place of a direction
 NO_HEAT: Mapping[str, HeatBins] = {}
-FACTS_SHOWN = ("cpus", "target_free_bytes", "kernel", "target_fstype", "os")  # as far as there is room
+# as far as there is room
+FACTS_SHOWN = ("cpus", "target_free_bytes", "kernel", "target_fstype", "os")
 TITLES = {
     "complete": ("complete", "badge-good"),
     "partial": ("partial", "badge-warn"),
@@ -53,7 +54,9 @@ TITLES = {
 
 
 def plan_of(run_dir: Path) -> Plan | None:
-    """Return the plan of a run, None when it cannot be read: the journal alone is enough to watch."""
+    """Return the plan of a run, None when it cannot be read: the journal alone is enough to
+    watch.
+    """
     from tui.journal.rundir import load_plan
 
     try:
@@ -68,7 +71,8 @@ def is_gone(feed: Feed) -> bool:
 
 
 def head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None = None) -> RunHead:
-    """Return what the header shows: of several steps how far they are together, of a search what it may still take.
+    """Return what the header shows: of several steps how far they are together, of a search what it
+    may still take.
 
     Of a replay it is known how long it takes, whatever was expected then.
     """
@@ -91,13 +95,35 @@ def _head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None) -
     whole = matrix_progress(plan, state, state.clock.now)
     if whole is not None and search is not None:
         now, left = state.clock.now, search.left_s
-        return RunHead(profile, name, facts, mode, trail, whole.fraction, now, None, left, about=True)
+        return RunHead(
+            profile, name, facts, mode, trail, whole.fraction, now, None, left, about=True
+        )
     if whole is not None:
         return RunHead(
-            profile, name, facts, mode, trail, whole.fraction, state.clock.now, None, whole.remaining_s, whole.at_most
+            profile,
+            name,
+            facts,
+            mode,
+            trail,
+            whole.fraction,
+            state.clock.now,
+            None,
+            whole.remaining_s,
+            whole.at_most,
         )
     if (guessed := operations_progress(state, plan)) is not None:
-        return RunHead(profile, name, facts, mode, trail, guessed[0], state.clock.now, None, guessed[1], about=True)
+        return RunHead(
+            profile,
+            name,
+            facts,
+            mode,
+            trail,
+            guessed[0],
+            state.clock.now,
+            None,
+            guessed[1],
+            about=True,
+        )
     return RunHead(
         profile,
         name,
@@ -112,26 +138,39 @@ def _head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None) -
 
 
 def clock_zero_t(state: RunState, plan: Plan | None) -> float:
-    """Return the run time from which the header counts while a run goes on: its begin, or that of its only load."""
+    """Return the run time from which the header counts while a run goes on: its begin, or that of
+    its only load.
+    """
     several = plan is not None and len(plan.steps) > 1
-    return 0.0 if state.ended or several or metadata_step(state, plan) is not None else state.phase_started_t
+    return (
+        0.0
+        if state.ended or several or metadata_step(state, plan) is not None
+        else state.phase_started_t
+    )
 
 
 def operations_progress(state: RunState, plan: Plan | None) -> tuple[float, float] | None:
-    """Return share and seconds left of a metadata benchmark, by its iterations so far; None: not known."""
+    """Return share and seconds left of a metadata benchmark, by its iterations so far.
+
+    None: not known.
+    """
     step = metadata_step(state, plan)
     view = state.at_step(step.index).metadata if step is not None else None
     return view.progress(state.clock.now) if view is not None else None
 
 
 def is_between(state: RunState) -> bool:
-    """Tell whether the figures at hand are of a step that is over, while another one is prepared."""
+    """Tell whether the figures at hand are of a step that is over, while another one is
+    prepared.
+    """
     current = state.current
     return not state.ended and current.step is not None and state.step != current.step
 
 
 def metadata_step(state: RunState, plan: Plan | None) -> Step | None:
-    """Return the step of now when it is a metadata benchmark, before the first step the one that comes."""
+    """Return the step of now when it is a metadata benchmark, before the first step the one that
+    comes.
+    """
     step = step_of(state, plan)
     return step if step is not None and workloads.reports_operations(step.tool) else None
 
@@ -166,7 +205,11 @@ def trail_of(feed: Feed) -> list[tuple[str, str]]:
 
 def step_of(state: RunState, plan: Plan | None) -> Step | None:
     """Return the step of now, before the first one the one that comes; None without a plan."""
-    return plan.steps[min(state.step or 0, len(plan.steps) - 1)] if plan is not None and plan.steps else None
+    return (
+        plan.steps[min(state.step or 0, len(plan.steps) - 1)]
+        if plan is not None and plan.steps
+        else None
+    )
 
 
 def latency_kind_of(state: RunState, plan: Plan | None) -> str:
@@ -176,14 +219,24 @@ def latency_kind_of(state: RunState, plan: Plan | None) -> str:
 
 
 def operation_of(state: RunState, plan: Plan | None) -> str:
-    """Return what the step of now counts when that is operations on files, not I/O: ``stats``; else empty."""
+    """Return what the step of now counts when that is operations on files, not I/O: ``stats``.
+
+    Else empty.
+    """
     step = step_of(state, plan)
     headline = plan.headline_of(step) if plan is not None and step is not None else None
-    return OPERATIONS.get(headline.direction, "") if headline is not None and headline.metric == "ops" else ""
+    return (
+        OPERATIONS.get(headline.direction, "")
+        if headline is not None and headline.metric == "ops"
+        else ""
+    )
 
 
 def counted_of(state: RunState, plan: Plan | None) -> str:
-    """Return what hosts are compared by: IOPS, ``stats/s``; empty: they have no figures of their own."""
+    """Return what hosts are compared by: IOPS, ``stats/s``.
+
+    Empty: they have no figures of their own.
+    """
     if metadata_step(state, plan) is not None or says_all(state):
         return ""
     return f"{operation}/s" if (operation := operation_of(state, plan)) else "IOPS"
@@ -196,7 +249,9 @@ def about(state: RunState, plan: Plan | None) -> str:
     return headline.direction if headline is not None and headline.metric != "ops" else ""
 
 
-def subject_of(state: RunState, view: HostView | None, job: str | None = None, about: str = "") -> Subject:
+def subject_of(
+    state: RunState, view: HostView | None, job: str | None = None, about: str = ""
+) -> Subject:
     """Return whose figures are shown: a host's, or those of all that measured; of all jobs or one.
 
     With results once all are there.
@@ -212,19 +267,29 @@ def subject_of(state: RunState, view: HostView | None, job: str | None = None, a
     results = over_hosts(told) if len(told) == len(busy) else {}
     seen = state.current.jobs[job] if job is not None else state.current
     total = state.total if job is None else seen.total
-    return Subject(seen.cluster, total, job or "", tails=seen.cluster_tails, results=results, about=about)
+    return Subject(
+        seen.cluster, total, job or "", tails=seen.cluster_tails, results=results, about=about
+    )
 
 
 def latencies_of(state: RunState, subject: Subject) -> Subject:
-    """Return whose latencies are shown: while files are laid out nobody's, for these writes are not the load."""
-    return replace(subject, dirs={}, total=Group(state.clock), tails=None) if state.phase == "layout" else subject
+    """Return whose latencies are shown: while files are laid out nobody's, for these writes are not
+    the load.
+    """
+    return (
+        replace(subject, dirs={}, total=Group(state.clock), tails=None)
+        if state.phase == "layout"
+        else subject
+    )
 
 
 def measured_text(state: RunState, plan: Plan | None) -> str:
     """Return how long a run measured; of several steps, how many ended before their time."""
     seconds: dict[int, float] = {}
     for index, step in state.steps.items():
-        spans = [part.runtime_s for result in step.results.values() for part in result.dirs.values()]
+        spans = [
+            part.runtime_s for result in step.results.values() for part in result.dirs.values()
+        ]
         seconds |= {index: max(spans)} if spans else {}
     planned = {step.index: step.runtime_s for step in plan.steps} if plan is not None else {}
     if len(planned) < 2:
@@ -234,21 +299,35 @@ def measured_text(state: RunState, plan: Plan | None) -> str:
 
 
 def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]:
-    """Return the strip under the header: how far preconditioning is, else empty while the run goes on."""
+    """Return the strip under the header: how far preconditioning is, else empty while the run goes
+    on.
+    """
     state = feed.state
     if not is_gone(feed) and (said := conditioning_text(plan, state)):
         return [Line.of(("preconditioning  ", LABEL), (said, TEXT))]
     if isinstance(feed, ReplayFeed):
         if not feed.finished or not state.ended:
             return []
-        return ending(" end of the recording ", "badge", f"run {state.state}", "Space plays it again", [], width)
+        return ending(
+            " end of the recording ",
+            "badge",
+            f"run {state.state}",
+            "Space plays it again",
+            [],
+            width,
+        )
     problems = problem_lines(state, max(1, height - 12 if says_all(state) else height // 4), width)
     if is_gone(feed):
         advice = [
             "Its process died without a word. R takes the run over while its load lives,",
-            "or collects what hosts still hold. Loads without an engine stop when their leases expire.",
+            (
+                "or collects what hosts still hold. Loads without an engine stop when their leases"
+                " expire."
+            ),
         ]
-        return ending(" engine is gone ", "badge-bad", "", "Enter: result so far", [*advice, *problems], width)
+        return ending(
+            " engine is gone ", "badge-bad", "", "Enter: result so far", [*advice, *problems], width
+        )
     if state.ended:
         title, key = TITLES[state.state]
         said = "; ".join(part for part in (state.reason, measured_text(state, plan)) if part)
@@ -259,7 +338,9 @@ def banner(feed: Feed, plan: Plan | None, width: int, height: int) -> list[Line]
 
 
 def says_all(state: RunState) -> bool:
-    """Tell whether a run ended before anything was measured: why is all that there is to show, and is shown whole."""
+    """Tell whether a run ended before anything was measured: why is all that there is to show, and
+    is shown whole.
+    """
     return state.ended and bool(state.problems) and not state.cluster
 
 
@@ -273,7 +354,11 @@ def problem_lines(state: RunState, room: int, width: int) -> list[str]:
         hosts.setdefault(f"{problem.message} ({problem.code})", []).append(problem.host)
     lines = [f"{some(dict.fromkeys(names))}: {text}" for text, names in hosts.items()]
     if says_all(state):
-        lines = [part for line in lines for part in textwrap.wrap(line, width - 2, subsequent_indent="  ")]
+        lines = [
+            part
+            for line in lines
+            for part in textwrap.wrap(line, width - 2, subsequent_indent="  ")
+        ]
     if len(lines) > room:
         more = len(lines) - room + 1
         return [*lines[: room - 1], f"and {more} more; L shows all messages"]
@@ -296,12 +381,18 @@ def host_facts(
     facts = list(does(state, view.name, second))
     tools = [key for key in view.facts if key.endswith("_version") and key not in HOST_FACTS]
     facts += [("tool", str(view.facts[key])) for key in tools if view.facts[key]]
-    facts += [(HOST_FACTS[name].title, text) for name in FACTS_SHOWN if (text := fact_text(view.facts, name))]
+    facts += [
+        (HOST_FACTS[name].title, text)
+        for name in FACTS_SHOWN
+        if (text := fact_text(view.facts, name))
+    ]
     return view.name, facts, message_of(view, state.clock.now, found, spread)
 
 
 def does(state: RunState, host: str, second: int | None = None) -> Iterator[tuple[str, str]]:
-    """Yield what a host does now, or did in a second of the run: CPU, busiest core, the load's, NIC, disk, groups."""
+    """Yield what a host does now, or did in a second of the run: CPU, busiest core, the load's,
+    NIC, disk, groups.
+    """
     step = state.steps.get(state.step) if state.step is not None else None
     seen = step.telemetry.get(host) if step is not None else None
     if seen is None or (state.ended and second is None):
@@ -320,8 +411,11 @@ def does(state: RunState, host: str, second: int | None = None) -> Iterator[tupl
         yield name, f"{cpu:.0f} % in {count} processes"
 
 
-def telemetry_of(state: RunState, second: int | None) -> tuple[dict[str, HostTelemetry], list[HostTelemetry]]:
-    """Return what is seen in the step of now of the clients, by name, and of the servers, by name in order.
+def telemetry_of(
+    state: RunState, second: int | None
+) -> tuple[dict[str, HostTelemetry], list[HostTelemetry]]:
+    """Return what is seen in the step of now of the clients, by name, and of the servers, by name
+    in order.
 
     It is looked at in one second of the run; None: what was seen last.
     """
@@ -329,7 +423,9 @@ def telemetry_of(state: RunState, second: int | None) -> tuple[dict[str, HostTel
     seen = step.telemetry if step is not None else {}
     if second is not None:
         seen = {name: each.at(second) for name, each in seen.items()}
-    servers = sorted((each for each in seen.values() if each.role == "server"), key=lambda each: each.host)
+    servers = sorted(
+        (each for each in seen.values() if each.role == "server"), key=lambda each: each.host
+    )
     return {name: each for name, each in seen.items() if each.role == "client"}, servers
 
 
@@ -343,8 +439,8 @@ def percentiles(
 ) -> tuple[str, list[PercentileRow]]:
     """Return the heading and two rows a direction: the last interval, and the measurement so far.
 
-    With a cursor on the axis its second, as `heat` has it, stands in place of the last interval. `counted`: these are
-    operations on files, whatever the load generator takes them for.
+    With a cursor on the axis its second, as `heat` has it, stands in place of the last interval.
+    `counted`: these are operations on files, whatever the load generator takes them for.
     """
     rows: list[PercentileRow] = []
     for name in subject.waits:
@@ -355,27 +451,44 @@ def percentiles(
             rows.append(row_at(said, name, view, heat.get(name), axis))
         elif current:
             seconds = max(each.interval_s for each in current)
-            values: dict[str, float | None] = {**view.interval_percentiles, "mean": view.lat_mean_ns}
+            values: dict[str, float | None] = {
+                **view.interval_percentiles,
+                "mean": view.lat_mean_ns,
+            }
             counts = partial(interval_counts, view)
-            rows.append(PercentileRow(said, KEYS.get(name, "other"), f"last {seconds:.0f} s", values, counts=counts))
+            rows.append(
+                PercentileRow(
+                    said, KEYS.get(name, "other"), f"last {seconds:.0f} s", values, counts=counts
+                )
+            )
         first = not rows or rows[-1].direction != said
         covers = "so far" if current else "all of it"
         total: dict[str, float | None] = {**view.so_far_percentiles, "mean": view.so_far_mean_ns}
         counts = partial(so_far_counts, view)
-        rows.append(PercentileRow(said if first else "", KEYS.get(name, "other"), covers, total, first, counts))
+        rows.append(
+            PercentileRow(
+                said if first else "", KEYS.get(name, "other"), covers, total, first, counts
+            )
+        )
     if not rows:
         rows.append(PercentileRow("", LABEL, "no data", {}, strong=False))
     return f"{kind} · {subject.name}" if subject.name else f"Latency {kind}", rows
 
 
-def row_at(said: str, name: str, view: DirectionView, heat: HeatBins | None, axis: TimeAxis) -> PercentileRow:
-    """Return the row of the second under the cursor: of a long load, of the heat map's column that it lies in."""
+def row_at(
+    said: str, name: str, view: DirectionView, heat: HeatBins | None, axis: TimeAxis
+) -> PercentileRow:
+    """Return the row of the second under the cursor: of a long load, of the heat map's column that
+    it lies in.
+    """
     second = axis.cursor_s or 0
     counts = heat.between(second, second + 1) if heat is not None else ()
     buckets = Buckets([index for index, _ in counts], [count for _, count in counts])
     (mean,) = view.values("latency", second, second + 1) or [None]
     values: dict[str, float | None] = {**view.percentiles_in(buckets), "mean": mean}
-    return PercentileRow(said, KEYS.get(name, "other"), axis.cursor_text, values, counts=lambda: counts)
+    return PercentileRow(
+        said, KEYS.get(name, "other"), axis.cursor_text, values, counts=lambda: counts
+    )
 
 
 def so_far_counts(view: DirectionView) -> tuple[tuple[int, int], ...]:
@@ -395,7 +508,8 @@ def counted(buckets: Buckets) -> tuple[tuple[int, int], ...]:
 
 def messages(state: RunState, view: HostView | None) -> Sequence[LogLine]:
     """Return the messages of all hosts, or of the one that is shown."""
-    told = {problem.message for problem in state.problems} if says_all(state) else set()  # above, whole
+    # above, whole
+    told = {problem.message for problem in state.problems} if says_all(state) else set()
     return [
         LogLine(line.t, line.severity, line.host or "", line.text)
         for line in state.messages.newest
@@ -404,7 +518,10 @@ def messages(state: RunState, view: HostView | None) -> Sequence[LogLine]:
 
 
 def deliver(run_dir: Path, request: dict[str, str]) -> str:
-    """Send a request to the engine; a note to a run that is over goes to its record. Returns what was refused."""
+    """Send a request to the engine; a note to a run that is over goes to its record.
+
+    Returns what was refused.
+    """
     from tui.engine.control import NotRunning
     from tui.engine.control import request as send
 

@@ -54,11 +54,17 @@ class SteeringScreen(FilteredScreen):
 
     def action_stop(self) -> None:
         """Ask, then stop and keep what was measured."""
-        self.ask_to_end("stop", "Stop the run now?", "Every host ends its load; what was measured is kept.")
+        self.ask_to_end(
+            "stop", "Stop the run now?", "Every host ends its load; what was measured is kept."
+        )
 
     def action_abort(self) -> None:
         """Ask, then end at once."""
-        self.ask_to_end("abort", "Abort the run?", "Every host kills its load at once; the result is marked aborted.")
+        self.ask_to_end(
+            "abort",
+            "Abort the run?",
+            "Every host kills its load at once; the result is marked aborted.",
+        )
 
     def action_stop_host(self) -> None:
         """Ask, then end the load of the host under the cursor, whose figures are kept."""
@@ -69,7 +75,10 @@ class SteeringScreen(FilteredScreen):
         if view is None or view.state not in HOLDS_LOAD:
             self.notify(f"{host} has no load now" if host else "no host yet", markup=False)
             return
-        body = f"{self.run_dir.name}\nThe others go on; what {view.name} measured is kept, and the run is partial."
+        body = (
+            f"{self.run_dir.name}\nThe others go on; what {view.name} measured is kept, and the run"
+            " is partial."
+        )
         request = {"verb": "stop-host", "host": view.name, "by": "app"}
         question = Confirm(f"End the load of {view.name} alone?", body, warns=True)
         self.app.push_screen(question, partial(self.told_by_answer, request))
@@ -78,7 +87,9 @@ class SteeringScreen(FilteredScreen):
         """Whether something can be ended; says why not."""
         over = self.feed.state.ended or (isinstance(self.feed, LiveFeed) and self.feed.gone)
         if self.feed.replay or over:
-            self.notify("this run is over" if not self.feed.replay else "a replay has nothing to stop")
+            self.notify(
+                "this run is over" if not self.feed.replay else "a replay has nothing to stop"
+            )
         return not (self.feed.replay or over)
 
     def ask_to_end(self, verb: str, question: str, body: str) -> None:
@@ -88,7 +99,9 @@ class SteeringScreen(FilteredScreen):
         count = len(self.feed.state.hosts)
         body = f"{self.run_dir.name}\n{count} host{'s' if count != 1 else ''}. {body}"
         request = {"verb": verb, "by": "app"}
-        self.app.push_screen(Confirm(question, body, warns=True), partial(self.told_by_answer, request))
+        self.app.push_screen(
+            Confirm(question, body, warns=True), partial(self.told_by_answer, request)
+        )
 
     def told_by_answer(self, request: dict[str, str], answer: str | None) -> None:
         """Send a request when the answer was yes."""
@@ -113,7 +126,9 @@ class SteeringScreen(FilteredScreen):
 
     @work(group="control", exit_on_error=False)
     async def tell_engine(self, request: dict[str, str]) -> None:
-        """Send a request through the run's door, or write a note to the record of a run that is over."""
+        """Send a request through the run's door, or write a note to the record of a run that is
+        over.
+        """
         try:
             error = await asyncio.to_thread(live_text.deliver, self.run_dir, request)
         except BenchtuiError as problem:
@@ -137,7 +152,8 @@ class JudgingScreen(SteeringScreen):
     def __init__(self, run_dir: Path, feed: LiveFeed | ReplayFeed, plan: Plan | None) -> None:
         super().__init__(run_dir, feed, plan)
         self._findings: LiveFindings | None = None
-        self._judged: object = None  # the state that they are of: a replay that goes back begins another one
+        # the state that they are of: a replay that goes back begins another one
+        self._judged: object = None
 
     @property
     def found(self) -> LiveFindings | None:
@@ -150,9 +166,16 @@ class JudgingScreen(SteeringScreen):
             await asyncio.to_thread(importlib.import_module, "tui.judge.live")
 
     async def look(self) -> None:
-        """Make the checks that can be made now, when it is time; those of a step are over when another one begins."""
+        """Make the checks that can be made now, when it is time.
+
+        Those of a step are over when another one begins.
+        """
         state = self.feed.state
-        if self.plan is not None and self._judged is not state and can_be_judged(state, state.clock.now):
+        if (
+            self.plan is not None
+            and self._judged is not state
+            and can_be_judged(state, state.clock.now)
+        ):
             from tui.judge.live import LiveFindings
 
             self._findings, self._judged = LiveFindings(self.plan), state
@@ -174,7 +197,9 @@ class JudgingScreen(SteeringScreen):
                     pass
 
     async def let_keys_pass(self) -> None:
-        """A key that waits is painted first: reading, looking and painting are long turns of the loop."""
+        """A key that waits is painted first: reading, looking and painting are long turns of the
+        loop.
+        """
         await asyncio.sleep(GIVE_WAY_S)
         most = time.monotonic() + LONGEST_KEY_S
         waited = False
@@ -195,7 +220,9 @@ class JudgingScreen(SteeringScreen):
         from tui.view.findings import live_lines
 
         zero_t = clock_zero_t(self.feed.state, self.plan)
-        self.app.push_screen(FindingsDialog("Findings so far", lambda width: live_lines(found, width, zero_t)))
+        self.app.push_screen(
+            FindingsDialog("Findings so far", lambda width: live_lines(found, width, zero_t))
+        )
 
 
 SWITCH_AFTER_S = 3.0
@@ -206,7 +233,8 @@ LOOK_AT_ENGINE_S = 2.0
 class WatchingScreen(JudgingScreen):
     """A screen of one run that follows it, or plays it again.
 
-    `now` is the wall clock in seconds since 1970; `alive` tells whether a run's engine lives (default: the app does).
+    `now` is the wall clock in seconds since 1970; `alive` tells whether a run's engine lives
+    (default: the app does).
     """
 
     def __init__(
@@ -272,7 +300,8 @@ class WatchingScreen(JudgingScreen):
         """Read the journal to its end; paint now and then, last at `painted` (time.monotonic)."""
         gave_way = 0.0
         while self.is_followed and self.feed.advance():
-            if isinstance(self.feed, ReplayFeed) and self.feed.stopped:  # it is judged however fast it is played
+            # it is judged however fast it is played
+            if isinstance(self.feed, ReplayFeed) and self.feed.stopped:
                 await self.load_checks()
                 await self.look()
             if time.monotonic() - painted >= CATCH_UP_PAINT_S:
@@ -285,18 +314,25 @@ class WatchingScreen(JudgingScreen):
                 gave_way = time.monotonic()
 
     def tick(self) -> None:
-        """Take what is new and show it; nothing while the display is held, so that keys show figures of one time."""
+        """Take what is new and show it.
+
+        Nothing while the display is held, so that keys show figures of one time.
+        """
         if not self.paused:
             self.look_at_engine()
             self.read_on()
 
     @property
     def is_followed(self) -> bool:
-        """The journal is read on: not while the display is held, nor once somebody left and the widgets are gone."""
+        """The journal is read on: not while the display is held, nor once somebody left and the
+        widgets are gone.
+        """
         return self.display and not self.paused
 
     def read_on(self) -> None:
-        """Take what is new, unless that goes on already: many hosts, a seek, or a terminal that was asleep."""
+        """Take what is new, unless that goes on already: many hosts, a seek, or a terminal that was
+        asleep.
+        """
         if not any(w.group == "catch-up" and w.is_running for w in self.workers):
             self.catch_up(anew=False)
 
@@ -327,7 +363,9 @@ class WatchingScreen(JudgingScreen):
         self.paint()
 
     def switch_when_over(self) -> None:
-        """Go on to the result of a run that was watched to its good end, unless somebody is still looking around."""
+        """Go on to the result of a run that was watched to its good end, unless somebody is still
+        looking around.
+        """
         state = self.feed.state
         if self.feed.replay or not state.ended or self.began_over is not False:
             return
@@ -335,7 +373,11 @@ class WatchingScreen(JudgingScreen):
             self.ended_at = self.wall()
             self.shell.run_ended(self.run_dir)
             self.refresh_chrome()
-        elif state.state == "complete" and self.wall() - self.ended_at >= SWITCH_AFTER_S and self.is_watched:
+        elif (
+            state.state == "complete"
+            and self.wall() - self.ended_at >= SWITCH_AFTER_S
+            and self.is_watched
+        ):
             self.touched = True  # whoever comes back wants to stay
             self.shell.open_result(self.run_dir)
 

@@ -1,4 +1,6 @@
-"""The base of Review and Job: a form, beside it the plan that it leads to, below it the key that starts the plan."""
+"""The base of Review and Job: a form, beside it the plan that it leads to, below it the key that
+starts the plan.
+"""
 
 from __future__ import annotations
 
@@ -138,7 +140,9 @@ class PlanScreen(StepScreen):
     def show_warnings(self, warnings: list[str]) -> None:
         """Show the strip of warnings, or hide it."""
         strip = self.query_one("#review-warnings", Static)
-        show_text(strip, Content("\n".join(f"{self.shell.symbols.warn} {text}" for text in warnings)))
+        show_text(
+            strip, Content("\n".join(f"{self.shell.symbols.warn} {text}" for text in warnings))
+        )
         strip.set_class(bool(warnings), "-shown")
 
     # -- keys
@@ -146,9 +150,16 @@ class PlanScreen(StepScreen):
     @on(events.DescendantFocus)
     @on(events.DescendantBlur)
     def show_keys(self) -> None:
-        """Show the keys of a field while one has the focus; without a choice those that lead to one."""
+        """Show the keys of a field while one has the focus.
+
+        Without a choice those that lead to one.
+        """
         typing = self.form.has_focus_within
-        keys = review_form.CHOICE_KEYS if isinstance(self.focused, ChoiceInput) else review_form.FORM_KEYS
+        keys = (
+            review_form.CHOICE_KEYS
+            if isinstance(self.focused, ChoiceInput)
+            else review_form.FORM_KEYS
+        )
         lead_on = (*((key, name) for key, name, _ in self.ways), *review_form.ANYWHERE)
         without_field = () if self.shell.selection.ready else lead_on
         self.query_one(KeyBar).show_hint(*(keys if typing else without_field))
@@ -181,7 +192,9 @@ class PlanScreen(StepScreen):
         if self.plan is None:
             self.notify(self.problem or "nothing to run yet", severity="error")
         elif not self.starting:
-            self.plan_pane.ask_hosts(self.plan, self.shell.paths, Remembering(partial(text_entry.ask, self.app)))
+            self.plan_pane.ask_hosts(
+                self.plan, self.shell.paths, Remembering(partial(text_entry.ask, self.app))
+            )
 
     # -- starting
 
@@ -200,7 +213,12 @@ class PlanScreen(StepScreen):
     def plan_seen(self, event: LaunchLine.Seen) -> None:
         """Say which key starts the plan, and obey one that came a moment before."""
         self.show_launch()
-        if event.starts and self.plan is not None and self.is_current and not self.form.has_focus_within:
+        if (
+            event.starts
+            and self.plan is not None
+            and self.is_current
+            and not self.form.has_focus_within
+        ):
             self.action_launch()
 
     def on_key(self, event: events.Key) -> None:
@@ -213,7 +231,9 @@ class PlanScreen(StepScreen):
         self.launch_line.early = 0
 
     def action_launch(self) -> None:
-        """Start what is shown, after a look at what it overwrites: a name must be typed for what is lost."""
+        """Start what is shown, after a look at what it overwrites: a name must be typed for what is
+        lost.
+        """
         if self.starting:
             return  # Enter was pressed twice
         if not self.launch_line.seen and self.problem is None and self.shell.selection.ready:
@@ -227,7 +247,9 @@ class PlanScreen(StepScreen):
 
     @work(group="launch")
     async def launch(self, plan: Plan) -> None:
-        """Look at the hosts when something could be lost or left out, ask, then start the engine and watch it."""
+        """Look at the hosts when something could be lost or left out, ask, then start the engine
+        and watch it.
+        """
         person = Remembering(partial(text_entry.ask, self.app))
         found: Preview | None = None
         fit = plan

@@ -32,7 +32,8 @@ LOOK_S = 1.0  # between looks at the files
 NO_MATCH = "Nothing matches the filter: Esc clears it"
 READING = "reading the profiles"
 PLANNED = ("time", "layout", "writes")  # of the plan on one host
-HARMLESS = "demo/quick"  # where the cursor stands before anything was used: not on a profile that writes to devices
+# where the cursor stands before anything was used: not on a profile that writes to devices
+HARMLESS = "demo/quick"
 
 
 class ProfilesScreen(FilteredScreen):
@@ -60,7 +61,9 @@ class ProfilesScreen(FilteredScreen):
         picklist.border_title = "Profiles"
         filter_ = TextInput(placeholder="filter", id="profiles-filter", classes="filter")
         detail = TextPane(id="profiles-detail")
-        yield Horizontal(Vertical(picklist, filter_, id="profiles-side"), detail, id="profiles-body")
+        yield Horizontal(
+            Vertical(picklist, filter_, id="profiles-side"), detail, id="profiles-body"
+        )
 
     @property
     def detail(self) -> TextPane:
@@ -90,7 +93,9 @@ class ProfilesScreen(FilteredScreen):
         if key not in map(profile_text.key_of, profile_text.found(entries, self.filter.value)):
             self.clear_filter()
 
-    def take_profiles(self, entries: list[CatalogueEntry], used: list[str], focus: str | None = None) -> None:
+    def take_profiles(
+        self, entries: list[CatalogueEntry], used: list[str], focus: str | None = None
+    ) -> None:
         """Show what was read; an Enter that came too early is obeyed now."""
         self.entries, self.used = list(entries), used
         self.show_rows()
@@ -102,14 +107,18 @@ class ProfilesScreen(FilteredScreen):
             self.action_next()
 
     def arrive(self, at: str) -> None:
-        """A profile was edited: read all again, the cursor on it, also when this screen is shown for the first time."""
+        """A profile was edited: read all again, the cursor on it, also when this screen is shown
+        for the first time.
+        """
         self.sent_to = at
         self.load_profiles(at)
 
     def filter_changed(self) -> None:
         """Put the cursor on what fits best while something is typed."""
         super().filter_changed()
-        best = profile_text.best(self.shown, self.filter.value) if self.filter.value.strip() else None
+        best = (
+            profile_text.best(self.shown, self.filter.value) if self.filter.value.strip() else None
+        )
         if best is not None:
             self.picklist.move_to(profile_text.key_of(best))
 
@@ -126,17 +135,33 @@ class ProfilesScreen(FilteredScreen):
         self.show_details()
 
     def show_details(self) -> None:
-        """Show the profile under the cursor, its family on a heading, or what to do when there is none."""
+        """Show the profile under the cursor, its family on a heading, or what to do when there is
+        none.
+        """
         entry, key = self.current, self.picklist.cursor_key
-        family = [each for each in self.shown if key == profile_text.heading_key(each)] if entry is None else []
-        self.detail.border_title = entry.tag if entry else profile_text.family_of(family[0].tag) if family else ""
-        self.detail.border_subtitle = ("v description" if self.shows_job else "v job file") if entry else ""
+        family = (
+            [each for each in self.shown if key == profile_text.heading_key(each)]
+            if entry is None
+            else []
+        )
+        self.detail.border_title = (
+            entry.tag if entry else profile_text.family_of(family[0].tag) if family else ""
+        )
+        self.detail.border_subtitle = (
+            ("v description" if self.shows_job else "v job file") if entry else ""
+        )
         if entry is not None:
             self.detail.show(self.profile_builder(entry))
         elif family:
             self.detail.show(partial(profile_text.family, family))
         else:
-            hint = NO_MATCH if self.filter.value and not self.shown else "" if self.entries else READING
+            hint = (
+                NO_MATCH
+                if self.filter.value and not self.shown
+                else ""
+                if self.entries
+                else READING
+            )
             self.detail.show(lambda _: [Line.of((hint, LABEL))])
 
     def profile_builder(self, entry: CatalogueEntry) -> Builder:
@@ -155,7 +180,9 @@ class ProfilesScreen(FilteredScreen):
         plan = None
         with suppress(BenchtuiError):
             plan = sample_plan(loaded, self.shell)
-        lines = profile_text.description(loaded.profile, headline, planned(plan) if plan else [], width)
+        lines = profile_text.description(
+            loaded.profile, headline, planned(plan) if plan else [], width
+        )
         room = self.detail.scrollable_content_region.height - len(lines) - 1
         jobs = review_plan.job_files(plan, room) if plan else []
         return [*lines, Line(), *jobs] if jobs else lines
@@ -165,7 +192,9 @@ class ProfilesScreen(FilteredScreen):
         """The profile under the cursor."""
         key = self.picklist.cursor_key
         tag = (key or "").removeprefix("@")
-        return next((entry for entry in self.shown if profile_text.key_of(entry) in (key, tag)), None)
+        return next(
+            (entry for entry in self.shown if profile_text.key_of(entry) in (key, tag)), None
+        )
 
     @on(PickList.Moved)
     def cursor_moved(self) -> None:
@@ -203,7 +232,10 @@ class ProfilesScreen(FilteredScreen):
     # -- editing
 
     def action_edit(self) -> None:
-        """Edit the user's profile under the cursor here; a preset is extended or copied under a new name first."""
+        """Edit the user's profile under the cursor here.
+
+        A preset is extended or copied under a new name first.
+        """
         entry = self.current
         if entry is None:
             return
@@ -240,12 +272,17 @@ class ProfilesScreen(FilteredScreen):
         self.shell.open("editor", path)
 
     def action_outside(self) -> None:
-        """Edit the user's profile under the cursor in $EDITOR; what is wrong with it is shown on return."""
+        """Edit the user's profile under the cursor in $EDITOR.
+
+        What is wrong with it is shown on return.
+        """
         entry = self.current
         if entry is None:
             return
         if entry.preset:
-            self.notify("a preset stays as it is: N makes a profile of your own from it", severity="warning")
+            self.notify(
+                "a preset stays as it is: N makes a profile of your own from it", severity="warning"
+            )
             return
         if edit_outside(self, entry.path, self.shell.options.environ):
             self.load_profiles(profile_text.key_of(entry))
@@ -253,7 +290,9 @@ class ProfilesScreen(FilteredScreen):
     # -- files that are saved outside
 
     def look_for_changes(self) -> None:
-        """Look once a second, while this screen is shown, whether a file of the user's is another one."""
+        """Look once a second, while this screen is shown, whether a file of the user's is another
+        one.
+        """
         if self.is_current and not self._looking:
             self._looking = True
             self.compare_files()

@@ -10,7 +10,20 @@ from tui import workloads
 from tui.app.terminal.theme import Symbols
 from tui.app.widgets.picklist import Heading
 from tui.model.tool import SUITE
-from tui.text.line import ACCENT, BAD, BRIGHT, LABEL, TEXT, TITLE, WARN, Line, Run, heading, indented, labelled
+from tui.text.line import (
+    ACCENT,
+    BAD,
+    BRIGHT,
+    LABEL,
+    TEXT,
+    TITLE,
+    WARN,
+    Line,
+    Run,
+    heading,
+    indented,
+    labelled,
+)
 from tui.text.table import Column
 
 if TYPE_CHECKING:
@@ -23,7 +36,11 @@ INDENT = 10
 RECENT = 4  # profiles used last
 DOES = {"read": "r", "write": "w", "mixed": "rw", "trim": "t"}  # by the direction of the headline
 LONGEST_LABEL = 20
-CACHES = {"no": "left as they are", "try": "dropped where that is allowed", "require": "dropped, or the run ends"}
+CACHES = {
+    "no": "left as they are",
+    "try": "dropped where that is allowed",
+    "require": "dropped, or the run ends",
+}
 
 
 def family_of(tag: str) -> str:
@@ -61,9 +78,11 @@ def key_of(row: CatalogueEntry | Recent) -> str:
 
 
 def score(entry: CatalogueEntry, search: str) -> int:
-    """Return how well a profile fits a search, 0 for not at all: by its words in tag or title, or letters in turn.
+    """Return how well a profile fits a search, 0 for not at all: by its words in tag or title, or
+    letters in turn.
 
-    Best is a word at the beginning of the name, then one in the tag, then one in the title, then letters in the tag.
+    Best is a word at the beginning of the name, then one in the tag, then one in the title, then
+    letters in the tag.
     """
     return min((_word_score(entry, word) for word in search.lower().split()), default=1)
 
@@ -92,12 +111,20 @@ def found(entries: Sequence[CatalogueEntry], search: str) -> list[CatalogueEntry
     return [entry for entry, each in zip(entries, scores, strict=True) if each >= least]
 
 
-def columns(chosen: Callable[[], str | None], symbols: Symbols) -> tuple[Column[CatalogueEntry | Recent], ...]:
-    """Return the columns of the list: a mark when a profile is chosen or broken, name, what it does, whose it is."""
+def columns(
+    chosen: Callable[[], str | None], symbols: Symbols
+) -> tuple[Column[CatalogueEntry | Recent], ...]:
+    """Return the columns of the list: a mark when a profile is chosen or broken, name, what it
+    does, whose it is.
+    """
 
     def mark(row: CatalogueEntry | Recent) -> Run:
         entry = entry_of(row)
-        return (symbols.bad, BAD) if entry.error else (symbols.arrow if entry.tag == chosen() else "", ACCENT)
+        return (
+            (symbols.bad, BAD)
+            if entry.error
+            else (symbols.arrow if entry.tag == chosen() else "", ACCENT)
+        )
 
     def name(row: CatalogueEntry | Recent) -> Run:
         entry = entry_of(row)
@@ -123,13 +150,19 @@ def columns(chosen: Callable[[], str | None], symbols: Symbols) -> tuple[Column[
 
 
 def recent_rows(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> list[Recent | Heading]:
-    """Return the profiles that were used last, the newest first, under a heading; nothing when none was."""
+    """Return the profiles that were used last, the newest first, under a heading.
+
+    Nothing when none was.
+    """
     recent = _recent(entries, used)
     return [Heading("#@", "used last", (str(len(recent)), LABEL)), *recent] if recent else []
 
 
 def newest_key(entries: Sequence[CatalogueEntry], used: Sequence[str]) -> str | None:
-    """Return the row key of the profile that was used last; None when none was that there still is."""
+    """Return the row key of the profile that was used last.
+
+    None when none was that there still is.
+    """
     return next((key_of(row) for row in _recent(entries, used)), None)
 
 
@@ -172,8 +205,12 @@ def place_of(problem: Problem) -> str:
     return ":".join(str(part) for part in (problem.line, problem.column) if part is not None)
 
 
-def description(profile: Profile, headline: str, planned: Sequence[tuple[str, list[Run]]], width: int) -> list[Line]:
-    """Return what a profile measures, what it takes (`planned`: label and value), and what can be changed."""
+def description(
+    profile: Profile, headline: str, planned: Sequence[tuple[str, list[Run]]], width: int
+) -> list[Line]:
+    """Return what a profile measures, what it takes (`planned`: label and value), and what can be
+    changed.
+    """
     lines = indented([(profile.title, TITLE)], width, 0)
     if profile.description:
         lines += indented([(profile.description, TEXT)], width, 0)
@@ -184,7 +221,9 @@ def description(profile: Profile, headline: str, planned: Sequence[tuple[str, li
     if profile.deviations:
         lines += [Line(), heading("differences from the source")]
     for each in profile.deviations:
-        lines += indented([(each.what, BRIGHT), (f" {each.kind}: ", WARN), (each.why, LABEL)], width)
+        lines += indented(
+            [(each.what, BRIGHT), (f" {each.kind}: ", WARN), (each.why, LABEL)], width
+        )
     return lines
 
 
@@ -194,7 +233,9 @@ def facts(profile: Profile, headline: str) -> Iterator[tuple[str, list[Run]]]:
     if profile.source:
         yield "source", [(source_text(profile), TEXT)]
     if profile.hosts.published:
-        clients = "one client" if profile.hosts.published == 1 else f"{profile.hosts.published} clients"
+        clients = (
+            "one client" if profile.hosts.published == 1 else f"{profile.hosts.published} clients"
+        )
         yield "published", [(f"with {clients}", TEXT)]
     yield "tool", [(profile.tool, TEXT), (f", profile version {profile.version}", LABEL)]
     if profile.sweep is not None:
@@ -238,7 +279,11 @@ def param_lines(profile: Profile, width: int) -> Iterator[Line]:
 
 def param_runs(param: Param) -> list[Run]:
     """Return a parameter's default and help."""
-    default = ("yes" if param.default else "no") if isinstance(param.default, bool) else str(param.default)
+    default = (
+        ("yes" if param.default else "no")
+        if isinstance(param.default, bool)
+        else str(param.default)
+    )
     choices = f"  one of {', '.join(map(str, param.choices))}" if param.choices else ""
     return [(default, BRIGHT), (f"  {param.help}" if param.help else "", LABEL), (choices, LABEL)]
 

@@ -20,7 +20,15 @@ from textual.widget import Widget
 from tui.app.frame.step_screen import KeyBar, StepScreen
 from tui.app.screens.live_text import plan_of
 from tui.app.screens.result_page import Page, page_of
-from tui.app.screens.result_text import beside, page_lines, shown_tab, tab_at, tab_line, tabs_of, title_line
+from tui.app.screens.result_text import (
+    beside,
+    page_lines,
+    shown_tab,
+    tab_at,
+    tab_line,
+    tabs_of,
+    title_line,
+)
 from tui.app.services import remedies
 from tui.app.services.run_commands import RunChanged, is_ours
 from tui.app.terminal import actions
@@ -66,10 +74,17 @@ class ResultPage(Lines):
         self.call_after_refresh(self.update_lines)
 
     def lines_for(self, width: int) -> list[Line]:
-        """Return the lines at a width; made once for each page and width, the chart costs milliseconds."""
+        """Return the lines at a width.
+
+        Made once for each page and width, the chart costs milliseconds.
+        """
         if self.page is None:
             text, role = self.text
-            return [Line.of((part, role)) for line in text.split("\n") for part in textwrap.wrap(line, width) or [""]]
+            return [
+                Line.of((part, role))
+                for line in text.split("\n")
+                for part in textwrap.wrap(line, width) or [""]
+            ]
         height = max(LEAST_CHART, min(MOST_CHART, round(self.screen.size.height * CHART_SHARE)))
         room = self.screen.size.height - AROUND
         wanted = (self.page, width, height, room)
@@ -87,7 +102,10 @@ class ResultPage(Lines):
 
 
 def filled(page: Page, width: int, height: int, room: int) -> list[Line]:
-    """Return the lines of a page; its chart takes the rows that are left, or gives some up so that all are seen."""
+    """Return the lines of a page.
+
+    Its chart takes the rows that are left, or gives some up so that all are seen.
+    """
     lines = page_lines(page, width, height)
     fitting = height + room - len(lines)
     if fitting == height or fitting < LEAST_CHART or shown_tab(page).name not in ONE_CHART:
@@ -115,11 +133,19 @@ class ResultTop(Lines):
 
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
         """The run, and its tabs."""
-        return [title_line(self.page, width), tab_line(self.page, width)] if self.page is not None else []
+        return (
+            [title_line(self.page, width), tab_line(self.page, width)]
+            if self.page is not None
+            else []
+        )
 
     def on_click(self, event: Click) -> None:
         """A tab is clicked."""
-        if self.page is not None and event.y == 1 and (name := tab_at(self.page, self.size.width, event.x - 1)):
+        if (
+            self.page is not None
+            and event.y == 1
+            and (name := tab_at(self.page, self.size.width, event.x - 1))
+        ):
             self.post_message(TabChosen(name))
 
 
@@ -167,13 +193,18 @@ class ResultScreen(StepScreen):
             record = await asyncio.to_thread(record_of, self.run_dir)
             published = await asyncio.to_thread(published_of, record, self.shell.paths.baselines)
             answers = tuple(await asyncio.to_thread(answers_of, record))
-            await asyncio.to_thread(importlib.import_module, "plotext")  # its first import takes a while
+            # its first import takes a while
+            await asyncio.to_thread(importlib.import_module, "plotext")
         except BenchtuiError as error:
-            self.view.show_text(f"no result to show\n{error}\n\np plays what the journal holds", "bad")
+            self.view.show_text(
+                f"no result to show\n{error}\n\np plays what the journal holds", "bad"
+            )
             self.query_one(KeyBar).leave_out(*NEED_A_RECORD)
             return
         shell, path = self.shell, self.run_dir / "run.json"
-        page = page_of(record, path, colors=shell.draws_colors, symbols=shell.symbols.name, before=self.page)
+        page = page_of(
+            record, path, colors=shell.draws_colors, symbols=shell.symbols.name, before=self.page
+        )
         self.show(replace(page, published=published, answers=answers))
 
     def show(self, page: Page) -> None:
@@ -183,9 +214,14 @@ class ResultScreen(StepScreen):
         top = self.query_one(ResultTop)
         top.page = page
         top.update_lines()
-        useful = {"result.job": len(page.jobs) > 1, "result.remedy": remedies.of_record(page.record) is not None}
+        useful = {
+            "result.job": len(page.jobs) > 1,
+            "result.remedy": remedies.of_record(page.record) is not None,
+        }
         useful["result.defend"] = any(tab.name == "defend" for tab in tabs_of(page))
-        self.query_one(KeyBar).leave_out(*(key for key, is_useful in useful.items() if not is_useful))
+        self.query_one(KeyBar).leave_out(
+            *(key for key, is_useful in useful.items() if not is_useful)
+        )
 
     def show_tab(self, name: str) -> None:
         """Show another tab from its top."""
@@ -219,9 +255,15 @@ class ResultScreen(StepScreen):
             self.show(self.page.with_metric(metric))
 
     def action_open(self) -> None:
-        """Show the figures of the cell under the cursor: of the repetition that is nearest to its median."""
+        """Show the figures of the cell under the cursor: of the repetition that is nearest to its
+        median.
+        """
         page = self.page
-        if page is not None and page.shown_matrix is not None and page.shown_matrix.cell.step is not None:
+        if (
+            page is not None
+            and page.shown_matrix is not None
+            and page.shown_matrix.cell.step is not None
+        ):
             self.show(replace(page, inside=True, step=page.shown_matrix.cell.step))
             self.action_to_end(-1)
 
@@ -242,12 +284,17 @@ class ResultScreen(StepScreen):
     def scroll_to_cursor(self) -> None:
         """Bring the line with the cursor into the window, with a line around it."""
         lines = self.view.lines_for(self.view.size.width)
-        place = next((y for y, line in enumerate(lines) if any(key == CURSOR for _, key in line.runs)), None)
+        place = next(
+            (y for y, line in enumerate(lines) if any(key == CURSOR for _, key in line.runs)), None
+        )
         if place is not None:
             self.scroll.scroll_to_region(Region(0, max(0, place - 1), 1, 3), animate=False)
 
     def action_move_cursor(self, rows: int, columns: int) -> None:
-        """Move the cursor of the matrix; where there is none go to the tab beside, or scroll, as below its last row."""
+        """Move the cursor of the matrix.
+
+        Where there is none go to the tab beside, or scroll, as below its last row.
+        """
         moved = self.page.with_cursor(rows, columns) if self.page is not None else None
         if moved is not None:
             self.show(moved)
@@ -273,10 +320,14 @@ class ResultScreen(StepScreen):
     def action_remedy(self) -> None:
         """Do what can be done about a run that was refused or failed, after a question."""
         if self.page is not None and is_ours(self, self.run_dir, hosts=True):
-            remedies.mend(self, remedies.of_record(self.page.record), self.run_dir, plan_of(self.run_dir))
+            remedies.mend(
+                self, remedies.of_record(self.page.record), self.run_dir, plan_of(self.run_dir)
+            )
 
     def action_back(self) -> None:
-        """From a step to the matrix, else to the list of runs: that is where a result comes from."""
+        """From a step to the matrix, else to the list of runs: that is where a result comes
+        from.
+        """
         page = self.page
         if page is not None and page.tab != "summary":
             self.show_tab("summary")
@@ -295,7 +346,10 @@ class ResultScreen(StepScreen):
 
 
 def record_of(run_dir: Path) -> RunRecord:
-    """Return the record of a run; one that was never written is made from the journal. Raises BenchtuiError."""
+    """Return the record of a run; one that was never written is made from the journal.
+
+    Raises BenchtuiError.
+    """
     from pydantic import ValidationError
 
     from tui.journal.rundir import is_running

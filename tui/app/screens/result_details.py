@@ -61,13 +61,17 @@ from tui.view.step_notes import (
     problem_lines,
 )
 
-HOST_PERCENTILES = ((50.0, 1), (95.0, 5), (99.0, 0), (99.5, 6), (99.9, 4))  # and which goes first where room is short
+# and which goes first where room is short
+HOST_PERCENTILES = ((50.0, 1), (95.0, 5), (99.0, 0), (99.5, 6), (99.9, 4))
 LEAST_HOSTS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class HostResultRow:
-    """One host in one direction; the first of its rows bears its name and how far it is from the median."""
+    """One host in one direction.
+
+    The first of its rows bears its name and how far it is from the median.
+    """
 
     host: str
     direction: str
@@ -80,7 +84,9 @@ class HostResultRow:
 
 
 def spread_of_hosts(page: Page) -> HostSpread:
-    """Return how far the rates of the shown step's hosts are from their median, over all directions of I/O."""
+    """Return how far the rates of the shown step's hosts are from their median, over all directions
+    of I/O.
+    """
     rates: dict[str, float | None] = {}
     for host, dirs in page.by_host.items():
         counted = [name for name in dirs if registry.direction(name).in_total]
@@ -90,7 +96,10 @@ def spread_of_hosts(page: Page) -> HostSpread:
 
 
 def laggard_lines(page: Page, width: int) -> list[Line]:
-    """Return which hosts lag, and how near the others are to the median; nothing of fewer than three hosts."""
+    """Return which hosts lag, and how near the others are to the median.
+
+    Nothing of fewer than three hosts.
+    """
     spread = spread_of_hosts(page)
     if len(spread.shares) < LEAST_HOSTS or spread.middle is None or page.shown_matrix is not None:
         return []
@@ -99,11 +108,16 @@ def laggard_lines(page: Page, width: int) -> list[Line]:
     lines = []
     mark: Run = ("v " if page.symbols == "ascii" else "▼ ", BAD)
     for host in late[:LEAST_HOSTS]:
-        lines += labelled([mark], [(f"{host} at {behind_text(spread.shares[host] or 0.0)}", TEXT)], width)
+        lines += labelled(
+            [mark], [(f"{host} at {behind_text(spread.shares[host] or 0.0)}", TEXT)], width
+        )
     if len(late) > LEAST_HOSTS:
         lines.append(Line.of(mark, (f"{len(late) - LEAST_HOSTS} more hosts lag", TEXT)))
     if near:
-        said = f"{len(near)} of {len(spread.shares)} hosts {within_text(spread.widest(near))} of the median host"
+        said = (
+            f"{len(near)} of {len(spread.shares)} hosts {within_text(spread.widest(near))} of the"
+            " median host"
+        )
         few = machines_text({host.name: host.facts for host in page.record.hosts})
         lines += labelled([("  ", TEXT)], [(f"{said}; {few}" if few else said, LABEL)], width)
     return lines
@@ -119,12 +133,22 @@ def hosts_lines(page: Page, width: int, _: int) -> list[Line]:
     columns = measured(columns_of(page), rows)
     rooms = widths(columns, width)
     kind = page.record.latency_kind_of(step)
-    lines = [rule("Hosts", f"{kind}, the farthest from the median first" if len(found) > 1 else kind, width)]
+    lines = [
+        rule(
+            "Hosts",
+            f"{kind}, the farthest from the median first" if len(found) > 1 else kind,
+            width,
+        )
+    ]
     lines += [*laggard_lines(page, width), head_line(columns, rooms)]
     lines += [table_line(columns, rooms, row) for row in rows]
     if printed := printed_lines(step):
         lines += [Line(), rule("Percentiles", NOT_MERGEABLE, width)]
-        lines += [line for host, text in printed for line in labelled([(f"{host} ", LABEL)], [(text, VALUE)], width)]
+        lines += [
+            line
+            for host, text in printed
+            for line in labelled([(f"{host} ", LABEL)], [(text, VALUE)], width)
+        ]
     if any(row.result.from_samples for row in rows):
         lines += [Line(), Line.of(("~ rebuilt from samples: the tool gave no result there", LABEL))]
     return lines
@@ -134,12 +158,15 @@ def rows_of(page: Page, spread: HostSpread) -> list[HostResultRow]:
     """Return the rows, hosts that lag first, then by how far they are from the median."""
     step = page.shown_step
     kind = page.record.latency_kind_of(step) if step is not None else "clat"
-    far = sorted(page.by_host, key=lambda host: (not spread.lags(host), -abs(spread.shares.get(host) or 0.0)))
+    far = sorted(
+        page.by_host, key=lambda host: (not spread.lags(host), -abs(spread.shares.get(host) or 0.0))
+    )
     rows = []
     for host in far if len(spread.shares) >= LEAST_HOSTS else page.by_host:
         dirs = page.by_host[host]
         shown = [name for name in registry.in_order(dirs) if name != MIXED or len(dirs) == 1]
-        rows += [HostResultRow(host, name, dirs[name], not at, spread, kind, len(page.all_hosts) > 1, page.symbols)
+        rows += [HostResultRow(host, name, dirs[name], not at, spread, kind,
+            len(page.all_hosts) > 1, page.symbols)
                  for at, name in enumerate(shown)]  # fmt: skip
     return rows
 
@@ -147,16 +174,20 @@ def rows_of(page: Page, spread: HostSpread) -> list[HostResultRow]:
 def columns_of(page: Page) -> list[Column[HostResultRow]]:
     """Return the columns of the table."""
     some = len(page.by_host) >= LEAST_HOSTS
-    named: Column[HostResultRow] = Column("", lambda row: (row.direction, KEYS.get(row.direction, TEXT)))
+    named: Column[HostResultRow] = Column(
+        "", lambda row: (row.direction, KEYS.get(row.direction, TEXT))
+    )
     return [
         Column("  host", _name),  # behind the place of the mark
         *([Column("median", _from_median, right=True)] if len(page.by_host) > 1 else []),
-        *([Column(f"±{units.share(reach_of(_widest(page)))}", _bar, 9, gap=1, drop=3)] if some else []),
+        *([Column(f"±{units.share(reach_of(_widest(page)))}", _bar, 9, gap=1,
+            drop=3)] if some else []),
         *([named] if len(page.all_hosts) > 1 else []),
         Column("IOPS", lambda row: (units.iops(row.result.iops), VALUE), right=True),
         Column("BW", _bandwidth, right=True, drop=2),
         Column("mean", lambda row: _latency(row, None), right=True, drop=7),
-        *(Column(f"p{value:g}", lambda row, value=value: _latency(row, value), right=True, drop=drop)  # type: ignore[misc]
+        *(Column(f"p{value:g}", lambda row, value=value: _latency(row, value), right=True,  # type: ignore[misc]
+            drop=drop)
           for value, drop in HOST_PERCENTILES),
         Column("max", lambda row: _latency(row, 100.0), right=True),
     ]  # fmt: skip
@@ -166,7 +197,10 @@ def _name(row: HostResultRow) -> list[Run]:
     if not row.first:
         return [("", TEXT)]
     late = row.spread.lags(row.host)
-    mark: Run = (("v " if row.symbols == "ascii" else "▼ ") if late else "  ", BAD if late else TEXT)
+    mark: Run = (
+        ("v " if row.symbols == "ascii" else "▼ ") if late else "  ",
+        BAD if late else TEXT,
+    )
     return [mark, (row.host + ("~" if row.result.from_samples else ""), BAD if late else TEXT)]
 
 
@@ -219,7 +253,9 @@ def metric_rule(page: Page, title: str, width: int) -> Line:
     for metric, key, name in METRIC_KEYS:
         role = "value" if metric == page.metric else LABEL
         keys += [("  " if keys else "", TEXT), (key, "accent"), (f" {name}", role)]
-    return Line.of(*spread([(title, "title"), (" ", TEXT)], [(" ", TEXT), *keys], width, "─", "faint"))
+    return Line.of(
+        *spread([(title, "title"), (" ", TEXT)], [(" ", TEXT), *keys], width, "─", "faint")
+    )
 
 
 def time_lines(page: Page, width: int, height: int) -> list[Line]:
@@ -228,11 +264,16 @@ def time_lines(page: Page, width: int, height: int) -> list[Line]:
     if step is None or step.series is None:
         return [Line.of(("no samples: nothing to show over time", LABEL))]
     rates: Drawn = "bandwidth" if page.metric == "bandwidth" else "iops"
-    order: tuple[Drawn, ...] = ("latency", "p99", rates) if page.metric == "latency" else (rates, "latency", "p99")
+    order: tuple[Drawn, ...] = (
+        ("latency", "p99", rates) if page.metric == "latency" else (rates, "latency", "p99")
+    )
     title = "Over time" if len(page.jobs) < 2 else "Over time, all jobs"
     lines = [metric_rule(page, title, width)]
     for drawn in order:
-        lines += [*chart(page.record, drawn, width, height, step=step.index, coloured=page.colors), Line()]
+        lines += [
+            *chart(page.record, drawn, width, height, step=step.index, coloured=page.colors),
+            Line(),
+        ]
     return [*lines, *host_lines(page, width)]
 
 
@@ -244,10 +285,17 @@ def host_lines(page: Page, width: int) -> list[Line]:
     if len({column.host for column in found}) < 2:
         return []
     shown: Drawn = "p99" if page.metric == "latency" else page.metric
-    names = [name for name in dict.fromkeys(column.direction for column in found) if direction_of(name).in_total]
+    names = [
+        name
+        for name in dict.fromkeys(column.direction for column in found)
+        if direction_of(name).in_total
+    ]
     lines: list[Line] = []
     for name in [each for each in names if each != MIXED] or names:
-        lines += [*_of_direction(page, [each for each in found if each.direction == name], shown, width), Line()]
+        lines += [
+            *_of_direction(page, [each for each in found if each.direction == name], shown, width),
+            Line(),
+        ]
     return lines
 
 
@@ -258,15 +306,21 @@ def _of_direction(page: Page, columns: list[SeriesColumns], shown: Drawn, width:
     top = max(known, default=0.0)
     said = "p99" if shown == "p99" else metric.title
     lines = [rule(f"Each host, {columns[0].direction} {said}", f"0 to {metric.text(top)}", width)]
-    order = sorted(columns, key=lambda each: deviation.shares.get(each.host or "") or 0.0)  # the slowest first
+    # the slowest first
+    order = sorted(columns, key=lambda each: deviation.shares.get(each.host or "") or 0.0)
     name_width = min(NAME_WIDTH, max(len(column.host or "") for column in columns) + 1)
     for column in order:
         values = values_of(column, shown)
         here = [value for value in values if value is not None]
-        span = f" {metric.rounded(min(here))}–{metric.rounded(max(here))}" if here else " no samples"
+        span = (
+            f" {metric.rounded(min(here))}–{metric.rounded(max(here))}" if here else " no samples"
+        )
         late = deviation.lags(column.host or "")
         line = course(values, width - name_width - 18, page.symbols, top, peaks=shown == "p99")
-        runs: list[Run] = [(fit(column.host or "", name_width), BAD if late else TEXT), (line, columns[0].direction)]
+        runs: list[Run] = [
+            (fit(column.host or "", name_width), BAD if late else TEXT),
+            (line, columns[0].direction),
+        ]
         lines.append(Line.of(*runs, (span, LABEL)))
     return lines
 
@@ -277,7 +331,9 @@ KINDS = ("clat", "slat", "lat")
 
 
 def latency_lines(page: Page, width: int, height: int) -> list[Line]:
-    """Return percentiles as a table, and histogram and curves over each other: beside it where there is room."""
+    """Return percentiles as a table, and histogram and curves over each other: beside it where
+    there is room.
+    """
     step = page.shown_step
     if step is None or not page.all_hosts:
         return [Line.of(("no latencies of single I/Os were measured here", LABEL))]
@@ -290,7 +346,9 @@ def latency_lines(page: Page, width: int, height: int) -> list[Line]:
     if not found:
         return [Line.of(("no latencies were counted here", LABEL))]
     who = page.shown_job or ("all hosts" if len(step.results.per_host) > 1 else "one host")
-    lines = [rule(f"Percentiles, {who}", f"{kind}, of all I/Os together: nothing is averaged", width)]
+    lines = [
+        rule(f"Percentiles, {who}", f"{kind}, of all I/Os together: nothing is averaged", width)
+    ]
     table = _table(found, kind, width)
     counted = [
         Counted(name, KEYS.get(name, "other"), Histogram.from_buckets(each.buckets))
@@ -318,24 +376,40 @@ def _charts(counted: list[Counted], width: int, height: int, *, coloured: bool) 
 
 def _table(found: dict[str, Latency], kind: str, width: int) -> list[Line]:
     wide = width >= 12 + len(found) * (CELL + BEHIND)
-    shown = list(found) if wide or 12 + len(found) * CELL <= width else list(found)[: (width - 12) // CELL]
+    shown = (
+        list(found)
+        if wide or 12 + len(found) * CELL <= width
+        else list(found)[: (width - 12) // CELL]
+    )
     head: list[Run] = [(fit("", 10), LABEL)]
     for name in shown:
         title = name if kind_of(name, kind) == kind else f"{name} ({kind_of(name, kind)})"
         head.append((fit(title, CELL, right=True), KEYS.get(name, TEXT)))
         head += [(fit("I/Os behind", BEHIND, right=True), LABEL)] if wide else []
     lines = [Line.of(*head)]
-    for title, of in (("I/Os", _count), ("min", _least), ("mean", _mean), ("deviation", _deviation)):
+    for title, of in (
+        ("I/Os", _count),
+        ("min", _least),
+        ("mean", _mean),
+        ("deviation", _deviation),
+    ):
         lines.append(_line(title, [of(found[name]) for name in shown], wide=wide, role=LABEL))
-    known = sorted({*PERCENTILES, *(float(each) for name in shown for each in found[name].percentiles_ns)})
+    known = sorted(
+        {*PERCENTILES, *(float(each) for name in shown for each in found[name].percentiles_ns)}
+    )
     for value in known:
         cells = [units.latency(shown_percentile(found[name], value)) for name in shown]
         tails = [f"{behind(found[name].n, value):,.0f}" for name in shown]
         lines.append(_line(f"p{label(value)}", cells, wide=wide, tails=tails, role=VALUE))
-    return [*lines, _line("max", [units.latency(found[name].max_ns) for name in shown], wide=wide, role=VALUE)]
+    return [
+        *lines,
+        _line("max", [units.latency(found[name].max_ns) for name in shown], wide=wide, role=VALUE),
+    ]
 
 
-def _line(title: str, cells: list[str], *, wide: bool, role: str, tails: list[str] | None = None) -> Line:
+def _line(
+    title: str, cells: list[str], *, wide: bool, role: str, tails: list[str] | None = None
+) -> Line:
     runs: list[Run] = [(fit(title, 10), LABEL)]
     for place, cell in enumerate(cells):
         runs.append((fit(cell, CELL, right=True), role))
@@ -360,7 +434,9 @@ def _deviation(latency: Latency) -> str:
 
 
 def facts_lines(page: Page, width: int, _: int) -> list[Line]:
-    """Return notes, tags, changed parameters, what the hosts are, files left behind, and where the record is."""
+    """Return notes, tags, changed parameters, what the hosts are, files left behind, and where the
+    record is.
+    """
     from tui.record.host_facts import facts_together
     from tui.text.objects import left_texts
 
@@ -377,7 +453,9 @@ def facts_lines(page: Page, width: int, _: int) -> list[Line]:
     found = facts_together(record)
     same = machine_lines({host.name: host.facts for host in record.hosts})
     for title, runs in (*same, *common_lines(found), *differing_lines(found)):
-        lines += labelled([(f"{'CPU' if title == 'cpu' else title.capitalize():<9}", LABEL)], runs, width)
+        lines += labelled(
+            [(f"{'CPU' if title == 'cpu' else title.capitalize():<9}", LABEL)], runs, width
+        )
     for host in record.hosts:
         if host.files_left is not None:
             size = f" ({units.size(host.files_left.bytes)})" if host.files_left.bytes else ""
@@ -397,18 +475,30 @@ def telemetry_lines(page: Page, width: int, _: int) -> list[Line]:
     """Return what the hosts of a step did meanwhile; what is too long for a line goes on below."""
     from tui.view.step_notes import load_table
 
-    found = load_table(page.shown_step, "clients", page.record.thresholds) if page.shown_step is not None else []
+    found = (
+        load_table(page.shown_step, "clients", page.record.thresholds)
+        if page.shown_step is not None
+        else []
+    )
     lines = [rule("Load", "mean/largest, while it was measured", width)] if found else []
     for line in found:
         short = line.width <= width
-        lines += [line] if short else labelled(line.runs[:-1], [line.runs[-1]], width, None if line.runs[1:] else 2)
+        lines += (
+            [line]
+            if short
+            else labelled(line.runs[:-1], [line.runs[-1]], width, None if line.runs[1:] else 2)
+        )
     return [*lines, *([Line()] if lines else []), *telemetry_curves(page, width)]
 
 
 def telemetry_curves(page: Page, width: int) -> list[Line]:
     """Return how busy the CPU of each machine was over time, a line each."""
     step = page.shown_step
-    looked = [host for host in (step.telemetry if step is not None else []) if any(host.values_of("cpu.busy"))]
+    looked = [
+        host
+        for host in (step.telemetry if step is not None else [])
+        if any(host.values_of("cpu.busy"))
+    ]
     if not looked:
         return []
     lines = [rule("CPU busy over time", "0 to 100 %", width)]
@@ -435,30 +525,48 @@ def findings_lines(page: Page, width: int, _: int) -> list[Line]:
 
 
 def commands_lines(page: Page, width: int, _: int) -> list[Line]:
-    """Return the phases of the shown step with their times, its commands, and the job file of its first host."""
+    """Return the phases of the shown step with their times, its commands, and the job file of its
+    first host.
+    """
     record, step = page.record, page.shown_step
     index = step.index if step is not None else 0
     lines = [rule("Phases", step.name if step is not None else "", width)]
     phases = [*record.phases, *(step.phases if step is not None else [])]
-    for phase in sorted(phases, key=lambda phase: phase.start_s or 0.0):  # the end of a run stands before its steps
-        took = units.duration((phase.end_s or 0.0) - (phase.start_s or 0.0)) if phase.end_s is not None else "no end"
-        mark: Run = ("✓ ", GOOD) if phase.ok else ("✗ ", BAD) if phase.ok is False else ("· ", LABEL)
-        lines.append(Line.of(*clip([mark, (f"{phase.name:<11}", TEXT), (f"{took:>8}", VALUE)], width)))
+    # the end of a run stands before its steps
+    for phase in sorted(phases, key=lambda phase: phase.start_s or 0.0):
+        took = (
+            units.duration((phase.end_s or 0.0) - (phase.start_s or 0.0))
+            if phase.end_s is not None
+            else "no end"
+        )
+        mark: Run = (
+            ("✓ ", GOOD) if phase.ok else ("✗ ", BAD) if phase.ok is False else ("· ", LABEL)
+        )
+        lines.append(
+            Line.of(*clip([mark, (f"{phase.name:<11}", TEXT), (f"{took:>8}", VALUE)], width))
+        )
     commands = [each for each in record.provenance.commands if each.step == index]
     lines += [Line(), rule("Commands", f"{len(commands)} of this step", width)] if commands else []
-    for text, hosts in _alike([(each.host, each.phase, shlex.join(each.argv)) for each in commands]).items():
+    for text, hosts in _alike(
+        [(each.host, each.phase, shlex.join(each.argv)) for each in commands]
+    ).items():
         name, command = text
         lines += labelled([(f"{name}  ", HEADING)], [(some(hosts), LABEL)], width)
         lines += labelled([("  ", TEXT)], [(printable(command), TEXT)], width)
     job = next((job for job in record.profile.job_files if job.step == index), None)
     if job is not None:
         lines += [Line(), rule("Job file", job.host, width)]
-        lines += [Line.of(*clip([(printable(text), TEXT)], width)) for text in job.text.splitlines()]
+        lines += [
+            Line.of(*clip([(printable(text), TEXT)], width)) for text in job.text.splitlines()
+        ]
     return lines
 
 
 def _alike(commands: list[tuple[str, str, str]]) -> dict[tuple[str, str], list[str]]:
-    """Return commands by phase and text, with the hosts that were given them; a host's own name is no difference."""
+    """Return commands by phase and text, with the hosts that were given them.
+
+    A host's own name is no difference.
+    """
     found: dict[tuple[str, str], list[str]] = {}
     for host, phase, text in commands:
         found.setdefault((phase, text), []).append(host)

@@ -17,7 +17,17 @@ from tui.record.matrix import MatrixTable, tables_of
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, beside, clip, labelled, rule, spread
 from tui.text.plot import merged
 from tui.text.sparkline import Symbols, spark
-from tui.view.matrix import KNEE, SAID, MatrixStyle, knee_texts, remarks, scale_of, series_role, table_lines, title_of
+from tui.view.matrix import (
+    KNEE,
+    SAID,
+    MatrixStyle,
+    knee_texts,
+    remarks,
+    scale_of,
+    series_role,
+    table_lines,
+    title_of,
+)
 from tui.view.matrix_chart import table_chart
 
 if TYPE_CHECKING:
@@ -54,13 +64,18 @@ class Matrix:
     @property
     def table(self) -> MatrixTable:
         """The table that the cursor is in."""
-        return next(table for table in self.tables if any(cell.key == self.cursor for cell in table.cells))
+        return next(
+            table for table in self.tables if any(cell.key == self.cursor for cell in table.cells)
+        )
 
 
 def matrix_of(
     record: RunRecord, cursor: str = "", metric: ChartMetric | None = None, *, colors: bool = True
 ) -> Matrix | None:
-    """Return the matrix of a run, the cursor on the best point unless said otherwise; None when it has none."""
+    """Return the matrix of a run, the cursor on the best point unless said otherwise.
+
+    None when it has none.
+    """
     if record.matrix is None or not any(step.cell for step in record.steps):
         return None
     cells = cells_of_record(record, shown_figure(record, metric))
@@ -72,10 +87,17 @@ def matrix_of(
 
 
 def shown_figure(record: RunRecord, metric: ChartMetric | None) -> Headline | None:
-    """Return the figure that a metric stands for, in the direction that the run is about; None: the headline itself."""
+    """Return the figure that a metric stands for, in the direction that the run is about.
+
+    None: the headline itself.
+    """
     if metric is None:
         return None
-    named = (cell.headline.direction for cell in record.matrix.cells if cell.headline) if record.matrix else iter(())
+    named = (
+        (cell.headline.direction for cell in record.matrix.cells if cell.headline)
+        if record.matrix
+        else iter(())
+    )
     direction = next(named, "read")
     found = direction if direction in DIRECTIONS else "read"
     return Headline(metric, found, LATENCY_SHOWN if metric == "latency" else None)
@@ -88,13 +110,23 @@ def best_of(record: RunRecord, cells: Sequence[Cell]) -> str:
 
 
 def moved(matrix: Matrix, rows: int, columns: int) -> str:
-    """Return the key of the cell so many rows down and columns to the right; holes are passed over."""
+    """Return the key of the cell so many rows down and columns to the right.
+
+    Holes are passed over.
+    """
     lines = [row.cells for table in matrix.tables for row in table.rows]
-    y, x = next((y, x) for y, line in enumerate(lines) for x, c in enumerate(line) if c and c.key == matrix.cursor)
+    y, x = next(
+        (y, x)
+        for y, line in enumerate(lines)
+        for x, c in enumerate(line)
+        if c and c.key == matrix.cursor
+    )
     if columns:
         step = 1 if columns > 0 else -1
         places = range(x + step, len(lines[y]) if step > 0 else -1, step)
-        return next((cell.key for place in places if (cell := lines[y][place]) is not None), matrix.cursor)
+        return next(
+            (cell.key for place in places if (cell := lines[y][place]) is not None), matrix.cursor
+        )
     step = 1 if rows > 0 else -1
     found = matrix.cursor
     for place in range(y + step, len(lines) if step > 0 else -1, step):
@@ -112,7 +144,9 @@ def _nearest(line: Sequence[Cell | None], x: int) -> Cell | None:
 
 
 def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
-    """Return the tables, what is under the cursor, the knees, and the chart: beside its table where there is room."""
+    """Return the tables, what is under the cursor, the knees, and the chart: beside its table where
+    there is room.
+    """
     lines: list[Line] = []
     is_broad = width >= BESIDE
     for place, table in enumerate(matrix.tables):
@@ -126,7 +160,9 @@ def matrix_lines(matrix: Matrix, width: int, chart_height: int) -> list[Line]:
             lines += table_part(matrix, table, width)
     notes = [Line.of(*clip([(text, LABEL)], width)) for text in remarks(matrix.tables)]
     lines += [Line(), *notes] if notes else []
-    chart = [] if is_broad else table_chart(matrix.table, width, chart_height, coloured=matrix.colors)
+    chart = (
+        [] if is_broad else table_chart(matrix.table, width, chart_height, coloured=matrix.colors)
+    )
     return [*lines, *([Line(), rule("Chart", "", width), *chart] if chart else [])]
 
 
@@ -140,24 +176,38 @@ def table_part(matrix: Matrix, table: MatrixTable, width: int) -> list[Line]:
     return lines
 
 
-def table_and_chart(matrix: Matrix, table: MatrixTable, width: int, chart_height: int) -> list[Line]:
+def table_and_chart(
+    matrix: Matrix, table: MatrixTable, width: int, chart_height: int
+) -> list[Line]:
     """Return a table with its chart at its right; below it when the table needs the room."""
     half = width // 2 - GUTTER
     widest = max(line.width for line in table_lines(table, half))
     left = table_part(matrix, table, half)
-    chart = table_chart(table, width - half - GUTTER, max(chart_height, len(left)), coloured=matrix.colors)
+    chart = table_chart(
+        table, width - half - GUTTER, max(chart_height, len(left)), coloured=matrix.colors
+    )
     if widest > half or not chart:
-        return [*table_part(matrix, table, width), *table_chart(table, width, chart_height, coloured=matrix.colors)]
+        return [
+            *table_part(matrix, table, width),
+            *table_chart(table, width, chart_height, coloured=matrix.colors),
+        ]
     return beside(left, chart, half + GUTTER)
 
 
 def cell_runs(cell: Cell, table: MatrixTable, width: int) -> list[Run]:
     """Return one line on the cell under the cursor: name, figure, spread, latency, state."""
     scale = scale_of([cell])
-    parts = [("› ", "accent"), (f"{cell.name}  ", VALUE), (BY_UNIT[cell.unit].with_unit(cell.value), series_role(cell))]
+    parts = [
+        ("› ", "accent"),
+        (f"{cell.name}  ", VALUE),
+        (BY_UNIT[cell.unit].with_unit(cell.value), series_role(cell)),
+    ]
     texts: list[str] = []
     if len(cell.values) > 1:
-        texts.append(f"{len(cell.values)} times {scale.text(min(cell.values))}–{scale.text(max(cell.values))}")
+        texts.append(
+            f"{len(cell.values)} times"
+            f" {scale.text(min(cell.values))}–{scale.text(max(cell.values))}"
+        )
     if cell.ci is not None and ci_tells(cell.values, cell.ci):
         texts.append(f"±{units.share(cell.ci, 1)}")
     if cell.skipped:
@@ -185,7 +235,8 @@ class Page:
     path: Path
     step: int = 0
     metric: ChartMetric = "iops"
-    published: PublishedView | None = None  # the run beside published figures, when its profile has some
+    # the run beside published figures, when its profile has some
+    published: PublishedView | None = None
     tab: str = "summary"  # which of the tabs is shown
     matrix: Matrix | None = None  # of sweeps, suites, repetitions
     inside: bool = True  # show one step; else the matrix
@@ -204,7 +255,9 @@ class Page:
     def jobs(self) -> list[str]:
         """The jobs of the shown step, where there are several."""
         step = self.shown_step
-        return list(step.results.jobs or ()) if step is not None and self.shown_matrix is None else []
+        return (
+            list(step.results.jobs or ()) if step is not None and self.shown_matrix is None else []
+        )
 
     @property
     def shown_job(self) -> str | None:
@@ -227,7 +280,11 @@ class Page:
         results = self.shown_step.results
         if self.shown_job is None:
             return results.per_host
-        return {host: dirs for host, jobs in (results.per_job or {}).items() if (dirs := jobs.get(self.shown_job))}
+        return {
+            host: dirs
+            for host, jobs in (results.per_job or {}).items()
+            if (dirs := jobs.get(self.shown_job))
+        }
 
     @property
     def shown_matrix(self) -> Matrix | None:
@@ -240,12 +297,18 @@ class Page:
         matrix, step = self.record.matrix, self.shown_step
         if matrix is None or self.matrix is None or not self.inside or step is None:
             return self.record.headline
-        return next((cell.headline for cell in matrix.cells if step.index in cell.steps), self.record.headline)
+        return next(
+            (cell.headline for cell in matrix.cells if step.index in cell.steps),
+            self.record.headline,
+        )
 
     # -- what keys lead to
 
     def with_metric(self, metric: ChartMetric) -> Page:
-        """Return the page with another chart, or another figure in the cells; the same one again is the headline."""
+        """Return the page with another chart, or another figure in the cells.
+
+        The same one again is the headline.
+        """
         at = self.shown_matrix
         if at is None:
             return replace(self, metric=metric)
@@ -256,11 +319,16 @@ class Page:
         """Return the page with its matrix, the cursor on the cell of the step that is shown."""
         step = self.shown_step
         cursor = step.cell or "" if step is not None else ""
-        matrix = matrix_of(self.record, cursor, colors=self.matrix.colors if self.matrix is not None else True)
+        matrix = matrix_of(
+            self.record, cursor, colors=self.matrix.colors if self.matrix is not None else True
+        )
         return replace(self, inside=False, tab="summary", matrix=matrix)
 
     def with_cursor(self, rows: int, columns: int) -> Page | None:
-        """Return the page with the cursor so many cells further; None when there is no matrix, or it ends there."""
+        """Return the page with the cursor so many cells further.
+
+        None when there is no matrix, or it ends there.
+        """
         matrix = self.shown_matrix
         at = moved(matrix, rows, columns) if matrix is not None else ""
         if matrix is None or at == matrix.cursor:
@@ -274,12 +342,23 @@ class Page:
 
 
 def page_of(
-    record: RunRecord, path: Path, *, colors: bool, symbols: Symbols = "braille", before: Page | None = None
+    record: RunRecord,
+    path: Path,
+    *,
+    colors: bool,
+    symbols: Symbols = "braille",
+    before: Page | None = None,
 ) -> Page:
-    """Return the page of a record as it is shown first; of one that was read again, as it was shown `before`."""
+    """Return the page of a record as it is shown first.
+
+    Of one that was read again, as it was shown `before`.
+    """
     step = record.headline.step if record.headline and record.headline.step is not None else 0
-    matrix = matrix_of(record, before.matrix.cursor if before and before.matrix else "", colors=colors)
-    page = Page(record, path, step, metric_of(record), matrix=matrix, inside=matrix is None, colors=colors,
+    matrix = matrix_of(
+        record, before.matrix.cursor if before and before.matrix else "", colors=colors
+    )
+    page = Page(record, path, step, metric_of(record), matrix=matrix, inside=matrix is None,
+        colors=colors,
                 symbols=symbols)  # fmt: skip
     if before is None:
         return page
@@ -296,7 +375,9 @@ def metric_of(record: RunRecord) -> ChartMetric:
 def columns(width: int) -> tuple[int, str]:
     """Return the width of a latency column, and the titles of all columns."""
     cell = 9 if width >= NARROW else 7
-    titles = "".join(f"{title:>{cell}}" for title in ("mean", *(title for _, title in LATENCIES), "max"))
+    titles = "".join(
+        f"{title:>{cell}}" for title in ("mean", *(title for _, title in LATENCIES), "max")
+    )
     return cell, f"{'IOPS':>6}{'BW':>{12 if width >= NARROW else 11}}{titles}"
 
 
@@ -306,24 +387,38 @@ def row(result: DirectionRecord, direction: str, kind: str, width: int) -> str:
     latency = latency_of(result, direction, kind)
     values: list[float | None] = [None] * (len(LATENCIES) + 2)
     if latency is not None:
-        values = [latency.mean_ns, *(shown_percentile(latency, float(key)) for key, _ in LATENCIES), latency.max_ns]
+        values = [
+            latency.mean_ns,
+            *(shown_percentile(latency, float(key)) for key, _ in LATENCIES),
+            latency.max_ns,
+        ]
     joint = " " if cell == 9 else ""
-    cells = "".join(f"{joint.join(units.latency_parts(value)).rstrip():>{cell}}" for value in values)
-    rate = units.bandwidth(result.bw_bytes_per_s) if registry.direction(direction).moves_data else ""
+    cells = "".join(
+        f"{joint.join(units.latency_parts(value)).rstrip():>{cell}}" for value in values
+    )
+    rate = (
+        units.bandwidth(result.bw_bytes_per_s) if registry.direction(direction).moves_data else ""
+    )
     return f"{units.iops(result.iops):>6}{rate:>{12 if cell == 9 else 11}}{cells}"
 
 
-def course(values: Sequence[float | None], width: int, symbols: Symbols, top: float, *, peaks: bool = False) -> str:
+def course(
+    values: Sequence[float | None], width: int, symbols: Symbols, top: float, *, peaks: bool = False
+) -> str:
     """Return a series as one line from its first to its last value; a short one is stretched.
 
-    Of a long one each mark is the mean of its seconds; of percentiles, which have no mean, the largest (`peaks`).
+    Of a long one each mark is the mean of its seconds; of percentiles, which have no mean, the
+    largest (`peaks`).
     """
     count, least = len(values), 2 * width
     wide: Sequence[float | None] = values
     if 0 < count < least:
         wide = [values[at * count // least] for at in range(least)]
     elif peaks:
-        wide = [merged(values[at * count // least : (at + 1) * count // least], peaks=True) for at in range(least)]
+        wide = [
+            merged(values[at * count // least : (at + 1) * count // least], peaks=True)
+            for at in range(least)
+        ]
     return spark(wide, width, symbols, high=top).replace("\u2800", " ")
 
 
@@ -332,10 +427,15 @@ NOTE_KEYS = {"badge": "warn", "doubt": "warn", "error": "bad"}
 
 
 def hint_lines(view: PublishedView | None, width: int) -> list[Line]:
-    """Return the line of the result page that says what there is to compare with; nothing when there is nothing."""
+    """Return the line of the result page that says what there is to compare with.
+
+    Nothing when there is nothing.
+    """
     if view is None:
         return []
-    badges = " · ".join(note.text for note in view.notes if note.kind == "badge" and not note.numbers)
+    badges = " · ".join(
+        note.text for note in view.notes if note.kind == "badge" and not note.numbers
+    )
     left: list[Run] = [("Published", "title"), (" ", TEXT), (view.title, TEXT)]
     left += [(f"  {badges}", LABEL)] if badges else []
     return [Line.of(*spread(left, [("v", "accent"), (" compares", LABEL)], width))]
@@ -351,10 +451,16 @@ def published_lines(view: PublishedView | None, tag: str, width: int) -> list[Li
     column = min(max(column, NOTE_WIDTH), MOST_NOTE_WIDTH)
     lines += [line for note in view.badges for line in note_lines(note, width, column)]
     lines += view.table(width)
-    return [*lines, Line(), *(line for note in view.remarks for line in note_lines(note, width, column))]
+    return [
+        *lines,
+        Line(),
+        *(line for note in view.remarks for line in note_lines(note, width, column)),
+    ]
 
 
 def note_lines(note: PublishedNote, width: int, column: int = NOTE_WIDTH) -> list[Line]:
     """Return a note with its label in a column of its own."""
     label: Run = (f"{note.label:<{column}} ", NOTE_KEYS.get(note.kind, LABEL))
-    return labelled([label], [(note.text, "warn" if note.kind == "badge" else TEXT)], width, column + 1)
+    return labelled(
+        [label], [(note.text, "warn" if note.kind == "badge" else TEXT)], width, column + 1
+    )

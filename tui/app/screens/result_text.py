@@ -17,7 +17,15 @@ from tui.app.screens.result_details import (
     telemetry_lines,
     time_lines,
 )
-from tui.app.screens.result_page import NARROW, Page, columns, hint_lines, matrix_lines, published_lines, row
+from tui.app.screens.result_page import (
+    NARROW,
+    Page,
+    columns,
+    hint_lines,
+    matrix_lines,
+    published_lines,
+    row,
+)
 from tui.app.screens.result_tiles import headline, judgement, proved
 from tui.app.widgets.graph_panels import KEYS
 from tui.metrics import registry, units
@@ -25,7 +33,19 @@ from tui.metrics.figures import latency_of
 from tui.metrics.registry import METRICS
 from tui.model.plan import Headline
 from tui.record.cells import invalid_steps, step_figure
-from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, fit, labelled, rule, spread, width_of_runs
+from tui.text.line import (
+    LABEL,
+    TEXT,
+    VALUE,
+    Line,
+    Run,
+    clip,
+    fit,
+    labelled,
+    rule,
+    spread,
+    width_of_runs,
+)
 from tui.view.objections import objection_lines
 from tui.view.plan import title_text
 from tui.view.search import capacity_lines
@@ -35,20 +55,43 @@ if TYPE_CHECKING:
     from tui.model.step_record import StepRecord
 
 WIDEST_LABEL = 26  # of a row of figures: what is farther from its numbers is hard to follow
-STATES = {"complete": "badge-good", "partial": "badge-warn", "aborted": "badge-warn", "failed": "badge-bad"}
+STATES = {
+    "complete": "badge-good",
+    "partial": "badge-warn",
+    "aborted": "badge-warn",
+    "failed": "badge-bad",
+}
 
 
 def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
-    """Return the figures, whether they count and what limited them; then latencies, hosts, chart and findings."""
+    """Return the figures, whether they count and what limited them.
+
+    Then latencies, hosts, chart and findings.
+    """
     lines = [about(page, width), *headline(page, width), *proved(page.record.proves, width)]
-    asides = [*laggard_lines(page, width), *host_problems(page, width), *objection_counts(page, width)]
+    asides = [
+        *laggard_lines(page, width),
+        *host_problems(page, width),
+        *objection_counts(page, width),
+    ]
     asides += [] if measured_nothing(page.record) else hint_lines(page.published, width)
     found = finding_lines(page, width)
     if page.record.search is not None:
-        lines += [Line(), *capacity_lines(page.record.search, width, chart_height, coloured=page.colors)]
+        lines += [
+            Line(),
+            *capacity_lines(page.record.search, width, chart_height, coloured=page.colors),
+        ]
         return [*lines, *asides, Line(), *found]
     if page.shown_matrix is not None:
-        return [*lines, Line(), *matrix_lines(page.shown_matrix, width, chart_height), Line(), *asides, Line(), *found]
+        return [
+            *lines,
+            Line(),
+            *matrix_lines(page.shown_matrix, width, chart_height),
+            Line(),
+            *asides,
+            Line(),
+            *found,
+        ]
     table = [*steps(page, width), *figures(page, width)]
     lines += [*([Line(), *table] if table else []), *asides, Line()]
     if page.all_hosts:  # else there are no samples to draw
@@ -57,7 +100,10 @@ def summary_lines(page: Page, width: int, chart_height: int) -> list[Line]:
 
 
 def title_line(page: Page, width: int) -> Line:
-    """Return state, profile and time; on tabs behind the first one the headline and whether it counts."""
+    """Return state, profile and time.
+
+    On tabs behind the first one the headline and whether it counts.
+    """
     record = page.record
     badge = (f" {record.state.upper()} ", STATES.get(record.state, "badge"))
     left: list[Run] = [badge, (" ", TEXT), (record.profile.tag, "title")]
@@ -67,19 +113,29 @@ def title_line(page: Page, width: int) -> Line:
         has_figure = found is not None and (found.value is not None or record.search is not None)
         figure = found.text if found is not None and has_figure else "no headline"
         verdict = VERDICTS.get(record.verdict or "", record.state)
-        return Line.of(*spread(left, [(figure, VALUE), ("  ", TEXT), (f"{mark}{verdict}", key)], width))
+        return Line.of(
+            *spread(left, [(figure, VALUE), ("  ", TEXT), (f"{mark}{verdict}", key)], width)
+        )
     when = (record.created_utc or "start unknown").replace("T", " ")[:19]
     room = width - Line(tuple(left)).width - len(when) - 7
     title = title_text(record.profile.title, record.profile.changed, record.target)
     title = f"  {title}" if title else ""
-    return Line.of(*spread([*left, (title if len(title) <= room else "", TEXT)], [(f"{when} UTC", LABEL)], width))
+    return Line.of(
+        *spread(
+            [*left, (title if len(title) <= room else "", TEXT)], [(f"{when} UTC", LABEL)], width
+        )
+    )
 
 
 def about(page: Page, width: int) -> Line:
     """Return hosts, target, time and what was changed."""
     record = page.record
     count = len(record.hosts)
-    parts = [f"{count} host{'s' if count != 1 else ''}", record.target or "", units.duration(record.duration_s)]
+    parts = [
+        f"{count} host{'s' if count != 1 else ''}",
+        record.target or "",
+        units.duration(record.duration_s),
+    ]
     parts += [f"{name}={value}" for name, value in record.profile.changed.items()]
     return Line.of(*clip([(" · ".join(part for part in parts if part), LABEL)], width))
 
@@ -111,9 +167,13 @@ def figures(page: Page, width: int) -> list[Line]:
     short = "Job" if page.shown_job else "All"
     title = f"{page.shown_job or 'All hosts'}, {kind}" if width >= NARROW else f"{short} {kind}"
     if step is None or not page.all_hosts:
-        return [] if measured_nothing(page.record) else [Line.of(("nothing was measured", LABEL))]  # told at the top
+        # told at the top
+        return [] if measured_nothing(page.record) else [Line.of(("nothing was measured", LABEL))]
     room = min(width - len(titles), WIDEST_LABEL)
-    lines = [*job_lines(page, width), rule(fit(title, max(room - 2, 4)).rstrip(), titles, room + len(titles))]
+    lines = [
+        *job_lines(page, width),
+        rule(fit(title, max(room - 2, 4)).rstrip(), titles, room + len(titles)),
+    ]
     for direction in registry.in_order(page.all_hosts):
         text = row(page.all_hosts[direction], direction, kind, width)
         lines.append(Line.of((fit(direction, room), KEYS.get(direction, TEXT)), (text, VALUE)))
@@ -125,12 +185,22 @@ def job_lines(page: Page, width: int) -> list[Line]:
     jobs, shown = page.jobs, page.shown_job
     if len(jobs) < 2:
         return []
-    text = f"all {len(jobs)} jobs: " if shown is None else f"job {jobs.index(shown) + 1} of {len(jobs)}: "
-    return [Line.of(*clip([("J", "accent"), (f" {text}", LABEL), (shown or ", ".join(jobs), VALUE)], width))]
+    text = (
+        f"all {len(jobs)} jobs: "
+        if shown is None
+        else f"job {jobs.index(shown) + 1} of {len(jobs)}: "
+    )
+    return [
+        Line.of(
+            *clip([("J", "accent"), (f" {text}", LABEL), (shown or ", ".join(jobs), VALUE)], width)
+        )
+    ]
 
 
 def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
-    """Return what the aggregate hides: hosts that did not measure all the time, figures made from samples."""
+    """Return what the aggregate hides: hosts that did not measure all the time, figures made from
+    samples.
+    """
     from tui.record.headline import is_short, length_text
     from tui.record.step import measured_s
     from tui.view.step_notes import bucket_texts, submission_text
@@ -143,13 +213,21 @@ def remarks(page: Page, step: StepRecord, kind: str) -> list[Line]:
     if wait := submission_text(step, kind):
         lines.append(Line.of(("! " if kind == "clat" else "  ", "warn"), (wait, LABEL)))
     for direction, result in page.all_hosts.items():
-        if result.iops and result.iops_window is not None and abs(result.iops_window / result.iops - 1) > 0.01:
+        if (
+            result.iops
+            and result.iops_window is not None
+            and abs(result.iops_window / result.iops - 1) > 0.01
+        ):
             seconds = result.interval.end_s - result.interval.start_s if result.interval else 0.0
             rate = units.iops(result.iops_window)
             text = f"{direction}: {rate} IOPS in the {seconds:.0f} s in which all hosts measured"
             lines.append(Line.of(("! ", "warn"), (text, LABEL)))
     if any(result.from_samples for dirs in page.by_host.values() for result in dirs.values()):
-        lines.append(Line.of(("! ", "warn"), ("~ rebuilt from samples: the tool gave no result there", LABEL)))
+        lines.append(
+            Line.of(
+                ("! ", "warn"), ("~ rebuilt from samples: the tool gave no result there", LABEL)
+            )
+        )
     return lines
 
 
@@ -161,18 +239,28 @@ def steps(page: Page, width: int) -> list[Line]:
     metric, wrong = page.shown_headline, invalid_steps(page.record)
     back = "   Esc matrix" if page.matrix is not None else ""
     lines = [rule("Steps", f"{page.step + 1} of {len(found)}   [ ] choose{back}", width)]
-    here_cell = page.shown_step.cell if page.shown_step is not None and page.matrix is not None else None
+    here_cell = (
+        page.shown_step.cell if page.shown_step is not None and page.matrix is not None else None
+    )
     for step in found:
         if here_cell is not None and step.cell != here_cell:
             continue
         here = step.index == page.step
-        about = Headline(metric.metric, metric.direction, metric.percentile) if metric is not None else None
-        figure = METRICS[metric.metric if metric else "iops"].with_unit(step_figure(page.record, step, about))
+        about = (
+            Headline(metric.metric, metric.direction, metric.percentile)
+            if metric is not None
+            else None
+        )
+        figure = METRICS[metric.metric if metric else "iops"].with_unit(
+            step_figure(page.record, step, about)
+        )
         shown: Run = (f"✗ {figure}", "bad") if step.index in wrong else (figure, TEXT)
         if step.warmup and step.state == "skipped":
             continue  # a round that was not needed
         name = "  ".join(part for part in (step.name, step_label(page.record, step)) if part)
-        runs = spread([("› " if here else "  ", "accent"), (name, VALUE if here else TEXT)], [shown], width)
+        runs = spread(
+            [("› " if here else "  ", "accent"), (name, VALUE if here else TEXT)], [shown], width
+        )
         lines.append(Line.of(*runs, fill="cursor" if here else ""))
     return [*lines, Line()]
 
@@ -219,7 +307,8 @@ LESS, MORE = "‹ ", " ›"  # there are more tabs than fit
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """One tab: its name, its title, its lines for a width and a height of charts, and whether a page has it.
+    """One tab: its name, its title, its lines for a width and a height of charts, and whether a
+    page has it.
 
     `of_step`: it shows one step of several, so the list of steps stands above.
     """
@@ -265,7 +354,12 @@ TABS: tuple[Tab, ...] = (
     Tab("facts", "Facts", facts_lines),
     Tab("load", "Telemetry", telemetry_lines, _has_telemetry, of_step=True),
     Tab("commands", "Commands", commands_lines, of_step=True),
-    Tab("published", "Published", _published, lambda page: page.published is not None or page.tab == "published"),
+    Tab(
+        "published",
+        "Published",
+        _published,
+        lambda page: page.published is not None or page.tab == "published",
+    ),
 )
 """In the order in which they stand; one that a page does not have is left out."""
 
@@ -303,7 +397,9 @@ def tab_runs(page: Page, width: int) -> list[tuple[str, list[Run]]]:
 
 def _until(tabs: list[Tab], here: str) -> int:
     names = [tab.name for tab in tabs]
-    return sum(len(tab.title) + GAP for tab in tabs[: names.index(here) + 1]) if here in names else 0
+    return (
+        sum(len(tab.title) + GAP for tab in tabs[: names.index(here) + 1]) if here in names else 0
+    )
 
 
 def tab_line(page: Page, width: int) -> Line:

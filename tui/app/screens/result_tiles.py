@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from tui.model.step_record import AggregateRecord, MetadataRecord, ProofRecord
 
 MEDIAN, TAIL = 50.0, 99.0
-FIRST_OPERATIONS = ("write", "create", "stat", "read", "remove")  # of an MPI benchmark, before all others
+# of an MPI benchmark, before all others
+FIRST_OPERATIONS = ("write", "create", "stat", "read", "remove")
 SECOND, LAST = 1, 2  # what gives way to other tiles: the rate beside the headline, then the median
 
 
@@ -44,14 +45,20 @@ def headline(page: Page, width: int) -> list[Line]:
         lines = [Line.of(*clip([(headline_parts(page)[2], VALUE)], width))]
     if page.shown_matrix is not None and found is not None and found.step is not None:
         which = of_which(page.shown_matrix.cells, found.step, found.unit)
-        lines.append(Line.of(*clip([(f"{meaning(found)}, {which}: ", LABEL), (best_name(page), TEXT)], width)))
+        lines.append(
+            Line.of(
+                *clip([(f"{meaning(found)}, {which}: ", LABEL), (best_name(page), TEXT)], width)
+            )
+        )
     return [*lines, *verdict_lines(page.record, width), *bottleneck_lines(page, width)]
 
 
 def figure_tiles(page: Page) -> list[FigureTile]:
-    """Return rate, bandwidth, median and p99 of what is shown; of a matrix those of the headline's step.
+    """Return rate, bandwidth, median and p99 of what is shown; of a matrix those of the headline's
+    step.
 
-    They are of the headline's direction, else of all directions together. An MPI benchmark has its operations.
+    They are of the headline's direction, else of all directions together. An MPI benchmark has its
+    operations.
     """
     found = page.shown_headline
     if found is not None and found.value is None and page.record.search is not None:
@@ -84,18 +91,33 @@ def headline_tile(page: Page, found: HeadlineRecord) -> FigureTile:
     """Return the tile of the figure the profile is about, in the colour of its direction."""
     number, unit, _ = headline_parts(page)
     title = meaning(found).removesuffix(" latency")
-    return FigureTile(title, number, unit.removesuffix(" IOPS").removesuffix("IOPS"), KEYS.get(found.direction, "read"))
+    return FigureTile(
+        title,
+        number,
+        unit.removesuffix(" IOPS").removesuffix("IOPS"),
+        KEYS.get(found.direction, "read"),
+    )
 
 
 def rate_tiles(dirs: Mapping[str, AggregateRecord], named: str) -> list[FigureTile]:
-    """Return I/Os or operations per second and bandwidth: of one direction, or the sums over several."""
-    summed = [MIXED] if MIXED in dirs else [name for name in dirs if direction(name).in_total or name == named]
+    """Return I/Os or operations per second and bandwidth: of one direction, or the sums over
+    several.
+    """
+    summed = (
+        [MIXED]
+        if MIXED in dirs
+        else [name for name in dirs if direction(name).in_total or name == named]
+    )
     if not summed:
         return []
     counted = {direction(name).counted for name in summed}
     who = f"{summed[0]} " if len(summed) == 1 else ""
     number, unit = units.iops_parts(_sum(dirs[name].iops for name in summed))
-    tiles = [FigureTile(f"{who}{counted.pop() if len(counted) == 1 else 'IOPS'}", number, unit, drop=SECOND)]
+    tiles = [
+        FigureTile(
+            f"{who}{counted.pop() if len(counted) == 1 else 'IOPS'}", number, unit, drop=SECOND
+        )
+    ]
     moving = [name for name in summed if direction(name).moves_data]
     if moving:
         number, unit = units.bandwidth_parts(_sum(dirs[name].bw_bytes_per_s for name in moving))
@@ -108,18 +130,35 @@ def _sum(values: Iterable[float | None]) -> float | None:
     return sum(known) if known else None
 
 
-def latency_tiles(dirs: Mapping[str, AggregateRecord], kind: str, found: HeadlineRecord | None) -> list[FigureTile]:
-    """Return the median and p99; a mean or another percentile that the headline is about takes the median's place."""
+def latency_tiles(
+    dirs: Mapping[str, AggregateRecord], kind: str, found: HeadlineRecord | None
+) -> list[FigureTile]:
+    """Return the median and p99.
+
+    A mean or another percentile that the headline is about takes the median's place.
+    """
     names = each_io_once(dirs) or list(dirs)
     if BOTH in dirs:
         names = [BOTH]
-    known = {name: each for name in names if (each := latency_of(dirs[name], name, kind)) is not None and each.n}
-    is_other = found is not None and found.metric == "latency" and found.percentile not in (MEDIAN, TAIL)
-    return [*([] if is_other else percentile_tile(known, MEDIAN, LAST)), *percentile_tile(known, TAIL, 0)]
+    known = {
+        name: each
+        for name in names
+        if (each := latency_of(dirs[name], name, kind)) is not None and each.n
+    }
+    is_other = (
+        found is not None and found.metric == "latency" and found.percentile not in (MEDIAN, TAIL)
+    )
+    return [
+        *([] if is_other else percentile_tile(known, MEDIAN, LAST)),
+        *percentile_tile(known, TAIL, 0),
+    ]
 
 
 def percentile_tile(known: Mapping[str, Latency], percentile: float, drop: int) -> list[FigureTile]:
-    """Return a percentile of all directions together; without their buckets that of the slowest direction."""
+    """Return a percentile of all directions together.
+
+    Without their buckets that of the slowest direction.
+    """
     if not known:
         return []
     title = f"p{percentile:g}"
@@ -131,7 +170,8 @@ def percentile_tile(known: Mapping[str, Latency], percentile: float, drop: int) 
         return [FigureTile(title, *units.latency_parts(value), drop=drop)]
     value = merged_percentile(list(known.values()), percentile)
     if value is None:
-        slowest, value = max(((name, shown_percentile(each, percentile) or 0) for name, each in known.items()),
+        slowest, value = max(((name, shown_percentile(each, percentile) or 0) for name,
+            each in known.items()),
                              key=lambda pair: pair[1])  # fmt: skip
         title = f"{slowest} {title}"
     return [FigureTile(title, *units.latency_parts(value), drop=drop)]
@@ -148,19 +188,31 @@ def merged_percentile(parts: Sequence[Latency], percentile: float) -> int | None
 
 
 def operation_tiles(metadata: MetadataRecord, found: HeadlineRecord | None) -> list[FigureTile]:
-    """Return the tool's scores and the mean rate of each operation, the usual ones first; the headline's in colour."""
+    """Return the tool's scores and the mean rate of each operation, the usual ones first.
+
+    The headline's in colour.
+    """
     score, tiles = METRICS["score"], []
     for name, value in metadata.scores.items():
         own = found is not None and (found.metric, found.direction) == ("score", name)
-        tiles.append(FigureTile(f"{name} score", *score.parts(value), "read" if own else VALUE, drop=0 if own else 1))
-    order = [*(name for name in FIRST_OPERATIONS if name in metadata.operations), *metadata.operations]
+        tiles.append(
+            FigureTile(
+                f"{name} score", *score.parts(value), "read" if own else VALUE, drop=0 if own else 1
+            )
+        )
+    order = [
+        *(name for name in FIRST_OPERATIONS if name in metadata.operations),
+        *metadata.operations,
+    ]
     for place, name in enumerate(dict.fromkeys(order)):
         own = found is not None and found.direction == name
         each = metadata.operations[name]
         metric = metric_of_operation(each.bytes_per_op)
         number, unit = metric.parts(rate_of_operation(each.mean, each.bytes_per_op))
         title = f"{name} {metric.counted or metric.title}"
-        tiles.append(FigureTile(title, number, unit, "read" if own else VALUE, drop=0 if own else place + 1))
+        tiles.append(
+            FigureTile(title, number, unit, "read" if own else VALUE, drop=0 if own else place + 1)
+        )
     return tiles
 
 
@@ -168,12 +220,17 @@ def operation_tiles(metadata: MetadataRecord, found: HeadlineRecord | None) -> l
 
 
 def verdict_lines(record: RunRecord, width: int) -> list[Line]:
-    """Return the judgement in one line, as many whole parts as it has room for; of a run that failed all of it."""
+    """Return the judgement in one line, as many whole parts as it has room for.
+
+    Of a run that failed all of it.
+    """
     (mark, key), (text, _) = judgement(record)
     if key == "bad" or record.state != "complete":
         return labelled([(mark, key)], [(text, key)], width)
     parts = text.split("; ")
-    fitting = (n for n in range(len(parts), 1, -1) if len(mark) + len("; ".join(parts[:n])) <= width)
+    fitting = (
+        n for n in range(len(parts), 1, -1) if len(mark) + len("; ".join(parts[:n])) <= width
+    )
     return [Line.of(*clip([(mark, key), ("; ".join(parts[: next(fitting, 1)]), key)], width))]
 
 
@@ -185,30 +242,51 @@ def bottleneck_lines(page: Page, width: int) -> list[Line]:
 
 
 def bottleneck_text(page: Page) -> str:
-    """Return what limited the step that is shown, of a search the system where it has its answer; empty: unknown."""
+    """Return what limited the step that is shown, of a search the system where it has its answer.
+
+    Empty: unknown.
+    """
     search, step = page.record.search, page.shown_step
     if search is not None:
         return search.answer.limiter if search.answer is not None else ""
-    return step.limiter.text if step is not None and step.limiter is not None and page.shown_matrix is None else ""
+    return (
+        step.limiter.text
+        if step is not None and step.limiter is not None and page.shown_matrix is None
+        else ""
+    )
 
 
 def proof_of(page: Page) -> ProofRecord | None:
     """Return the counter-experiment about what limited the step that is shown."""
-    bottleneck = page.shown_step.limiter if page.shown_step is not None and page.shown_matrix is None else None
+    bottleneck = (
+        page.shown_step.limiter
+        if page.shown_step is not None and page.shown_matrix is None
+        else None
+    )
     return bottleneck.proof if bottleneck is not None else None
 
 
 def best_name(page: Page) -> str:
     """Return the point of a matrix that the headline comes from."""
     step, matrix = page.record.headline.step if page.record.headline else None, page.shown_matrix
-    return next((cell.name for cell in matrix.cells if step in cell.steps), "") if matrix is not None else ""
+    return (
+        next((cell.name for cell in matrix.cells if step in cell.steps), "")
+        if matrix is not None
+        else ""
+    )
 
 
 def headline_parts(page: Page) -> tuple[str, str, str]:
-    """Return number, unit and meaning of the figure the profile is about: ``390``, ``k IOPS``, ``read``."""
+    """Return number, unit and meaning of the figure the profile is about: ``390``, ``k IOPS``,
+    ``read``.
+    """
     found = page.shown_headline
     if found is None or measured_nothing(page.record):
-        return "–", "", "no headline" if not measured_nothing(page.record) else "nothing was measured"
+        return (
+            "–",
+            "",
+            "no headline" if not measured_nothing(page.record) else "nothing was measured",
+        )
     few = found.behind is not None and found.behind < units.TAIL_SAMPLES and found.value is not None
     number, unit = METRICS[found.metric].split(units.Few(found.value or 0) if few else found.value)
     what = found.text if page.record.search is not None else meaning(found)
@@ -221,7 +299,9 @@ def judgement(record: RunRecord) -> list[Run]:
     """Return how the run ended, what was checked and what was found."""
     from tui.view.step_notes import checks_text
 
-    words = {"complete": ("all hosts reported", "good" if record.verdict in ("valid", None) else "warn")}
+    words = {
+        "complete": ("all hosts reported", "good" if record.verdict in ("valid", None) else "warn")
+    }
     text, key = words.get(record.state, (record.reason or f"the run is {record.state}", "warn"))
     if record.state == "failed" or record.verdict == "invalid":
         key = "bad"
@@ -233,5 +313,7 @@ def proved(proof: ProofRecord | None, width: int) -> list[Line]:
     """Return what a counter-experiment said; nothing when there was none."""
     if proof is None:
         return []
-    mark, key = {"agreed": ("✓ ", "good"), "disagreed": ("! ", "warn")}.get(proof.outcome, ("· ", LABEL))
+    mark, key = {"agreed": ("✓ ", "good"), "disagreed": ("! ", "warn")}.get(
+        proof.outcome, ("· ", LABEL)
+    )
     return labelled([(mark, key)], [(f"counter-experiment {proof.text}", LABEL)], width)

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 class ReviewScreen(PlanScreen):
-    """Parameters of the chosen profile at the left, what they lead to on the chosen hosts at the right."""
+    """Parameters of the chosen profile at the left, what they lead to on the chosen hosts at the
+    right.
+    """
 
     SCOPE = "review"
     UNCHANGED = "as in the profile"
@@ -54,8 +56,11 @@ class ReviewScreen(PlanScreen):
         self.set_class(not selection.ready, "-empty")
         self.plan, self.problem = None, None
         if not selection.ready:
-            self.ways = await asyncio.to_thread(review_missing.missing_keys, self.shell)  # it reads runs
-            self.query_one("#review-missing", Static).update(review_missing.missing_content(self.ways))
+            # it reads runs
+            self.ways = await asyncio.to_thread(review_missing.missing_keys, self.shell)
+            self.query_one("#review-missing", Static).update(
+                review_missing.missing_content(self.ways)
+            )
             self.show_keys()
             return
         try:

@@ -26,11 +26,20 @@ WITHIN, POINT, MOST, HOLD = "@within", "@point", "@most", "@hold"
 SEARCH_FIELDS = (SEARCH, LIMITS, OVER, POINTS, WITHIN, POINT, MOST, HOLD)
 KINDS: tuple[Kind, ...] = ("none", "capacity", "curve", "scaling")
 HINTS = {
-    SEARCH: ("search", "none; capacity: the most load within limits; curve: latency over load; scaling: over hosts"),
+    SEARCH: (
+        "search",
+        (
+            "none; capacity: the most load within limits; curve: latency over load; scaling: over"
+            " hosts"
+        ),
+    ),
     LIMITS: ("limits", "what must hold: p99.9 < 2ms, errors = 0"),
     OVER: ("over", "names with blanks between, values after them: rate numjobs=1,2,4 hosts=1,2"),
     POINTS: ("points", "measurements at most"),
-    WITHIN: ("within", "time of load and pauses at most, such as 30m; empty: what the profile says"),
+    WITHIN: (
+        "within",
+        "time of load and pauses at most, such as 30m; empty: what the profile says",
+    ),
     POINT: ("point", "time of a measurement at least; more where a percentile needs more I/Os"),
     MOST: ("most", "time of a measurement at most"),
     HOLD: ("hold", "hold the capacity so long before it counts as found"),
@@ -39,7 +48,10 @@ ANY_LIMIT = "mean < 1s"  # stands for limits that are not typed yet, to find the
 
 
 def search_specs(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
-    """Return what may be searched for, and what bounds the search; nothing where none is possible."""
+    """Return what may be searched for, and what bounds the search.
+
+    Nothing where none is possible.
+    """
     from tui import workloads
     from tui.engine.plan.search import SearchChoice, usual_kind
     from tui.model.tool import SUITE
@@ -50,13 +62,19 @@ def search_specs(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]
     wish, usual = selection.search or SearchChoice(), usual_kind(profile)
     values, defaults = _bounds(loaded, wish, wish.kind or usual, len(selection.ticked))
     shown = {SEARCH: wish.kind or usual, **values}
-    return [FieldSpec(name, shown[name], {SEARCH: usual, **defaults}[name], HINTS[name][1], HINTS[name][0],
+    return [FieldSpec(name, shown[name], {SEARCH: usual, **defaults}[name], HINTS[name][1],
+        HINTS[name][0],
                       choices=KINDS if name == SEARCH else ())
             for name in SEARCH_FIELDS if name in shown]  # fmt: skip
 
 
-def _bounds(loaded: LoadedProfile, wish: SearchChoice, kind: Kind, hosts: int) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the texts of the bounds' fields, now and when nothing is asked for; none where the plan says why."""
+def _bounds(
+    loaded: LoadedProfile, wish: SearchChoice, kind: Kind, hosts: int
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the texts of the bounds' fields, now and when nothing is asked for.
+
+    None where the plan says why.
+    """
     from msgspec.structs import replace
 
     from tui.engine.plan.search import SearchChoice, search_of
@@ -87,7 +105,8 @@ def _texts(search: Search) -> dict[str, str]:
     over = " ".join(f"{knob.name}={','.join(map(str, knob.values))}" if knob.values else knob.name
                     for knob in search.over)  # fmt: skip
     found = {
-        LIMITS: ", ".join(each.text for each in search.limits), POINTS: str(search.points), WITHIN: within,
+        LIMITS: ", ".join(each.text for each in search.limits), POINTS: str(search.points),
+        WITHIN: within,
         POINT: short_duration(search.point_s),
     }  # fmt: skip
     found |= {OVER: over} if search.kind != "curve" else {}
@@ -95,8 +114,13 @@ def _texts(search: Search) -> dict[str, str]:
     return found | ({HOLD: short_duration(search.hold_s)} if search.kind == "capacity" else {})
 
 
-def wish_of(values: Mapping[str, str], defaults: Mapping[str, str], before: SearchChoice | None) -> SearchChoice:
-    """Return what a search is asked for by the texts of its fields, which are right; bounds are of one kind alone."""
+def wish_of(
+    values: Mapping[str, str], defaults: Mapping[str, str], before: SearchChoice | None
+) -> SearchChoice:
+    """Return what a search is asked for by the texts of its fields, which are right.
+
+    Bounds are of one kind alone.
+    """
     from tui.engine.plan.search import SearchChoice
     from tui.model.profile_parts import over_of
     from tui.model.quantities import parse_duration
@@ -108,7 +132,11 @@ def wish_of(values: Mapping[str, str], defaults: Mapping[str, str], before: Sear
     limits = values.get(LIMITS, "") if LIMITS in changed or old.limits else ""
     if kind == "none" or kind != (old.kind or defaults[SEARCH]):
         return SearchChoice(own, tuple(limit_texts(limits)) if kind != "none" else ())
-    seconds = {name: parse_duration(changed[name]) for name in (WITHIN, POINT, MOST, HOLD) if changed.get(name)}
+    seconds = {
+        name: parse_duration(changed[name])
+        for name in (WITHIN, POINT, MOST, HOLD)
+        if changed.get(name)
+    }
     return SearchChoice(
         own,
         tuple(limit_texts(limits)),
@@ -122,7 +150,10 @@ def wish_of(values: Mapping[str, str], defaults: Mapping[str, str], before: Sear
 
 
 def set_aside(profile: Profile, kind: str) -> set[str]:
-    """Return the parameters that a search of this kind does not use; none where nothing is searched for."""
+    """Return the parameters that a search of this kind does not use.
+
+    None where nothing is searched for.
+    """
     from tui import workloads
 
     return set(workloads.get(profile.tool).lengths(profile)) if kind in KINDS[1:] else set()
@@ -148,7 +179,10 @@ def check_bound(profile: Profile, name: str, text: str) -> str | None:
             for each in limit_texts(text):
                 parse_limit(each)
         elif name == OVER:
-            found = (knob_problem(profile, knob, values) for knob, values in over_of(text.split()).items())
+            found = (
+                knob_problem(profile, knob, values)
+                for knob, values in over_of(text.split()).items()
+            )
             return next(filter(None, found), None)
         elif name == HOLD:
             known_hold(text)
@@ -159,8 +193,10 @@ def check_bound(profile: Profile, name: str, text: str) -> str | None:
     return None
 
 
-REPEAT, SWEEP, NOTE, CLEANUP = "@repeat", "@sweep", "@note", "@cleanup"  # no parameter can be named so
-PRECONDITION, ATTEST, ROLE = "@precondition", "@attest:", "@role:"  # the id of a condition, or a role, follows
+# no parameter can be named so
+REPEAT, SWEEP, NOTE, CLEANUP = "@repeat", "@sweep", "@note", "@cleanup"
+# the id of a condition, or a role, follows
+PRECONDITION, ATTEST, ROLE = "@precondition", "@attest:", "@role:"
 YES_NO = ("yes", "no")
 ANSWERS = ("yes", "no", "unknown")
 MAX_REPEAT = 100
@@ -198,14 +234,25 @@ def form_of(loaded: LoadedProfile, selection: Selection) -> list[FieldSpec]:
     asked = {name: each.question for name, each in questions_of(loaded).items()}
     searched = search_specs(loaded, selection)
     measures = not searched or searched[0].value == "none"
-    own = [each for each in field_specs(loaded.profile, selection) if measures or each.name not in (REPEAT, SWEEP)]
+    own = [
+        each
+        for each in field_specs(loaded.profile, selection)
+        if measures or each.name not in (REPEAT, SWEEP)
+    ]
     params = [each for each in own if each.name in loaded.profile.params]
     roles, answers = role_specs(loaded.profile, selection), attest_specs(asked, selection)
     fields = [*params, *roles, *searched, *own[len(params) :], *answers]
     if asks_for_precondition(loaded):
         help_text = "yes or no: fill the files, and wait with rounds of the load until it is steady"
         fields.append(
-            FieldSpec(PRECONDITION, yes_no(selection.precondition), "yes", help_text, "precondition", choices=YES_NO)
+            FieldSpec(
+                PRECONDITION,
+                yes_no(selection.precondition),
+                "yes",
+                help_text,
+                "precondition",
+                choices=YES_NO,
+            )
         )
     return fields
 
@@ -223,7 +270,8 @@ def role_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
 def attest_specs(asked: Mapping[str, str], selection: Selection) -> list[FieldSpec]:
     """Return a field for each condition that no host can tell."""
     return [
-        FieldSpec(f"{ATTEST}{name}", selection.attest.get(name, "unknown"), "unknown", f"{text} yes, no, unknown", name,
+        FieldSpec(f"{ATTEST}{name}", selection.attest.get(name, "unknown"), "unknown",
+            f"{text} yes, no, unknown", name,
                   choices=ANSWERS, is_change=False)
         for name, text in asked.items()
     ]  # fmt: skip
@@ -233,25 +281,43 @@ def field_specs(profile: Profile, selection: Selection) -> list[FieldSpec]:
     """Return the profile's parameters, then what belongs to the run itself."""
     swept = swept_texts(profile)
     specs = [
-        FieldSpec(name, selection.overrides.get(name, default := swept.get(name) or default_text(param)), default,
-                  f"swept; one value measures that alone; {hint(param)}" if name in swept else hint(param),
+        FieldSpec(name, selection.overrides.get(name,
+            default := swept.get(name) or default_text(param)), default,
+                  ("swept; one value measures that alone; " if name in swept else "") + hint(param),
                   masked=param.kind == "secret", choices=choices_of(param))
         for name, param in profile.params.items()
     ]  # fmt: skip
     keep = yes_no(profile.prepare.cleanup)
     chosen = keep if selection.cleanup is None else yes_no(selection.cleanup)
     often = repeat_text(profile)
-    sweeps = [] if profile.tool == "suite" else [FieldSpec(SWEEP, selection.sweep, "", SWEEP_HINT, "sweep")]
+    sweeps = (
+        []
+        if profile.tool == "suite"
+        else [FieldSpec(SWEEP, selection.sweep, "", SWEEP_HINT, "sweep")]
+    )
     return [
         *specs,
-        FieldSpec(REPEAT, selection.repeat or often, often, "how often each point is measured", "repeat"),
+        FieldSpec(
+            REPEAT, selection.repeat or often, often, "how often each point is measured", "repeat"
+        ),
         *sweeps,
-        FieldSpec(CLEANUP, chosen, keep, "yes or no: remove the test files at the end", "remove files", choices=YES_NO),
-        FieldSpec(NOTE, selection.note, "", "kept in the record of the run", "note", is_change=False),
+        FieldSpec(
+            CLEANUP,
+            chosen,
+            keep,
+            "yes or no: remove the test files at the end",
+            "remove files",
+            choices=YES_NO,
+        ),
+        FieldSpec(
+            NOTE, selection.note, "", "kept in the record of the run", "note", is_change=False
+        ),
     ]
 
 
-def keep_typed(selection: Selection, values: Mapping[str, str], defaults: Mapping[str, str], *, right: bool) -> None:
+def keep_typed(
+    selection: Selection, values: Mapping[str, str], defaults: Mapping[str, str], *, right: bool
+) -> None:
     """Keep what stands in the fields; bounds of a search only where all is `right`."""
     typed = dict(values)
     repeat = typed.pop(REPEAT, "")
@@ -264,14 +330,21 @@ def keep_typed(selection: Selection, values: Mapping[str, str], defaults: Mappin
     selection.cleanup = {"yes": True, "no": False}.get(typed.pop(CLEANUP))
     selection.precondition = typed.pop(PRECONDITION, "yes") != "no"
     answers = {name: typed.pop(name) for name in list(typed) if name.startswith(ATTEST)}
-    selection.attest = {name.removeprefix(ATTEST): text for name, text in answers.items() if text != "unknown"}
+    selection.attest = {
+        name.removeprefix(ATTEST): text for name, text in answers.items() if text != "unknown"
+    }
     roles = {name: typed.pop(name) for name in list(typed) if name.startswith(ROLE)}
-    selection.roles = {name.removeprefix(ROLE): text for name, text in roles.items() if text != defaults[name]}
+    selection.roles = {
+        name.removeprefix(ROLE): text for name, text in roles.items() if text != defaults[name]
+    }
     selection.overrides = {name: text for name, text in typed.items() if text != defaults[name]}
 
 
 def unused_fields(loaded: LoadedProfile, selection: Selection, kind: str) -> set[str]:
-    """Return the parameters that the sweep takes the place of, or a search of this kind. Raises ValueError."""
+    """Return the parameters that the sweep takes the place of, or a search of this kind.
+
+    Raises ValueError.
+    """
     return set(sweep_values(selection.sweep)) | set_aside(loaded.profile, kind)
 
 
@@ -348,7 +421,9 @@ def check_sweep(profile: Profile, text: str) -> str | None:
     for name, values in wanted.items():
         if name not in profile.params:
             return f"no parameter '{name}'"
-        if problem := next((found for value in values if (found := check_param(profile, name, value))), None):
+        if problem := next(
+            (found for value in values if (found := check_param(profile, name, value))), None
+        ):
             return f"{name}: {problem}"
         if again := next(said_twice(profile.params[name], values), None):
             return f"{name}: {again[1]}; repeat measures points again"
@@ -387,7 +462,11 @@ def check_field(profile: Profile, name: str, text: str) -> str | None:
     if name == REPEAT and text == repeat_text(profile):
         return None
     if name == REPEAT:
-        return None if text.isdecimal() and 1 <= int(text) <= MAX_REPEAT else f"a whole number from 1 to {MAX_REPEAT}"
+        return (
+            None
+            if text.isdecimal() and 1 <= int(text) <= MAX_REPEAT
+            else f"a whole number from 1 to {MAX_REPEAT}"
+        )
     if name in SEARCH_FIELDS:
         return check_bound(profile, name, text)
     if name in (CLEANUP, PRECONDITION):

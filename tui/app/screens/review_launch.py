@@ -19,12 +19,15 @@ EARLY = "the plan is shown first: press Enter again"
 class LaunchLine(Static):
     """Says which key starts the plan, once it could be read.
 
-    It tells a key that came a moment too early, which starts the plan then, from one that is held down, or was meant
-    for the screen before.
+    It tells a key that came a moment too early, which starts the plan then, from one that is held
+    down, or was meant for the screen before.
     """
 
     class Seen(Message):
-        """The plan has been on the screen for long enough; `starts`: a key that came early starts it now."""
+        """The plan has been on the screen for long enough.
+
+        `starts`: a key that came early starts it now.
+        """
 
         def __init__(self, starts: bool) -> None:
             super().__init__()
@@ -41,7 +44,10 @@ class LaunchLine(Static):
 
     @property
     def waits(self) -> bool:
-        """Whether one key came early, and starts the plan as soon as it has been seen; a second one is a held key."""
+        """Whether one key came early, and starts the plan as soon as it has been seen.
+
+        A second one is a held key.
+        """
         return self.early == 1 and not self.seen
 
     def hold(self) -> None:
@@ -78,9 +84,14 @@ class LaunchLine(Static):
         show_text(self, self.launch_text())
 
     def launch_text(self) -> Content:
-        """Return which key starts the plan, once it does; a key that came too early has to come again."""
+        """Return which key starts the plan, once it does.
+
+        A key that came too early has to come again.
+        """
         if not self.seen:
-            return Content.styled(WAITS if self.waits else EARLY, "$warn") if self.early else Content()
+            return (
+                Content.styled(WAITS if self.waits else EARLY, "$warn") if self.early else Content()
+            )
         if self.typing:
             return Content.styled(self.plan_text, "$dim")
         key = ("Enter ", "bold $accent")

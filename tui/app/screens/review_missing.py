@@ -9,6 +9,7 @@ from textual.content import Content
 
 from tui.app.services.resuming import known_hosts
 from tui.app.terminal import actions
+from tui.app.terminal.action import key_name
 from tui.model.plain import some
 from tui.model.problem import BenchtuiError
 
@@ -37,12 +38,14 @@ def missing_keys(shell: AppShell) -> list[Way]:
 def way(action_id: str, says: str) -> Way:
     """Return a way that is an action of this screen."""
     action = next(each for each in actions.in_scope("review") if each.id == action_id)
-    return actions.key_name(action.keys[0]), action.label, says
+    return key_name(action.keys[0]), action.label, says
 
 
 def missing_content(ways: Sequence[Way]) -> Content:
     """Return the ways under each other."""
-    return Content("\n").join([Content.assemble((key, "bold $accent"), f" {says}") for key, _, says in ways])
+    return Content("\n").join(
+        [Content.assemble((key, "bold $accent"), f" {says}") for key, _, says in ways]
+    )
 
 
 def last_hosts(shell: AppShell) -> list[str]:

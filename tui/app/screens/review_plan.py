@@ -34,7 +34,10 @@ def launch_line(plan: Plan) -> str:
     """Return the run in one line: hosts, time, steps."""
     hosts = plan.hosts[0].name if len(plan.hosts) == 1 else f"{len(plan.hosts)} hosts"
     if plan.servers:
-        hosts += f", looks at {plan.servers[0].name if len(plan.servers) == 1 else f'{len(plan.servers)} servers'}"
+        hosts += (
+            ", looks at"
+            f" {plan.servers[0].name if len(plan.servers) == 1 else f'{len(plan.servers)} servers'}"
+        )
     if plan.search is not None:
         bounds = time_bounds(plan)
         most = f", up to {time_text(bounds[1])}" if bounds is not None else ""
@@ -46,8 +49,18 @@ def launch_line(plan: Plan) -> str:
 def plan_lines(plan: Plan, width: int) -> list[Line]:
     """Return the whole plan, most important first, for a pane of `width` columns."""
     labels = summary(plan, width - INDENT)
-    facts = [line for name, runs in labels for line in labelled([(name, LABEL)], runs, width, INDENT)]
-    return [*facts, Line(), *steps(plan, width), Line(), *commands(plan, width), Line(), *files(plan, width)]
+    facts = [
+        line for name, runs in labels for line in labelled([(name, LABEL)], runs, width, INDENT)
+    ]
+    return [
+        *facts,
+        Line(),
+        *steps(plan, width),
+        Line(),
+        *commands(plan, width),
+        Line(),
+        *files(plan, width),
+    ]
 
 
 def summary(plan: Plan, width: int) -> Iterator[tuple[str, list[Run]]]:
@@ -68,7 +81,11 @@ def steps(plan: Plan, width: int) -> Iterator[Line]:
         again = f"repetition {step.repetition}" if repeated else ""
         flight = f"{step.in_flight} in flight" if step.in_flight else ""
         about = "  ".join(part for part in ("/".join(step.directions), flight, again) if part)
-        line = [(step.name, BRIGHT), (f"  {about}", LABEL), (f"  {time_text(step.expected_s)}", TEXT)]
+        line = [
+            (step.name, BRIGHT),
+            (f"  {about}", LABEL),
+            (f"  {time_text(step.expected_s)}", TEXT),
+        ]
         yield from labelled([(f"{step.index + 1:>3}", LABEL)], line, width, 4)
 
 
@@ -79,11 +96,15 @@ def matrix(plan: Plan, width: int) -> Iterator[Line]:
     parts = parts_of(plan)
     for part in parts:
         if len(parts) > 1:
-            count = f"  {part.steps} step{'' if part.steps == 1 else 's'}, {time_text(part.seconds)}"
+            count = (
+                f"  {part.steps} step{'' if part.steps == 1 else 's'}, {time_text(part.seconds)}"
+            )
             yield from indented([(part.profile, BRIGHT), (count, LABEL)], width)
         size = max((len(name) for name in part.axes), default=0) + 4
         for name, values in part.axes.items():
-            yield from labelled([(f"  {name}", LABEL)], [(values_text(values), BRIGHT)], width, max(size, INDENT))
+            yield from labelled(
+                [(f"  {name}", LABEL)], [(values_text(values), BRIGHT)], width, max(size, INDENT)
+            )
         if part.share_text:
             yield from indented([(part.share_text, LABEL)], width)
 
@@ -94,12 +115,16 @@ def commands(plan: Plan, width: int) -> Iterator[Line]:
     for argv in dict.fromkeys(tuple(task.argv) for step in plan.steps for task in step.tasks):
         yield from indented([(shlex.join(argv), TEXT)], width)
     for fact in (each for each in plan_facts(plan) if each.label == ADDS):
-        yield from indented([(f"{fact.label} ", LABEL), (fact.text, TEXT), (fact.more, LABEL)], width)
+        yield from indented(
+            [(f"{fact.label} ", LABEL), (fact.text, TEXT), (fact.more, LABEL)], width
+        )
 
 
 def files(plan: Plan, width: int) -> Iterator[Line]:
     """Yield the test files of one host, or what becomes of its objects."""
-    if sets := dict.fromkeys(each for step in plan.steps for task in step.tasks[:1] for each in task.objects):
+    if sets := dict.fromkeys(
+        each for step in plan.steps for task in step.tasks[:1] for each in task.objects
+    ):
         yield heading(f"objects of {plan.hosts[0].name}")
         for each in sets:
             yield from indented([(objects_text(each), TEXT), (f"  in {each.store}", LABEL)], width)
@@ -108,16 +133,20 @@ def files(plan: Plan, width: int) -> Iterator[Line]:
     if task is None:
         return
     yield heading(f"test files on {task.host}")
-    shown = FILES_SHOWN if len(task.files) > FILES_SHOWN + 1 else len(task.files)  # a line for one more is its own line
+    # a line for one more is its own line
+    shown = FILES_SHOWN if len(task.files) > FILES_SHOWN + 1 else len(task.files)
     for spec in task.files[:shown]:
         many = f"  {spec.count} files," if spec.count else ""
-        yield from indented([(spec.path, TEXT), (f"{many}  {units.size(spec.size_bytes)}", LABEL)], width)
+        yield from indented(
+            [(spec.path, TEXT), (f"{many}  {units.size(spec.size_bytes)}", LABEL)], width
+        )
     if len(task.files) > shown:
         yield Line.of((f"  and {len(task.files) - shown} more", LABEL))
 
 
 def job_files(plan: Plan, room: int | None = None) -> list[Line]:
-    """Return the job file of each point as the first host gets it; of many points, or in little `room`, the first ones.
+    """Return the job file of each point as the first host gets it; of many points, or in little
+    `room`, the first ones.
 
     Where there is room for none, there are no lines.
     """
@@ -127,13 +156,20 @@ def job_files(plan: Plan, room: int | None = None) -> list[Line]:
     for number, step in enumerate(points[:POINTS_SHOWN]):
         task = step.tasks[0]
         others = f", {len(step.tasks) - 1} more with other seeds" if len(step.tasks) > 1 else ""
-        one = [heading(f"step {step.index + 1}: {step.name} on {task.host}{others}"), *job_lines(task), Line()]
-        last = number == len(points) - 1  # before others, a line is left for how many more there are
+        one = [
+            heading(f"step {step.index + 1}: {step.name} on {task.host}{others}"),
+            *job_lines(task),
+            Line(),
+        ]
+        # before others, a line is left for how many more there are
+        last = number == len(points) - 1
         if room is not None and len(lines) + len(one) - int(last) > room - int(not last):
             return [*lines, _more(len(points) - number, "v has them")] if lines else []
         lines += one
     if len(points) > POINTS_SHOWN:
-        lines.append(_more(len(points) - POINTS_SHOWN, "benchtui run ... --dry-run --json has them all"))
+        lines.append(
+            _more(len(points) - POINTS_SHOWN, "benchtui run ... --dry-run --json has them all")
+        )
     return lines
 
 

@@ -1,4 +1,6 @@
-"""The plan of a launch as a pane, and the preflight above it: what its hosts answered, how old that is, who refuses."""
+"""The plan of a launch as a pane, and the preflight above it: what its hosts answered, how old that
+is, who refuses.
+"""
 
 from __future__ import annotations
 
@@ -63,8 +65,13 @@ def age_text(age_s: float) -> str:
     return f"{units.duration(steps * AGES_S)} ago" if steps else "just now"
 
 
-def ahead_lines(answers: Sequence[HostReadiness], age_s: float, symbols: Symbols, width: int) -> list[Line]:
-    """Return the answers and how old they are, refusals first; hosts that say the same share a line."""
+def ahead_lines(
+    answers: Sequence[HostReadiness], age_s: float, symbols: Symbols, width: int
+) -> list[Line]:
+    """Return the answers and how old they are, refusals first.
+
+    Hosts that say the same share a line.
+    """
     bad = [each for each in answers if each.problems]
     ready = f": {len(answers) - len(bad)} of {len(answers)} hosts ready" if len(answers) > 1 else ""
     lines = [heading(f"preflight {age_text(age_s)}{ready}")]
@@ -82,12 +89,17 @@ def ahead_lines(answers: Sequence[HostReadiness], age_s: float, symbols: Symbols
 def difference_lines(facts: Mapping[str, Mapping[str, Fact]], width: int) -> list[Line]:
     """Return which hosts are one machine and what they differ in, as far as they were looked at."""
     found = (*machine_lines(facts), *differing_lines(compare(facts)))
-    lines = [line for label, runs in found for line in labelled([(label, LABEL)], runs, width, INDENT)]
+    lines = [
+        line for label, runs in found for line in labelled([(label, LABEL)], runs, width, INDENT)
+    ]
     return [*lines, Line()] if lines else []
 
 
 def unready(answers: Sequence[HostReadiness]) -> str:
-    """Return how many hosts are not ready, as what stands before "Enter"; empty when all are, or none was asked."""
+    """Return how many hosts are not ready, as what stands before "Enter".
+
+    Empty when all are, or none was asked.
+    """
     bad = [each for each in answers if each.problems]
     held = sum(each.in_use for each in bad)
     if not bad:
@@ -96,7 +108,9 @@ def unready(answers: Sequence[HostReadiness]) -> str:
         return f"{bad[0].host} is {'in use by another run' if held else 'not ready'}"
     if held == len(bad):
         return f"{held} of {len(answers)} hosts in use by another run"
-    return f"{len(bad)} of {len(answers)} hosts not ready" + (f", {held} in use by another run" if held else "")
+    return f"{len(bad)} of {len(answers)} hosts not ready" + (
+        f", {held} in use by another run" if held else ""
+    )
 
 
 def refusal(answers: Sequence[HostReadiness]) -> str:
@@ -132,7 +146,9 @@ class PlanPane(TextPane):
     def show_plan(self, plan: Plan, checks: Mapping[str, HostCheck]) -> None:
         """Show a plan; `checks` are those of the Hosts screen."""
         self.plan = plan
-        self.facts = {host.name: checks[host.name].facts for host in plan.hosts if host.name in checks}
+        self.facts = {
+            host.name: checks[host.name].facts for host in plan.hosts if host.name in checks
+        }
         self.preflight.hold_for(plan)
         self.show_titles()
         self.show(partial(self.lines_of, plan))
@@ -161,12 +177,18 @@ class PlanPane(TextPane):
             self.scroll_home(animate=False)
 
     def lines_of(self, plan: Plan, width: int) -> list[Line]:
-        """Return the job files, or the plan with its preflight, and the job files below it where these fit too."""
+        """Return the job files, or the plan with its preflight, and the job files below it where
+        these fit too.
+        """
         if self.shows_jobs:
             return review_plan.job_files(plan)
         facts = {each.host: each.facts for each in self.answers} or self.facts
         lines = [
-            *(ahead_lines(self.answers, self.preflight.age_s, self.symbols, width) if self.answers else []),
+            *(
+                ahead_lines(self.answers, self.preflight.age_s, self.symbols, width)
+                if self.answers
+                else []
+            ),
             *difference_lines(facts, width),
             *review_plan.plan_lines(plan, width),
         ]

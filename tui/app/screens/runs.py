@@ -16,7 +16,15 @@ from textual.widgets import Static
 from tui.app.dialogs.text_entry import LineDialog
 from tui.app.frame.step_screen import FilteredScreen, KeyBar
 from tui.app.screens.runs_preview import RunPreview
-from tui.app.screens.runs_rows import MARKS, OPTIONAL, STATE_FROM, columns, key_of, oldest_first, why_not_compared
+from tui.app.screens.runs_rows import (
+    MARKS,
+    OPTIONAL,
+    STATE_FROM,
+    columns,
+    key_of,
+    oldest_first,
+    why_not_compared,
+)
 from tui.app.services import run_commands
 from tui.app.services.exporting import import_kept
 from tui.app.terminal import actions
@@ -30,7 +38,8 @@ if TYPE_CHECKING:
     from tui.library.summary import RunSummary
 
 EMPTY = "No runs yet: choose hosts (1) and a profile (2), then press Enter on Review (3)"
-WITHOUT_RUNS = frozenset({"runs.import", "runs.filter"})  # actions that need no run under the cursor
+# actions that need no run under the cursor
+WITHOUT_RUNS = frozenset({"runs.import", "runs.filter"})
 IMPORT_HELP = "a file, directory or archive that a load generator wrote"
 REREAD_S = 5.0
 
@@ -52,17 +61,22 @@ class RunsScreen(FilteredScreen):
         self.problem_text = ""
 
     def compose_body(self) -> Iterable[Widget]:
-        """The list with its filter and the run under the cursor, or a sentence when there is none."""
+        """The list with its filter and the run under the cursor, or a sentence when there is
+        none.
+        """
         self.columns = columns(self.shell.symbols, self.marked, self.cells)
         picklist = PickList(self.columns, key_of, fits=True, id="runs-list")
-        picklist.sort = next(column for column in picklist.columns if column.title == "started (UTC)")
+        picklist.sort = next(
+            column for column in picklist.columns if column.title == "started (UTC)"
+        )
         picklist.add_class("pane", update=False)
         picklist.border_title = "Runs"
         with Vertical(id="runs-body"):
             yield picklist
             yield RunPreview(draws_colors=self.shell.draws_colors)
         yield Static("reading the runs", id="runs-empty", markup=False)
-        yield TextInput(placeholder="words, tag:NAME profile:TAG verdict:valid since:7d", id="runs-filter",
+        yield TextInput(placeholder="words, tag:NAME profile:TAG verdict:valid since:7d",
+            id="runs-filter",
                         classes="filter")  # fmt: skip
 
     @property
@@ -89,7 +103,9 @@ class RunsScreen(FilteredScreen):
     # -- reading
 
     def on_mount(self) -> None:
-        """Read the runs, and while they are shown again from time to time: a run may go on or end meanwhile."""
+        """Read the runs, and while they are shown again from time to time: a run may go on or end
+        meanwhile.
+        """
         self.set_interval(REREAD_S, lambda: self.is_current and self.load())
         self.picklist.focus()
 
@@ -131,19 +147,26 @@ class RunsScreen(FilteredScreen):
 
     @on(events.Resize)
     def room_changed(self) -> None:
-        """Show state and verdict where there is room for both, the list in its order, and the preview below it."""
+        """Show state and verdict where there is room for both, the list in its order, and the
+        preview below it.
+        """
         self.preview.fit(self.size)
         if self.size.width == self.cells:
             return
         self.cells, sort = self.size.width, self.picklist.sort
         self.columns = columns(self.shell.symbols, self.marked, self.cells)
         if sort is not None:
-            self.picklist.sort = next((each for each in self.columns if each.title == sort.title), self.columns[1])
+            self.picklist.sort = next(
+                (each for each in self.columns if each.title == sort.title), self.columns[1]
+            )
         if self.was_read:
             self.show_rows()
 
     def show_rows(self) -> None:
-        """Show the runs that the filter lets through; what is wrong with a filter stands below the list."""
+        """Show the runs that the filter lets through.
+
+        What is wrong with a filter stands below the list.
+        """
         text, problem = self.filter.value.strip(), ""
         try:
             self.wanted = parse(text)
@@ -152,7 +175,9 @@ class RunsScreen(FilteredScreen):
         shown = [run for run in self.runs if self.wanted(run)]
         empty = {title for title, text in OPTIONAL.items() if not any(map(text, shown))}
         empty |= set() if self.marked else {""}  # the letters of marks
-        self.picklist.columns = tuple(column for column in self.columns if column.title not in empty)
+        self.picklist.columns = tuple(
+            column for column in self.columns if column.title not in empty
+        )
         self.picklist.set_rows(shown)
         self.query_one("#runs-body").display = bool(shown)
         useless = {action.id for action in actions.RUNS} - WITHOUT_RUNS if not shown else set[str]()
@@ -161,7 +186,9 @@ class RunsScreen(FilteredScreen):
         self.picklist.border_subtitle = Content(f"{count}  {problem}".rstrip())
         notice = self.query_one("#runs-empty", Static)
         notice.display = not shown
-        notice.update(f"{problem or f'No run fits {text}'}: Esc clears the filter" if self.runs else EMPTY)
+        notice.update(
+            f"{problem or f'No run fits {text}'}: Esc clears the filter" if self.runs else EMPTY
+        )
         self.show_preview()
 
     @on(PickList.Moved)
@@ -212,7 +239,10 @@ class RunsScreen(FilteredScreen):
         self.picklist.move(1)
 
     def action_compare(self) -> None:
-        """Compare the marked runs with the oldest of them; when one is all, with the run under the cursor."""
+        """Compare the marked runs with the oldest of them.
+
+        When one is all, with the run under the cursor.
+        """
         chosen, run = oldest_first(self.marked, self.runs), self.summary_at_hand
         if len(chosen) == 1 and run is not None and (why := why_not_compared(run)):
             self.notify(why, severity="warning")
@@ -225,7 +255,9 @@ class RunsScreen(FilteredScreen):
         self.shell.open("compare", *(self.shell.paths.runs / run_id for run_id in chosen))
 
     def action_report(self) -> None:
-        """Ask for format and place, and write the marked runs, or the one under the cursor, as a report."""
+        """Ask for format and place, and write the marked runs, or the one under the cursor, as a
+        report.
+        """
         chosen = oldest_first(self.marked, self.runs) or filter(None, [self.picklist.cursor_key])
         if run_dirs := [self.shell.paths.runs / key for key in chosen]:
             run_commands.report(self, *run_dirs)

@@ -1,4 +1,6 @@
-"""The run under the cursor of Runs: its facts and findings, and where there is room what it measured beside them."""
+"""The run under the cursor of Runs: its facts and findings, and where there is room what it
+measured beside them.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,10 @@ RESTS_S = 0.15  # who holds a key down has not come to a run yet
 
 
 class Measured(Struct, frozen=True):
-    """What a run measured, read when its summary was this one; no page: it has no record, or a very large one."""
+    """What a run measured, read when its summary was this one.
+
+    No page: it has no record, or a very large one.
+    """
 
     run_dir: Path
     run: RunSummary
@@ -56,7 +61,10 @@ class Measured(Struct, frozen=True):
 
 
 class RunPreview(TextPane):
-    """Shows one run. It is hidden where the terminal is small, and shows the run whole while it has the focus."""
+    """Shows one run.
+
+    It is hidden where the terminal is small, and shows the run whole while it has the focus.
+    """
 
     def __init__(self, *, draws_colors: bool) -> None:
         super().__init__(id="runs-preview")
@@ -64,7 +72,8 @@ class RunPreview(TextPane):
         self.draws_colors = draws_colors
         self.terminal = Size(0, 0)
         self.shown: tuple[RunSummary, Path] | None = None
-        self.changed: dict[Path, dict[str, str]] = {}  # parameters by run, of those that were looked at
+        # parameters by run, of those that were looked at
+        self.changed: dict[Path, dict[str, str]] = {}
         self.measured: Measured | None = None
 
     def fit(self, terminal: Size) -> None:
@@ -95,14 +104,20 @@ class RunPreview(TextPane):
         if run_dir not in self.changed and self.has_class("-shown"):
             self.read_changed(run_dir)
         read = self.measured
-        if self.has_room(ROOMY_FROM) and (read is None or (read.run_dir, read.run) != (run_dir, run)):
+        if self.has_room(ROOMY_FROM) and (
+            read is None or (read.run_dir, read.run) != (run_dir, run)
+        ):
             self.read_measured(run, run_dir)
         self.show(partial(self.run_lines, run, run_dir))
 
     def run_lines(self, run: RunSummary, run_dir: Path, width: int) -> list[Line]:
-        """Return what is known of a run, and beside it what it measured, once that is read and has room."""
+        """Return what is known of a run, and beside it what it measured, once that is read and has
+        room.
+        """
         roomy, large, read = self.has_room(ROOMY_FROM), self.has_room(LARGE_FROM), self.measured
-        facts = partial(preview, run, self.changed.get(run_dir, {}), whole=self.has_focus, short=not roomy)
+        facts = partial(
+            preview, run, self.changed.get(run_dir, {}), whole=self.has_focus, short=not roomy
+        )
         if (
             read is None
             or read.page is None
@@ -114,14 +129,18 @@ class RunPreview(TextPane):
         from tui.app.screens.runs_result import course_lines, measured_lines
 
         at = (FACTS_CELLS if large else width // 2) + GUTTER
-        charts = (measured_lines if large else course_lines)(read.page, width - at, self.size.height)
+        charts = (measured_lines if large else course_lines)(
+            read.page, width - at, self.size.height
+        )
         return beside(facts(at - GUTTER), charts, at) if charts else facts(width)
 
     @work(exclusive=True, group="measured", exit_on_error=False)
     async def read_measured(self, run: RunSummary, run_dir: Path) -> None:
         """Read what a run measured, once the cursor rests, and show it."""
         await asyncio.sleep(RESTS_S)
-        self.measured = Measured(run_dir, run, await asyncio.to_thread(page_of, run_dir, colors=self.draws_colors))
+        self.measured = Measured(
+            run_dir, run, await asyncio.to_thread(page_of, run_dir, colors=self.draws_colors)
+        )
         self.show_read(run_dir)
 
     @work(exclusive=True, group="changed", exit_on_error=False)
@@ -160,12 +179,18 @@ LABEL_CELLS = 8
 
 
 def preview(
-    run: RunSummary, changed: Mapping[str, str], width: int, *, whole: bool = False, short: bool = False
+    run: RunSummary,
+    changed: Mapping[str, str],
+    width: int,
+    *,
+    whole: bool = False,
+    short: bool = False,
 ) -> list[Line]:
-    """Return what is most worth knowing of a run, in lines of `width` cells: what it is, beside what is doubtful.
+    """Return what is most worth knowing of a run, in lines of `width` cells: what it is, beside
+    what is doubtful.
 
-    `changed` are the parameters that are not as in its profile. `whole`: every finding, note and host. `short`: few
-    lines are in sight, so what the list tells has one.
+    `changed` are the parameters that are not as in its profile. `whole`: every finding, note and
+    host. `short`: few lines are in sight, so what the list tells has one.
     """
     half = (width - GUTTER) // 2 if width >= LEAST_FOR_TWO else width
     head = _brief_head(run, half) if short and not whole else _head(run, half)
@@ -213,7 +238,9 @@ def _facts(run: RunSummary, changed: Mapping[str, str], width: int, whole: bool)
         "profile": run.profile if run.title else "",
         "changed": " ".join(f"{name}={value}" for name, value in changed.items()),
         "target": run.target,
-        "hosts": ", ".join(run.hosts) if whole else some_in(run.hosts, width - LABEL_CELLS, HOSTS_SHOWN),
+        "hosts": ", ".join(run.hosts)
+        if whole
+        else some_in(run.hosts, width - LABEL_CELLS, HOSTS_SHOWN),
         "took": units.duration(run.duration_s) if run.duration_s is not None else "",
         "tags": tags_text(run.tags),
         "owner": run.owner,
@@ -229,7 +256,9 @@ def _findings(run: RunSummary, width: int, whole: bool) -> Iterator[Line]:
     found.sort(key=lambda each: each.severity != "error")
     shown = found if whole else found[:FINDINGS_SHOWN]
     for each in shown:
-        yield from indented([(each.id, ROLES.get(each.severity, LABEL)), (f" {each.message}", TEXT)], width, 0)
+        yield from indented(
+            [(each.id, ROLES.get(each.severity, LABEL)), (f" {each.message}", TEXT)], width, 0
+        )
     if len(found) > len(shown):
         yield Line.of((f"and {len(found) - len(shown)} more", LABEL))
 

@@ -1,4 +1,6 @@
-"""What the run under the cursor measured, beside its facts where the terminal is large: figures and charts."""
+"""What the run under the cursor measured, beside its facts where the terminal is large: figures and
+charts.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ LEAST_CHART = 9  # rows
 
 
 def read_page(run_dir: Path, *, colors: bool) -> Page | None:
-    """Return the record of a run as a page; None where it has none, or one that would hold up the keys."""
+    """Return the record of a run as a page.
+
+    None where it has none, or one that would hold up the keys.
+    """
     path = run_dir / RECORD_FILE
     try:
         if path.stat().st_size > LARGEST:
@@ -35,7 +40,9 @@ def read_page(run_dir: Path, *, colors: bool) -> Page | None:
 def measured_lines(page: Page, width: int, height: int) -> list[Line]:
     """Return what was measured, in about `height` lines of `width` cells."""
     if page.record.search is not None:
-        return capacity_lines(page.record.search, width, max(height // 2, LEAST_CHART), coloured=page.colors)
+        return capacity_lines(
+            page.record.search, width, max(height // 2, LEAST_CHART), coloured=page.colors
+        )
     if page.shown_matrix is not None:
         found = matrix_lines(page.shown_matrix, width, max(height // 2, LEAST_CHART))
         return [rule("Points", "", width), *found[1:]]  # no cursor moves in it here
@@ -47,14 +54,25 @@ def measured_lines(page: Page, width: int, height: int) -> list[Line]:
     drawn = drawn if room >= LEAST_CHART else drawn[:1]
     room = max((height - len(lines)) // len(drawn) - 1, LEAST_CHART)
     for each in drawn:
-        lines += [Line(), *chart(page.record, each, width, room, step=step.index, coloured=page.colors)]
+        lines += [
+            Line(),
+            *chart(page.record, each, width, room, step=step.index, coloured=page.colors),
+        ]
     return lines
 
 
 def course_lines(page: Page, width: int, height: int) -> list[Line]:
-    """Return one chart: what the headline is about over time; nothing of many steps, or without samples."""
+    """Return one chart: what the headline is about over time.
+
+    Nothing of many steps, or without samples.
+    """
     step = page.shown_step
-    if page.record.search is not None or page.shown_matrix is not None or step is None or step.series is None:
+    if (
+        page.record.search is not None
+        or page.shown_matrix is not None
+        or step is None
+        or step.series is None
+    ):
         return []
     room = max(height, LEAST_CHART)
     return chart(page.record, _drawn(page)[0], width, room, step=step.index, coloured=page.colors)

@@ -46,7 +46,8 @@ CHECKS_FROM = 104  # columns for the checks that made a run invalid, where there
 def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column[RunSummary], ...]:
     """Return the columns of the list; a run that is `marked` has its letter before everything else.
 
-    Below `STATE_FROM` columns the verdict replaces the state; runs that are not complete still show their state.
+    Below `STATE_FROM` columns the verdict replaces the state; runs that are not complete still show
+    their state.
     """
     narrow = cells < STATE_FROM
 
@@ -60,7 +61,11 @@ def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column
         if run.judged_since:
             return f"{symbols.warn} {run.judged}", WARN
         symbol = {"valid": symbols.ok, "valid-with-warnings": symbols.warn}.get(run.verdict or "")
-        return (f"{symbol} {run.weakened_by or run.verdict}", JUDGED[run.verdict]) if symbol else state(run)
+        return (
+            (f"{symbol} {run.weakened_by or run.verdict}", JUDGED[run.verdict])
+            if symbol
+            else state(run)
+        )
 
     def state(run: RunSummary) -> Run:
         symbol, role = STATE_CELLS.get(run.state, ("dot", LABEL))
@@ -82,24 +87,32 @@ def columns(symbols: Symbols, marked: Sequence[str], cells: int) -> tuple[Column
         judgement = []
     else:
         first = ordered_by("state", "state", state, least=13, most=13, gap=1)
-        judgement = [ordered_by("verdict", "verdict", verdict_of, least=14, wants=17, most=28, drop=1)]
+        judgement = [
+            ordered_by("verdict", "verdict", verdict_of, least=14, wants=17, most=28, drop=1)
+        ]
     return (
         Column("", letter, 1, role=ACCENT),
         first,
-        ordered_by("started", "started (UTC)", started, 16 - cut, role=LABEL, drop=1 if narrow else 0),
+        ordered_by("started", "started (UTC)", started, 16 - cut, role=LABEL,
+            drop=1 if narrow else 0),
         ordered_by("profile", "profile", named, least=15, wants=17 if narrow else 22, most=34),
-        ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 6, right=True, gap=1,
+        ordered_by("hosts", "hosts", lambda run: str(len(run.hosts) or units.UNKNOWN), 6,
+            right=True, gap=1,
                    drop=2 if narrow else 0),
         ordered_by("headline", "headline", headline_of, least=17, most=17, right=True),
-        ordered_by("p99", "p99", lambda run: units.latency(run.p99_ns), least=7, most=8, right=True),
+        ordered_by("p99", "p99", lambda run: units.latency(run.p99_ns), least=7, most=8,
+            right=True),
         ordered_by("bandwidth", "bandwidth", bandwidth_of, least=10, most=10, right=True, drop=5),
         Column("over time", lambda run: over_time(run, symbols), SPARK_CELLS, role=ACCENT, drop=6),
         *judgement,
-        ordered_by("time", "took", lambda run: units.duration(run.duration_s), least=7, most=7, right=True, drop=4,
+        ordered_by("time", "took", lambda run: units.duration(run.duration_s), least=7, most=7,
+            right=True, drop=4,
                    role=LABEL),
         ordered_by("title", "note", note_text, least=14, drop=3),
-        ordered_by("tags", "tags", lambda run: tags_text(run.tags), least=14, most=40, drop=7, role=LABEL),
-        ordered_by("target", "target", lambda run: run.target, least=14, most=40, drop=8, role=LABEL),
+        ordered_by("tags", "tags", lambda run: tags_text(run.tags), least=14, most=40, drop=7,
+            role=LABEL),
+        ordered_by("target", "target", lambda run: run.target, least=14, most=40, drop=8,
+            role=LABEL),
     )  # fmt: skip
 
 
@@ -125,27 +138,37 @@ def bandwidth_of(run: RunSummary) -> str:
 
 
 def over_time(run: RunSummary, symbols: Symbols) -> str:
-    """Return the throughput over time around its own mean, which is at half height: a steady run is a level line."""
+    """Return the throughput over time around its own mean, which is at half height: a steady run is
+    a level line.
+    """
     values = [value for value in run.iops_over_time if value is not None]
     if not values:
         return ""
     length, points = len(run.iops_over_time), 2 * SPARK_CELLS
     stretched = [run.iops_over_time[at * length // points] for at in range(points)]
-    return spark(stretched, SPARK_CELLS, symbols.name, high=2 * sum(values) / len(values)).replace("\u2800", " ")
+    return spark(stretched, SPARK_CELLS, symbols.name, high=2 * sum(values) / len(values)).replace(
+        "\u2800", " "
+    )
 
 
 def verdict_of(run: RunSummary) -> Run:
-    """Return how a run is judged; of an invalid one by which checks, for its state says the rest."""
+    """Return how a run is judged.
+
+    Of an invalid one by which checks, for its state says the rest.
+    """
     invalid = run.verdict == "invalid" and not run.judged_since
     return (run.weakened_by if invalid and run.weakened_by else run.judged), JUDGED[run.verdict]
 
 
 def note_text(run: RunSummary) -> str:
     """Return why a run cannot be read, whose it is, its title and its last note."""
-    return ", ".join(filter(None, (run.problem, run.owner and f"of {run.owner}", run.title, run.note)))
+    return ", ".join(
+        filter(None, (run.problem, run.owner and f"of {run.owner}", run.title, run.note))
+    )
 
 
-OPTIONAL: dict[str, Callable[[RunSummary], object]] = {  # columns that are shown when a run has something there
+# columns that are shown when a run has something there
+OPTIONAL: dict[str, Callable[[RunSummary], object]] = {
     "note": note_text,
     "tags": lambda run: run.tags,
     "target": lambda run: run.target,
@@ -154,7 +177,11 @@ OPTIONAL: dict[str, Callable[[RunSummary], object]] = {  # columns that are show
 
 def why_not_compared(run: RunSummary) -> str:
     """Return why a run has nothing to be compared; empty when it may have."""
-    return f"nothing was measured in {run.run_id}: it cannot be compared" if run.state == "failed" else ""
+    return (
+        f"nothing was measured in {run.run_id}: it cannot be compared"
+        if run.state == "failed"
+        else ""
+    )
 
 
 def key_of(run: RunSummary) -> str:
@@ -172,6 +199,8 @@ def when(utc: str | None) -> str:
 
 
 def oldest_first(keys: Iterable[str], runs: Iterable[RunSummary]) -> list[str]:
-    """Return those of the keys whose runs are listed, by when they began: others are compared with the first."""
+    """Return those of the keys whose runs are listed, by when they began: others are compared with
+    the first.
+    """
     begun = {key_of(run): run.utc or key_of(run) for run in runs}
     return sorted((key for key in keys if key in begun), key=begun.__getitem__)

@@ -1,4 +1,7 @@
-"""What the Compare screen shows: marked runs, in sides or each by itself, held against the first. No widgets."""
+"""What the Compare screen shows: marked runs, in sides or each by itself, held against the first.
+
+No widgets.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class ComparisonRequest(Struct, frozen=True):
-    """What somebody asked for. None: until they do, what `ab` ran is joined and its settings may differ."""
+    """What somebody asked for.
+
+    None: until they do, what `ab` ran is joined and its settings may differ.
+    """
 
     turn: int = 0  # which side is A
     join: bool | None = None
@@ -25,7 +31,10 @@ class ComparisonRequest(Struct, frozen=True):
 
 
 class ShownComparison(Struct, frozen=True):
-    """The comparison as it is shown; `can_join` and `can_accept` are what else could be asked for."""
+    """The comparison as it is shown.
+
+    `can_join` and `can_accept` are what else could be asked for.
+    """
 
     sides: tuple[tuple[Path, ...], ...]
     found: list[tuple[Comparison, list[JudgedCriterion]]]
@@ -36,17 +45,25 @@ class ShownComparison(Struct, frozen=True):
 
     def lines(self, width: int) -> list[Line]:
         """Return which side the others are held against, and what the keys would change."""
-        runs: list[Run] = [("A ", ACCENT), (f"is {self._first()}; x makes the next {self._thing} A", LABEL)]
+        runs: list[Run] = [
+            ("A ", ACCENT),
+            (f"is {self._first()}; x makes the next {self._thing} A", LABEL),
+        ]
         if self.by:
             runs += [(f"; sides are joined by {self.by}, s takes each run by itself", LABEL)]
         elif self.can_join:
             runs += [("; s joins runs that are alike", LABEL)]
         lines = [Line(part) for part in wrap(runs, width)]
         if self.across:
-            hint = [(f"meant to differ: {', '.join(self.across)}; p asks for it to be the same", LABEL)]
+            hint = [
+                (f"meant to differ: {', '.join(self.across)}; p asks for it to be the same", LABEL)
+            ]
             lines += [Line(part) for part in wrap(hint, width)]
         elif self.can_accept:
-            hint = [("p ", ACCENT), (f"compares them although they differ in {', '.join(self.can_accept)}", WARN)]
+            hint = [
+                ("p ", ACCENT),
+                (f"compares them although they differ in {', '.join(self.can_accept)}", WARN),
+            ]
             lines += [Line(part) for part in wrap(hint, width)]
         return lines
 
@@ -56,15 +73,29 @@ class ShownComparison(Struct, frozen=True):
 
     def _first(self) -> str:
         if self.by:
-            others = [f"{name} {len(side)}" for name, side in zip(ascii_uppercase[1:], self.sides[1:], strict=False)]
-            return ", ".join([f"{len(self.sides[0])} run{'' if len(self.sides[0]) == 1 else 's'}", *others])
+            others = [
+                f"{name} {len(side)}"
+                for name, side in zip(ascii_uppercase[1:], self.sides[1:], strict=False)
+            ]
+            return ", ".join(
+                [f"{len(self.sides[0])} run{'' if len(self.sides[0]) == 1 else 's'}", *others]
+            )
         first = self.found[0][0].a[0].created_utc or ""
         begun = [found.b[0].created_utc or "" for found, _ in self.found]
-        return "as old as the other" if {first} == {*begun} else "the oldest run" if first <= min(begun) else "newer"
+        return (
+            "as old as the other"
+            if {first} == {*begun}
+            else "the oldest run"
+            if first <= min(begun)
+            else "newer"
+        )
 
 
 def compared(runs: Sequence[Path], noise: Path, wish: ComparisonRequest) -> ShownComparison:
-    """Return each side against the first, and how it stands by its thresholds. Raises BenchtuiError."""
+    """Return each side against the first, and how it stands by its thresholds.
+
+    Raises BenchtuiError.
+    """
     from tui.analysis.compare import compare
     from tui.analysis.criteria import judge_against
     from tui.analysis.measured import NoiseFloors
@@ -80,9 +111,13 @@ def compared(runs: Sequence[Path], noise: Path, wish: ComparisonRequest) -> Show
     floors = NoiseFloors.read(noise)
     found = [compare(first, other, floors) for other in others]
     able = differing(found)
-    across = able if able and ((join and alike.meant) if wish.accept is None else wish.accept) else ()
+    across = (
+        able if able and ((join and alike.meant) if wish.accept is None else wish.accept) else ()
+    )
     if across:
         found = [compare(first, other, floors, across) for other in others]
     judged = [(each, judge_against(each)) for each in found]
     paths = tuple(tuple(runs[place] for place in side) for side in sides.places)
-    return ShownComparison(paths, judged, sides.by, across, can_join=bool(alike.by), can_accept=able)
+    return ShownComparison(
+        paths, judged, sides.by, across, can_join=bool(alike.by), can_accept=able
+    )

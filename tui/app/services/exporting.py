@@ -75,8 +75,13 @@ FORMATS = [
 Sides = Sequence[Sequence[Path]]
 
 
-async def report_runs(screen: StepScreen, sides: Sides, environ: Mapping[str, str], across: Sequence[str] = ()) -> None:
-    """Ask for format and place, write the report of these runs, and say where it is. For a worker: it waits."""
+async def report_runs(
+    screen: StepScreen, sides: Sides, environ: Mapping[str, str], across: Sequence[str] = ()
+) -> None:
+    """Ask for format and place, write the report of these runs, and say where it is.
+
+    For a worker: it waits.
+    """
     folder, name = Path.cwd(), name_of(sides)
 
     def propose(shape: str, redact: bool) -> str:
@@ -98,14 +103,23 @@ async def report_runs(screen: StepScreen, sides: Sides, environ: Mapping[str, st
 async def write_report(
     sides: Sides, wanted: ExportRequest, environ: Mapping[str, str], across: Sequence[str] = ()
 ) -> Path:
-    """Write the report of runs, each side held against the first, and return where it is. Raises BenchtuiError."""
+    """Write the report of runs, each side held against the first, and return where it is.
+
+    Raises BenchtuiError.
+    """
     path = to_write(wanted.where)
     if wanted.where.endswith("/") or is_folder(path):
-        path = free_path(path, "report-redacted" if wanted.redact else name_of(sides), wanted.format)
+        path = free_path(
+            path, "report-redacted" if wanted.redact else name_of(sides), wanted.format
+        )
     if is_there(path):
         raise UsageError(Problem("exists; name another file", file=str(path)))
     words = [sys.executable, "-m", "tui", "report", *(",".join(map(str, side)) for side in sides)]
-    words += [f"--output={path.absolute()}", f"--format={wanted.format}", *(f"--across={name}" for name in across)]
+    words += [
+        f"--output={path.absolute()}",
+        f"--format={wanted.format}",
+        *(f"--across={name}" for name in across),
+    ]
     words += ["--redact"] if wanted.redact else []
     process = await asyncio.create_subprocess_exec(
         *words,
@@ -118,12 +132,16 @@ async def write_report(
     _, errors = await process.communicate()
     if process.returncode != 0:
         lines = errors.decode(errors="replace").strip().splitlines()
-        raise BenchtuiError(lines[-1].removeprefix("benchtui: ") if lines else "the report could not be written")
+        raise BenchtuiError(
+            lines[-1].removeprefix("benchtui: ") if lines else "the report could not be written"
+        )
     return path
 
 
 def name_of(sides: Sides) -> str:
-    """Return what a report of these runs is called: as the first of them, with how many more there are."""
+    """Return what a report of these runs is called: as the first of them, with how many more there
+    are.
+    """
     first, *others = [run_dir.name for side in sides for run_dir in side]
     return f"{first}-and-{len(others)}-more" if others else first
 
@@ -185,7 +203,9 @@ async def import_kept(screen: Widget, text: str, runs: Path) -> list[str]:
     except BenchtuiError as error:
         screen.notify(str(error), severity="error", markup=False)
         return []
-    screen.notify(f"imported {len(names)} runs" if len(names) > 1 else f"imported as {names[0]}", markup=False)
+    screen.notify(
+        f"imported {len(names)} runs" if len(names) > 1 else f"imported as {names[0]}", markup=False
+    )
     return names
 
 

@@ -1,4 +1,6 @@
-"""Runs that this app did not start: one that is going on, the newest result, those that were cut off."""
+"""Runs that this app did not start: one that is going on, the newest result, those that were cut
+off.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,12 @@ class RunsFound(Message):
     """Something was found; `is_all`: nothing more comes."""
 
     def __init__(
-        self, running: Path | None = None, result: Path | None = None, cut_off: int = 0, *, is_all: bool = False
+        self,
+        running: Path | None = None,
+        result: Path | None = None,
+        cut_off: int = 0,
+        *,
+        is_all: bool = False,
     ) -> None:
         super().__init__()
         self.running = running
@@ -30,7 +37,9 @@ def find_runs(shell: AppShell) -> Iterator[RunsFound]:
 
     runs = recent_runs(shell)
     running = next((run_dir for run_dir, state in runs if state == "running"), None)
-    yield RunsFound(running, next((run_dir for run_dir, state in runs if state not in WITHOUT_RECORD), None))
+    yield RunsFound(
+        running, next((run_dir for run_dir, state in runs if state not in WITHOUT_RECORD), None)
+    )
     yield RunsFound(cut_off=len(unfinished_runs(shell.paths.runs)), is_all=True)
 
 
@@ -45,4 +54,8 @@ def recent_runs(shell: AppShell) -> list[tuple[Path, str]]:
 
 def cut_off_text(count: int) -> str:
     """Return what is said of runs that were cut off, when the app starts."""
-    return f"{count} run was cut off: R finishes it" if count == 1 else f"{count} runs were cut off: R finishes them"
+    return (
+        f"{count} run was cut off: R finishes it"
+        if count == 1
+        else f"{count} runs were cut off: R finishes them"
+    )

@@ -20,20 +20,30 @@ if TYPE_CHECKING:
 
 
 def sample_plan(loaded: LoadedProfile, shell: AppShell) -> Plan:
-    """Return the plan of a profile as it is on the first chosen host, else on this machine. Raises BenchtuiError."""
+    """Return the plan of a profile as it is on the first chosen host, else on this machine.
+
+    Raises BenchtuiError.
+    """
     from tui.engine.plan.plan import Choices, build_plan
 
-    return build_plan(loaded, Choices(hosts=shell.fleet.resolve(shell.selection.ticked[:1] or ["local"])))
+    return build_plan(
+        loaded, Choices(hosts=shell.fleet.resolve(shell.selection.ticked[:1] or ["local"]))
+    )
 
 
 async def agree_to_leave_out(app: App[Any], plan: Plan) -> bool:
     """Ask whether to run what is left when hosts lack a load generator. For a worker: it waits."""
     left_out = "\n".join(left.text() for left in plan.left_out)
-    return await app.push_screen_wait(Confirm("Leave this out and run the rest?", left_out)) == "yes"
+    return (
+        await app.push_screen_wait(Confirm("Leave this out and run the rest?", left_out)) == "yes"
+    )
 
 
 async def agree_to_overwrite(app: App[Any], plan: Plan, found: Preview | None) -> Plan | None:
-    """Return the plan once every name of what is lost was typed; None when something is refused or not agreed to."""
+    """Return the plan once every name of what is lost was typed.
+
+    None when something is refused or not agreed to.
+    """
     if found is None or not (found.names or found.problems):
         return plan
     lines = [*found.lines, *changed_texts(found.objects)]
@@ -42,7 +52,10 @@ async def agree_to_overwrite(app: App[Any], plan: Plan, found: Preview | None) -
 
 
 async def start_engine(shell: AppShell, plan: Plan, person: Asker | None = None) -> None:
-    """Start an engine on a plan and watch it; `person` is asked for what hosts want. Raises BenchtuiError."""
+    """Start an engine on a plan and watch it; `person` is asked for what hosts want.
+
+    Raises BenchtuiError.
+    """
     from tui.engine.launch import launch_asking
 
     launched = await asyncio.to_thread(launch_asking, plan, shell.paths.runs)

@@ -38,7 +38,9 @@ async def _stop_and_leave(shell: AppShell, run_dir: Path) -> None:
     """Ask the engine to stop and keep what was measured, then leave."""
     from tui.engine.control import request
 
-    shell.farewell = f"run {run_dir.name} is stopping; see it with: benchtui runs show {run_dir.name}"
+    shell.farewell = (
+        f"run {run_dir.name} is stopping; see it with: benchtui runs show {run_dir.name}"
+    )
     try:
         await asyncio.to_thread(request, run_dir, {"verb": "stop", "by": "app"})
     except BenchtuiError as error:

@@ -27,7 +27,10 @@ def editor_command(environ: Mapping[str, str]) -> list[str]:
 
 
 def edit_outside(screen: Screen[None], path: Path, environ: Mapping[str, str]) -> bool:
-    """Edit a file in the user's editor while the screens are out of the way. Return whether that went well."""
+    """Edit a file in the user's editor while the screens are out of the way.
+
+    Return whether that went well.
+    """
     try:
         with screen.app.suspend():
             edit_file(path, environ)
@@ -44,7 +47,9 @@ def edit_file(path: Path, environ: Mapping[str, str]) -> None:
         # stderr is where the screens are drawn: the editor draws on the terminal itself
         code = subprocess.run(command, check=False).returncode
     except FileNotFoundError as error:
-        raise EditorError(f"no editor '{command[0]}' here: set EDITOR to one that is, such as vi or nano") from error
+        raise EditorError(
+            f"no editor '{command[0]}' here: set EDITOR to one that is, such as vi or nano"
+        ) from error
     except OSError as error:
         raise EditorError(f"cannot run '{command[0]}': {error.strerror}") from error
     if code:

@@ -1,4 +1,6 @@
-"""Hosts before a run: connect and collect facts, run the preflight, warn of what logout would end."""
+"""Hosts before a run: connect and collect facts, run the preflight, warn of what logout would
+end.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,26 @@ if TYPE_CHECKING:
 
 
 async def check_each(
-    addresses: Sequence[HostAddress], directory: str | None, paths: Paths, ssh_config: Path | None, asker: Asker
+    addresses: Sequence[HostAddress],
+    directory: str | None,
+    paths: Paths,
+    ssh_config: Path | None,
+    asker: Asker,
 ) -> AsyncIterator[HostCheck]:
-    """Look at all hosts at once and yield what was found as it comes. `asker` is asked for passwords and the like."""
+    """Look at all hosts at once and yield what was found as it comes.
+
+    `asker` is asked for passwords and the like.
+    """
     from tui.engine.preflight.host_check import check_hosts
     from tui.remote.connections import Connections
 
-    async with Connections(ssh_config=ssh_config, known_hosts=[paths.known_hosts], asker=asker) as connections:
-        tasks = [asyncio.create_task(check_hosts([address], directory, connections)) for address in addresses]
+    async with Connections(
+        ssh_config=ssh_config, known_hosts=[paths.known_hosts], asker=asker
+    ) as connections:
+        tasks = [
+            asyncio.create_task(check_hosts([address], directory, connections))
+            for address in addresses
+        ]
         try:
             for task in asyncio.as_completed(tasks):
                 yield (await task)[0]
@@ -39,7 +53,8 @@ async def check_each(
 
 
 def places_of(addresses: Sequence[HostAddress], ssh_config: Path | None) -> dict[str, str]:
-    """Return user, address and port of hosts as ssh's configuration has them, and the bastions before them.
+    """Return user, address and port of hosts as ssh's configuration has them, and the bastions
+    before them.
 
     A host whose configuration cannot be read is left out: its check says why.
     """
@@ -59,24 +74,37 @@ def add_to_inventory(path: Path, host: NewHost) -> None:
     """Add a host to an inventory file, made when there is none. Raises UsageError."""
     from tui.engine.inputs.hosts import add_host
 
-    entry = {"address": host.address, "user": host.user, "port": host.port, "groups": list(host.groups)}
+    entry = {
+        "address": host.address,
+        "user": host.user,
+        "port": host.port,
+        "groups": list(host.groups),
+    }
     add_host(path, host.name, entry)
 
 
 async def look(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[Preview, Plan]:
-    """Look at the hosts of a plan: return what is overwritten, and the plan without what they lack something for."""
+    """Look at the hosts of a plan: return what is overwritten, and the plan without what they lack
+    something for.
+    """
     from tui.engine.preflight.made_files import MADE_FILES, MadeFiles
     from tui.engine.preflight.missing_tools import has_several_tools, look_for_lacking, without
     from tui.engine.preflight.preview import preview
     from tui.remote.fan_out import connections_of
 
     async with connections_of(plan, paths.known_hosts, asker) as connections:
-        fit = without(plan, await look_for_lacking(plan, connections)) if has_several_tools(plan) else plan
+        fit = (
+            without(plan, await look_for_lacking(plan, connections))
+            if has_several_tools(plan)
+            else plan
+        )
         return await preview(fit, connections, MadeFiles(paths.data / MADE_FILES)), fit
 
 
 def needs_look(plan: Plan) -> bool:
-    """Return whether the hosts are looked at before the launch: something could be overwritten, or be missing."""
+    """Return whether the hosts are looked at before the launch: something could be overwritten, or
+    be missing.
+    """
     from tui.engine.preflight.missing_tools import has_several_tools
     from tui.engine.preflight.preview import overwrites
 
@@ -84,7 +112,9 @@ def needs_look(plan: Plan) -> bool:
 
 
 def missing_tools(plan: Plan, checks: Mapping[str, HostCheck]) -> list[str]:
-    """Return what checked hosts lack for some of the steps: the launch offers to leave these out."""
+    """Return what checked hosts lack for some of the steps: the launch offers to leave these
+    out.
+    """
     from tui.engine.preflight.missing_tools import has_several_tools, lacking_by_checks, without
 
     if not (checks and has_several_tools(plan)):
@@ -96,7 +126,10 @@ def missing_tools(plan: Plan, checks: Mapping[str, HostCheck]) -> list[str]:
 async def ask_ahead(
     plan: Plan, paths: Paths, asker: Asker | None, heard: Callable[[str], object]
 ) -> list[HostReadiness]:
-    """Ask the hosts of a plan whether they would take it; `heard` is told each one that answered."""
+    """Ask the hosts of a plan whether they would take it.
+
+    `heard` is told each one that answered.
+    """
     from tui.engine.preflight.made_files import MADE_FILES, MadeFiles
     from tui.engine.preflight.preview import look_ahead
     from tui.remote.fan_out import connections_of
@@ -106,14 +139,20 @@ async def ask_ahead(
 
 
 class AtLogout:
-    """Warnings about a run that is not launched yet. `lines` holds those of the hosts looked at last."""
+    """Warnings about a run that is not launched yet.
+
+    `lines` holds those of the hosts looked at last.
+    """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self._hosts: Sequence[HostAddress] = ()
 
     async def look(self, hosts: Sequence[HostAddress], paths: Paths) -> bool:
-        """Look again when the hosts are others; True when there is something else to say than before."""
+        """Look again when the hosts are others.
+
+        True when there is something else to say than before.
+        """
         if hosts == self._hosts:
             return False
         self._hosts, before = list(hosts), self.lines
@@ -129,7 +168,10 @@ async def systemd() -> str | None:
 
 
 async def agent(hosts: Sequence[HostAddress], paths: Paths) -> str | None:
-    """Return that the keys would be gone. Hosts are contacted only while the agent is a forwarded one."""
+    """Return that the keys would be gone.
+
+    Hosts are contacted only while the agent is a forwarded one.
+    """
     from tui.engine.preflight.logout import agent_may_go, agent_warning
     from tui.remote.connections import Connections
 

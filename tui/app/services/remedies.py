@@ -48,14 +48,21 @@ class Trouble:
 
 
 def take_over_question(held: Sequence[Trouble]) -> Confirm:
-    """Return the question how to go on: who holds which hosts, and what it means to run beside it."""
+    """Return the question how to go on: who holds which hosts, and what it means to run beside
+    it.
+    """
     hosts: dict[str, list[str]] = {}
     for trouble in held:
         hosts.setdefault(trouble.message.partition(";")[0], []).append(trouble.host)
     lines = [f"{some(names)}: {message}" for message, names in [*hosts.items()][:MOST]]
     more = [f"and {len(hosts) - MOST} more"] if len(hosts) > MOST else []
     warning = "Two loads on one host measure each other: what both say is not to be trusted."
-    return Confirm("Run the same plan again?", "\n".join([*lines, *more, "", warning]), TAKE_OVER_CHOICES, warns=True)
+    return Confirm(
+        "Run the same plan again?",
+        "\n".join([*lines, *more, "", warning]),
+        TAKE_OVER_CHOICES,
+        warns=True,
+    )
 
 
 def again(plan: Plan, answer: str) -> Plan | None:
@@ -73,17 +80,25 @@ FRAME = 8  # cells of a dialog beside its text
 async def presented_keys(
     addresses: Sequence[HostAddress], paths: Paths, ssh_config: Path | None, asker: Asker
 ) -> tuple[list[Presented], list[HostError]]:
-    """Return the keys that hosts present, and what went wrong with others. `asker` is asked for bastions' passwords."""
+    """Return the keys that hosts present, and what went wrong with others.
+
+    `asker` is asked for bastions' passwords.
+    """
     from tui.remote.connections import Connections
     from tui.remote.fan_out import fan_out
 
-    async with Connections(ssh_config=ssh_config, known_hosts=[paths.known_hosts], asker=asker) as connections:
+    async with Connections(
+        ssh_config=ssh_config, known_hosts=[paths.known_hosts], asker=asker
+    ) as connections:
         keys, errors = await fan_out({each.name: connections.presented(each) for each in addresses})
     return list(keys.values()), list(errors.values())
 
 
 async def ask_to_trust(screen: StepScreen, hosts: Sequence[HostAddress]) -> list[str]:
-    """Show the fingerprints of hosts' keys, and pin them once agreed; return the names of those that were pinned."""
+    """Show the fingerprints of hosts' keys, and pin them once agreed.
+
+    Return the names of those that were pinned.
+    """
     from tui.app.dialogs import text_entry
     from tui.engine.inputs.user_files import add_lines
 
@@ -107,16 +122,24 @@ async def ask_to_trust(screen: StepScreen, hosts: Sequence[HostAddress]) -> list
 def trust_question(keys: Sequence[Presented]) -> Confirm:
     """Return the question whether to pin keys, with the fingerprint of each."""
     if len(keys) == 1:
-        body = f"{keys[0].fingerprint}\n\nCompare it with what the host's console or its admin says."
+        body = (
+            f"{keys[0].fingerprint}\n\nCompare it with what the host's console or its admin says."
+        )
         return Confirm(f"Trust the key of {keys[0].name}?", body)
     width = max(len(key.name) for key in keys)
     lines = "\n".join(f"{key.name:<{width}}  {key.fingerprint}" for key in keys)
     body = f"Compare each with what the host's console or its admin says.\n\n{lines}"
-    return Confirm(f"Trust these {len(keys)} keys?", body, width=max(map(len, lines.splitlines())) + FRAME)
+    return Confirm(
+        f"Trust these {len(keys)} keys?", body, width=max(map(len, lines.splitlines())) + FRAME
+    )
 
 
 UNKNOWN_KEY = "host-key-unknown"
-WORDS = {"take": "take the hosts over", "trust": "look at the hosts' keys", "change": "change it and run again"}
+WORDS = {
+    "take": "take the hosts over",
+    "trust": "look at the hosts' keys",
+    "change": "change it and run again",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +169,18 @@ def of_state(state: RunState) -> Remedy | None:
     """Return the remedy of a run that Live shows; None while it goes on."""
     if not state.ended:
         return None
-    return remedy_of(state.state, (Trouble(each.host, each.code, each.message) for each in state.problems))
+    return remedy_of(
+        state.state, (Trouble(each.host, each.code, each.message) for each in state.problems)
+    )
 
 
 def of_record(record: RunRecord) -> Remedy | None:
     """Return the remedy of a run that Result shows."""
-    problems = (Trouble(host.name, each.code, each.message) for host in record.hosts for each in host.problems)
+    problems = (
+        Trouble(host.name, each.code, each.message)
+        for host in record.hosts
+        for each in host.problems
+    )
     return remedy_of(record.state, problems)
 
 
@@ -160,7 +189,9 @@ def mend(screen: StepScreen, remedy: Remedy | None, run_dir: Path, plan: Plan | 
     if remedy is None:
         screen.notify("this run needs no remedy: r on Runs makes it again")
     elif remedy.kind == "take" and plan is not None:
-        screen.app.push_screen(take_over_question(remedy.troubles), partial(_answered, screen, plan))
+        screen.app.push_screen(
+            take_over_question(remedy.troubles), partial(_answered, screen, plan)
+        )
     elif remedy.kind == "trust" and plan is not None:
         names = {each.host for each in remedy.troubles}
         hosts = [host for host in plan.hosts if host.name in names]
@@ -189,11 +220,13 @@ async def _launch(screen: StepScreen, plan: Plan) -> None:
 
 
 LINES_SHOWN = 10
-SEEN = (DialogChoice("seen", "o", "OK"),)  # what was removed stays on the screen until somebody has read it
+# what was removed stays on the screen until somebody has read it
+SEEN = (DialogChoice("seen", "o", "OK"),)
 
 
 async def clean_hosts(screen: StepScreen, run_dir: Path) -> bool:
-    """Show what a run left on its hosts, ask, remove it, and show what is gone; False when nothing was removed.
+    """Show what a run left on its hosts, ask, remove it, and show what is gone; False when nothing
+    was removed.
 
     For a worker: it waits for the answer.
     """
@@ -211,15 +244,25 @@ async def clean_hosts(screen: StepScreen, run_dir: Path) -> bool:
             screen.notify("this run left nothing on its hosts")
             return False
         screen.notify("looking at what it left on its hosts")
-        found = await over_hosts(plan, paths, lambda connections: look(run_dir, created, connections))
+        found = await over_hosts(
+            plan, paths, lambda connections: look(run_dir, created, connections)
+        )
         text = text_of(found, done=False)
         if not any(each.goes for each in found):
             screen.notify(f"nothing can be removed\n{text}", severity="warning")
             return False
-        if await screen.app.push_screen_wait(Confirm("Remove these from the hosts?", text, warns=True)) != "yes":
+        if (
+            await screen.app.push_screen_wait(
+                Confirm("Remove these from the hosts?", text, warns=True)
+            )
+            != "yes"
+        ):
             return False
-        plan, created = await asyncio.to_thread(left_by, run_dir)  # another clean may have come first
-        found = await over_hosts(plan, paths, lambda connections: clean(run_dir, created, connections, keep))
+        # another clean may have come first
+        plan, created = await asyncio.to_thread(left_by, run_dir)
+        found = await over_hosts(
+            plan, paths, lambda connections: clean(run_dir, created, connections, keep)
+        )
     except BenchtuiError as error:
         screen.notify(str(error), severity="error")
         return True

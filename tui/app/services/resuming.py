@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from tui.remote.vault import Asker
 
 
-AGAIN_FROM = ("runs", "result")  # screens from which a run is made again; others lead back to Review themselves
+# screens from which a run is made again; others lead back to Review themselves
+AGAIN_FROM = ("runs", "result")
 
 
 async def run_again(shell: AppShell, run_dir: Path) -> None:
@@ -104,12 +105,19 @@ def choose(selection: Selection, chosen: Chosen) -> None:
     selection.overrides = dict(again.overrides)
     selection.repeat = str(again.repeat or "")
     selection.sweep = " ".join(f"{name}={','.join(values)}" for name, values in again.sweep.items())
-    selection.cleanup, selection.precondition, selection.note = again.cleanup, again.precondition, ""
+    selection.cleanup, selection.precondition, selection.note = (
+        again.cleanup,
+        again.precondition,
+        "",
+    )
     selection.search, selection.roles = again.search, dict(again.roles)
     selection.remarks = list(chosen.remarks)
 
 
-RECOVERY_CHOICES = (DialogChoice("later", "l", "Later"), DialogChoice("recover", "y", "Recover now"))
+RECOVERY_CHOICES = (
+    DialogChoice("later", "l", "Later"),
+    DialogChoice("recover", "y", "Recover now"),
+)
 SHOWN = 5
 BEGIN_S = 15.0  # an engine takes a second or two to say who it is
 LONGEST_S = 3600.0  # the rest of a run that is taken over alive
@@ -117,10 +125,17 @@ POLL_S = 0.2
 
 
 def recovery_question(runs: Sequence[Path]) -> Confirm:
-    """Return the question whether to finish these runs; the answer is ``recover`` when they shall be."""
+    """Return the question whether to finish these runs.
+
+    The answer is ``recover`` when they shall be.
+    """
     names = [run_dir.name for run_dir in runs[:SHOWN]]
     names += [f"and {len(runs) - SHOWN} more"] if len(runs) > SHOWN else []
-    title = "1 run was cut off: recover now?" if len(runs) == 1 else f"{len(runs)} runs were cut off: recover now?"
+    title = (
+        "1 run was cut off: recover now?"
+        if len(runs) == 1
+        else f"{len(runs)} runs were cut off: recover now?"
+    )
     advice = (
         "What hosts still hold is collected and the record finished; "
         "a load that still runs, within its lease, is taken over."
@@ -129,7 +144,9 @@ def recovery_question(runs: Sequence[Path]) -> Confirm:
 
 
 async def runs_to_recover(shell: AppShell, at_hand: Path | None) -> list[Path]:
-    """Ask whether to finish the run at hand, or all runs that were cut off, and return those that shall be."""
+    """Ask whether to finish the run at hand, or all runs that were cut off, and return those that
+    shall be.
+    """
     from tui.library.unfinished import unfinished_runs, write_missing
 
     for run_id in (written := await asyncio.to_thread(write_missing, shell.paths.runs)):
@@ -143,7 +160,9 @@ async def runs_to_recover(shell: AppShell, at_hand: Path | None) -> list[Path]:
     return []
 
 
-async def recover(runs: Sequence[Path], begun: Callable[[Path], object], asked: Callable[[Questions], object]) -> None:
+async def recover(
+    runs: Sequence[Path], begun: Callable[[Path], object], asked: Callable[[Questions], object]
+) -> None:
     """Finish runs one after the other, as they may share hosts.
 
     `begun` hears of each engine that is up, `asked` of what it asks to log in.
@@ -155,10 +174,17 @@ async def recover(runs: Sequence[Path], begun: Callable[[Path], object], asked: 
     for run_dir in runs:
         if await asyncio.to_thread(is_unfinished, run_dir):
             questions = await asyncio.to_thread(spawn_asking, run_dir, "recover")
-            await until(lambda place=run_dir: is_running(place) or not is_unfinished(place), BEGIN_S)  # type: ignore[misc]
+            await until(partial(_is_taken_up, run_dir), BEGIN_S)
             begun(run_dir)
             asked(questions)
             await until(lambda place=run_dir: not is_running(place), LONGEST_S)  # type: ignore[misc]
+
+
+def _is_taken_up(run_dir: Path) -> bool:
+    from tui.journal.rundir import is_running
+    from tui.library.unfinished import is_unfinished
+
+    return is_running(run_dir) or not is_unfinished(run_dir)
 
 
 async def until(condition: Callable[[], bool], timeout_s: float) -> None:
@@ -184,7 +210,9 @@ async def resume_run(shell: AppShell, run_dir: Path) -> None:
 
 
 class MissingSteps(Struct, frozen=True):
-    """What a run could measure: steps it lacks, these with those that ended with errors, points of a spent search."""
+    """What a run could measure: steps it lacks, these with those that ended with errors, points of
+    a spent search.
+    """
 
     missing: int
     with_failed: int
@@ -203,7 +231,9 @@ def lacking(run_dir: Path) -> MissingSteps:
     from tui.journal.rundir import is_running
 
     running = is_running(run_dir)
-    missing, with_failed = (_count(run_dir, failed=failed, running=running) for failed in (False, True))
+    missing, with_failed = (
+        _count(run_dir, failed=failed, running=running) for failed in (False, True)
+    )
     return MissingSteps(missing, with_failed, wants_more(run_dir))
 
 
@@ -219,26 +249,39 @@ def _count(run_dir: Path, *, failed: bool, running: bool) -> int:
 
 
 async def ask_to_resume(app: App[Any], run_dir: Path, found: MissingSteps) -> EngineMode | None:
-    """Ask what to measure of a run, and return how an engine does that; None: nothing. Raises BenchtuiError."""
+    """Ask what to measure of a run, and return how an engine does that; None: nothing.
+
+    Raises BenchtuiError.
+    """
     from tui.app.dialogs.more import MoreDialog
 
-    answer = await app.push_screen_wait(resume_question(run_dir.name, found)) if found.with_failed else "more"
+    answer = (
+        await app.push_screen_wait(resume_question(run_dir.name, found))
+        if found.with_failed
+        else "more"
+    )
     if answer == "more" and found.spent is not None:
         bounds = await app.push_screen_wait(MoreDialog(found.spent, spent_text(found.spent)))
         if bounds is None:
             return None
         await asyncio.to_thread(give, run_dir, bounds)
         return "resume"
-    return "resume" if answer == "resume" else "resume-failed" if answer == "resume-failed" else None
+    return (
+        "resume" if answer == "resume" else "resume-failed" if answer == "resume-failed" else None
+    )
 
 
 def resume_question(name: str, found: MissingSteps) -> Confirm:
-    """Return the question what to measure: the answer is an engine mode, ``more`` of a search, or ``cancel``."""
+    """Return the question what to measure: the answer is an engine mode, ``more`` of a search, or
+    ``cancel``.
+    """
     answers = [DialogChoice("cancel", "n", "Not now")]
     if found.missing:
         answers.append(DialogChoice("resume", "y", f"Measure {steps(found.missing)}"))
     if found.with_failed > found.missing:
-        answers.append(DialogChoice("resume-failed", "f", f"Failed ones too: {steps(found.with_failed)}"))
+        answers.append(
+            DialogChoice("resume-failed", "f", f"Failed ones too: {steps(found.with_failed)}")
+        )
     if found.spent is not None:
         answers.append(DialogChoice("more", "m", "More points or time"))
     body = f"{name}\nWhat is done stays as it is; the record is rebuilt when the rest is measured."
@@ -255,12 +298,20 @@ def spent_text(spent: Spent) -> str:
     from tui.capacity.next_point import spent_s, why_over
     from tui.metrics.units import duration
 
-    cost = f"{len(spent.points)} of {spent.search.points} points in {duration(spent_s(spent.points))}"
-    return f"{spent.name}\nmeasured  {cost}; all of it stays\nended     {why_over(spent.search, spent.points)}"
+    cost = (
+        f"{len(spent.points)} of {spent.search.points} points in {duration(spent_s(spent.points))}"
+    )
+    return (
+        f"{spent.name}\nmeasured  {cost}; all of it stays\nended    "
+        f" {why_over(spent.search, spent.points)}"
+    )
 
 
 def give(run_dir: Path, bounds: Bounds) -> None:
-    """Let the search of a run cost more in all. Raises UsageError when it is going on, and as `give_more` does."""
+    """Let the search of a run cost more in all.
+
+    Raises UsageError when it is going on, and as `give_more` does.
+    """
     from tui.engine.extend_search import give_more
     from tui.journal.rundir import is_running
 
@@ -270,9 +321,15 @@ def give(run_dir: Path, bounds: Bounds) -> None:
 
 
 async def resume(
-    run_dir: Path, mode: EngineMode, begun: Callable[[Path], object], asked: Callable[[Questions], object]
+    run_dir: Path,
+    mode: EngineMode,
+    begun: Callable[[Path], object],
+    asked: Callable[[Questions], object],
 ) -> None:
-    """Start an engine for what a run lacks. `begun` hears when it is up, `asked` of what it asks to log in."""
+    """Start an engine for what a run lacks.
+
+    `begun` hears when it is up, `asked` of what it asks to log in.
+    """
     from tui.engine.launch import spawn_asking
     from tui.journal.rundir import is_running
 
@@ -283,7 +340,9 @@ async def resume(
 
 
 async def prove_run(shell: AppShell, run_dir: Path) -> None:
-    """Ask whether to make a counter-experiment about what limited a run, then make it and show it live."""
+    """Ask whether to make a counter-experiment about what limited a run, then make it and show it
+    live.
+    """
     from tui.remote.vault import Remembering
 
     person = Remembering(partial(text_entry.ask, shell))
@@ -302,7 +361,10 @@ PROOF_CHOICES = (DialogChoice("no", "n", "Not now"), DialogChoice("yes", "y", "R
 
 
 def planned_proof(run_dir: Path) -> Plan:
-    """Return the plan of a counter-experiment about the headline's step. Raises BenchtuiError when none can be made."""
+    """Return the plan of a counter-experiment about the headline's step.
+
+    Raises BenchtuiError when none can be made.
+    """
     from tui.engine.plan.search import proof_plan
     from tui.library.additions import question_of
 
@@ -310,7 +372,9 @@ def planned_proof(run_dir: Path) -> Plan:
 
 
 def proof_question(plan: Plan) -> Confirm:
-    """Return the question whether to make it: what is changed, what is predicted, how long it takes."""
+    """Return the question whether to make it: what is changed, what is predicted, how long it
+    takes.
+    """
     from tui.metrics import units
     from tui.model.search import SAID
 
@@ -318,16 +382,19 @@ def proof_question(plan: Plan) -> Confirm:
         raise ValueError("this plan proves nothing")
     experiment = plan.proves.experiment
     body = (
-        f"limited by {plan.proves.limiter}\n\n"
-        f"The same load on the same hosts and files, as it was and then with {SAID[experiment.change]}: "
-        f"{units.duration(plan.expected_s)} of load.\nPredicted: {experiment.prediction.text}."
+        f"limited by {plan.proves.limiter}\n\nThe same load on the same hosts and files, as it was"
+        f" and then with {SAID[experiment.change]}: {units.duration(plan.expected_s)} of"
+        f" load.\nPredicted: {experiment.prediction.text}."
     )
     body += "".join(f"\n\n{remark}" for remark in plan.remarks)
     return Confirm("Prove what limits this run?", body, PROOF_CHOICES)
 
 
 async def agreed_proof(shell: AppShell, plan: Plan, person: Asker) -> Plan | None:
-    """Return the plan once every name of what is lost was typed; None when something is refused or not agreed to."""
+    """Return the plan once every name of what is lost was typed.
+
+    None when something is refused or not agreed to.
+    """
     from tui.engine.preflight.preview import overwrites
 
     if not overwrites(plan):

@@ -1,4 +1,6 @@
-"""What keys and the palette do to the run at hand, the same on every screen that has one: Runs, Result."""
+"""What keys and the palette do to the run at hand, the same on every screen that has one: Runs,
+Result.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,15 @@ TITLE_HELP = "what lists and reports call it; empty: by its profile"
 
 
 class RunChanged(Message):
-    """Sent to the screen that a command was given on: the run's record or marks were written, or the run is gone."""
+    """Sent to the screen that a command was given on: the run's record or marks were written, or
+    the run is gone.
+    """
 
 
 class RunCommand(Struct, frozen=True):
-    """What a key does to a run, and what that changes: runs of others, and hosts of unpacked ones, are left alone."""
+    """What a key does to a run, and what that changes: runs of others, and hosts of unpacked ones,
+    are left alone.
+    """
 
     does: Callable[[StepScreen, Path], object]
     changes: Literal["nothing", "run", "hosts"] = "nothing"
@@ -47,7 +53,10 @@ def perform(name: str, screen: StepScreen) -> None:
 
 
 def is_ours(screen: StepScreen, run_dir: Path, *, hosts: bool = False) -> bool:
-    """Return whether a run may be changed, with `hosts` its plan carried out on hosts; say why when not."""
+    """Return whether a run may be changed, with `hosts` its plan carried out on hosts.
+
+    Say why when not.
+    """
     try:
         store = screen.shell.store
         (store.check_hosts_ours if hosts else store.check_ours)(run_dir)
@@ -75,7 +84,9 @@ def export(screen: StepScreen, run_dir: Path) -> None:
 
 def copy(screen: StepScreen, run_dir: Path) -> None:
     """Ask what of the run to copy through the terminal."""
-    screen.run_worker(copy_of_run(screen, run_dir), group="copy", exclusive=True, exit_on_error=False)
+    screen.run_worker(
+        copy_of_run(screen, run_dir), group="copy", exclusive=True, exit_on_error=False
+    )
 
 
 def report(screen: StepScreen, *run_dirs: Path) -> None:
@@ -89,24 +100,32 @@ def report(screen: StepScreen, *run_dirs: Path) -> None:
 
 def run_again(screen: StepScreen, run_dir: Path) -> None:
     """Show the run on Review, its hosts and parameters filled in."""
-    screen.shell.run_worker(resuming.run_again(screen.shell, run_dir), group="again", exclusive=True)
+    screen.shell.run_worker(
+        resuming.run_again(screen.shell, run_dir), group="again", exclusive=True
+    )
 
 
 def resume(screen: StepScreen, run_dir: Path) -> None:
     """Measure what the run lacks, after a question."""
-    screen.shell.run_worker(resuming.resume_run(screen.shell, run_dir), group="resume", exclusive=True)
+    screen.shell.run_worker(
+        resuming.resume_run(screen.shell, run_dir), group="resume", exclusive=True
+    )
 
 
 def prove(screen: StepScreen, run_dir: Path) -> None:
     """Confirm by a counter-experiment what limited the run, after a question."""
-    screen.shell.run_worker(resuming.prove_run(screen.shell, run_dir), group="prove", exclusive=True)
+    screen.shell.run_worker(
+        resuming.prove_run(screen.shell, run_dir), group="prove", exclusive=True
+    )
 
 
 # -- change what is kept of it
 
 
 def change(screen: StepScreen, write: Callable[[], object]) -> None:
-    """Write something off the event loop, say why that failed, and let the screen read the run again."""
+    """Write something off the event loop, say why that failed, and let the screen read the run
+    again.
+    """
 
     async def work() -> None:
         try:
@@ -129,7 +148,10 @@ def note(screen: StepScreen, run_dir: Path) -> None:
 
 
 def write_note(run_dir: Path, text: str) -> None:
-    """Send a note to the run's engine, or add it to the record of a run that is over. Raises BenchtuiError."""
+    """Send a note to the run's engine, or add it to the record of a run that is over.
+
+    Raises BenchtuiError.
+    """
     from tui.engine.control import NotRunning, request
     from tui.library.additions import keep_note
 
@@ -158,7 +180,11 @@ def tags(screen: StepScreen, run_dir: Path) -> None:
 def title(screen: StepScreen, run_dir: Path) -> None:
     """Ask for the title of the run."""
     if (run := summarize(run_dir)) is not None:
-        ask_and_change(screen, LineDialog(f"Title of {run_dir.name}", TITLE_HELP, run.title), partial(rename, run_dir))
+        ask_and_change(
+            screen,
+            LineDialog(f"Title of {run_dir.name}", TITLE_HELP, run.title),
+            partial(rename, run_dir),
+        )
 
 
 def ask_and_change(screen: StepScreen, dialog: LineDialog, write: Callable[[str], object]) -> None:
@@ -194,7 +220,10 @@ def delete(screen: StepScreen, run_dir: Path) -> None:
         screen.notify(str(error), severity="warning")
         return
     held = still_on_hosts(run_dir, recover="R", clean="C, pressed first")
-    body = f"{run_dir.name}\nIts record, journal and raw output are removed from this machine for good."
+    body = (
+        f"{run_dir.name}\nIts record, journal and raw output are removed from this machine for"
+        " good."
+    )
 
     def remove() -> None:
         remove_run(run_dir)
@@ -204,7 +233,9 @@ def delete(screen: StepScreen, run_dir: Path) -> None:
         if answer == "yes":
             change(screen, remove)
 
-    screen.app.push_screen(Confirm("Delete this run?", f"{body}\n\n{held}" if held else body, warns=True), answered)
+    screen.app.push_screen(
+        Confirm("Delete this run?", f"{body}\n\n{held}" if held else body, warns=True), answered
+    )
 
 
 COMMANDS: Mapping[str, RunCommand] = {

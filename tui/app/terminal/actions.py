@@ -1,26 +1,29 @@
 """The registry of screens and of actions: bindings, footer, help, palette, docs come from it.
 
-How to add a screen
--------------------
-1. A module in `tui/app/screens` with a class that derives from `tui.app.frame.step_screen.StepScreen` and sets
-   ``SCOPE``.
+How to add a screen -------------------
+1. A module in `tui/app/screens` with a class that derives from
+   `tui.app.frame.step_screen.StepScreen` and sets ``SCOPE``.
 2. A `ScreenEntry` in `SCREENS` below, and its class in `CLASSES` of `tui.app.app`: it is
    imported when it is shown first.
-3. Its keys in `tui.app.terminal.actions`, each with an id that begins with the screen's name.
+3. Its keys below, each with an id that begins with the screen's name.
 
-How to add an action
---------------------
-1. Append an `Action` to the tuple of your screen below. `id` is ``<scope>.<name>``: the scope is where it works
-   ("app": everywhere; "list": every `PickList`; "form", "filter", or the name of one screen), the name is the
-   Textual action: ``live.zoom`` calls ``action_zoom`` of the screen. (``go('runs')`` style parameters: set `call`.)
-   What is done to the run at hand sets `on_run`: ``runs.note`` calls the command "note" of `run_commands`.
+How to add an action --------------------
+1. Append an `Action` to the tuple of your screen below. `id` is ``<scope>.<name>``: the scope is
+   where it works ("app": everywhere; "list": every `PickList`; "form", "filter", or the name of
+   one screen), the name is the Textual action: ``live.zoom`` calls ``action_zoom`` of the screen.
+   (``go('runs')`` style parameters: set `call`.) What is done to the run at hand sets `on_run`:
+   ``runs.note`` calls the command "note" of `run_commands`.
 2. `keys` are Textual key names; the first one is shown. No keys: in the palette only.
-3. `help` is one line, a sentence without a full stop. `footer` > 0 puts it in the footer, small numbers first; a
-   screen has room for 7 of them at 80 columns, `?` and `q` (100, 101) included. A test counts the columns.
-4. A screen that derives from `tui.app.frame.step_screen.StepScreen` and sets ``SCOPE = "live"`` gets the
-   bindings, the footer and the help by itself. A widget takes ``BINDINGS = bindings("list")``.
-5. `SCOPES` says which scopes are alive together on a screen: a key may have one meaning among them (tested).
-6. Run ``python -m tui.app.terminal.actions docs/screens.md``: it writes the tables of keys there (tested as well).
+3. `help` is one line, a sentence without a full stop. `footer` > 0 puts it in the footer, small
+   numbers first; a screen has room for 7 of them at 80 columns, `?` and `q` (100, 101) included.
+   A test counts the columns.
+4. A screen that derives from `tui.app.frame.step_screen.StepScreen` and sets ``SCOPE = "live"``
+   gets the bindings, the footer and the help by itself. A widget takes
+   ``BINDINGS = bindings("list")``.
+5. `SCOPES` says which scopes are alive together on a screen: a key may have one meaning among
+   them (tested).
+6. Run ``python -m tui.app.terminal.actions docs/screens.md``: it writes the tables of keys there
+   (tested as well).
 """
 
 from __future__ import annotations
@@ -28,24 +31,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from msgspec import Struct
 from textual.binding import Binding, BindingType
 
-
-class ScreenEntry(Struct, frozen=True):
-    """One screen. Those with a `key` stand in the top bar, in the order of the list."""
-
-    name: str  # the scope of its actions
-    title: str
-    key: str = ""
-    help: str = ""
-    back: str = "hosts"  # where Escape goes
-    part_of: str = ""  # the screen that the top bar marks while this one is shown
-    aside: bool = False  # not a step of the flow
-    after_choice: bool = False  # has nothing to show before hosts and a profile are chosen
-    missing: str = ""  # it shows one run, or one file: what is said while there is none
-    lists: bool = True  # the keys of lists work on it
-
+from tui.app.terminal.action import Action, ScreenEntry, key_name
 
 NO_RUN = "no run yet: start one from Review (3), or open one from Runs (6)"
 NO_MARKS = "nothing to compare yet: mark runs with Space on Runs (6), then press c"
@@ -63,42 +51,14 @@ SCREENS = (
     ScreenEntry("runs", "Runs", "6", "every run that was kept", aside=True),
 )  # fmt: skip
 REPLAY = ScreenEntry("replay", "Replay", back="runs", part_of="live", missing=NO_RUN)
-"""Live of a run that is played again, beside that of a run that goes on: it has the keys of Live."""
+"""Live of a run that is played again, beside that of a run that goes on: it has the keys of Live.
+"""
 BY_NAME = {entry.name: entry for entry in (*SCREENS, REPLAY)}
 IN_BAR = tuple(entry for entry in SCREENS if entry.key)
 
 
 KEYS_BEGIN = "<!-- keys begin: python -m tui.app.terminal.actions docs/screens.md -->"
 KEYS_END = "<!-- keys end -->"
-KEY_NAMES = {
-    "question_mark": "?",
-    "slash": "/",
-    "space": "Space",
-    "enter": "Enter",
-    "escape": "Esc",
-    "tab": "Tab",
-    "shift+tab": "Shift+Tab",
-    "up": "Up",
-    "down": "Down",
-    "left": "Left",
-    "right": "Right",
-    "home": "Home",
-    "end": "End",
-    "pageup": "PgUp",
-    "pagedown": "PgDn",
-    "plus": "+",
-    "equals_sign": "=",
-    "minus": "-",
-    "left_square_bracket": "[",
-    "right_square_bracket": "]",
-    "less_than_sign": "<",
-    "greater_than_sign": ">",
-    "comma": ",",
-    "full_stop": ".",
-    "colon": ":",
-    "asterisk": "*",
-}
-
 REMEDY_HELP = "Of a failed run: take its hosts over, trust their keys, or change it on Review"
 COPY_HELP = "Copy headline, table, CSV, command line or path (OSC 52, over SSH too)"
 EXPORT_HELP = "Write the run in a format that other tools read, such as CSV or JUnit"
@@ -106,112 +66,151 @@ CLEAN_HELP = "Remove from its hosts what the run created there, after a question
 RESUME_HELP = "Measure what the run lacks, or more of a search that was spent; what is done stays"
 
 
-class Action(Struct, frozen=True):
-    """One thing a user can do. `call` is the Textual action when it is not the id's last part."""
-
-    id: str
-    keys: tuple[str, ...]
-    label: str
-    help: str
-    footer: int = 0
-    call: str = ""
-    priority: bool = False  # works while a field has the focus and on top of dialogs
-    on_run: bool = False  # it is a command about the run at hand, of `tui.app.services.run_commands`
-
-    @property
-    def scope(self) -> str:
-        """Where it works: "app", "list", or a screen's name."""
-        return self.id.partition(".")[0]
-
-    @property
-    def name(self) -> str:
-        """Its name within the scope: ``zoom`` of ``live.zoom``."""
-        return self.id.partition(".")[2]
-
-    @property
-    def action(self) -> str:
-        """The Textual action string."""
-        if self.on_run:
-            return f"app.on_run('{self.name}')"
-        return self.call or self.name.replace("-", "_")
-
-    @property
-    def target(self) -> str:
-        """The Textual action with the namespace it lives in: ``screen.check``, ``app.quit``."""
-        if "." in self.action.partition("(")[0]:
-            return self.action
-        return f"{'app' if self.scope == 'app' else 'screen'}.{self.action}"
-
-    @property
-    def shown_keys(self) -> str:
-        """All its keys as people read them: ``j Down``."""
-        return " ".join(map(key_name, self.keys))
-
-
-def key_name(key: str) -> str:
-    """Return a Textual key name as people read it: ``ctrl+p`` is ``Ctrl+P``, ``g,g`` stays a letter."""
-    if key in KEY_NAMES:
-        return KEY_NAMES[key]
-    if "+" in key:
-        return "+".join(part.capitalize() for part in key.split("+"))
-    return key.upper() if key.startswith("f") and key[1:].isdigit() else key
-
-
 APP = (
     *(
-        Action(f"app.{e.name}", (e.key,), e.name, f"Go to {e.title}: {e.help}", call=f"go('{e.name}')")
+        Action(
+            f"app.{e.name}", (e.key,), e.name, f"Go to {e.title}: {e.help}", call=f"go('{e.name}')"
+        )
         for e in SCREENS
         if e.key
     ),
-    Action("app.recover", ("R",), "recover", "Finish runs that were cut off: collect what their hosts still hold"),
-    Action("app.back", ("escape",), "back", "Leave the field, clear the filter, or go one step back"),
-    Action("app.palette", ("ctrl+p",), "commands", "Find a command by its name", call="command_palette", priority=True),
-    Action("app.theme", ("f2",), "theme", "Change the colours: dark, light, the terminal's own", call="next_theme"),
-    Action("app.help", ("question_mark", "f1"), "help", "Show every key of this screen, with search", footer=100),
-    Action("app.quit", ("q",), "quit", "Leave; asks what to do with a run that is going on", footer=101),
-    Action("app.suspend", ("ctrl+z",), "suspend", "Go to the shell; fg comes back", call="suspend_process"),
-    Action("app.interrupt", ("ctrl+c",), "quit", "Leave from anywhere, even a field", call="quit", priority=True),
+    Action(
+        "app.recover",
+        ("R",),
+        "recover",
+        "Finish runs that were cut off: collect what their hosts still hold",
+    ),
+    Action(
+        "app.back", ("escape",), "back", "Leave the field, clear the filter, or go one step back"
+    ),
+    Action(
+        "app.palette",
+        ("ctrl+p",),
+        "commands",
+        "Find a command by its name",
+        call="command_palette",
+        priority=True,
+    ),
+    Action(
+        "app.theme",
+        ("f2",),
+        "theme",
+        "Change the colours: dark, light, the terminal's own",
+        call="next_theme",
+    ),
+    Action(
+        "app.help",
+        ("question_mark", "f1"),
+        "help",
+        "Show every key of this screen, with search",
+        footer=100,
+    ),
+    Action(
+        "app.quit", ("q",), "quit", "Leave; asks what to do with a run that is going on", footer=101
+    ),
+    Action(
+        "app.suspend",
+        ("ctrl+z",),
+        "suspend",
+        "Go to the shell; fg comes back",
+        call="suspend_process",
+    ),
+    Action(
+        "app.interrupt",
+        ("ctrl+c",),
+        "quit",
+        "Leave from anywhere, even a field",
+        call="quit",
+        priority=True,
+    ),
 )
 
 LIST = (
     Action("list.down", ("j", "down"), "down", "Move or scroll down", call="move('row', 1)"),
     Action("list.up", ("k", "up"), "up", "Move or scroll up", call="move('row', -1)"),
-    Action("list.top", ("g", "home"), "top", "Move to the first row, or to the top", call="move('end', -1)"),
-    Action("list.bottom", ("G", "end"), "bottom", "Move to the last row, or to the end", call="move('end', 1)"),
-    Action("list.page-down", ("ctrl+d", "pagedown"), "page down", "Move down by half a screen", call="move('page', 1)"),
-    Action("list.page-up", ("ctrl+u", "pageup"), "page up", "Move up by half a screen", call="move('page', -1)"),
+    Action(
+        "list.top",
+        ("g", "home"),
+        "top",
+        "Move to the first row, or to the top",
+        call="move('end', -1)",
+    ),
+    Action(
+        "list.bottom",
+        ("G", "end"),
+        "bottom",
+        "Move to the last row, or to the end",
+        call="move('end', 1)",
+    ),
+    Action(
+        "list.page-down",
+        ("ctrl+d", "pagedown"),
+        "page down",
+        "Move down by half a screen",
+        call="move('page', 1)",
+    ),
+    Action(
+        "list.page-up",
+        ("ctrl+u", "pageup"),
+        "page up",
+        "Move up by half a screen",
+        call="move('page', -1)",
+    ),
 )
 
 HOSTS = (
-    Action("hosts.tick", ("space",), "tick", "Tick or untick the host, or the whole group on its heading", footer=2,
+    Action("hosts.tick", ("space",), "tick",
+        "Tick or untick the host, or the whole group on its heading", footer=2,
            call="tick('row')"),
-    Action("hosts.all", ("a",), "all", "Tick every host that the filter shows, or untick them all", footer=6,
+    Action("hosts.all", ("a",), "all", "Tick every host that the filter shows, or untick them all",
+        footer=6,
            call="tick('all')"),
-    Action("hosts.group", ("u",), "group", "Tick or untick the group of the host under the cursor", footer=9,
+    Action("hosts.group", ("u",), "group", "Tick or untick the group of the host under the cursor",
+        footer=9,
            call="tick('group')"),
     Action("hosts.observe", ("o",), "observe",
            "Only look at the host while others generate load, or let it generate load", footer=10),
     Action("hosts.filter", ("slash",), "filter",
            "Show only hosts whose name, address, group or role holds a text, or h[1-4]", footer=3),
-    Action("hosts.check", ("c",), "check", "Reach the ticked hosts, or this one, and read what they are", footer=4),
-    Action("hosts.sort", ("s",), "sort", "Sort the hosts by the next column, then by group again", footer=7),
+    Action("hosts.check", ("c",), "check",
+        "Reach the ticked hosts, or this one, and read what they are", footer=4),
+    Action("hosts.sort", ("s",), "sort", "Sort the hosts by the next column, then by group again",
+        footer=7),
     Action("hosts.reverse", ("S",), "reverse", "Turn the order of the hosts round"),
     Action("hosts.refresh", ("r",), "refresh",
            "Query the source under the cursor for its hosts again, or all sources", footer=5),
-    Action("hosts.trust", ("t",), "trust", "Show the ticked hosts' key fingerprints and pin them once you agree",
+    Action("hosts.trust", ("t",), "trust",
+        "Show the ticked hosts' key fingerprints and pin them once you agree",
            footer=8),
     Action("hosts.new", ("n",), "add host", "Add a host to your inventory", footer=5),
-    Action("hosts.job", ("J",), "new job", "Describe a job for the ticked hosts in a form, without a profile",
+    Action("hosts.job", ("J",), "new job",
+        "Describe a job for the ticked hosts in a form, without a profile",
            footer=11, call="go_on('job')"),
-    Action("hosts.pane", ("tab",), "pane", "Go to the details of the host, where j and k scroll, or back to the list",
+    Action("hosts.pane", ("tab",), "pane",
+        "Go to the details of the host, where j and k scroll, or back to the list",
            call="app.focus_next"),
-    Action("hosts.next", ("enter",), "next", "Go on to Profiles", footer=1, call="go_on('profiles')"),
+    Action("hosts.next", ("enter",), "next", "Go on to Profiles", footer=1,
+        call="go_on('profiles')"),
 )  # fmt: skip
 
 PROFILES = (
-    Action("profiles.next", ("enter",), "choose", "Choose this profile and go on to Review", footer=1),
-    Action("profiles.filter", ("slash",), "filter", "Show only profiles whose name or title holds a text", footer=2),
-    Action("profiles.edit", ("e",), "edit", "Edit a profile of yours; a preset is extended or copied first", footer=3),
+    Action(
+        "profiles.next", ("enter",), "choose", "Choose this profile and go on to Review", footer=1
+    ),
+    Action(
+        "profiles.filter",
+        ("slash",),
+        "filter",
+        "Show only profiles whose name or title holds a text",
+        footer=2,
+    ),
+    Action(
+        "profiles.edit",
+        ("e",),
+        "edit",
+        "Edit a profile of yours; a preset is extended or copied first",
+        footer=3,
+    ),
     Action("profiles.outside", ("E",), "editor", "Edit a profile of yours in $EDITOR"),
     Action(
         "profiles.job",
@@ -222,63 +221,206 @@ PROFILES = (
         call="app.go('job')",
     ),
     Action(
-        "profiles.new", ("N",), "extend", "Start a profile of your own that changes this one, or copies it", footer=7
+        "profiles.new",
+        ("N",),
+        "extend",
+        "Start a profile of your own that changes this one, or copies it",
+        footer=7,
     ),
-    Action("profiles.view", ("v",), "job file", "Switch between the description and the rendered job file", footer=4),
-    Action("profiles.pane", ("tab",), "pane", "Switch between list and text", footer=5, call="app.focus_next"),
+    Action(
+        "profiles.view",
+        ("v",),
+        "job file",
+        "Switch between the description and the rendered job file",
+        footer=4,
+    ),
+    Action(
+        "profiles.pane",
+        ("tab",),
+        "pane",
+        "Switch between list and text",
+        footer=5,
+        call="app.focus_next",
+    ),
 )
 
 JOB = (
     Action("job.launch", ("enter", "r"), "run", "Start the run exactly as it is shown", footer=1),
-    Action("job.edit", ("e",), "change", "Change the field that was left last; Tab goes to the next one", footer=2),
-    Action("job.save", ("ctrl+s",), "save", "Write the job as a profile of yours", footer=3, priority=True),
-    Action("job.preflight", ("p",), "preflight", "Ask every host now whether it would take this run", footer=4),
-    Action("job.view", ("v",), "job file", "Switch between the plan and the job file of each step", footer=5),
+    Action(
+        "job.edit",
+        ("e",),
+        "change",
+        "Change the field that was left last; Tab goes to the next one",
+        footer=2,
+    ),
+    Action(
+        "job.save",
+        ("ctrl+s",),
+        "save",
+        "Write the job as a profile of yours",
+        footer=3,
+        priority=True,
+    ),
+    Action(
+        "job.preflight",
+        ("p",),
+        "preflight",
+        "Ask every host now whether it would take this run",
+        footer=4,
+    ),
+    Action(
+        "job.view",
+        ("v",),
+        "job file",
+        "Switch between the plan and the job file of each step",
+        footer=5,
+    ),
     Action("job.defaults", ("d",), "defaults", "Put every field back to its default", footer=6),
 )
 
 EDITOR = (
-    Action("editor.save", ("ctrl+s",), "save", "Save the file, broken or not; the list says so", footer=1),
-    Action("editor.view", ("f3",), "view", "Show the job file, what differs, parameters, or text alone", footer=2),
+    Action(
+        "editor.save",
+        ("ctrl+s",),
+        "save",
+        "Save the file, broken or not; the list says so",
+        footer=1,
+    ),
+    Action(
+        "editor.view",
+        ("f3",),
+        "view",
+        "Show the job file, what differs, parameters, or text alone",
+        footer=2,
+    ),
     Action("editor.problem", ("f4",), "problem", "Go to the next problem", footer=3),
-    Action("editor.values", ("f5",), "values", "Change parameters in a form; Esc goes back to the text", footer=4),
+    Action(
+        "editor.values",
+        ("f5",),
+        "values",
+        "Change parameters in a form; Esc goes back to the text",
+        footer=4,
+    ),
     Action("editor.outside", ("ctrl+o",), "$EDITOR", "Save, and go on in $EDITOR", footer=5),
 )
 
 REVIEW = (
-    Action("review.launch", ("enter", "r"), "run", "Start the run exactly as it is shown", footer=1),
-    Action("review.edit", ("e",), "change", "Change the field that was left last; Tab goes to the next one", footer=2),
-    Action("review.preflight", ("p",), "preflight", "Ask every host now whether it would take this run", footer=3),
-    Action("review.view", ("v",), "job file", "Switch between the plan and the job file of each step", footer=4),
-    Action("review.defaults", ("d",), "defaults", "Put every field back to what the profile says", footer=5),
+    Action(
+        "review.launch", ("enter", "r"), "run", "Start the run exactly as it is shown", footer=1
+    ),
+    Action(
+        "review.edit",
+        ("e",),
+        "change",
+        "Change the field that was left last; Tab goes to the next one",
+        footer=2,
+    ),
+    Action(
+        "review.preflight",
+        ("p",),
+        "preflight",
+        "Ask every host now whether it would take this run",
+        footer=3,
+    ),
+    Action(
+        "review.view",
+        ("v",),
+        "job file",
+        "Switch between the plan and the job file of each step",
+        footer=4,
+    ),
+    Action(
+        "review.defaults",
+        ("d",),
+        "defaults",
+        "Put every field back to what the profile says",
+        footer=5,
+    ),
     Action("review.local", ("l",), "this machine", "Run on this machine, where no host was chosen"),
-    Action("review.last-hosts", ("h",), "last hosts", "Run on the hosts of the last run, where no host was chosen"),
+    Action(
+        "review.last-hosts",
+        ("h",),
+        "last hosts",
+        "Run on the hosts of the last run, where no host was chosen",
+    ),
 )
 
-# --- live, result, runs: entries of those screens go here -----------------------------------------------------------
 LIVE = (
     Action("live.stop", ("x",), "stop", "Stop the run now and keep what was measured", footer=1),
     Action("live.abort", ("X",), "abort", "Abort the run at once"),
-    Action("live.stop-host", ("e",), "end host", "End the load of the host under the cursor; the others go on"),
-    Action("live.open", ("enter",), "host", "Show one host in all panels; after the end, open the result", footer=2),
+    Action(
+        "live.stop-host",
+        ("e",),
+        "end host",
+        "End the load of the host under the cursor; the others go on",
+    ),
+    Action(
+        "live.open",
+        ("enter",),
+        "host",
+        "Show one host in all panels; after the end, open the result",
+        footer=2,
+    ),
     Action(
         "live.about",
         ("i",),
         "all of host",
         "Show all of the host or server under the cursor: telemetry, facts, messages, command",
     ),
-    Action("live.job", ("J",), "job", "Show the next job or role; after the last job, all jobs together", footer=3),
+    Action(
+        "live.job",
+        ("J",),
+        "job",
+        "Show the next job or role; after the last job, all jobs together",
+        footer=3,
+    ),
     Action("live.sort", ("s",), "sort", "Sort the hosts by the next column", footer=4),
     Action("live.reverse", ("S",), "reverse", "Turn the order of the hosts round"),
     Action("live.log", ("L",), "log", "Show all messages, or the hosts again", footer=6),
-    Action("live.findings", ("f",), "findings", "Show all that was found so far, with what to do about it", footer=5),
-    Action("live.matrix", ("m",), "matrix", "Show the matrix large, not at all, or beside the hosts"),
-    Action("live.fold", ("b",), "only bad", "Collapse unremarkable hosts: where room is scarce, never, always"),
-    Action("live.filter", ("slash",), "filter", "Show only hosts whose name holds a text, or h[1-4]"),
-    Action("live.zoom", ("z",), "zoom", "Give all room to the heat map, then to each graph, then share it again"),
-    Action("live.direction", ("t",), "direction", "Show the latencies of the next direction, then of all I/O together"),
-    Action("live.heat-host", ("h",), "heat of host", "Show the heat map of the host under the cursor, or of all hosts"),
-    Action("live.behind", ("v",), "before", "Overlay the previous run, published figures, or none", footer=7),
+    Action(
+        "live.findings",
+        ("f",),
+        "findings",
+        "Show all that was found so far, with what to do about it",
+        footer=5,
+    ),
+    Action(
+        "live.matrix", ("m",), "matrix", "Show the matrix large, not at all, or beside the hosts"
+    ),
+    Action(
+        "live.fold",
+        ("b",),
+        "only bad",
+        "Collapse unremarkable hosts: where room is scarce, never, always",
+    ),
+    Action(
+        "live.filter", ("slash",), "filter", "Show only hosts whose name holds a text, or h[1-4]"
+    ),
+    Action(
+        "live.zoom",
+        ("z",),
+        "zoom",
+        "Give all room to the heat map, then to each graph, then share it again",
+    ),
+    Action(
+        "live.direction",
+        ("t",),
+        "direction",
+        "Show the latencies of the next direction, then of all I/O together",
+    ),
+    Action(
+        "live.heat-host",
+        ("h",),
+        "heat of host",
+        "Show the heat map of the host under the cursor, or of all hosts",
+    ),
+    Action(
+        "live.behind",
+        ("v",),
+        "before",
+        "Overlay the previous run, published figures, or none",
+        footer=7,
+    ),
     Action(
         "live.cursor-back",
         ("left_square_bracket",),
@@ -286,91 +428,157 @@ LIVE = (
         "Move the cursor of all graphs back; Esc: to now",
         footer=8,
     ),
-    Action("live.cursor-on", ("right_square_bracket",), "look on", "Move the cursor of all graphs on, up to now"),
-    Action("live.graphs", ("7",), "graphs", "Show the graphs, or put them away", call="put('graphs')"),
-    Action("live.heat", ("8",), "heat map", "Show the heat map, or put it away", call="put('heat')"),
-    Action("live.percentiles", ("9",), "percentiles", "Show percentiles, or put them away", call="put('percentiles')"),
-    Action("live.messages", ("0",), "messages", "Show the messages, or put them away", call="put('messages')"),
+    Action(
+        "live.cursor-on",
+        ("right_square_bracket",),
+        "look on",
+        "Move the cursor of all graphs on, up to now",
+    ),
+    Action(
+        "live.graphs", ("7",), "graphs", "Show the graphs, or put them away", call="put('graphs')"
+    ),
+    Action(
+        "live.heat", ("8",), "heat map", "Show the heat map, or put it away", call="put('heat')"
+    ),
+    Action(
+        "live.percentiles",
+        ("9",),
+        "percentiles",
+        "Show percentiles, or put them away",
+        call="put('percentiles')",
+    ),
+    Action(
+        "live.messages",
+        ("0",),
+        "messages",
+        "Show the messages, or put them away",
+        call="put('messages')",
+    ),
     Action("live.pause", ("p",), "pause", "Hold the display; the run continues", footer=5),
-    Action("live.faster", ("plus", "equals_sign"), "faster", "Refresh more often, up to 4 Hz; play a replay faster"),
+    Action(
+        "live.faster",
+        ("plus", "equals_sign"),
+        "faster",
+        "Refresh more often, up to 4 Hz; play a replay faster",
+    ),
     Action("live.slower", ("minus",), "slower", "Refresh less often; play a replay slower"),
     Action("live.remedy", ("T",), "remedy", REMEDY_HELP, footer=1),
     Action("live.note", ("n",), "note", "Add a note to the run"),
     Action("live.detach", ("d",), "detach", "Leave this screen; the run continues"),
     Action("live.play", ("space",), "play", "In a replay: play or hold"),
-    Action("live.seek-back", ("left",), "back 10 s", "In a replay: 10 s back; else the cursor of all graphs"),
-    Action("live.seek-on", ("right",), "on 10 s", "In a replay: 10 s forward; else the cursor of all graphs"),
+    Action(
+        "live.seek-back",
+        ("left",),
+        "back 10 s",
+        "In a replay: 10 s back; else the cursor of all graphs",
+    ),
+    Action(
+        "live.seek-on",
+        ("right",),
+        "on 10 s",
+        "In a replay: 10 s forward; else the cursor of all graphs",
+    ),
 )
 
 RESULT = (
     Action("result.next-tab", ("tab",), "next tab", "Show the next tab", footer=1, call="tab(1)"),
     Action("result.last-tab", ("shift+tab",), "last tab", "Show the tab before", call="tab(-1)"),
-    Action("result.defend", ("d",), "defend", "Show objections to the figures, and the evidence", footer=2,
+    Action("result.defend", ("d",), "defend", "Show objections to the figures, and the evidence",
+        footer=2,
            call="toggle_tab('defend')"),
-    Action("result.iops", ("i",), "IOPS", "Draw IOPS over time, or show them in the cells", call="chart('iops')"),
-    Action("result.bandwidth", ("b",), "bandwidth", "Draw bandwidth over time, or show it in the cells",
+    Action("result.iops", ("i",), "IOPS", "Draw IOPS over time, or show them in the cells",
+        call="chart('iops')"),
+    Action("result.bandwidth", ("b",), "bandwidth",
+        "Draw bandwidth over time, or show it in the cells",
            call="chart('bandwidth')"),
-    Action("result.latency", ("l",), "latency", "Draw latency over time, or p99 in the cells", call="chart('latency')"),
-    Action("result.open", ("enter",), "open", "In a matrix: show the figures of the cell under the cursor"),
-    Action("result.matrix", ("m",), "matrix", "Switch between the matrix and the figures of one of its steps"),
-    Action("result.left", ("left",), "left", "In a matrix: the cell at the left; else the tab before",
+    Action("result.latency", ("l",), "latency", "Draw latency over time, or p99 in the cells",
+        call="chart('latency')"),
+    Action("result.open", ("enter",), "open",
+        "In a matrix: show the figures of the cell under the cursor"),
+    Action("result.matrix", ("m",), "matrix",
+        "Switch between the matrix and the figures of one of its steps"),
+    Action("result.left", ("left",), "left",
+        "In a matrix: the cell at the left; else the tab before",
            call="move_cursor(0, -1)"),
-    Action("result.right", ("right",), "right", "In a matrix: the cell at the right; else the next tab",
+    Action("result.right", ("right",), "right",
+        "In a matrix: the cell at the right; else the next tab",
            call="move_cursor(0, 1)"),
-    Action("result.findings", ("f",), "findings", "Show each finding in full, and checks without data", footer=4,
+    Action("result.findings", ("f",), "findings",
+        "Show each finding in full, and checks without data", footer=4,
            call="toggle_tab('findings')"),
     Action("result.copy", ("y",), "copy", COPY_HELP, footer=5, on_run=True),
-    Action("result.replay", ("p",), "replay", "Play the run again on the Live screen", footer=6, on_run=True),
-    Action("result.job", ("J",), "job", "Show the next job alone; after the last one all together", footer=3),
-    Action("result.published", ("v",), "published", "Switch between the run's figures and published ones beside them",
+    Action("result.replay", ("p",), "replay", "Play the run again on the Live screen", footer=6,
+        on_run=True),
+    Action("result.job", ("J",), "job", "Show the next job alone; after the last one all together",
+        footer=3),
+    Action("result.published", ("v",), "published",
+        "Switch between the run's figures and published ones beside them",
            call="toggle_tab('published')"),
     Action("result.remedy", ("T",), "remedy", REMEDY_HELP, footer=1),
     Action("result.resume", ("u",), "resume", RESUME_HELP, on_run=True),
-    Action("result.prove", ("P",), "prove bottleneck", "Confirm what limited the run by a short counter-experiment",
+    Action("result.prove", ("P",), "prove bottleneck",
+        "Confirm what limited the run by a short counter-experiment",
            on_run=True),
-    Action("result.report", ("w",), "report", "Write the run as a report, HTML or Markdown, with names or without them",
+    Action("result.report", ("w",), "report",
+        "Write the run as a report, HTML or Markdown, with names or without them",
            on_run=True),
     Action("result.export", ("e",), "export", EXPORT_HELP, on_run=True),
     Action("result.note", ("n",), "note", "Add a note to the run", on_run=True),
     Action("result.clean", ("C",), "clean hosts", CLEAN_HELP, on_run=True),
-    Action("result.next-step", ("right_square_bracket",), "next step", "Show the next step of the run", call="step(1)"),
-    Action("result.last-step", ("left_square_bracket",), "last step", "Show the step before", call="step(-1)"),
+    Action("result.next-step", ("right_square_bracket",), "next step",
+        "Show the next step of the run", call="step(1)"),
+    Action("result.last-step", ("left_square_bracket",), "last step", "Show the step before",
+        call="step(-1)"),
     Action("result.down", ("j", "down"), "down", "Scroll down", call="move_cursor(1, 0)"),
     Action("result.up", ("k", "up"), "up", "Scroll up", call="move_cursor(-1, 0)"),
     Action("result.top", ("g", "home"), "top", "Scroll to the top", call="to_end(-1)"),
     Action("result.bottom", ("G", "end"), "bottom", "Scroll to the end", call="to_end(1)"),
-    Action("result.page-down", ("ctrl+d", "pagedown"), "page down", "Scroll down by half a screen", call="page(1)"),
-    Action("result.page-up", ("ctrl+u", "pageup"), "page up", "Scroll up by half a screen", call="page(-1)"),
+    Action("result.page-down", ("ctrl+d", "pagedown"), "page down", "Scroll down by half a screen",
+        call="page(1)"),
+    Action("result.page-up", ("ctrl+u", "pageup"), "page up", "Scroll up by half a screen",
+        call="page(-1)"),
 )  # fmt: skip
 
 RUNS = (
-    Action("runs.open", ("enter",), "open", "Open the result; Live when the run is going on", footer=1),
-    Action("runs.pane", ("tab",), "pane", "Show the details of the run whole, where j and k scroll, or the list again"),
-    Action("runs.again", ("r",), "run again", "Show the run on Review, its hosts and parameters filled in",
+    Action("runs.open", ("enter",), "open", "Open the result; Live when the run is going on",
+        footer=1),
+    Action("runs.pane", ("tab",), "pane",
+        "Show the details of the run whole, where j and k scroll, or the list again"),
+    Action("runs.again", ("r",), "run again",
+        "Show the run on Review, its hosts and parameters filled in",
            footer=2, on_run=True),
-    Action("runs.filter", ("slash",), "filter", "Show only some runs: words, tag:a profile:weka verdict:valid since:7d",
+    Action("runs.filter", ("slash",), "filter",
+        "Show only some runs: words, tag:a profile:weka verdict:valid since:7d",
            footer=3),
-    Action("runs.mark", ("space",), "mark", "Mark the run to compare; the others are compared with A, the oldest",
+    Action("runs.mark", ("space",), "mark",
+        "Mark the run to compare; the others are compared with A, the oldest",
            footer=4),
-    Action("runs.compare", ("c",), "compare", "Compare the marked runs, or this one, with the oldest of them",
+    Action("runs.compare", ("c",), "compare",
+        "Compare the marked runs, or this one, with the oldest of them",
            footer=5),
     Action("runs.sort", ("s",), "sort", "Sort the runs by the next column", footer=6),
     Action("runs.reverse", ("S",), "reverse", "Turn the order of the runs round"),
-    Action("runs.star", ("asterisk",), "star", "Give the run a star, or take it away: the filter is:starred finds it",
+    Action("runs.star", ("asterisk",), "star",
+        "Give the run a star, or take it away: the filter is:starred finds it",
            on_run=True),
-    Action("runs.tags", ("t",), "tags", "Change the tags of the run: NAME or NAME=VALUE", footer=11, on_run=True),
+    Action("runs.tags", ("t",), "tags", "Change the tags of the run: NAME or NAME=VALUE", footer=11,
+        on_run=True),
     Action("runs.title", ("T",), "title", "Give the run a title", on_run=True),
-    Action("runs.replay", ("p",), "replay", "Play the run again on the Live screen", footer=7, on_run=True),
+    Action("runs.replay", ("p",), "replay", "Play the run again on the Live screen", footer=7,
+        on_run=True),
     Action("runs.resume", ("u",), "resume", RESUME_HELP, on_run=True),
     Action("runs.report", ("w",), "report",
-           "Write the marked runs, or this one, as a report: HTML or Markdown, with or without names"),
+           "Write the marked runs, or this one, as a report: HTML "
+           "or Markdown, with or without names"),
     Action("runs.export", ("e",), "export", EXPORT_HELP, footer=10, on_run=True),
     Action("runs.copy", ("y",), "copy", COPY_HELP, footer=9, on_run=True),
     Action("runs.note", ("n",), "note", "Add a note to the run", footer=8, on_run=True),
-    Action("runs.import", ("i",), "import", "Import what was measured elsewhere: a file, a directory, an archive",
+    Action("runs.import", ("i",), "import",
+        "Import what was measured elsewhere: a file, a directory, an archive",
            footer=13),
     Action("runs.clean", ("C",), "clean hosts", CLEAN_HELP, on_run=True),
-    Action("runs.delete", ("D",), "delete", "Delete the run for good, after a question", footer=12, on_run=True),
+    Action("runs.delete", ("D",), "delete", "Delete the run for good, after a question", footer=12,
+        on_run=True),
 )  # fmt: skip
 
 COMPARE = (
@@ -395,8 +603,20 @@ COMPARE = (
         "Compare although parameters differ: they are meant to, or are not",
         footer=4,
     ),
-    Action("compare.swap", ("x",), "swap", "Make the next run or side A: what the others are compared with", footer=5),
-    Action("compare.report", ("w",), "report", "Write the comparison as a report, HTML or Markdown", footer=6),
+    Action(
+        "compare.swap",
+        ("x",),
+        "swap",
+        "Make the next run or side A: what the others are compared with",
+        footer=5,
+    ),
+    Action(
+        "compare.report",
+        ("w",),
+        "report",
+        "Write the comparison as a report, HTML or Markdown",
+        footer=6,
+    ),
     Action(
         "compare.copy",
         ("y",),
@@ -405,15 +625,31 @@ COMPARE = (
         footer=2,
     ),
     Action(
-        "compare.all", ("a",), "all figures", "Of a matrix: show all figures of all points, or the headlines", footer=7
+        "compare.all",
+        ("a",),
+        "all figures",
+        "Of a matrix: show all figures of all points, or the headlines",
+        footer=7,
     ),
 )
-# ----------------------------------------------------------------------------------------------------------------------
 
-ACTIONS: tuple[Action, ...] = (*APP, *LIST, *HOSTS, *PROFILES, *JOB, *EDITOR, *REVIEW, *LIVE, *RESULT, *COMPARE, *RUNS)
+ACTIONS: tuple[Action, ...] = (
+    *APP,
+    *LIST,
+    *HOSTS,
+    *PROFILES,
+    *JOB,
+    *EDITOR,
+    *REVIEW,
+    *LIVE,
+    *RESULT,
+    *COMPARE,
+    *RUNS,
+)
 
 SCOPES: dict[str, tuple[str, ...]] = {
-    entry.name: (entry.name, "list", "app") if entry.lists else (entry.name, "app") for entry in SCREENS
+    entry.name: (entry.name, "list", "app") if entry.lists else (entry.name, "app")
+    for entry in SCREENS
 }
 """Screen name -> the scopes whose actions work there, nearest first."""
 
@@ -430,13 +666,22 @@ def of_screen(screen: str) -> list[Action]:
 
 def footer_of(screen: str) -> list[Action]:
     """Return the actions in a screen's footer, most important first."""
-    return sorted((action for action in of_screen(screen) if action.footer), key=lambda action: action.footer)
+    return sorted(
+        (action for action in of_screen(screen) if action.footer), key=lambda action: action.footer
+    )
 
 
 def bindings(scope: str) -> list[BindingType]:
     """Return Textual bindings for the actions of one scope."""
     return [
-        Binding(key, action.action, action.label, show=False, priority=action.priority, tooltip=action.help)
+        Binding(
+            key,
+            action.action,
+            action.label,
+            show=False,
+            priority=action.priority,
+            tooltip=action.help,
+        )
         for action in in_scope(scope)
         for key in action.keys
     ]
@@ -444,13 +689,17 @@ def bindings(scope: str) -> list[BindingType]:
 
 def key_table(scope: str) -> str:
     """Return the Markdown table of one scope, as docs/screens.md has it."""
-    rows = [f"| {', '.join(map(key_name, a.keys))} | {a.label} | {a.help} |" for a in in_scope(scope)]
+    rows = [
+        f"| {', '.join(map(key_name, a.keys))} | {a.label} | {a.help} |" for a in in_scope(scope)
+    ]
     return "\n".join(["| key | name | what it does |", "|---|---|---|", *rows])
 
 
 def key_tables() -> str:
     """Return the tables of all scopes, each after a comment that names it."""
-    return "\n\n".join(f"<!-- keys: {name} -->\n{key_table(name)}" for name in ("app", "list", *SCOPES))
+    return "\n\n".join(
+        f"<!-- keys: {name} -->\n{key_table(name)}" for name in ("app", "list", *SCOPES)
+    )
 
 
 def write_tables(path: Path) -> None:

@@ -31,12 +31,17 @@ def crash_text(error: BaseException) -> str:
 
 
 def write_crash_log(folder: Path, error: BaseException) -> Path | None:
-    """Write the traceback to a new file under `folder` and return it; None when that fails as well."""
+    """Write the traceback to a new file under `folder` and return it.
+
+    None when that fails as well.
+    """
     now = datetime.datetime.now(datetime.UTC)
     path = folder / f"crash-{now:%Y%m%dT%H%M%S%f}Z.log"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        with os.fdopen(
+            os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+        ) as file:
             file.write(crash_text(error))
     except OSError:
         return None
@@ -61,12 +66,17 @@ class TightUpdate(ChopsUpdate):
             for end, (x, strip) in zip(self.chop_ends[y], self.chops[y].items(), strict=False):
                 first, last = max(x, x1), min(end, x2)
                 if strip is not None and first < last:
-                    sent += (Control.move_to(first, y).segment.text, strip.crop(first - x, last - x).render(console))
+                    sent += (
+                        Control.move_to(first, y).segment.text,
+                        strip.crop(first - x, last - x).render(console),
+                    )
         return "".join(sent)
 
 
 class TightCompositor(Compositor):
-    """Repaints what is between the two columns alone, and asks no widget that is elsewhere for its lines."""
+    """Repaints what is between the two columns alone, and asks no widget that is elsewhere for its
+    lines.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -82,7 +92,10 @@ class TightCompositor(Compositor):
         return None if found is None else TightUpdate(found.chops, found.spans, found.chop_ends)
 
     def _get_renders(self, crop: Region | None = None) -> list[tuple[Region, Region, list[Strip]]]:
-        """Return regions and lines of the widgets; in a partial update of those that changed, or are below or above."""
+        """Return regions and lines of the widgets.
+
+        In a partial update of those that changed, or are below or above.
+        """
         whole = self.visible_widgets
         if self._changed:
             self._visible_widgets = {
@@ -97,7 +110,10 @@ class TightCompositor(Compositor):
 
 
 class Colours:
-    """Leaves out of what is sent to a terminal the looks that it has already; knows them from write to write."""
+    """Leaves out of what is sent to a terminal the looks that it has already.
+
+    Knows them from write to write.
+    """
 
     def __init__(self) -> None:
         self._set = ""  # parameters of SGR; empty: none
@@ -126,7 +142,13 @@ def change(old: str, new: str) -> str:
     if not new:
         return "\x1b[0m"
     before, after = parts_of(old), parts_of(new)
-    if not old or before is None or after is None or before["look"] not in ("", after["look"]) or _loses(before, after):
+    if (
+        not old
+        or before is None
+        or after is None
+        or before["look"] not in ("", after["look"])
+        or _loses(before, after)
+    ):
         return f"\x1b[0;{new}m" if old else f"\x1b[{new}m"
     more = ";".join(part for name, part in after.items() if part != before[name])
     return f"\x1b[{more}m" if more else ""
@@ -138,7 +160,10 @@ def _loses(before: dict[str, str], after: dict[str, str]) -> bool:
 
 
 def parts_of(look: str) -> dict[str, str] | None:
-    """Return what parameters of SGR say of bold and the like, of the text's colour, of its ground; None: not known."""
+    """Return what parameters of SGR say of bold and the like, of the text's colour, of its ground.
+
+    None: not known.
+    """
     found = {"look": "", "front": "", "back": ""}
     at = 0
     while at < len(look):
@@ -152,9 +177,11 @@ def parts_of(look: str) -> dict[str, str] | None:
 
 
 class LenientFile(io.TextIOBase):
-    """A terminal to write to. What it refuses is dropped: after a hangup every write fails with EIO.
+    """A terminal to write to. What it refuses is dropped: after a hangup every write fails with
+    EIO.
 
-    Textual's output thread dies of such an error, its queue fills up, and the app waits for ever when it leaves.
+    Textual's output thread dies of such an error, its queue fills up, and the app waits for ever
+    when it leaves.
     """
 
     def __init__(self, file: io.TextIOBase) -> None:
@@ -184,7 +211,12 @@ class TerminalDriver(LinuxDriver):
     """Draws on stderr as Textual's own driver does."""
 
     def __init__(
-        self, app: App[object], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | Size | None = None
+        self,
+        app: App[object],
+        *,
+        debug: bool = False,
+        mouse: bool = True,
+        size: tuple[int, int] | Size | None = None,
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._file = LenientFile(sys.__stderr__)  # type: ignore[assignment, arg-type]
@@ -195,7 +227,9 @@ class TerminalDriver(LinuxDriver):
         super().write(self._colours.lean(data))
 
     def _sigcont_application(self, *_: object) -> None:
-        """Come back from Ctrl-Z alone: a hangup sends SIGCONT as well, and what it started again nobody would end."""
+        """Come back from Ctrl-Z alone: a hangup sends SIGCONT as well, and what it started again
+        nobody would end.
+        """
         if self._must_signal_resume:
             super()._sigcont_application()
 
@@ -203,11 +237,16 @@ class TerminalDriver(LinuxDriver):
 def hung_up() -> bool:
     """Return whether the terminal behind standard input is gone.
 
-    A process without a controlling terminal gets no SIGHUP, and Textual's input thread would read the end for ever.
+    A process without a controlling terminal gets no SIGHUP, and Textual's input thread would read
+    the end for ever.
     """
     waiting = select.poll()
     try:
-        waiting.register(sys.__stdin__ or 0, 0)  # asks for nothing: POLLHUP and POLLERR are told anyway
-        return any(state & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, state in waiting.poll(0))
+        # asks for nothing: POLLHUP and POLLERR are told anyway
+        waiting.register(sys.__stdin__ or 0, 0)
+        return any(
+            state & (select.POLLHUP | select.POLLERR | select.POLLNVAL)
+            for _, state in waiting.poll(0)
+        )
     except (OSError, ValueError):
         return True

@@ -13,7 +13,10 @@ SymbolSet = Literal["braille", "block", "ascii"]
 
 
 class Symbols(Struct, frozen=True):
-    """The characters of one symbol set; each is one column wide but for the three ticks, which are three."""
+    """The characters of one symbol set.
+
+    Each is one column wide but for the three ticks, which are three.
+    """
 
     name: SymbolSet
     ticked: str
@@ -32,9 +35,15 @@ class Symbols(Struct, frozen=True):
 
 
 SYMBOLS: dict[str, Symbols] = {
-    "braille": Symbols("braille", " ■ ", " ● ", " □ ", "✓", "✗", "!", "·", "›", "·", "▾", "▌", "–", True),
-    "block": Symbols("block", " ■ ", " ○ ", " · ", "√", "x", "!", "·", "»", "·", "▼", "▌", "-", False),
-    "ascii": Symbols("ascii", "[x]", "[o]", "[ ]", "+", "x", "!", ".", ">", "-", "v", ">", "-", False),
+    "braille": Symbols(
+        "braille", " ■ ", " ● ", " □ ", "✓", "✗", "!", "·", "›", "·", "▾", "▌", "–", True
+    ),
+    "block": Symbols(
+        "block", " ■ ", " ○ ", " · ", "√", "x", "!", "·", "»", "·", "▼", "▌", "-", False
+    ),
+    "ascii": Symbols(
+        "ascii", "[x]", "[o]", "[ ]", "+", "x", "!", ".", ">", "-", "v", ">", "-", False
+    ),
 }
 
 
@@ -163,7 +172,8 @@ ANSI = Theme(
         "bad": "ansi_red",
         "cursor-row": "ansi_blue",
         "cursor-row-blurred": "ansi_default",
-        "cursor-row-blurred-style": "underline",  # no palette has a second ground that all its colours can be read on
+        # no palette has a second ground that all its colours can be read on
+        "cursor-row-blurred-style": "underline",
         "series-1": "ansi_cyan",
         "series-2": "ansi_yellow",
         "series-3": "ansi_magenta",
@@ -192,16 +202,27 @@ THEMES: dict[str, Theme] = {"dark": DARK, "light": LIGHT, "ansi": ANSI}
 
 
 def pick_theme(wanted: str | None, environ: Mapping[str, str]) -> str:
-    """Return the Textual name of the theme asked for, else dark, or ansi where TERM promises 16 colours only."""
+    """Return the Textual name of the theme asked for, else dark, or ansi where TERM promises 16
+    colours only.
+    """
     if wanted is None:
-        many = "256" in environ.get("TERM", "") or environ.get("COLORTERM") in ("truecolor", "24bit")
+        many = "256" in environ.get("TERM", "") or environ.get("COLORTERM") in (
+            "truecolor",
+            "24bit",
+        )
         wanted = "dark" if many or "NO_COLOR" in environ else "ansi"
     return THEMES[wanted].name
 
 
 class KeptStylesheet(Stylesheet):
-    """Keeps the rules of each part for as long as the colours stay; other colours make it forget them by itself."""
+    """Keeps the rules of each part for as long as the colours stay.
+
+    Other colours make it forget them by itself.
+    """
 
     def reparse(self) -> None:
-        """Bring all parts together again. Raises what `parse` raises, with the rules of before still in use."""
+        """Bring all parts together again.
+
+        Raises what `parse` raises, with the rules of before still in use.
+        """
         self.parse()

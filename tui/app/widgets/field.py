@@ -18,7 +18,9 @@ from tui.model.plain import printable
 
 
 class TextInput(Input):
-    """A compact input whose cursor never blinks: a blinking one costs bytes on a slow link all day."""
+    """A compact input whose cursor never blinks: a blinking one costs bytes on a slow link all
+    day.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+u", "delete_left_all", show=False),
@@ -35,19 +37,26 @@ class TextInput(Input):
     }
     """
 
-    virtual_size = Reactive(Size(0, 0))  # a field takes the same room whatever is typed: no layout at each letter
+    # a field takes the same room whatever is typed: no layout at each letter
+    virtual_size = Reactive(Size(0, 0))
 
     def __init__(self, value: str = "", *, select_on_focus: bool = False, **options: Any) -> None:
         super().__init__(value, compact=True, select_on_focus=select_on_focus, **options)
         self.cursor_blink = False
 
     def _on_paste(self, event: events.Paste) -> None:
-        """Paste what can be shown: a clipboard may hold anything. A masked field takes it as it is."""
+        """Paste what can be shown: a clipboard may hold anything.
+
+        A masked field takes it as it is.
+        """
         if not self.password:
             event.text = printable("".join(event.text.splitlines()[:1]))
 
     def render_line(self, y: int) -> Strip:
-        """Return the line; on palettes without a second ground `_` fills it, so that an empty field is seen."""
+        """Return the line.
+
+        On palettes without a second ground `_` fills it, so that an empty field is seen.
+        """
         strip = self.shortened_line(y)
         if self.has_focus or not self.app.current_theme.ansi:
             return strip
@@ -55,10 +64,15 @@ class TextInput(Input):
         at = taken + 1 if taken else 0
         room = max(self.scrollable_content_region.width - at, 0)
         line = Segment("_" * room, self.get_component_rich_style("input--placeholder"))
-        return Strip.join([strip.extend_cell_length(at, self.rich_style).crop(0, at), Strip([line], room)])
+        return Strip.join(
+            [strip.extend_cell_length(at, self.rich_style).crop(0, at), Strip([line], room)]
+        )
 
     def shortened_line(self, y: int) -> Strip:
-        """Return the line; a value that is wider than its field ends in an ellipsis until somebody is in the field."""
+        """Return the line.
+
+        A value that is wider than its field ends in an ellipsis until somebody is in the field.
+        """
         strip, width = super().render_line(y), self.scrollable_content_region.width
         begin = self.scroll_offset.x
         if self.has_focus or not self.value or width < 2:
@@ -70,7 +84,9 @@ class TextInput(Input):
 
 
 class SecretInput(TextInput):
-    """A field whose content never reaches a clipboard while it is masked: terminals and their logs keep those."""
+    """A field whose content never reaches a clipboard while it is masked: terminals and their logs
+    keep those.
+    """
 
     def action_copy(self) -> None:
         """Copy what is selected, unless it is masked."""
@@ -86,7 +102,9 @@ class SecretInput(TextInput):
 
 
 class ChoiceInput(SecretInput):
-    """A field of one of a few words: Left, Right and Space go from one to the next, letters are typed as ever."""
+    """A field of one of a few words: Left, Right and Space go from one to the next, letters are
+    typed as ever.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "choose(-1)", show=False),
@@ -105,9 +123,18 @@ class ChoiceInput(SecretInput):
             self.action_choose(1)
 
     def action_choose(self, step: int) -> None:
-        """Take the next choice; of a word that is not whole the first that fits. The next letter replaces it."""
-        fitting = [each for each in self.choices if each.startswith(self.value.strip())] or list(self.choices)
-        at = self.choices.index(self.value) + step if self.value in self.choices else self.choices.index(fitting[0])
+        """Take the next choice; of a word that is not whole the first that fits.
+
+        The next letter replaces it.
+        """
+        fitting = [each for each in self.choices if each.startswith(self.value.strip())] or list(
+            self.choices
+        )
+        at = (
+            self.choices.index(self.value) + step
+            if self.value in self.choices
+            else self.choices.index(fitting[0])
+        )
         self.value = self.choices[at % len(self.choices)]
         self.action_select_all()
 

@@ -41,10 +41,11 @@ class FigureTiles(Lines):
 def live_tiles(
     subject: Subject, waits: Subject, axis: TimeAxis, tail: float | None, counted: str = ""
 ) -> list[FigureTile]:
-    """Return rate, bandwidth and p99: now, at the cursor, or of the whole load once it is over; before it none.
+    """Return rate, bandwidth and p99: now, at the cursor, or of the whole load once it is over;
+    before it none.
 
-    `waits`: whose latencies are shown. `tail`: p99 in ns under the cursor. `counted`: what a load on files counts in
-    place of I/Os; these have no bandwidth.
+    `waits`: whose latencies are shown. `tail`: p99 in ns under the cursor. `counted`: what a load
+    on files counts in place of I/Os; these have no bandwidth.
     """
     if not waits.dirs or subject.total.span is None:
         return []
@@ -66,7 +67,10 @@ def _summed(subject: Subject) -> list[str]:
 
 
 def _rate(subject: Subject, metric: Metric, axis: TimeAxis) -> tuple[str, str, str]:
-    """Return number, unit, and the average of the load so far; of a load that is over its average alone."""
+    """Return number, unit, and the average of the load so far.
+
+    Of a load that is over its average alone.
+    """
     total, at = subject.total, axis.cursor_s
     average = merge_values(total.series(metric.name))
     parts = iops_parts if metric is IOPS else metric.parts
@@ -74,7 +78,10 @@ def _rate(subject: Subject, metric: Metric, axis: TimeAxis) -> tuple[str, str, s
         return *parts((total.values(metric.name, at, at + 1) or [None])[0]), ""
     if total.intervals():
         return *parts(total.now(metric.name)), f"avg {metric.text(average)}"
-    made = [average_of(subject, metric, name, subject.dirs[name].series(metric.name)) for name in _summed(subject)]
+    made = [
+        average_of(subject, metric, name, subject.dirs[name].series(metric.name))
+        for name in _summed(subject)
+    ]
     return *parts(sum(value for value in made if value is not None)), "average"
 
 
@@ -95,7 +102,13 @@ def _tail(waits: Subject, axis: TimeAxis, tail: float | None) -> FigureTile:
 def _mean(waits: Subject, axis: TimeAxis) -> FigureTile:
     """Return the mean latency, of a load generator that prints no histogram while it measures."""
     total, at = waits.total, axis.cursor_s
-    value = total.now("latency") if at is None else (total.values("latency", at, at + 1) or [None])[0]
+    value = (
+        total.now("latency") if at is None else (total.values("latency", at, at + 1) or [None])[0]
+    )
     if at is None and not total.intervals():
-        return FigureTile("mean latency", *latency_parts(total.so_far_mean_ns), "latency", "all I/Os")
-    return FigureTile("mean latency", *latency_parts(value), "latency", f"so far {latency(total.so_far_mean_ns)}")
+        return FigureTile(
+            "mean latency", *latency_parts(total.so_far_mean_ns), "latency", "all I/Os"
+        )
+    return FigureTile(
+        "mean latency", *latency_parts(value), "latency", f"so far {latency(total.so_far_mean_ns)}"
+    )

@@ -28,7 +28,9 @@ Check = Callable[[str, str], str | None]
 
 
 class FieldSpec(Struct, frozen=True):
-    """One field: the label is accented while the value is not the default, `hint` is seen with the focus."""
+    """One field: the label is accented while the value is not the default, `hint` is seen with the
+    focus.
+    """
 
     name: str
     value: str
@@ -47,9 +49,13 @@ class Field(Vertical):
     Field {
         height: auto;
         & > Horizontal { height: 1; }
-        & .field-label { width: 13; height: 1; color: $dim; text-overflow: ellipsis; text-wrap: nowrap; }
+        & .field-label {
+            width: 13; height: 1; color: $dim; text-overflow: ellipsis; text-wrap: nowrap;
+        }
         & TextInput { width: 1fr; }
-        & .field-was { display: none; width: auto; height: 1; padding: 0 1; color: $dim; background: $panel; }
+        & .field-was {
+            display: none; width: auto; height: 1; padding: 0 1; color: $dim; background: $panel;
+        }
         & .field-error { display: none; height: auto; color: $bad; padding-left: 2; }
         & .field-hint { display: none; height: auto; color: $dim; padding-left: 2; }
         &.-changed .field-label { color: $accent; }
@@ -78,7 +84,11 @@ class Field(Vertical):
             yield self.make_input()
             yield Label(self.was, classes="field-was", markup=False)
         yield Static(classes="field-error")
-        yield Static(self.spec.hint + (f"; {CHOOSE}" if self.spec.choices else ""), classes="field-hint", markup=False)
+        yield Static(
+            self.spec.hint + (f"; {CHOOSE}" if self.spec.choices else ""),
+            classes="field-hint",
+            markup=False,
+        )
 
     def make_input(self) -> TextInput:
         """Return what is typed into, its text selected when it is entered."""
@@ -128,12 +138,18 @@ class Field(Vertical):
 
     def show_wrong(self, problem: str | None) -> None:
         """Say below the field what is wrong: with its text, or with what it leads to."""
-        show_text(self.query_one(".field-error", Static), Content(f"{self.mark} {problem}" if problem else ""))
+        show_text(
+            self.query_one(".field-error", Static),
+            Content(f"{self.mark} {problem}" if problem else ""),
+        )
         self.set_class(bool(problem), "-wrong")
 
 
 class Form(VerticalScroll, can_focus=False):
-    """Fields under each other. Checks each one as it is typed; who enters a field finds its text selected."""
+    """Fields under each other.
+
+    Checks each one as it is typed; who enters a field finds its text selected.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down", "app.focus_next", show=False),
@@ -157,8 +173,10 @@ class Form(VerticalScroll, can_focus=False):
         super().__init__(id=id)
         self.check = check
         self.mark = mark
-        self.cut = cut  # ends a default that is too long to be shown behind another value; empty: none is shown
-        self.unchanged = unchanged  # the subtitle while no field is changed, else how many are; empty: none
+        # ends a default that is too long to be shown behind another value; empty: none is shown
+        self.cut = cut
+        # the subtitle while no field is changed, else how many are; empty: none
+        self.unchanged = unchanged
         self.last = ""  # the field that had the focus last
 
     async def set_fields(self, specs: Iterable[FieldSpec]) -> None:
@@ -174,7 +192,9 @@ class Form(VerticalScroll, can_focus=False):
     def count_changes(self) -> None:
         """Say how many fields differ from their defaults."""
         if self.unchanged:
-            changed = sum(field.spec.is_change and field.has_class("-changed") for field in self.fields)
+            changed = sum(
+                field.spec.is_change and field.has_class("-changed") for field in self.fields
+            )
             entitle(self, subtitle=f"{changed} changed" if changed else self.unchanged)
 
     def dim(self, names: Collection[str]) -> None:
@@ -198,7 +218,9 @@ class Form(VerticalScroll, can_focus=False):
         return {field.spec.name: field.error for field in self.fields if field.error}
 
     def focus_first(self) -> None:
-        """Put the cursor into the first wrong field, else into the one that had it last, else into the first."""
+        """Put the cursor into the first wrong field, else into the one that had it last, else into
+        the first.
+        """
         fields = self.fields
         wrong = [field for field in fields if field.has_class("-wrong")]
         last = [field for field in fields if field.spec.name == self.last]
@@ -206,11 +228,17 @@ class Form(VerticalScroll, can_focus=False):
             self.screen.set_focus(target.query_one(TextInput))
 
     def show_problem(self, problem: str) -> None:
-        """Say a problem with what stands in the fields below the one that it names, a changed one before others.
+        """Say a problem with what stands in the fields below the one that it names, a changed one
+        before others.
 
-        Empty: there is none. It keeps no field from being left, as what is wrong with a text alone does.
+        Empty: there is none. It keeps no field from being left, as what is wrong with a text alone
+        does.
         """
-        named = [field for field in self.fields if re.search(rf"(?<!\w){re.escape(field.label)}(?!\w)", problem)]
+        named = [
+            field
+            for field in self.fields
+            if re.search(rf"(?<!\w){re.escape(field.label)}(?!\w)", problem)
+        ]
         named.sort(key=lambda field: not field.has_class("-changed"))
         for field in self.fields:
             if not field.error:
@@ -219,10 +247,15 @@ class Form(VerticalScroll, can_focus=False):
     @on(events.DescendantFocus)
     def remember(self, event: events.DescendantFocus) -> None:
         """Who comes back comes to the field that was left."""
-        self.last = next((field.spec.name for field in self.fields if field in event.widget.ancestors), self.last)
+        self.last = next(
+            (field.spec.name for field in self.fields if field in event.widget.ancestors), self.last
+        )
 
     def focus_on(self, name: str, *, typing: bool = False) -> None:
-        """Put the cursor behind the text of a field; while somebody is `typing` there, nothing is selected."""
+        """Put the cursor behind the text of a field.
+
+        While somebody is `typing` there, nothing is selected.
+        """
         for field in self.fields:
             if field.spec.name == name:
                 box = field.query_one(TextInput)
@@ -242,7 +275,9 @@ class Form(VerticalScroll, can_focus=False):
         self.check_changed()
 
     def check_changed(self) -> None:
-        """Check the fields whose text is another one than when they were checked last, and tell of it."""
+        """Check the fields whose text is another one than when they were checked last, and tell of
+        it.
+        """
         for field in self.fields:
             if field.value != field.checked:
                 field.show_state(self.check(field.spec.name, field.value))

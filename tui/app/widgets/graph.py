@@ -35,7 +35,9 @@ FULL = 8
 
 
 def nice_ceiling(value: float, base: int = 1000) -> float:
-    """Return the smallest round number that is not below `value`: the top of a scale, round in units of `base`."""
+    """Return the smallest round number that is not below `value`: the top of a scale, round in
+    units of `base`.
+    """
     if value <= 0:
         return 1.0
     unit = 1.0
@@ -66,10 +68,11 @@ def painted(
     *,
     hanging: bool = False,
 ) -> list[tuple[Run, ...]]:
-    """Return the rows of an area of `size` (width, rows), top row first, oldest value at the left edge.
+    """Return the rows of an area of `size` (width, rows), top row first, oldest value at the left
+    edge.
 
-    Without a front area, rows fade from the tip to the base line; with one, the back is weak and the front strong.
-    `hanging` turns the area over: its base line is the top edge.
+    Without a front area, rows fade from the tip to the base line; with one, the back is weak and
+    the front strong. `hanging` turns the area over: its base line is the top edge.
     """
     width, rows = size
     marks: Symbols = "ascii" if symbols == "ascii" else "block"
@@ -78,15 +81,29 @@ def painted(
     order = range(rows - 1, -1, -1) if hanging else range(rows)
     if not front:
         keys = [shade(key, row, rows) for row in range(rows)]
-        return [_row(texts[row], "", keys[row], keys[row], hanging=hanging and marks == "block") for row in order]
+        return [
+            _row(texts[row], "", keys[row], keys[row], hanging=hanging and marks == "block")
+            for row in order
+        ]
     weak = f"{key}*45"
-    return [_row(texts[row], fronts[row], weak, key, hanging=hanging and marks == "block") for row in order]
+    return [
+        _row(texts[row], fronts[row], weak, key, hanging=hanging and marks == "block")
+        for row in order
+    ]
 
 
 def with_level(
-    rows: Sequence[tuple[Run, ...]], values: Sequence[Value], top: float, symbols: Symbols, *, hanging: bool = False
+    rows: Sequence[tuple[Run, ...]],
+    values: Sequence[Value],
+    top: float,
+    symbols: Symbols,
+    *,
+    hanging: bool = False,
 ) -> list[tuple[Run, ...]]:
-    """Return the rows of an area with a line at these values, one a column; it keeps the colour of what it crosses."""
+    """Return the rows of an area with a line at these values, one a column.
+
+    It keeps the colour of what it crosses.
+    """
     if not values:
         return list(rows)
     cells = [[(mark, key) for text, key in row for mark in text] for row in rows]
@@ -108,7 +125,9 @@ def _over(cell: Run, mark: str) -> Run:
 
 
 def shade(key: str, row: int, rows: int) -> str:
-    """Return the style key of a row, 0 at the tip: full strength there, weaker towards the base line."""
+    """Return the style key of a row, 0 at the tip: full strength there, weaker towards the base
+    line.
+    """
     strength = 100 - round(45 * row / max(1, rows - 1) / 5) * 5
     return key if strength == 100 else f"{key}*{strength}"
 
@@ -124,7 +143,10 @@ def _row(back: str, front: str, weak: str, strong: str, *, hanging: bool) -> tup
 
 
 def _cell(behind: str, before: str, weak: str, strong: str, hanging: bool) -> Run:
-    """Return one cell. A front that fills part of a cell stands on the colour of the back, where that fills it."""
+    """Return one cell.
+
+    A front that fills part of a cell stands on the colour of the back, where that fills it.
+    """
     if behind not in BLOCKS:  # ASCII: one mark, the nearer area decides its strength
         return behind, strong if before != " " else weak
     if before == " ":
@@ -137,7 +159,10 @@ def _cell(behind: str, before: str, weak: str, strong: str, hanging: bool) -> Ru
 
 
 def _part(mark: str, key: str, hanging: bool) -> Run:
-    """Return a partly filled cell; upper parts are lower parts in reverse, terminals have no others."""
+    """Return a partly filled cell.
+
+    Upper parts are lower parts in reverse, terminals have no others.
+    """
     level = BLOCKS.index(mark)
     if not level:
         return " ", TEXT
@@ -146,7 +171,10 @@ def _part(mark: str, key: str, hanging: bool) -> Run:
 
 def joined(cells: Iterable[Run]) -> tuple[Run, ...]:
     """Return the cells with neighbours of one style in one run."""
-    return tuple(("".join(text for text, _ in group), key) for key, group in groupby(cells, key=lambda cell: cell[1]))
+    return tuple(
+        ("".join(text for text, _ in group), key)
+        for key, group in groupby(cells, key=lambda cell: cell[1])
+    )
 
 
 NO_AXIS = TimeAxis(0, 60)
@@ -159,7 +187,9 @@ ROOMY_COLUMNS = 40  # of a graph whose scale says its unit
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One area: its style key, its history (a value a second, None is a gap), and a stronger area in front of it."""
+    """One area: its style key, its history (a value a second, None is a gap), and a stronger area
+    in front of it.
+    """
 
     key: str
     values: Sequence[Value]
@@ -174,7 +204,10 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """What a panel shows. With two layers the second hangs down from a common base line in the middle."""
+    """What a panel shows.
+
+    With two layers the second hangs down from a common base line in the middle.
+    """
 
     title: str
     figures: tuple[Run, ...]
@@ -186,12 +219,15 @@ class Graph:
     axis: TimeAxis = NO_AXIS
     meter: float | None = None  # a full-width bar under the figure, 0..1
     notes: tuple[tuple[Run, ...], ...] = field(default=())  # lines instead of an area
-    bars: tuple[tuple[str, float, str], ...] = ()  # below the notes: name, length from 0 to 1, figure
+    # below the notes: name, length from 0 to 1, figure
+    bars: tuple[tuple[str, float, str], ...] = ()
     against: str = ""  # the figure of what it is watched against: "390k before"
 
 
 class GraphPanel(Lines):
-    """Draws a `Graph` in a frame of its own, so that a new figure repaints a few cells and not the frame."""
+    """Draws a `Graph` in a frame of its own, so that a new figure repaints a few cells and not the
+    frame.
+    """
 
     def __init__(self, *, id: str | None = None, symbols: Symbols = "braille") -> None:  # noqa: A002
         super().__init__(id=id)
@@ -222,11 +258,17 @@ class GraphPanel(Lines):
         body = self._body(inner - room, rows, top)
         lines_of_its_own = any(layer.behind for layer in self.graph.layers)
         body = with_ticks(body, ticks, room, grid=not lines_of_its_own) if room else body
-        framed = [Line.of((sides[5] + " ", FAINT), *padded(row, inner), (" " + sides[5], FAINT)) for row in body]
+        framed = [
+            Line.of((sides[5] + " ", FAINT), *padded(row, inner), (" " + sides[5], FAINT))
+            for row in body
+        ]
         return [Line.of(*self._head(sides, width)), *framed, self._foot(sides, inner, room)]
 
     def _head(self, sides: str, width: int) -> list[Run]:
-        """The upper frame: title and figures; at the right what else is known, first what it is compared with."""
+        """The upper frame: title and figures.
+
+        At the right what else is known, first what it is compared with.
+        """
         graph = self.graph
         told = self.told and len(graph.layers) == 1
         figures: list[Run] = [] if told or not graph.figures else [(" ", TEXT), *graph.figures]
@@ -241,16 +283,27 @@ class GraphPanel(Lines):
     def _foot(self, sides: str, inner: int, room: int) -> Line:
         """The lower frame, with the times of the axis set into it."""
         timed = any(layer.values for layer in self.graph.layers)
-        times = self.graph.axis.foot(inner - room, sides[4]) if timed else [(sides[4] * (inner - room), FAINT)]
-        return Line.of((sides[2] + sides[4] * (1 + room), FAINT), *times, (sides[4] + sides[3], FAINT))
+        times = (
+            self.graph.axis.foot(inner - room, sides[4])
+            if timed
+            else [(sides[4] * (inner - room), FAINT)]
+        )
+        return Line.of(
+            (sides[2] + sides[4] * (1 + room), FAINT), *times, (sides[4] + sides[3], FAINT)
+        )
 
     def _ticks(self, inner: int, rows: int, top: float) -> list[Tick]:
-        """The scale; none without values. Where there is little room a unit stands in the figures alone."""
+        """The scale; none without values.
+
+        Where there is little room a unit stands in the figures alone.
+        """
         graph = self.graph
         if not any(layer.values for layer in graph.layers) or graph.notes:
             return []
         below = rows // 2 if len(graph.layers) > 1 else 0
-        ticks = partial(ticks_of, top, rows - below, symbols=self.symbols, base=graph.base, below=below)
+        ticks = partial(
+            ticks_of, top, rows - below, symbols=self.symbols, base=graph.base, below=below
+        )
         found = ticks(graph.scale)
         units = {text.partition(" ")[2] for each in found if (text := each.text) != "0"}
         if inner >= ROOMY_COLUMNS or self.told or len(units) > 1:
@@ -260,18 +313,24 @@ class GraphPanel(Lines):
     def _top(self, columns: int) -> float:
         shown = [self._spread(layer.values, layer, columns) for layer in self.graph.layers]
         shown += [self._behind(layer, columns) for layer in self.graph.layers]
-        largest = max((value for values in shown for value in values if value is not None), default=0.0)
+        largest = max(
+            (value for values in shown for value in values if value is not None), default=0.0
+        )
         return nice_ceiling(largest, self.graph.base)
 
     def _spread(self, values: Sequence[Value], layer: Layer, columns: int) -> list[Value]:
         weights = () if layer.peaks else layer.weights
-        return spread_over(values, layer.first_s, self.graph.axis, columns, peaks=layer.peaks, weights=weights)
+        return spread_over(
+            values, layer.first_s, self.graph.axis, columns, peaks=layer.peaks, weights=weights
+        )
 
     def _behind(self, layer: Layer, columns: int) -> list[Value]:
         if not layer.behind:
             return []
         weights, axis = layer.behind_weights, self.graph.axis
-        return spread_over(layer.behind, layer.behind_s, axis, columns, peaks=layer.peaks, weights=weights)
+        return spread_over(
+            layer.behind, layer.behind_s, axis, columns, peaks=layer.peaks, weights=weights
+        )
 
     def _body(self, inner: int, rows: int, top: float) -> list[tuple[Run, ...]]:
         graph = self.graph
@@ -314,28 +373,45 @@ class GraphPanel(Lines):
         at = axis.column_of(axis.cursor_s, inner)
         return [tuple(with_cell(runs, at, ("│", "accent"))) for runs in found]
 
-    def _area(self, layer: Layer, size: tuple[int, int], top: float, *, hanging: bool) -> list[tuple[Run, ...]]:
+    def _area(
+        self, layer: Layer, size: tuple[int, int], top: float, *, hanging: bool
+    ) -> list[tuple[Run, ...]]:
         values = self._spread(layer.values, layer, size[0])
         axis = self.graph.axis
-        front = spread_over(layer.front, layer.first_s, axis, size[0], weights=layer.weights) if layer.front else []
+        front = (
+            spread_over(layer.front, layer.first_s, axis, size[0], weights=layer.weights)
+            if layer.front
+            else []
+        )
         rows = painted(values, front, layer.key, size, top, self.symbols, hanging=hanging)
         return with_level(rows, self._behind(layer, size[0]), top, self.symbols, hanging=hanging)
 
 
 def joined_parts(parts: Sequence[Sequence[Run]], room: int) -> list[Run]:
-    """Return the parts that have room in so many cells, apart from each other; the last ones are kept longest."""
+    """Return the parts that have room in so many cells, apart from each other.
+
+    The last ones are kept longest.
+    """
     kept = [part for part in parts if part]
     while kept and sum(width_of_runs(part) + 2 for part in kept) - 2 >= room:
         del kept[0]
-    return [run for place, part in enumerate(kept) for run in ([("  ", TEXT)] if place else []) + [*part]]
+    return [
+        run
+        for place, part in enumerate(kept)
+        for run in ([("  ", TEXT)] if place else []) + [*part]
+    ]
 
 
-def frame_line(start: str, filler: str, end: str, left: Sequence[Run], right: Sequence[Run], width: int) -> Line:
+def frame_line(
+    start: str, filler: str, end: str, left: Sequence[Run], right: Sequence[Run], width: int
+) -> Line:
     """Return a horizontal frame line with texts set into it."""
     inner = width - 4
     heads = [(f" {text} ", key) for text, key in left if text]
     tails = [(f" {text} ", key) for text, key in right if text]
-    return Line.of((start + filler, FAINT), *spread(heads, tails, inner, filler, FAINT), (filler + end, FAINT))
+    return Line.of(
+        (start + filler, FAINT), *spread(heads, tails, inner, filler, FAINT), (filler + end, FAINT)
+    )
 
 
 def meter(fraction: float, width: int, symbols: Symbols) -> list[Run]:
@@ -370,22 +446,32 @@ class Pulse(Lines):
         """The one line."""
         at = self.graphs[0].axis.cursor_text if self.graphs else ""
         parts = [_said(graph, first=not place) for place, graph in enumerate(self.graphs)]
-        parts = [[parts[0][0], parts[0][-1]]] if self.brief and parts else parts  # its title, and what it was before
+        # its title, and what it was before
+        parts = [[parts[0][0], parts[0][-1]]] if self.brief and parts else parts
         runs = _joined(at, parts)
-        if width_of_runs(runs) > width and len(parts) > LEAST_PARTS:  # bandwidth follows from the rate
+        # bandwidth follows from the rate
+        if width_of_runs(runs) > width and len(parts) > LEAST_PARTS:
             runs = _joined(at, [parts[0], *parts[2:]])
         room = width - width_of_runs(runs) - 2
         layers = self.graphs[0].layers if self.graphs else ()
         if room >= LEAST_TREND and layers:
             first, axis = layers[0], self.graphs[0].axis
-            values = spread_over(first.values, first.first_s, axis, room * (2 if self.symbols == "braille" else 1))
+            values = spread_over(
+                first.values, first.first_s, axis, room * (2 if self.symbols == "braille" else 1)
+            )
             top = max((value for value in values if value is not None), default=1.0) * 1.35
-            runs += [("  ", TEXT), (spark(values, room, self.symbols, high=top).replace("\u2800", " "), first.key)]
+            runs += [
+                ("  ", TEXT),
+                (spark(values, room, self.symbols, high=top).replace("\u2800", " "), first.key),
+            ]
         return [Line.of(*clip(runs, width))]
 
 
 def _said(graph: Graph, *, first: bool) -> list[Run]:
-    """Return the figures of a graph with its title; the first one says whose they are, and what they were before."""
+    """Return the figures of a graph with its title.
+
+    The first one says whose they are, and what they were before.
+    """
     title, _, name = graph.title.partition(" · ")
     title = SHORT.get(title, title) + (f" {name}" if name and first else "")
     against = f" ({graph.against})" if graph.against and first else ""

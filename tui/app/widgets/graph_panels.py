@@ -33,7 +33,14 @@ if TYPE_CHECKING:
     from tui.model.event import DirectionResult
     from tui.view.live_wait import Waiting
 
-KEYS = {"read": "read", "write": "write", "trim": "other", "mixed": "other", "sync": "other", "both": "other"}
+KEYS = {
+    "read": "read",
+    "write": "write",
+    "trim": "other",
+    "mixed": "other",
+    "sync": "other",
+    "both": "other",
+}
 Tails = Mapping[str, Mapping[int, int]]  # direction -> second of the run -> 99th percentile, ns
 
 
@@ -45,7 +52,8 @@ class Subject:
     total: DirectionView
     name: str = ""
     tails: Tails | None = None
-    results: Mapping[str, DirectionResult] = field(default_factory=dict)  # by direction, once the load is over
+    # by direction, once the load is over
+    results: Mapping[str, DirectionResult] = field(default_factory=dict)
     about: str = ""  # the direction of the headline, which is always among those that are shown
 
     @property
@@ -61,7 +69,8 @@ class Subject:
 
     @property
     def host_waits(self) -> str:
-        """The direction whose latencies hosts are compared by, where there are several; empty: all I/O together.
+        """The direction whose latencies hosts are compared by, where there are several; empty: all
+        I/O together.
 
         That of the headline; of a job that does none of it the first.
         """
@@ -91,8 +100,9 @@ def panels(
 ) -> tuple[Graph, Graph, Graph]:
     """Return the graphs of IOPS, bandwidth and latency.
 
-    `waits`: whose latencies are shown. `counted`: what a load on files counts in place of I/Os, such as ``stats``.
-    `waiting`: what the run waits for before its load, of which the first graph tells.
+    `waits`: whose latencies are shown. `counted`: what a load on files counts in place of I/Os,
+    such as ``stats``. `waiting`: what the run waits for before its load, of which the first graph
+    tells.
     """
     first = wait_graph(waiting) if waiting is not None and not subject.name else None
     found = (
@@ -108,25 +118,38 @@ def panels(
 
 def wait_graph(waiting: Waiting) -> Graph:
     """Return what a run is waiting for, and its progress."""
-    figures: tuple[Run, ...] = ((waiting.number, VALUE), (f" {waiting.unit}", LABEL)) if waiting.number else ()
-    notes = tuple(((text, TEXT if not place else LABEL),) for place, text in enumerate(waiting.lines))
+    figures: tuple[Run, ...] = (
+        ((waiting.number, VALUE), (f" {waiting.unit}", LABEL)) if waiting.number else ()
+    )
+    notes = tuple(
+        ((text, TEXT if not place else LABEL),) for place, text in enumerate(waiting.lines)
+    )
     aside = ((waiting.of, LABEL),) if waiting.of else ()
-    return Graph(waiting.title, figures, aside=aside, meter=waiting.fraction, notes=notes, bars=waiting.bars)
+    return Graph(
+        waiting.title, figures, aside=aside, meter=waiting.fraction, notes=notes, bars=waiting.bars
+    )
 
 
 def rate_graph(subject: Subject, metric: Metric, axis: TimeAxis, ascii_only: bool) -> Graph:
     """Return the graph of IOPS or bandwidth."""
     series = {name: subject.dirs[name].series(metric.name) for name in subject.directions}
     layers = tuple(
-        Layer(KEYS.get(name, "other"), values, first_s=first_of(subject, name)) for name, values in series.items()
+        Layer(KEYS.get(name, "other"), values, first_s=first_of(subject, name))
+        for name, values in series.items()
     )
     figures = figures_of(subject, metric, series, axis, ascii_only)
     aside = cursor_time(axis)
     if not aside and len(series) == 1 and subject.total.intervals():
         (values,) = series.values()
-        aside = ((f"avg {metric.text(average)}", LABEL),) if (average := merge_values(values)) is not None else ()
+        aside = (
+            ((f"avg {metric.text(average)}", LABEL),)
+            if (average := merge_values(values)) is not None
+            else ()
+        )
     title = subject.title(_heading(metric))
-    return Graph(title, figures, layers, metric.rounded, aside, empty=FIRST_SAMPLES, base=metric.base)
+    return Graph(
+        title, figures, layers, metric.rounded, aside, empty=FIRST_SAMPLES, base=metric.base
+    )
 
 
 def _heading(metric: Metric) -> str:
@@ -154,7 +177,14 @@ def latency_graph(subject: Subject, axis: TimeAxis, ascii_only: bool) -> Graph:
         live = bool(subject.total.intervals())
         known = subject.total.interval_percentiles if live else subject.total.so_far_percentiles
         aside = ((f"p99 {latency(known['99'])}" if known["99"] is not None else "mean", LABEL),)
-    return Graph(subject.title(_heading(LATENCY)), figures, layers, LATENCY.rounded, aside, empty=FIRST_SAMPLES)
+    return Graph(
+        subject.title(_heading(LATENCY)),
+        figures,
+        layers,
+        LATENCY.rounded,
+        aside,
+        empty=FIRST_SAMPLES,
+    )
 
 
 def _latency_layer(subject: Subject, name: str, means: Sequence[Value]) -> Layer:
@@ -169,17 +199,28 @@ def _latency_layer(subject: Subject, name: str, means: Sequence[Value]) -> Layer
 
 
 def figures_of(
-    subject: Subject, metric: Metric, series: Mapping[str, Sequence[Value]], axis: TimeAxis, ascii_only: bool
+    subject: Subject,
+    metric: Metric,
+    series: Mapping[str, Sequence[Value]],
+    axis: TimeAxis,
+    ascii_only: bool,
 ) -> tuple[Run, ...]:
-    """Return the current figures, those under the cursor, or the averages when there is no load any more."""
+    """Return the current figures, those under the cursor, or the averages when there is no load any
+    more.
+    """
     names = list(series)
     live, at = bool(subject.total.intervals()), axis.cursor_s
     if at is not None:
-        values = {name: (subject.dirs[name].values(metric.name, at, at + 1) or [None])[0] for name in names}
+        values = {
+            name: (subject.dirs[name].values(metric.name, at, at + 1) or [None])[0]
+            for name in names
+        }
     elif live:
         values = {name: subject.dirs[name].now(metric.name) for name in names}
     else:
-        values = {name: average_of(subject, metric, name, values) for name, values in series.items()}
+        values = {
+            name: average_of(subject, metric, name, values) for name, values in series.items()
+        }
     if not names:
         number, unit = metric.parts(None)
         return ((number, LABEL), (f" {unit}" if unit else "", LABEL))
@@ -189,11 +230,17 @@ def figures_of(
         if metric.counted:
             return ((number + unit, VALUE), (tail, LABEL))
         return ((number, VALUE), (f" {unit}{tail}", LABEL))
-    return _two_figures([(name, metric.parts(values[name])) for name in names], bool(metric.counted), ascii_only)
+    return _two_figures(
+        [(name, metric.parts(values[name])) for name in names], bool(metric.counted), ascii_only
+    )
 
 
-def average_of(subject: Subject, metric: Metric, name: str, values: Sequence[Value]) -> float | None:
-    """Return the figure of a load that is over, as the record will have it: the tool's rate, the mean of all I/Os."""
+def average_of(
+    subject: Subject, metric: Metric, name: str, values: Sequence[Value]
+) -> float | None:
+    """Return the figure of a load that is over, as the record will have it: the tool's rate, the
+    mean of all I/Os.
+    """
     if metric is LATENCY:
         return subject.dirs[name].so_far_mean_ns
     result = subject.results.get(name)
@@ -202,13 +249,23 @@ def average_of(subject: Subject, metric: Metric, name: str, values: Sequence[Val
     return result.iops if metric is IOPS else result.bw_bytes_per_s
 
 
-def _two_figures(found: Sequence[tuple[str, Parts]], attached: bool, ascii_only: bool) -> tuple[Run, ...]:
-    """Return two directions with the arrows of their areas: up and down; a common unit is said once."""
+def _two_figures(
+    found: Sequence[tuple[str, Parts]], attached: bool, ascii_only: bool
+) -> tuple[Run, ...]:
+    """Return two directions with the arrows of their areas: up and down.
+
+    A common unit is said once.
+    """
     (up, (first, unit)), (down, (second, other_unit)) = found
     arrows = (up[0], down[0]) if ascii_only else ("▲", "▼")
     if attached:
         left, right = (first + unit, VALUE), (second + other_unit, VALUE)
-        return ((arrows[0], KEYS.get(up, "other")), left, ("  " + arrows[1], KEYS.get(down, "other")), right)
+        return (
+            (arrows[0], KEYS.get(up, "other")),
+            left,
+            ("  " + arrows[1], KEYS.get(down, "other")),
+            right,
+        )
     shown = "" if unit == other_unit else f" {unit}"
     return (
         (arrows[0], KEYS.get(up, "other")),
@@ -221,7 +278,11 @@ def _two_figures(found: Sequence[tuple[str, Parts]], attached: bool, ascii_only:
 
 
 def with_behind(
-    graphs: Sequence[Graph], subject: Subject, behind: Behind | None, step: int | None, host: str = ""
+    graphs: Sequence[Graph],
+    subject: Subject,
+    behind: Behind | None,
+    step: int | None,
+    host: str = "",
 ) -> tuple[Graph, ...]:
     """Return the graphs of IOPS, bandwidth and latency with lines behind their curves.
 
@@ -234,15 +295,26 @@ def with_behind(
     found: list[Graph] = []
     for graph, (metric, names) in zip(graphs, shown, strict=True):
         pairs = zip(names, graph.layers, strict=False)
-        layers = tuple(_layer(layer, partial(behind.values, step, host, name), metric, graph.axis, begin)
+        layers = tuple(_layer(layer, partial(behind.values, step, host, name), metric, graph.axis,
+            begin)
                        for name, layer in pairs)  # fmt: skip
         against = _against(layers, metric, graph.axis)
-        found.append(replace(graph, layers=layers, against=f"{against} {behind.word}" if against else ""))
+        found.append(
+            replace(graph, layers=layers, against=f"{against} {behind.word}" if against else "")
+        )
     return tuple(found)
 
 
-def _layer(layer: Layer, behind: Callable[[str], Sequence[Value]], metric: Metric, axis: TimeAxis, begin: int) -> Layer:
-    """Return a curve with what is behind it: p99 where the curve is that, a single value as a level."""
+def _layer(
+    layer: Layer,
+    behind: Callable[[str], Sequence[Value]],
+    metric: Metric,
+    axis: TimeAxis,
+    begin: int,
+) -> Layer:
+    """Return a curve with what is behind it: p99 where the curve is that, a single value as a
+    level.
+    """
     values = behind("p99" if layer.peaks else metric.name)
     if len(values) == 1:
         return replace(layer, behind=tuple(values) * axis.span_s, behind_s=axis.start_s)
@@ -251,14 +323,17 @@ def _layer(layer: Layer, behind: Callable[[str], Sequence[Value]], metric: Metri
 
 
 def _against(layers: Sequence[Layer], metric: Metric, axis: TimeAxis) -> str:
-    """Return the figures behind the curves: of the second that is looked at, else of their whole course."""
+    """Return the figures behind the curves: of the second that is looked at, else of their whole
+    course.
+    """
     told = [metric.text(_figure(layer, axis)) for layer in layers if layer.behind]
     tail = "p99 " if any(layer.peaks for layer in layers) else ""
     return tail + " / ".join(told) if told else ""
 
 
 def _figure(layer: Layer, axis: TimeAxis) -> float | None:
-    """Return the mean of what is behind a curve, or its value under the cursor; of tails the middle one.
+    """Return the mean of what is behind a curve, or its value under the cursor; of tails the middle
+    one.
 
     Percentiles of seconds have no mean: the middle second stands for the others.
     """
@@ -282,7 +357,9 @@ Told = Mapping[float, float | None]
 
 
 class HeatPanel(Lines):
-    """Latency upwards by its logarithm, time to the right over the planned run, density as shade."""
+    """Latency upwards by its logarithm, time to the right over the planned run, density as
+    shade.
+    """
 
     DEFAULT_CSS = "HeatPanel { height: 8; }"
 
@@ -295,8 +372,13 @@ class HeatPanel(Lines):
         self.told: Told = {}
         self.empty = FIRST_SAMPLES  # what is said while there is nothing to show
 
-    def show(self, parts: Sequence[HeatBins], title: str, role: str, axis: TimeAxis, told: Told) -> None:
-        """Show these bins, added up; `told`: the percentiles that the title has without a cursor."""
+    def show(
+        self, parts: Sequence[HeatBins], title: str, role: str, axis: TimeAxis, told: Told
+    ) -> None:
+        """Show these bins, added up.
+
+        `told`: the percentiles that the title has without a cursor.
+        """
         self.title, self.role, self.axis, self.told = title, role, axis, told
         self.cells.show(parts)
         self.update_lines()
@@ -323,14 +405,25 @@ class HeatPanel(Lines):
             body = [Line.of(*clip([(self.empty, LABEL)], inner)), *[Line()] * (rows - 1)]
         else:
             legend_lines = density_lines(rows, self.role, self.look)
-            map_lines = heat_lines(self.cells, self.axis, (inner - LEGEND, rows), self.role, self.look)
+            map_lines = heat_lines(
+                self.cells, self.axis, (inner - LEGEND, rows), self.role, self.look
+            )
             body = [Line.of(*a.runs, *b.runs) for a, b in zip(map_lines, legend_lines, strict=True)]
-        framed = [Line.of((sides[5] + " ", FAINT), *padded(row.runs, inner), (" " + sides[5], FAINT)) for row in body]
+        framed = [
+            Line.of((sides[5] + " ", FAINT), *padded(row.runs, inner), (" " + sides[5], FAINT))
+            for row in body
+        ]
         return [head, *framed, self._foot(sides, inner)]
 
     def _heading(self, room: int) -> tuple[str, list[Run]]:
-        """Return title and legend in so many cells: the title gives way first, then what the legend lacks least."""
-        titles = (self.title, self.title.replace(" over time", "", 1), self.title.removeprefix(LONG_TITLE))
+        """Return title and legend in so many cells: the title gives way first, then what the legend
+        lacks least.
+        """
+        titles = (
+            self.title,
+            self.title.replace(" over time", "", 1),
+            self.title.removeprefix(LONG_TITLE),
+        )
         legend = self._legend()
         title = next((each for each in titles if _fits(each, legend.values(), room)), titles[-1])
         for least in reversed(IMPORTANCE):
@@ -343,7 +436,11 @@ class HeatPanel(Lines):
         axis = self.axis
         if self.cells.empty:
             return {}
-        found = self.told if axis.cursor_s is None else self.cells.percentiles(axis.cursor_s, axis.cursor_s + 1)
+        found = (
+            self.told
+            if axis.cursor_s is None
+            else self.cells.percentiles(axis.cursor_s, axis.cursor_s + 1)
+        )
         plain = self.symbols == "ascii"
         runs: dict[float, Run] = {
             each: (f"{MARKS[each][plain]} p{each:g} {latency(value)}", LABEL)
@@ -356,7 +453,11 @@ class HeatPanel(Lines):
         """Return the lower frame with the times set into it."""
         columns = inner - SCALE - (0 if self.cells.empty else LEGEND)
         after = sides[4] * (inner - SCALE - columns + 1) + sides[3]
-        return Line.of((sides[2] + sides[4] * (SCALE + 1), FAINT), *self.axis.foot(columns, sides[4]), (after, FAINT))
+        return Line.of(
+            (sides[2] + sides[4] * (SCALE + 1), FAINT),
+            *self.axis.foot(columns, sides[4]),
+            (after, FAINT),
+        )
 
 
 def _fits(title: str, legend: Iterable[Run], room: int) -> bool:

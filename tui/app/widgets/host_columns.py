@@ -1,4 +1,6 @@
-"""The columns of a host table: what they show of each host at one time of the run, and how far apart hosts are."""
+"""The columns of a host table: what they show of each host at one time of the run, and how far
+apart hosts are.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ if TYPE_CHECKING:
     from tui.journal.telemetry import HostTelemetry
 
 HEADROOM = 1.35  # of the scale of trends: full cells would join the rows
-SOMETIMES: Mapping[str, Callable[[HostTelemetry], object]] = {  # columns that not every host has: clients have no disk
+# columns that not every host has: clients have no disk
+SOMETIMES: Mapping[str, Callable[[HostTelemetry], object]] = {
     "NIC": lambda host: host.busiest_link,
     "disk": lambda host: host.busiest_disk,
     "flight": lambda host: host.in_flight,
@@ -50,7 +53,8 @@ class TelemetryCells:
         self.thresholds = thresholds
         self.hosts: Mapping[str, HostTelemetry] = {}
         self.t = 0.0
-        self.titles: frozenset[str] = frozenset()  # of columns in which something is, or was, known of some host
+        # of columns in which something is, or was, known of some host
+        self.titles: frozenset[str] = frozenset()
 
     def look(self, hosts: Mapping[str, HostTelemetry], t: float) -> None:
         """Look at the hosts at a time."""
@@ -66,7 +70,9 @@ class TelemetryCells:
         """Return the columns in which something is known."""
 
         def by(value: Callable[[HostTelemetry], float | None]) -> Callable[[HostView], float]:
-            return lambda host: known(value(self.hosts[host.name]) if host.name in self.hosts else None)
+            return lambda host: known(
+                value(self.hosts[host.name]) if host.name in self.hosts else None
+            )
 
         columns: list[Column[HostView]] = [
             Column("CPU", partial(self.percent, "cpu.busy"), 5, right=True, drop=4, falling=True,
@@ -114,7 +120,9 @@ class TelemetryCells:
 
 
 class HostCells:
-    """What is shown of each host: of all jobs or one, now or in a second of the run, with latencies of a direction."""
+    """What is shown of each host: of all jobs or one, now or in a second of the run, with latencies
+    of a direction.
+    """
 
     def __init__(self, symbols: Symbols, thresholds: Mapping[str, float]) -> None:
         self.symbols = symbols
@@ -125,7 +133,8 @@ class HostCells:
         self.second: int | None = None  # of the run, that is looked at; None: now
         self.job: str | None = None  # None: all jobs together
         self.direction = ""  # whose latencies are shown; empty: all I/O together
-        self.counted = "IOPS"  # operations of a load on files; empty: hosts have no figures of their own
+        # operations of a load on files; empty: hosts have no figures of their own
+        self.counted = "IOPS"
         self.blank = False  # nothing is measured now: figures would be of the step before
         self.found: Mapping[str, Run] = NOTHING  # by host: what checks found
         self.spread = self.spread_now = HostSpread(None, {}, 0.0)  # in that second; now
@@ -140,19 +149,31 @@ class HostCells:
         if self.second is not None:
             self.spread = self.spread_in(self.second)
         self.widest = self.spread.widest(list(self.spread.shares))
-        busiest = max((rate_of(self.figures(host), "iops") or 0.0 for host in self.hosts), default=0.0)
+        busiest = max(
+            (rate_of(self.figures(host), "iops") or 0.0 for host in self.hosts), default=0.0
+        )
         self.trend_top = nice_ceiling(busiest * HEADROOM) if busiest else None
 
     def spread_in(self, second: int | None) -> HostSpread:
         """Return how far hosts are apart, lately or in a second."""
-        return spread_of({host.name: self.compared_rate(host, second) for host in self.hosts}, self.lag)
+        return spread_of(
+            {host.name: self.compared_rate(host, second) for host in self.hosts}, self.lag
+        )
 
     def compared_rate(self, host: HostView, second: int | None) -> float | None:
         """Return the rate that a host is compared by; None while it has none that can be."""
-        if self.blank or host.state in BROKEN or (second is None and host.stale_s(self.now) is not None):
+        if (
+            self.blank
+            or host.state in BROKEN
+            or (second is None and host.stale_s(self.now) is not None)
+        ):
             return None
         figures = self.figures(host)
-        return rate_of(figures, "iops", second) if second is not None or is_comparable(figures) else None
+        return (
+            rate_of(figures, "iops", second)
+            if second is not None or is_comparable(figures)
+            else None
+        )
 
     def figures(self, host: HostView) -> HostFigures:
         """Return the figures of the job that is shown."""
@@ -182,12 +203,15 @@ class HostCells:
         counts = bool(self.counted)
         return (
             Column("", self.mark, 1),
-            Column("host", lambda host: host.name, self.longest_name, gap=1, order=lambda host: host.name),
+            Column("host", lambda host: host.name, self.longest_name, gap=1,
+                order=lambda host: host.name),
             *(self.rate_columns() if counts else ()),
             *self.telemetry.columns(),
             *((self.latency_column("mean", "mean", drop=11),
-               Column("trend", self.trend, least=8, most=64, right=True, drop=10, role="read")) if counts else ()),
-            Column("state", lambda host: message_of(host, self.now, self.found, self.spread), least=20, drop=1,
+               Column("trend", self.trend, least=8, most=64, right=True, drop=10,
+                   role="read")) if counts else ()),
+            Column("state", lambda host: message_of(host, self.now, self.found, self.spread),
+                least=20, drop=1,
                    order=lambda host: STATE_ORDER.index(state_text(host, self.now))),
         )  # fmt: skip
 
@@ -196,9 +220,11 @@ class HostCells:
         return [
             Column("median", self.share, 7, right=True),
             Column(f"±{units.share(reach_of(self.widest))}", self.bar, 9, gap=1, drop=6),
-            Column(self.counted, lambda host: self.figure(host, iops(self.rate(host))), max(5, len(self.counted)),
+            Column(self.counted, lambda host: self.figure(host, iops(self.rate(host))),
+                max(5, len(self.counted)),
                    right=True, order=lambda host: known(self.rate(host)), falling=True),
-            *([Column("BW", lambda host: self.figure(host, bandwidth(self.rate(host, "bandwidth"))), 10,
+            *([Column("BW", lambda host: self.figure(host, bandwidth(self.rate(host, "bandwidth"))),
+                10,
                       right=True, drop=2, falling=True,
                       order=lambda host: known(self.rate(host, "bandwidth")))]
               if self.counted == "IOPS" else []),  # files stay empty
@@ -209,7 +235,8 @@ class HostCells:
         """Return the mean or a percentile of the direction that is shown."""
 
         def value(host: HostView) -> float | None:  # of each host alone the seconds are not kept
-            if self.second is not None or host.state == "layout":  # those of its writes are not the load's
+            # those of its writes are not the load's
+            if self.second is not None or host.state == "layout":
                 return None
             return latency_of(self.figures(host), name, self.direction)
 
@@ -218,12 +245,22 @@ class HostCells:
 
         title = f"{self.direction} {title}".lstrip()
         width = max(7, len(title))
-        return Column(title, cell, width, right=True, drop=drop, order=lambda host: known(value(host)), falling=True)
+        return Column(
+            title,
+            cell,
+            width,
+            right=True,
+            drop=drop,
+            order=lambda host: known(value(host)),
+            falling=True,
+        )
 
     # -- cells
 
     def mark(self, host: HostView) -> Run:
-        """Return the symbol of a host's state, of one that lags, or in which something was found."""
+        """Return the symbol of a host's state, of one that lags, or in which something was
+        found.
+        """
         return mark_of(host, self.now, self.symbols, self.found, self.spread)
 
     def share(self, host: HostView) -> Run:
@@ -239,7 +276,13 @@ class HostCells:
 
     def bar(self, host: HostView) -> list[Run]:
         """Return the distance from the median as a bar to the left or the right."""
-        return diverging(self.spread.shares.get(host.name), reach_of(self.widest), 9, self.role(host), self.symbols)
+        return diverging(
+            self.spread.shares.get(host.name),
+            reach_of(self.widest),
+            9,
+            self.role(host),
+            self.symbols,
+        )
 
     def figure(self, host: HostView, text: str) -> Run:
         """Return a figure, weak when it is not of now."""

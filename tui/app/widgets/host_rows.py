@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 RateName = Literal["iops", "bandwidth"]
 OLD_S = 5.0
-LATELY_S, LEAST_S = 5, 2  # seconds that rates of hosts are shown and compared over, and that they need to be compared
+# seconds that rates of hosts are shown and compared over, and that they need to be compared
+LATELY_S, LEAST_S = 5, 2
 
 MARKS: dict[str, tuple[str, str, str]] = {  # state -> symbol, ASCII symbol, style
     "waiting": ("·", ".", LABEL),
@@ -51,7 +52,9 @@ def known(value: float | None) -> float:
     return -1.0 if value is None else float(value)
 
 
-def percent(seen: HostTelemetry | None, name: str, now: float, thresholds: Mapping[str, float] | None = None) -> Run:
+def percent(
+    seen: HostTelemetry | None, name: str, now: float, thresholds: Mapping[str, float] | None = None
+) -> Run:
     """Return the newest share of a column: marked when it holds the load back, weak when it is old.
 
     `thresholds`: those that the run has otherwise.
@@ -60,7 +63,9 @@ def percent(seen: HostTelemetry | None, name: str, now: float, thresholds: Mappi
     if value is None:
         return UNKNOWN, LABEL
     role = age_role(seen, now)
-    return f"{value:.0f} %", "warn" if role == TEXT and metric_of(name).is_full(value, thresholds) else role
+    return f"{value:.0f} %", "warn" if role == TEXT and metric_of(name).is_full(
+        value, thresholds
+    ) else role
 
 
 def age_role(seen: HostTelemetry | None, now: float) -> str:
@@ -70,7 +75,8 @@ def age_role(seen: HostTelemetry | None, now: float) -> str:
 
 
 def rate_of(figures: HostFigures, metric: RateName, second: int | None = None) -> float | None:
-    """Return a host's rate, which it is compared by: over the last seconds, in one second, or of a load that is over.
+    """Return a host's rate, which it is compared by: over the last seconds, in one second, or of a
+    load that is over.
 
     Before there are enough seconds to compare hosts, over the last interval.
     """
@@ -78,7 +84,11 @@ def rate_of(figures: HostFigures, metric: RateName, second: int | None = None) -
         return merge_values(figures.total.values(metric, second, second + 1))
     if not figures.total.intervals():
         whole = total_rates(figures.results) if figures.results else None
-        return merge_values(figures.total.series(metric)) if whole is None else whole[0 if metric == "iops" else 1]
+        return (
+            merge_values(figures.total.series(metric))
+            if whole is None
+            else whole[0 if metric == "iops" else 1]
+        )
     known = _lately(figures, metric)
     if len(known) < LEAST_S:
         return figures.total.iops if metric == "iops" else figures.total.bw_bytes_per_s
@@ -95,7 +105,8 @@ def _lately(figures: HostFigures, metric: RateName) -> list[float]:
 
 
 def latency_of(figures: HostFigures, name: str, direction: str = "") -> float | None:
-    """Return the mean or a percentile in ns of the last interval; of the whole load once it is over.
+    """Return the mean or a percentile in ns of the last interval; of the whole load once it is
+    over.
 
     `direction`: whose; empty: all I/O together. None when the host did none of it.
     """
@@ -108,9 +119,16 @@ def latency_of(figures: HostFigures, name: str, direction: str = "") -> float | 
 
 
 def mark_of(
-    host: HostView, now: float, symbols: Symbols, found: Mapping[str, Run] = NOTHING, spread: HostSpread | None = None
+    host: HostView,
+    now: float,
+    symbols: Symbols,
+    found: Mapping[str, Run] = NOTHING,
+    spread: HostSpread | None = None,
 ) -> Run:
-    """Return the symbol of a host's state and its style; of one that lags, or in which something was found, that."""
+    """Return the symbol of a host's state and its style.
+
+    Of one that lags, or in which something was found, that.
+    """
     activity = host.activity(now)
     if activity in ("silent", "ended early"):
         return "!", "warn"
@@ -118,12 +136,18 @@ def mark_of(
         return "v" if symbols == "ascii" else "▼", "bad"
     if host.name in found and host.state not in BROKEN:
         return "!", found[host.name][1]
-    symbol, plain, key = MARKS.get("done" if activity == "finished" else host.state, ("?", "?", LABEL))
+    symbol, plain, key = MARKS.get(
+        "done" if activity == "finished" else host.state, ("?", "?", LABEL)
+    )
     return (plain if symbols == "ascii" else symbol), key
 
 
-def message_of(host: HostView, now: float, found: Mapping[str, Run] = NOTHING, spread: HostSpread | None = None) -> Run:
-    """Return what there is to say of a host beside its figures: that it is silent, that it lags, what was found."""
+def message_of(
+    host: HostView, now: float, found: Mapping[str, Run] = NOTHING, spread: HostSpread | None = None
+) -> Run:
+    """Return what there is to say of a host beside its figures: that it is silent, that it lags,
+    what was found.
+    """
     if silent := silent_text(host, now):
         return silent, "warn"
     if spread is not None and spread.lags(host.name):
@@ -138,7 +162,10 @@ def message_of(host: HostView, now: float, found: Mapping[str, Run] = NOTHING, s
 
 
 def state_text(host: HostView, now: float) -> str:
-    """Return what a host does in a word or two; before and between loads what the engine does with it."""
+    """Return what a host does in a word or two.
+
+    Before and between loads what the engine does with it.
+    """
     activity = host.activity(now)
     return activity if activity in SAID else host.state
 
@@ -151,10 +178,18 @@ def count_states(hosts: Sequence[HostView], now: float) -> str:
 
 
 def quick_p99(figures: HostFigures, direction: str) -> float | None:
-    """Return the p99 in ns of the last interval where it is one direction's: walks the short end, merges nothing."""
-    view = figures.dirs.get(direction) if direction or len(figures.dirs) != 1 else next(iter(figures.dirs.values()))
+    """Return the p99 in ns of the last interval where it is one direction's: walks the short end,
+    merges nothing.
+    """
+    view = (
+        figures.dirs.get(direction)
+        if direction or len(figures.dirs) != 1
+        else next(iter(figures.dirs.values()))
+    )
     current = view.intervals() if view is not None else []
-    return p99_of(current[0].sample.lat) if len(current) == 1 and current[0].sample.lat.idx else None
+    return (
+        p99_of(current[0].sample.lat) if len(current) == 1 and current[0].sample.lat.idx else None
+    )
 
 
 def is_urgent(host: HostView, now: float, spread: HostSpread) -> bool:
@@ -199,14 +234,21 @@ class ServerTable(PickList["HostTelemetry"]):
     ServerTable.-shown { display: block; }
     """
 
-    def __init__(self, thresholds: Mapping[str, float] | None = None, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        thresholds: Mapping[str, float] | None = None,
+        *,
+        id: str | None = None,  # noqa: A002
+    ) -> None:
         self.thresholds = thresholds or {}
         super().__init__(self._columns(), lambda host: host.host, id=id)
         self.now = 0.0
 
     def _columns(self) -> tuple[Column[HostTelemetry], ...]:
         return (
-            Column("", lambda host: ("●", "good" if age_role(host, self.now) == TEXT else LABEL), 1),
+            Column(
+                "", lambda host: ("●", "good" if age_role(host, self.now) == TEXT else LABEL), 1
+            ),
             Column("server", lambda host: host.host, 12, gap=1),
             *(
                 Column(title, partial(self._percent, name), 5, right=True)
@@ -229,7 +271,10 @@ class ServerTable(PickList["HostTelemetry"]):
         found = super().titles(rooms)
         if not self.scrolls:
             return found
-        tail: Run = (f" {self.top + 1}–{min(len(self.rows), self.top + self.room)}/{len(self.rows)}", LABEL)
+        tail: Run = (
+            f" {self.top + 1}–{min(len(self.rows), self.top + self.room)}/{len(self.rows)}",
+            LABEL,
+        )
         return Line.of(*padded(found.runs, self.size.width - width_of_runs([tail])), tail)
 
     def row_line(self, row: HostTelemetry, rooms: Sequence[int], width: int, fill: str) -> Line:
@@ -250,11 +295,18 @@ class ServerTable(PickList["HostTelemetry"]):
         if disk is None:
             return [(UNKNOWN, LABEL)]
         full = metric_of("dev.disk.busy").is_full(disk[1])
-        return [(f"{disk[0]} ", LABEL), (f"{disk[1]:.0f} %", "warn" if full else age_role(host, self.now))]
+        return [
+            (f"{disk[0]} ", LABEL),
+            (f"{disk[1]:.0f} %", "warn" if full else age_role(host, self.now)),
+        ]
 
     def _groups(self, host: HostTelemetry) -> list[Run]:
         runs: list[Run] = []
         for name, cpu, count in host.groups:
             many = f"{count} " if count != 1 else ""
-            runs += [("  " if runs else "", TEXT), (f"{many}{name} ", LABEL), (f"{cpu:.0f} %", VALUE)]
+            runs += [
+                ("  " if runs else "", TEXT),
+                (f"{many}{name} ", LABEL),
+                (f"{cpu:.0f} %", VALUE),
+            ]
         return runs

@@ -10,7 +10,18 @@ from tui.app.terminal import actions
 from tui.app.widgets.graph import ASCII_FRAME, ROUND_FRAME, joined_parts
 from tui.app.widgets.lines import Lines, Unit
 from tui.text.heat import LEGEND, SCALE, Look
-from tui.text.line import FAINT, LABEL, TEXT, Line, Run, fit, padded, spread, width_of_runs, with_cell
+from tui.text.line import (
+    FAINT,
+    LABEL,
+    TEXT,
+    Line,
+    Run,
+    fit,
+    padded,
+    spread,
+    width_of_runs,
+    with_cell,
+)
 from tui.text.plot import TimeAxis
 from tui.text.sparkline import Symbols
 from tui.view.live_hosts import ALIKE, NOTHING, PLAIN, ROLES, SHADES, WORDS, HostLevels, StripRow
@@ -20,7 +31,8 @@ if TYPE_CHECKING:
 
 LEAST_ROWS, LEAST_COLUMNS = 2, 10
 LONGEST_NAME = 14
-NAME, BESIDE = SCALE + 1, LEGEND + 1  # cells before and behind the columns of a heat map in its frame
+# cells before and behind the columns of a heat map in its frame
+NAME, BESIDE = SCALE + 1, LEGEND + 1
 
 
 class HostStrip(Lines, can_focus=True):
@@ -31,7 +43,13 @@ class HostStrip(Lines, can_focus=True):
 
     BINDINGS = actions.bindings("list")
 
-    def __init__(self, symbols: Symbols, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        symbols: Symbols,
+        *,
+        id: str | None = None,  # noqa: A002
+        classes: str | None = None,
+    ) -> None:
         super().__init__(id=id, classes=classes)
         self.symbols = symbols
         self.levels = HostLevels()
@@ -43,7 +61,14 @@ class HostStrip(Lines, can_focus=True):
         self.whole = False
         self.top = 0
 
-    def show(self, hosts: Mapping[str, HostView], axis: TimeAxis, end_s: int, load: object, job: str | None) -> None:
+    def show(
+        self,
+        hosts: Mapping[str, HostView],
+        axis: TimeAxis,
+        end_s: int,
+        load: object,
+        job: str | None,
+    ) -> None:
         """Show what hosts did of a load, or of one job, up to a second of the run."""
         self.hosts, self.axis, self.end_s, self.load, self.job = hosts, axis, end_s, load, job
         if self.display:
@@ -51,7 +76,9 @@ class HostStrip(Lines, can_focus=True):
 
     @property
     def look(self) -> Look:
-        """How levels are drawn: in solid colours, as shades where colours cannot be mixed, or in ASCII."""
+        """How levels are drawn: in solid colours, as shades where colours cannot be mixed, or in
+        ASCII.
+        """
         if self.symbols == "ascii":
             return "ascii"
         palette = self.get_component_styles("lines--read").color.ansi is not None
@@ -69,7 +96,10 @@ class HostStrip(Lines, can_focus=True):
         pairs = self._pairs(lines)
         body = [self._line(pair, name, columns) for pair in pairs]
         body += [[]] * (lines - len(body))
-        framed = [Line.of((sides[5] + " ", FAINT), *padded(row, inner), (" " + sides[5], FAINT)) for row in body]
+        framed = [
+            Line.of((sides[5] + " ", FAINT), *padded(row, inner), (" " + sides[5], FAINT))
+            for row in body
+        ]
         foot = [(sides[2] + sides[4] * (2 + name), FAINT), *self.axis.foot(columns, sides[4])]
         return [self._head(sides, width), *framed, Line.of(*foot, (sides[4] + sides[3], FAINT))]
 
@@ -87,21 +117,37 @@ class HostStrip(Lines, can_focus=True):
 
     def _head(self, sides: str, width: int) -> Line:
         inner, count, lines = width - 4, len(self.hosts), self.size.height - 2
-        at = f" {self.top + 1}–{min(count, self.top + lines)}/{count} " if self.whole and count > lines else ""
+        at = (
+            f" {self.top + 1}–{min(count, self.top + lines)}/{count} "
+            if self.whole and count > lines
+            else ""
+        )
         left: list[Run] = [(" Hosts over time ", "title"), (at, LABEL)]
-        marks = PLAIN if self.look == "ascii" else SHADES if self.look == "shade" else dict.fromkeys(ROLES, "■")
-        legend: list[list[Run]] = [[(f"{marks[level]} ", ROLES[level]), (word, LABEL)] for level, word in WORDS.items()]
+        marks = (
+            PLAIN
+            if self.look == "ascii"
+            else SHADES
+            if self.look == "shade"
+            else dict.fromkeys(ROLES, "■")
+        )
+        legend: list[list[Run]] = [
+            [(f"{marks[level]} ", ROLES[level]), (word, LABEL)] for level, word in WORDS.items()
+        ]
         right = joined_parts(legend, inner - width_of_runs(left) - 2)
         right = [(" ", TEXT), *right, (" ", TEXT)] if right else []
         inside = spread(left, right, inner, sides[4], FAINT)
         return Line.of((sides[0] + sides[4], FAINT), *inside, (sides[4] + sides[1], FAINT))
 
     def _line(self, pair: list[StripRow], name: int, columns: int) -> list[Run]:
-        """Return one line: the name of the row that is farther behind, in the role of now, and the levels."""
+        """Return one line: the name of the row that is farther behind, in the role of now, and the
+        levels.
+        """
         named = max(pair, key=lambda row: row.behind)
         label: Run = (fit(named.name, name) + " ", ROLES[named.now] if named.now < ALIKE else LABEL)
         first, *second = pair
-        cells = self._halves(first.levels, second[0].levels) if second else self._cells(first.levels)
+        cells = (
+            self._halves(first.levels, second[0].levels) if second else self._cells(first.levels)
+        )
         axis = self.axis
         if axis.cursor_s is not None:
             cells = with_cell(cells, axis.column_of(axis.cursor_s, columns), ("│", "accent"))
@@ -145,12 +191,16 @@ class HostStrip(Lines, can_focus=True):
 
 
 class HostLine(HostStrip, can_focus=False):
-    """The same in one line over the heat map, column by column: two groups of hosts, named by the worst."""
+    """The same in one line over the heat map, column by column: two groups of hosts, named by the
+    worst.
+    """
 
     DEFAULT_CSS = "HostLine { height: 1; padding: 0 1; }"
 
     def tells(self, width: int) -> bool:
-        """Tell whether a host was behind the others, so that the line has something to show in `width` cells."""
+        """Tell whether a host was behind the others, so that the line has something to show in
+        `width` cells.
+        """
         return self._take(width) and self.levels.differ
 
     def _take(self, width: int) -> bool:
@@ -164,5 +214,7 @@ class HostLine(HostStrip, can_focus=False):
         if not self._take(width) or not self.hosts:
             return []
         columns = len(self.levels.levels)
-        name, *cells = self._line(self.levels.rows(1 if self.look != "solid" else 2), NAME - 1, columns)
+        name, *cells = self._line(
+            self.levels.rows(1 if self.look != "solid" else 2), NAME - 1, columns
+        )
         return [Line.of(name, *padded(cells, columns), ("  of median", LABEL))]

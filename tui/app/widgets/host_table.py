@@ -1,4 +1,6 @@
-"""All hosts of a run, worst first: how far each is from the others, what it does, and what it did."""
+"""All hosts of a run, worst first: how far each is from the others, what it does, and what it
+did.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,32 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from tui.app.widgets.host_columns import HostCells
-from tui.app.widgets.host_rows import BROKEN, LATELY_S, NOTHING, count_states, is_urgent, mark_of, ranked
+from tui.app.widgets.host_rows import (
+    BROKEN,
+    LATELY_S,
+    NOTHING,
+    count_states,
+    is_urgent,
+    mark_of,
+    ranked,
+)
 from tui.app.widgets.picklist import Heading, PickList
 from tui.metrics.figures import HostSpread, within_text
 from tui.metrics.units import iops, latency
 from tui.model.hostspec import is_range, named
-from tui.text.line import ACCENT, LABEL, TEXT, Line, Run, clip, fit, padded, reach_of, rule, width_of_runs
+from tui.text.line import (
+    ACCENT,
+    LABEL,
+    TEXT,
+    Line,
+    Run,
+    clip,
+    fit,
+    padded,
+    reach_of,
+    rule,
+    width_of_runs,
+)
 from tui.text.sparkline import Symbols
 from tui.text.table import table_line
 
@@ -32,11 +54,13 @@ VIEWS = ("fit", "all", "bad")
 class HostTable(PickList["HostView"]):
     """The hosts, a row each, worst first. The cursor stays on its host however the rows are sorted.
 
-    `view`: "fit" folds hosts that are like the others into a line when not all have room, "all" folds none, "bad" all.
+    `view`: "fit" folds hosts that are like the others into a line when not all have room, "all"
+    folds none, "bad" all.
     """
 
     DEFAULT_CSS = "HostTable { padding: 0 1; }"
-    TALL: ClassVar[int] = 9  # from this height on, or where all hosts fit, the heading has a line of its own
+    # from this height on, or where all hosts fit, the heading has a line of its own
+    TALL: ClassVar[int] = 9
     LONGEST_NAME: ClassVar[int] = 24
     LEADING: ClassVar[int] = 2  # columns that a broken host has: mark and name
     headings_last = True
@@ -50,14 +74,16 @@ class HostTable(PickList["HostView"]):
 
     def __init__(self, symbols: Symbols, thresholds: Mapping[str, float] | None = None, *,
                  id: str | None = None) -> None:  # noqa: A002  # fmt: skip
-        self.cells = HostCells(symbols, thresholds or {})  # `thresholds`: of checks, those that the run has otherwise
+        # `thresholds`: of checks, those that the run has otherwise
+        self.cells = HostCells(symbols, thresholds or {})
         super().__init__(self.cells.columns(), lambda host: host.name, id=id)
         self.hosts: Sequence[HostView] = ()
         self.view = VIEWS[0]
         self.folds = False  # there is no room for all
         self.wanted = ""  # part of the names of the hosts that are shown
         self.like: list[HostView] = []
-        self.ahead: list[HostView] = []  # of those like the others, that fill lines above the one for the rest
+        # of those like the others, that fill lines above the one for the rest
+        self.ahead: list[HostView] = []
         self._arranged_for: object = None
         self._sorted_at = float("-inf")
 
@@ -86,9 +112,11 @@ class HostTable(PickList["HostView"]):
         seen: Mapping[str, HostTelemetry] | None = None,
         counted: str = "IOPS",
     ) -> None:
-        """Show the hosts as they are at run time `now`: all that they do or one job, with latencies of a direction.
+        """Show the hosts as they are at run time `now`: all that they do or one job, with latencies
+        of a direction.
 
-        `found`: the checks that found something of a host, and how bad. `seen`: telemetry, for columns of its own.
+        `found`: the checks that found something of a host, and how bad. `seen`: telemetry, for
+        columns of its own.
         """
         cells, telemetry = self.cells, self.cells.telemetry
         before = (cells.job, cells.direction, telemetry.titles, cells.counted)
@@ -97,10 +125,14 @@ class HostTable(PickList["HostView"]):
         cells.now, cells.second, cells.blank, cells.found = now, self.cursor_s, self.blank, found
         cells.job, cells.direction, cells.counted = job, waits, counted
         other = before != (job, waits, telemetry.titles, counted)
-        new = len(hosts) != len(self.hosts) or any(a is not b for a, b in zip(hosts, self.hosts, strict=True))
+        new = len(hosts) != len(self.hosts) or any(
+            a is not b for a, b in zip(hosts, self.hosts, strict=True)
+        )
         if new:
             self.hosts = cells.hosts = list(hosts)
-            cells.longest_name = max(6, min(max((len(host.name) for host in hosts), default=0), self.LONGEST_NAME))
+            cells.longest_name = max(
+                6, min(max((len(host.name) for host in hosts), default=0), self.LONGEST_NAME)
+            )
         cells.compare()
         if new or other or reach != reach_of(cells.widest):
             self._make_columns()
@@ -114,14 +146,18 @@ class HostTable(PickList["HostView"]):
         self.update_lines()
 
     def sort_anew(self) -> None:
-        """Put the rows in order at the next look: those of before are of what was not read to its end."""
+        """Put the rows in order at the next look: those of before are of what was not read to its
+        end.
+        """
         self._sorted_at = float("-inf")
 
     def _make_columns(self) -> None:
         sorts = self.columns.index(self.sort) if self.sort is not None else None
         before = len(self.columns)
         self.columns = self.cells.columns()
-        self.sort = self.columns[sorts] if sorts is not None and len(self.columns) == before else None
+        self.sort = (
+            self.columns[sorts] if sorts is not None and len(self.columns) == before else None
+        )
 
     # -- order and folding
 
@@ -134,16 +170,22 @@ class HostTable(PickList["HostView"]):
         scarce = self.folds and self.sort is None and len(like) >= LEAST_FOLDED
         if self.view == "bad" or (self.view == "fit" and scarce):
             free = max(0, self.size.height - HEADING - len(bad) - 1) if self.view == "fit" else 0
-            shares = self.spread.shares  # lines that would stay empty take those that are farthest from the median
+            # lines that would stay empty take those that are farthest from the median
+            shares = self.spread.shares
             self.ahead = sorted(like, key=lambda host: -abs(shares.get(host.name) or 0.0))[:free]
             return [*bad, *self.ahead, Heading(FOLD, "")]
         return [*bad, *like]
 
     @property
     def _folds(self) -> list[HostView]:
-        """The hosts that are like the others, of those whose names hold what is wanted; those that fill are none."""
+        """The hosts that are like the others, of those whose names hold what is wanted.
+
+        Those that fill are none.
+        """
         shown = {host.name for host in self.ahead}
-        return [host for host in self.like if is_wanted(host, self.wanted) and host.name not in shown]
+        return [
+            host for host in self.like if is_wanted(host, self.wanted) and host.name not in shown
+        ]
 
     def next_view(self) -> str:
         """Fold hosts that are like the others by another rule; return which."""
@@ -180,23 +222,37 @@ class HostTable(PickList["HostView"]):
         return HEADING if self.size.height >= min(self.TALL, len(self.rows) + 2) else 1
 
     def head_lines(self, rooms: Sequence[int], width: int) -> list[Line]:
-        """A rule with how many hosts are in which state over the titles; both in one line where room is scarce."""
+        """A rule with how many hosts are in which state over the titles.
+
+        Both in one line where room is scarce.
+        """
         titles, cells = self.titles(rooms), self.cells
-        place = f"{self.top + 1}–{min(len(self.rows), self.top + self.room)}" if self.scrolls else ""
+        place = (
+            f"{self.top + 1}–{min(len(self.rows), self.top + self.room)}" if self.scrolls else ""
+        )
         if self.head == HEADING:
             counts = count_states(self.hosts, cells.now)
             title = f"Hosts · {cells.job}" if cells.job else "Hosts"
-            title += f" · rates over {LATELY_S} s" if cells.spread is cells.spread_now and cells.is_running else ""
+            title += (
+                f" · rates over {LATELY_S} s"
+                if cells.spread is cells.spread_now and cells.is_running
+                else ""
+            )
             title += {"fit": "", "all": " · all", "bad": " · only bad"}[self.view]
             title += f" · /{self.wanted}" if self.wanted else ""
             title += f" · {self.cursor_text}" if self.cursor_text else ""
-            return [rule(title, f"{counts}   {place} of {len(self.rows)}" if place else counts, width), titles]
+            return [
+                rule(title, f"{counts}   {place} of {len(self.rows)}" if place else counts, width),
+                titles,
+            ]
         counted = Counter(map(cells.mark, self.hosts))
         marks: list[Run] = [(f" {count}{mark}", role) for (mark, role), count in counted.items()]
         at: Run = (f" {self.cursor_text}" if self.cursor_text else "", ACCENT)
         tail = [at, *marks, (f"  {place}/{len(self.rows)}" if place else "", LABEL)]
         room = width - width_of_runs(tail)
-        whole = [run for n, run in enumerate(titles.runs) if width_of_runs(titles.runs[: n + 1]) <= room]
+        whole = [
+            run for n, run in enumerate(titles.runs) if width_of_runs(titles.runs[: n + 1]) <= room
+        ]
         return [Line.of(*padded(whole, room), *tail)]
 
     def rooms(self, width: int) -> list[int]:
@@ -215,12 +271,22 @@ class HostTable(PickList["HostView"]):
         return Line.of(*lead.runs, ("  " + fit(text, width - lead.width - 4), "bad"), fill=fill)
 
     def heading_line(self, row: Heading, width: int, fill: str) -> Line:
-        """Return the line that stands for the hosts that are folded: how near they are, and the worst of them."""
+        """Return the line that stands for the hosts that are folded: how near they are, and the
+        worst of them.
+        """
         if row.key == NOBODY:
-            return Line.of(*clip([("  no host of this name: Esc clears the filter", LABEL)], width), fill=fill)
-        runs, key = folded_runs(self._folds, self.cells), [("   Enter", "accent"), (" shows them", LABEL)]
+            return Line.of(
+                *clip([("  no host of this name: Esc clears the filter", LABEL)], width), fill=fill
+            )
+        runs, key = (
+            folded_runs(self._folds, self.cells),
+            [("   Enter", "accent"), (" shows them", LABEL)],
+        )
         if width_of_runs([*runs, *key]) > width:
-            runs = [(text.replace("   ", "  ").replace("of the median", "of median"), role) for text, role in runs]
+            runs = [
+                (text.replace("   ", "  ").replace("of the median", "of median"), role)
+                for text, role in runs
+            ]
             key = [("  Enter", "accent"), (" all", LABEL)]
         while width_of_runs([*runs, *key]) > width and (key or len(runs) > LEAST_RUNS):
             key, runs = ([], runs) if key else (key, runs[:-1])
@@ -233,7 +299,9 @@ def is_wanted(host: HostView, wanted: str) -> bool:
 
 
 def folded_runs(hosts: Sequence[HostView], cells: HostCells) -> list[Run]:
-    """Return what stands for hosts that are folded: how many, how near to the median, the worst tail and CPU."""
+    """Return what stands for hosts that are folded: how many, how near to the median, the worst
+    tail and CPU.
+    """
     count = f"{len(hosts)} host{'s' if len(hosts) != 1 else ''} "
     if cells.spread.middle is None or not hosts:
         return [(" ", TEXT), (" " + count, TEXT), (count_states(hosts, cells.now), LABEL)]

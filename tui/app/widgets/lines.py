@@ -42,16 +42,21 @@ from tui.text.line import (
 
 _COMBINED = re.compile("[\u0300-\u036f\u200d\ufe0f]")
 FANCY = "─━│╭╮╰╯–…·µ▲▼▾▴›✓✗●○■↔←→┌┐└┘├┤┬┴┼┿•◆±≤‹"
-PLAIN = "-=|++++-~.u^v+->+x*o#-<>+++++++++|o*~<<"  # of an order + and -, as in htop: "hostv" reads like a word
+# of an order + and -, as in htop: "hostv" reads like a word
+PLAIN = "-=|++++-~.u^v+->+x*o#-<>+++++++++|o*~<<"
 ASCII: dict[int, int | str] = dict(str.maketrans(FANCY, PLAIN))
 ASCII |= {0x2800 + dots: "#" if dots else " " for dots in range(256)}
 UPPER, LOWER = 0b00011011, 0b11100100  # dots of a braille character
 BLOCK: dict[int, int | str] = dict(str.maketrans("╭╮╰╯╴╶╵╷━┿┄✓✗›‹▾▴", "┌┐└┘──││═╪-√x»«▼▲"))
 BLOCK |= {0x2800 + dots: " ▀▄█"[bool(dots & UPPER) + 2 * bool(dots & LOWER)] for dots in range(256)}
 LACKING: dict[str, dict[int, int | str]] = {"ascii": ASCII, "block": BLOCK}
-"""By set of symbols: what stands for characters that such a terminal lacks. Consoles have fonts without braille."""
+"""By set of symbols: what stands for characters that such a terminal lacks.
+
+Consoles have fonts without braille.
+"""
 SPACED = {" ± ": " +-", " … ": "...", " ≤ ": " <="}  # as wide, and no estimate
-WITHIN = (re.compile(r"±(\d[\d.]*) (?=\S)"), re.compile(r" ±(?=\d)()"))  # a blank beside it gives its place
+# a blank beside it gives its place
+WITHIN = (re.compile(r"±(\d[\d.]*) (?=\S)"), re.compile(r" ±(?=\d)()"))
 
 
 def lacking(app: object) -> dict[int, int | str]:
@@ -79,7 +84,9 @@ def changed_span(old: Line, new: Line) -> tuple[int, int] | None:
     first, rest = width_of_runs(old.runs[:head]), width_of_runs(old.runs[len(old.runs) - tail :])
     before, after = (cells(Line(each.runs[head : len(each.runs) - tail])) for each in (old, new))
     end, shorter = max(len(before), len(after)), min(len(before), len(after))
-    start = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), shorter)
+    start = next(
+        (i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), shorter
+    )
     if len(before) != len(after):
         end += rest
     else:
@@ -89,17 +96,21 @@ def changed_span(old: Line, new: Line) -> tuple[int, int] | None:
 
 
 def alike(old: Sequence[Run], new: Sequence[Run]) -> tuple[int, int]:
-    """Return how many runs are the same at the begin, and at the end: few lines change as a whole."""
+    """Return how many runs are the same at the begin, and at the end: few lines change as a
+    whole.
+    """
     most = min(len(old), len(new))
     head = next((place for place in range(most) if old[place] != new[place]), most)
-    if any(runs[head:] and _COMBINED.match(runs[head][0]) for runs in (old, new)):  # it belongs to the cell before
+    # it belongs to the cell before
+    if any(runs[head:] and _COMBINED.match(runs[head][0]) for runs in (old, new)):
         head = 0
     left = most - head
     return head, next((place for place in range(left) if old[-1 - place] != new[-1 - place]), left)
 
 
 def cells(line: Line) -> list[tuple[str, str]]:
-    """Return (what is drawn, role) of every cell; both halves of a wide character are told from other characters.
+    """Return (what is drawn, role) of every cell; both halves of a wide character are told from
+    other characters.
 
     Combining characters belong to the cell before them.
     """
@@ -118,7 +129,10 @@ def cells(line: Line) -> list[tuple[str, str]]:
 
 
 class Lines(Widget):
-    """Shows lines. Subclasses make them in `build` from their data and call `update_lines` when it changed."""
+    """Shows lines.
+
+    Subclasses make them in `build` from their data and call `update_lines` when it changed.
+    """
 
     DEFAULT_CSS = """
     Lines {
@@ -139,7 +153,9 @@ class Lines(Widget):
         .lines--warn { color: $warn; }
         .lines--bad { color: $bad; }
         .lines--cursor { color: $block-cursor-foreground; background: $cursor-row; }
-        .lines--cursor-blurred { background: $cursor-row-blurred; text-style: $cursor-row-blurred-style; }
+        .lines--cursor-blurred {
+            background: $cursor-row-blurred; text-style: $cursor-row-blurred-style;
+        }
         .lines--badge { color: $accent; text-style: bold reverse; }
         .lines--badge-good { color: $ok; text-style: bold reverse; }
         .lines--badge-warn { color: $warn; text-style: bold reverse; }
@@ -224,8 +240,13 @@ class Lines(Widget):
         name, _, ground = key.partition("/")
         style = self._plain_style(name.removesuffix("~"), fill)
         base = ground.partition("*")[0]
-        if "*" in ground and base != name and self.get_component_styles(f"lines--{base}").color.ansi is not None:
-            return style  # a colour of the terminal's own palette cannot be weakened: figures would be unreadable
+        if (
+            "*" in ground
+            and base != name
+            and self.get_component_styles(f"lines--{base}").color.ansi is not None
+        ):
+            # a colour of the terminal's own palette cannot be weakened: figures would be unreadable
+            return style
         if ground:
             return style + Style(bgcolor=self._plain_style(ground, fill).color)
         return style + Style(reverse=True) if name.endswith("~") else style
@@ -237,13 +258,16 @@ class Lines(Widget):
         if fill:
             ground_style = self.get_component_rich_style(f"lines--{fill}")
             style = style + Style(bgcolor=ground_style.bgcolor, underline=ground_style.underline)
-            if fill == "cursor" and (styles.color.ansi is not None or name == TEXT):  # palette colours vanish there
+            # palette colours vanish there
+            if fill == "cursor" and (styles.color.ansi is not None or name == TEXT):
                 return style + Style(color=ground_style.color)
         if not strength:
             return style
         if styles.color.ansi is not None:  # a colour of the terminal's own palette cannot be mixed
             return style + Style(dim=int(strength) < 60)
-        ground = Color.from_rich_color(style.bgcolor) if style.bgcolor else self.background_colors[1]
+        ground = (
+            Color.from_rich_color(style.bgcolor) if style.bgcolor else self.background_colors[1]
+        )
         return style + Style(color=ground.blend(styles.color, int(strength) / 100).rich_color)
 
 
@@ -270,16 +294,34 @@ Unit = Literal["row", "page", "end"]
 """How far a key of the registry's scope "list" goes."""
 Builder = Callable[[int], Sequence[Line]]
 """Columns there are -> the text."""
-STYLES = {LABEL: "$dim", FAINT: "$edge", BRIGHT: "$bright", VALUE: "bold $bright", TITLE: "bold $bright"}
-STYLES |= {"read": "$series-1", "write": "$series-2", "latency": "$series-3", "other": "$series-4"}  # of charts
-STYLES |= {HEADING: "bold $secondary", ACCENT: "bold $accent", GOOD: "$ok", WARN: "$warn", BAD: "$bad"}
+STYLES = {
+    LABEL: "$dim",
+    FAINT: "$edge",
+    BRIGHT: "$bright",
+    VALUE: "bold $bright",
+    TITLE: "bold $bright",
+}
+# of charts
+STYLES |= {"read": "$series-1", "write": "$series-2", "latency": "$series-3", "other": "$series-4"}
+STYLES |= {
+    HEADING: "bold $secondary",
+    ACCENT: "bold $accent",
+    GOOD: "$ok",
+    WARN: "$warn",
+    BAD: "$bad",
+}
 
 
 class TextPane(VerticalScroll, can_focus=True):
-    """Shows what a builder returns for the width at hand; so values can be wrapped beside their labels."""
+    """Shows what a builder returns for the width at hand.
+
+    So values can be wrapped beside their labels.
+    """
 
     BINDINGS = actions.bindings("list")
-    DEFAULT_CSS = "TextPane { padding: 0 0 0 1; & > Static { width: 1fr; height: auto; padding-right: 1; } }"
+    DEFAULT_CSS = (
+        "TextPane { padding: 0 0 0 1; & > Static { width: 1fr; height: auto; padding-right: 1; } }"
+    )
 
     def __init__(self, id: str | None = None, *, can_focus: bool = True) -> None:  # noqa: A002
         super().__init__(id=id, classes="pane", can_focus=can_focus)
@@ -310,7 +352,8 @@ class TextPane(VerticalScroll, can_focus=True):
         if self._built is None:
             self._build()
         else:
-            self.call_after_refresh(self._build)  # Textual keeps the height of a text that changes while it is laid out
+            # Textual keeps the height of a text that changes while it is laid out
+            self.call_after_refresh(self._build)
 
     def _build_soon(self) -> None:
         self._say_how()
@@ -331,9 +374,12 @@ class TextPane(VerticalScroll, can_focus=True):
         width = self.scrollable_content_region.width - 1
         if self.is_mounted and width > 0 and width != self._built_for:
             self._built_for, before, self._built = width, self._built, list(self.builder(width))
-            if self._built != before:  # laying out and painting the same again costs more than a look
+            # laying out and painting the same again costs more than a look
+            if self._built != before:
                 palette = self.app.current_theme.ansi
-                self.query_one(Static).update(content_of(self._built, lacking(self.app), palette=palette))
+                self.query_one(Static).update(
+                    content_of(self._built, lacking(self.app), palette=palette)
+                )
 
     def action_move(self, unit: Unit, direction: int) -> None:
         """Scroll by a row, by half of what is seen, or to an end: the keys of lists."""
@@ -345,7 +391,9 @@ class TextPane(VerticalScroll, can_focus=True):
 
 
 def show_text(shown: Static, text: Content) -> None:
-    """Show a text, unless it is shown already: laying the screen out again costs more than a look."""
+    """Show a text, unless it is shown already: laying the screen out again costs more than a
+    look.
+    """
     before = shown.visual
     if not (isinstance(before, Content) and before.is_same(text)):
         shown.update(text)
@@ -360,14 +408,25 @@ def entitle(pane: Widget, title: str | None = None, subtitle: str | None = None)
 
 
 def style_of(role: str, *, palette: bool) -> str:
-    """Return Textual's style of a role; a colour of the terminal's own `palette` cannot be weakened."""
+    """Return Textual's style of a role.
+
+    A colour of the terminal's own `palette` cannot be weakened.
+    """
     name, _, strength = role.partition("*")
     style = STYLES.get(name, "")
     return f"{style} {strength}%" if style and strength and not palette else style
 
 
-def content_of(lines: Iterable[Line], table: Mapping[int, int | str], *, palette: bool = False) -> Content:
-    """Return lines as Textual's own text, which can be selected with the mouse; `table`: what `lacking` returns."""
-    shown = ([(shown_as(text, table), style_of(role, palette=palette)) for text, role in line.runs] for line in lines)
+def content_of(
+    lines: Iterable[Line], table: Mapping[int, int | str], *, palette: bool = False
+) -> Content:
+    """Return lines as Textual's own text, which can be selected with the mouse.
+
+    `table`: what `lacking` returns.
+    """
+    shown = (
+        [(shown_as(text, table), style_of(role, palette=palette)) for text, role in line.runs]
+        for line in lines
+    )
     made = [Content.assemble(*runs) for runs in shown]
     return Content("\n").join(made)

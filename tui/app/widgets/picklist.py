@@ -1,7 +1,8 @@
-"""The one list: declared columns, headings, a cursor, an order. Rows in sight are made, cells that changed painted.
+"""The one list: declared columns, headings, a cursor, an order. Rows in sight are made, cells that
+changed painted.
 
-The cursor belongs to a key (a host's name, a profile's tag), never to a row number: filtering, sorting and new data
-leave it on the thing it was on."""
+The cursor belongs to a key (a host's name, a profile's tag), never to a row number: filtering,
+sorting and new data leave it on the thing it was on."""
 
 from __future__ import annotations
 
@@ -58,8 +59,10 @@ class PickList(Lines, Generic[Row], can_focus=True):
             self.twice = twice
 
     headings_last: ClassVar[bool] = False  # sorted rows keep their headings, behind them
-    given_order: ClassVar[str] = ""  # title of the column that the given rows are ordered by; empty: the first one
-    waits_on_top: ClassVar[bool] = False  # the cursor stays on the first row until somebody moves it
+    # title of the column that the given rows are ordered by; empty: the first one
+    given_order: ClassVar[str] = ""
+    # the cursor stays on the first row until somebody moves it
+    waits_on_top: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -73,7 +76,9 @@ class PickList(Lines, Generic[Row], can_focus=True):
         super().__init__(id=id)
         self.fits = fits  # no column is wider than its cells
         self.columns = tuple(columns)
-        self.key_of: Callable[[Row | Heading], str] = lambda row: row.key if isinstance(row, Heading) else key(row)
+        self.key_of: Callable[[Row | Heading], str] = lambda row: (
+            row.key if isinstance(row, Heading) else key(row)
+        )
         self.header = header
         self.rows: list[Row | Heading] = []
         self.top = 0
@@ -82,7 +87,8 @@ class PickList(Lines, Generic[Row], can_focus=True):
         self.leads = False  # the cursor looks as with the focus: keys come through another field
         self._given: list[Row | Heading] = []
         self._index: dict[str, int] = {}
-        self.cursor_key: str | None = None  # of the row under the cursor, None when there are no rows
+        # of the row under the cursor, None when there are no rows
+        self.cursor_key: str | None = None
         self._was_moved = False
         self._fitted: tuple[Column[Row], ...] = ()
 
@@ -110,8 +116,15 @@ class PickList(Lines, Generic[Row], can_focus=True):
             self.rows = self._given[::-1] if self.reversed else self._given
         else:
             rows = [row for row in self._given if not isinstance(row, Heading)]
-            last = [row for row in self._given if isinstance(row, Heading)] if self.headings_last else []
-            self.rows = [*sorted(rows, key=order, reverse=self.sort.falling != self.reversed), *last]
+            last = (
+                [row for row in self._given if isinstance(row, Heading)]
+                if self.headings_last
+                else []
+            )
+            self.rows = [
+                *sorted(rows, key=order, reverse=self.sort.falling != self.reversed),
+                *last,
+            ]
         self._index = {self.key_of(row): number for number, row in enumerate(self.rows)}
         if self.cursor_key not in self._index or (self.waits_on_top and not self._was_moved):
             first = next((n for n, row in enumerate(self.rows) if not isinstance(row, Heading)), 0)
@@ -210,7 +223,9 @@ class PickList(Lines, Generic[Row], can_focus=True):
             return
         if offset.y < self.head:
             if offset.y == self.head - 1:
-                self.sort_by(self.columns[column_at(self.columns, self.rooms(self.size.width), offset.x)])
+                self.sort_by(
+                    self.columns[column_at(self.columns, self.rooms(self.size.width), offset.x)]
+                )
             return
         if self.scrolls and offset.x == self.size.width - 1:
             self.scroll_rows(round((offset.y - self.head) / self.room * len(self.rows)) - self.top)
@@ -218,7 +233,9 @@ class PickList(Lines, Generic[Row], can_focus=True):
         elif (number := self.top + offset.y - self.head) < len(self.rows):
             self.move(number - self.cursor_row)
             column = column_at(self.columns, self.rooms(self.size.width), offset.x)
-            self.post_message(self.Clicked(self, self.key_of(self.rows[number]), column, event.chain > 1))
+            self.post_message(
+                self.Clicked(self, self.key_of(self.rows[number]), column, event.chain > 1)
+            )
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """The cursor looks different with the focus."""
@@ -244,7 +261,9 @@ class PickList(Lines, Generic[Row], can_focus=True):
         rows = []
         for row in self.rows[self.top : self.top + self.room]:
             here = self.key_of(row) == self.cursor_key
-            fill = "" if not here else "cursor" if self.has_focus or self.leads else "cursor-blurred"
+            fill = (
+                "" if not here else "cursor" if self.has_focus or self.leads else "cursor-blurred"
+            )
             if isinstance(row, Heading):
                 rows.append(self.heading_line(row, width, fill))
             else:
@@ -265,7 +284,9 @@ class PickList(Lines, Generic[Row], can_focus=True):
         given = next((column for column in titled if column.title == self.given_order), titled[0])
         sorts = self.sort or given
         arrow = "▾▴"[self.reversed]
-        marked = {column: (column.title + arrow, ACCENT) for column in self.columns if column is sorts}
+        marked = {
+            column: (column.title + arrow, ACCENT) for column in self.columns if column is sorts
+        }
         return head_line(self.columns, rooms, marked=marked)
 
     def row_line(self, row: Row, rooms: Sequence[int], width: int, fill: str) -> Line:  # noqa: ARG002
@@ -277,9 +298,16 @@ class PickList(Lines, Generic[Row], can_focus=True):
         return Line.of((row.title, HEADING), ("  ", TEXT), row.note, fill=fill)
 
 
-def with_scroll_bar(rows: Sequence[Line], width: int, top: int, room: int, count: int) -> list[Line]:
-    """Return the rows in sight, `room` of `count` from `top` on, with a scroll bar at their right."""
+def with_scroll_bar(
+    rows: Sequence[Line], width: int, top: int, room: int, count: int
+) -> list[Line]:
+    """Return the rows in sight, `room` of `count` from `top` on, with a scroll bar at their
+    right.
+    """
     size = max(1, round(room * room / count))
     place = round(top / max(1, count - room) * (room - size))
     bar = [(" ", "thumb~") if place <= y < place + size else (" ", TEXT) for y in range(len(rows))]
-    return [Line.of(*padded(row.runs, width - 1), end, fill=row.fill) for row, end in zip(rows, bar, strict=True)]
+    return [
+        Line.of(*padded(row.runs, width - 1), end, fill=row.fill)
+        for row, end in zip(rows, bar, strict=True)
+    ]

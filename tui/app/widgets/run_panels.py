@@ -14,11 +14,33 @@ from tui.app.widgets.graph import meter
 from tui.app.widgets.lines import Lines, Unit
 from tui.metrics.buckets import index_to_value
 from tui.metrics.units import clock, latency, latency_fixed, share
-from tui.text.line import FAINT, LABEL, TEXT, VALUE, Line, Run, clip, fit, rule, spread, width_of_runs
+from tui.text.line import (
+    FAINT,
+    LABEL,
+    TEXT,
+    VALUE,
+    Line,
+    Run,
+    clip,
+    fit,
+    rule,
+    spread,
+    width_of_runs,
+)
 from tui.text.sparkline import Symbols, spark
 
-BADGES = {"running": "badge", "complete": "badge-good", "partial": "badge-warn", "aborted": "badge-warn"}
-BADGES |= {"failed": "badge-bad", "stopping": "badge-warn", "starting": "badge", "gone": "badge-bad"}
+BADGES = {
+    "running": "badge",
+    "complete": "badge-good",
+    "partial": "badge-warn",
+    "aborted": "badge-warn",
+}
+BADGES |= {
+    "failed": "badge-bad",
+    "stopping": "badge-warn",
+    "starting": "badge",
+    "gone": "badge-bad",
+}
 LEAST_BAR = 12
 SHORT_S = 60.0  # that an allocation lasts: told as a warning
 ROUND_UP_S = 0.999  # what is left is none only at the end
@@ -26,7 +48,10 @@ ROUND_UP_S = 0.999  # what is left is none only at the end
 
 @dataclass(frozen=True, slots=True)
 class RunHead:
-    """What the header shows. `trail` holds (phase, mark) with mark one of done, now, failed, empty."""
+    """What the header shows.
+
+    `trail` holds (phase, mark) with mark one of done, now, failed, empty.
+    """
 
     profile: str = ""
     state: str = "starting"
@@ -66,7 +91,12 @@ class RunHeader(Lines):
         right: list[Run] = [(head.mode + "  ", "warn")] if head.mode else []
         right += self._time()
         badge = BADGES.get(head.state, "badge")
-        left: list[Run] = [(f" {head.state.upper()} ", badge), (" ", TEXT), (head.profile, "title"), ("  ", TEXT)]
+        left: list[Run] = [
+            (f" {head.state.upper()} ", badge),
+            (" ", TEXT),
+            (head.profile, "title"),
+            ("  ", TEXT),
+        ]
         facts = list(head.facts)
         while facts and self._width([*left, (" · ".join(facts), LABEL), *right]) + 2 > width:
             facts.pop()
@@ -91,10 +121,18 @@ class RunHeader(Lines):
         if self.head.fraction is None or room < LEAST_BAR:
             return clip(trail, width)
         percent = f" {share(self.head.fraction):>5}"
-        return [*trail, ("  ", TEXT), *meter(self.head.fraction, room - len(percent), self.symbols), (percent, VALUE)]
+        return [
+            *trail,
+            ("  ", TEXT),
+            *meter(self.head.fraction, room - len(percent), self.symbols),
+            (percent, VALUE),
+        ]
 
     def _trail(self, width: int) -> list[Run]:
-        """Return the phases; only the current one and a count of those passed when there is too little room."""
+        """Return the phases.
+
+        Only the current one and a count of those passed when there is too little room.
+        """
         plain = self.symbols == "ascii"
         marks = {
             "done": ("+" if plain else "✓", "good", LABEL),
@@ -116,7 +154,10 @@ class RunHeader(Lines):
 
 
 class Banner(Lines):
-    """A strip that tells how the run ended, what is wrong, and which key goes on. Takes no room when empty."""
+    """A strip that tells how the run ended, what is wrong, and which key goes on.
+
+    Takes no room when empty.
+    """
 
     DEFAULT_CSS = """
     Banner { height: 0; display: none; padding: 0 1; margin: 0 0; background: $surface; }
@@ -158,8 +199,13 @@ class HostFactsBar(Lines):
         self.said: Run = ("", LABEL)
         self.more: tuple[Line, ...] = ()
 
-    def show(self, host: str, facts: Sequence[tuple[str, str]], said: Run, more: Sequence[Line] = ()) -> None:
-        """Show a host's facts, what there is to say of it, and `more` lines; an empty name hides them all."""
+    def show(
+        self, host: str, facts: Sequence[tuple[str, str]], said: Run, more: Sequence[Line] = ()
+    ) -> None:
+        """Show a host's facts, what there is to say of it, and `more` lines.
+
+        An empty name hides them all.
+        """
         self.host, self.facts, self.said, self.more = host, tuple(facts), said, tuple(more)
         self.set_class(bool(host), "-shown")
         if self.styles.height is None or self.styles.height.value != self.wanted:
@@ -173,7 +219,12 @@ class HostFactsBar(Lines):
 
     def build(self, width: int, height: int) -> list[Line]:  # noqa: ARG002
         """Name and state, then the facts that fit."""
-        keys: list[Run] = [("i", "accent"), (" all of it  ", LABEL), ("Esc", "accent"), (" all hosts", LABEL)]
+        keys: list[Run] = [
+            ("i", "accent"),
+            (" all of it  ", LABEL),
+            ("Esc", "accent"),
+            (" all hosts", LABEL),
+        ]
         first = spread([(self.host, "title"), ("  ", TEXT), self.said], keys, width)
         second: list[Run] = []
         for name, value in self.facts:
@@ -183,10 +234,17 @@ class HostFactsBar(Lines):
         return [Line.of(*first), Line.of(*second), *self.more]
 
 
-def ending(title: str, key: str, reason: str, hint: str, problems: Sequence[str], width: int) -> list[Line]:
+def ending(
+    title: str, key: str, reason: str, hint: str, problems: Sequence[str], width: int
+) -> list[Line]:
     """Return the lines of a banner: what happened, the key that goes on, then a line a problem."""
-    first = spread([(title, key), (f"  {reason}" if reason else "", TEXT)], [(hint, "accent")], width)
-    return [Line.of(*first), *(Line.of((" ", TEXT), (fit(text, width - 1).rstrip(), TEXT)) for text in problems)]
+    first = spread(
+        [(title, key), (f"  {reason}" if reason else "", TEXT)], [(hint, "accent")], width
+    )
+    return [
+        Line.of(*first),
+        *(Line.of((" ", TEXT), (fit(text, width - 1).rstrip(), TEXT)) for text in problems),
+    ]
 
 
 COLUMNS = (
@@ -208,7 +266,9 @@ LEAST_SHAPE = 20
 
 @dataclass(frozen=True, slots=True)
 class PercentileRow:
-    """One line: a direction (empty: the same as above) in its style, what it covers, values in ns by column key."""
+    """One line: a direction (empty: the same as above) in its style, what it covers, values in ns
+    by column key.
+    """
 
     direction: str
     key: str
@@ -219,7 +279,10 @@ class PercentileRow:
 
 
 class PercentileTable(Lines):
-    """A heading line with the column names, then a line a row. Columns give way from the left when it gets narrow."""
+    """A heading line with the column names, then a line a row.
+
+    Columns give way from the left when it gets narrow.
+    """
 
     DEFAULT_CSS = "PercentileTable { height: auto; padding: 0 1; }"
 
@@ -266,8 +329,13 @@ class PercentileTable(Lines):
         shapes = self._shapes(label)
         room = label - NAMES - 2 if any(shapes) else 0
         span = span_of(shapes)
-        texts = [shape_of(counts, span, room, self.symbols) if counts else " " * room for counts in shapes]
-        rows = (self._row(row, text, columns, label) for row, text in zip(self.rows, texts, strict=True))
+        texts = [
+            shape_of(counts, span, room, self.symbols) if counts else " " * room
+            for counts in shapes
+        ]
+        rows = (
+            self._row(row, text, columns, label) for row, text in zip(self.rows, texts, strict=True)
+        )
         return [self._heading(titles, width, room, span), *rows][:height]
 
     def _shapes(self, label: int) -> list[Counts]:
@@ -282,10 +350,14 @@ class PercentileTable(Lines):
         low, high = (latency(index_to_value(index)) for index in span)
         axis = f"{low} {'─' * (shape - len(low) - len(high) - 2)} {high}"
         lead = "─" * (NAMES - len(self.heading) - 2)
-        return Line.of((self.heading, "title"), (f" {lead} ", FAINT), (axis, LABEL), ("  " + titles, LABEL))
+        return Line.of(
+            (self.heading, "title"), (f" {lead} ", FAINT), (axis, LABEL), ("  " + titles, LABEL)
+        )
 
     @staticmethod
-    def _row(row: PercentileRow, shape: str, columns: Sequence[tuple[str, str]], label: int) -> Line:
+    def _row(
+        row: PercentileRow, shape: str, columns: Sequence[tuple[str, str]], label: int
+    ) -> Line:
         cells = "".join(f"{latency_fixed(row.values.get(key)):>{CELL}}" for key, _ in columns)
         covers = NAMES - 6 if shape else label - 6
         runs: list[Run] = [(fit(row.direction, 6), row.key), (fit(row.covers, covers), LABEL)]
@@ -297,13 +369,17 @@ class PercentileTable(Lines):
 def span_of(shapes: Sequence[Counts]) -> tuple[int, int]:
     """Return the lowest and the highest bucket of all shapes: one scale for them all."""
     known = [counts for counts in shapes if counts]
-    return min((counts[0][0] for counts in known), default=0), max((counts[-1][0] for counts in known), default=0)
+    return min((counts[0][0] for counts in known), default=0), max(
+        (counts[-1][0] for counts in known), default=0
+    )
 
 
 def shape_of(counts: Counts, span: tuple[int, int], width: int, symbols: Symbols) -> str:
-    """Return a histogram as one row: latency to the right and counts upwards, both logarithmic, so that tails show.
+    """Return a histogram as one row: latency to the right and counts upwards, both logarithmic, so
+    that tails show.
 
-    fio's buckets are nearly logarithmic: an even step in index is an even step in the logarithm of the latency.
+    fio's buckets are nearly logarithmic: an even step in index is an even step in the logarithm of
+    the latency.
     """
     low, high = span
     step = max(1e-9, (high - low + 1) / width)
@@ -311,7 +387,8 @@ def shape_of(counts: Counts, span: tuple[int, int], width: int, symbols: Symbols
     for index, count in counts:
         columns[min(width - 1, int((index - low) / step))] += count
     levels = [log2(count + 1) if count else None for count in columns]
-    top = max((level for level in levels if level), default=1.0) * 1.15  # rows of full blocks would grow together
+    # rows of full blocks would grow together
+    top = max((level for level in levels if level), default=1.0) * 1.15
     return spark(levels, width, "ascii" if symbols == "ascii" else "block", high=top)
 
 
@@ -327,7 +404,9 @@ NOTHING_TOLD, ELSEWHERE = "none", "all is said above"
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One message: run time in seconds, severity, the host it came from (empty: the engine), its text."""
+    """One message: run time in seconds, severity, the host it came from (empty: the engine), its
+    text.
+    """
 
     t: float
     severity: str
@@ -336,7 +415,10 @@ class LogLine:
 
 
 class MessageLog(Lines, can_focus=True):
-    """The newest lines at the bottom. `scroll_back` counts lines between the newest and the last one shown."""
+    """The newest lines at the bottom.
+
+    `scroll_back` counts lines between the newest and the last one shown.
+    """
 
     BINDINGS = actions.bindings("list")
     DEFAULT_CSS = "MessageLog { padding: 0 1; }"
@@ -394,7 +476,9 @@ class MessageLog(Lines, can_focus=True):
         key = SEVERITY_KEYS.get(message.severity, TEXT)
         parts = textwrap.wrap(host + message.text, max(10, room)) if self.whole else []
         first, *more = parts or [fit(host + message.text, room).rstrip()]
-        line = Line.of((stamp, LABEL), (mark, key), (first[: len(host)], LABEL), (first[len(host) :], TEXT))
+        line = Line.of(
+            (stamp, LABEL), (mark, key), (first[: len(host)], LABEL), (first[len(host) :], TEXT)
+        )
         return [line, *(Line.of((" " * (width - room), LABEL), (part, TEXT)) for part in more)]
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:

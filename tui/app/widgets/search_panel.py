@@ -39,9 +39,14 @@ LEAST_ROWS = 3  # of points below a curve
 
 
 class SearchPanel(Lines):
-    """The search: heading with budget, the answer so far, the point at work, then curve and points."""
+    """The search: heading with budget, the answer so far, the point at work, then curve and
+    points.
+    """
 
-    DEFAULT_CSS = "SearchPanel { height: 0; display: none; padding: 0 1; } SearchPanel.-shown { display: block; }"
+    DEFAULT_CSS = (
+        "SearchPanel { height: 0; display: none; padding: 0 1; } SearchPanel.-shown { display:"
+        " block; }"
+    )
 
     def __init__(self, symbols: Symbols, *, coloured: bool = True, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -73,7 +78,10 @@ class SearchPanel(Lines):
         record = view.record
         left: list[Run] = [("Search ", "title"), (f"{TITLES[record.kind]} ", LABEL)]
         limits = f"{limits_text(record.limits)} " if record.limits else ""
-        tail = f"{len(record.points)} of {record.most_points} points · {units.duration(record.spent_s)}"
+        tail = (
+            f"{len(record.points)} of {record.most_points} points ·"
+            f" {units.duration(record.spent_s)}"
+        )
         tail += f" of {units.duration(record.within_s)}" if record.within_s is not None else ""
         room = width - Line(tuple(left)).width - len(tail) - 1
         if room - len(limits) >= LEAST_METER:  # else the line below tells them
@@ -87,10 +95,14 @@ class SearchPanel(Lines):
     def _so_far(self, width: int) -> Line:
         view = self.view
         if view is not None and view.ended and view.behind:
-            return Line.of(*clip([("found  ", LABEL), ("working out what the points say", TEXT)], width))
+            return Line.of(
+                *clip([("found  ", LABEL), ("working out what the points say", TEXT)], width)
+            )
         found = headline_text(view.record) if view is not None else ""
         label = "found  " if view is not None and view.ended else "so far "
-        return Line.of(*clip([(label, LABEL), (found or "no points yet", VALUE if found else TEXT)], width))
+        return Line.of(
+            *clip([(label, LABEL), (found or "no points yet", VALUE if found else TEXT)], width)
+        )
 
     def _now(self, width: int) -> list[Line]:
         view = self.view
@@ -99,8 +111,11 @@ class SearchPanel(Lines):
         if view.offer is None:
             return [Line.of(("now    ", LABEL), ("deciding what to measure next", TEXT))]
         runs: list[Run] = [("now    ", LABEL), (offer_text(view.offer), ACCENT)]
-        measured = f"{units.clock(view.elapsed_s)} of {units.clock(view.offer.seconds)}"
-        runs += [(f"  {measured if view.elapsed_s >= 0 else f'measured in {units.clock(-view.elapsed_s)}'}", LABEL)]
+        if view.elapsed_s >= 0:
+            measured = f"{units.clock(view.elapsed_s)} of {units.clock(view.offer.seconds)}"
+        else:
+            measured = f"measured in {units.clock(-view.elapsed_s)}"
+        runs.append((f"  {measured}", LABEL))
         return [Line.of(*clip([*runs, *now_runs(view.now), (f"  {view.offer.why}", TEXT)], width))]
 
     def _evidence(self, width: int, room: int) -> list[Line]:
@@ -108,7 +123,9 @@ class SearchPanel(Lines):
         record = self.view.record if self.view is not None else None
         if record is None or not record.points:
             return []
-        table = text_table(point_columns(record), point_rows(record), TABLE if width >= BESIDE else width)
+        table = text_table(
+            point_columns(record), point_rows(record), TABLE if width >= BESIDE else width
+        )
         if room < LEAST_HEIGHT + 1:
             return newest(table, room)
         if width >= BESIDE:
@@ -122,7 +139,9 @@ class SearchPanel(Lines):
         return [*chart, *newest(table, rows if chart else room)]
 
     def _tiles(self, room: int) -> list[Line]:
-        """Return the figures of the search in large digits below a free line, where so many lines have room."""
+        """Return the figures of the search in large digits below a free line, where so many lines
+        have room.
+        """
         tiles = search_tiles(self.view) if self.view is not None and room > ROWS else []
         return [Line(), *tile_lines(tiles, TABLE, self.symbols, WIDE)] if tiles else []
 
@@ -135,14 +154,23 @@ class SearchPanel(Lines):
             return [] if law is None else scaling_chart(law, width, height, coloured=self.coloured)
         view = self.view
         now = view.offer.rate_iops if view is not None and view.offer is not None else None
-        make = partial(curve_chart, record, width, coloured=self.coloured, now=now, reached=view.now if view else None)
+        make = partial(
+            curve_chart,
+            record,
+            width,
+            coloured=self.coloured,
+            now=now,
+            reached=view.now if view else None,
+        )
         lines = make(height)
         over = len(lines) - height  # its legend took a line of its own
         return make(height - over) if over > 0 else lines
 
 
 def now_runs(now: PointNow | None) -> list[Run]:
-    """Return what a point came to so far: ``46.2k done  p99.9 1.84 ms``, in the colour of its limit."""
+    """Return what a point came to so far: ``46.2k done  p99.9 1.84 ms``, in the colour of its
+    limit.
+    """
     if now is None:
         return []
     runs: list[Run] = [(f"  {METRICS['iops'].text(now.iops)} done", TEXT)]
@@ -155,7 +183,11 @@ def now_runs(now: PointNow | None) -> list[Run]:
 def offer_text(offer: Offer) -> str:
     """Return what a point offers: ``45.8k IOPS, search``, ``full load, hosts=4``."""
     rate = "full load" if offer.rate_iops is None else METRICS["iops"].with_unit(offer.rate_iops)
-    parts = [rate, knobs_text(dict(offer.knobs)), ROLES[offer.role] if offer.rate_iops is not None else ""]
+    parts = [
+        rate,
+        knobs_text(dict(offer.knobs)),
+        ROLES[offer.role] if offer.rate_iops is not None else "",
+    ]
     return ", ".join(part for part in parts if part)
 
 
@@ -181,22 +213,31 @@ LEAST_BAR, MOST_BAR = 8, 30
 SIDE_GAP, LEAST_SIDE = 4, 36  # cells left of the panel beside a matrix, and the fewest it needs
 
 
-def compact_lines(cells: Sequence[Cell], width: int, *, heat: bool = True) -> tuple[list[Line], int]:
-    """Return the tables in as few lines as they need, and which line the cell at work is on (0: none is)."""
+def compact_lines(
+    cells: Sequence[Cell], width: int, *, heat: bool = True
+) -> tuple[list[Line], int]:
+    """Return the tables in as few lines as they need, and which line the cell at work is on (0:
+    none is).
+    """
     tables = tables_of(cells, compact=True)
     now = next((cell.key for cell in cells if is_running(cell)), "")
     lines: list[Line] = []
     for table in tables:
         lines += [Line.of((title_of(table, profile=True), LABEL))] if len(tables) > 1 else []
         lines += table_lines(table, width, MatrixStyle(details=False, cursor=now, heat=heat))
-    at_work = (place for place, line in enumerate(lines) if any(role == CURSOR for _, role in line.runs))
+    at_work = (
+        place for place, line in enumerate(lines) if any(role == CURSOR for _, role in line.runs)
+    )
     return lines, next(at_work, 0)
 
 
 class MatrixPanel(Lines):
     """The matrix while it fills: what is done, what is at work, how long the rest takes."""
 
-    DEFAULT_CSS = "MatrixPanel { height: 0; display: none; padding: 0 1; } MatrixPanel.-shown { display: block; }"
+    DEFAULT_CSS = (
+        "MatrixPanel { height: 0; display: none; padding: 0 1; } MatrixPanel.-shown { display:"
+        " block; }"
+    )
 
     def __init__(self, symbols: Symbols, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -227,7 +268,9 @@ class MatrixPanel(Lines):
         head = lines[:1] if len(lines) > room > least else []  # names of the axes stay in sight
         room -= len(head)
         top = max(0, min(max(at - room // 2, len(head)), len(lines) - room))
-        return [self._heading(width), *self._with_side([*head, *lines[top : top + room]], width)][:height]
+        return [self._heading(width), *self._with_side([*head, *lines[top : top + room]], width)][
+            :height
+        ]
 
     def _with_side(self, lines: list[Line], width: int) -> list[Line]:
         """Return the rows with what there is to say of them at their right, where it has room."""
@@ -243,7 +286,9 @@ class MatrixPanel(Lines):
             return Line.of(*clip([*left, (tail, LABEL)], width))
         bar = min(MOST_BAR, room)
         gap = ("─" * (room - bar - 1) + " " if room > bar else "", FAINT)
-        return Line.of(*left, gap, *meter(self.progress.fraction, bar, self.symbols), (" " + tail, LABEL))
+        return Line.of(
+            *left, gap, *meter(self.progress.fraction, bar, self.symbols), (" " + tail, LABEL)
+        )
 
     def _tail(self) -> str:
         progress = self.progress
@@ -251,5 +296,8 @@ class MatrixPanel(Lines):
             return ""
         left = ""
         if progress.remaining_s is not None and progress.over < progress.steps:
-            left = f" · {'≤ ' if progress.at_most else ''}{clock(progress.remaining_s + ROUND_UP_S)} left"
+            left = (
+                f" · {'≤ ' if progress.at_most else ''}{clock(progress.remaining_s + ROUND_UP_S)} "
+                f"left"
+            )
         return f"{progress.cells_over}/{progress.cells} cells · {progress.place}{left}"

@@ -43,18 +43,25 @@ HIDDEN = ("engine",)  # not for people
 
 
 class Arguments(argparse.ArgumentParser):
-    """The arguments of a verb. Options are written in full: an abbreviation is an error that names the option."""
+    """The arguments of a verb.
+
+    Options are written in full: an abbreviation is an error that names the option.
+    """
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **{"allow_abbrev": False, **more})
 
     def parse_known_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:
-        """Parse as argparse does; an unknown option is named before anything that is missing because of it."""
+        """Parse as argparse does.
+
+        An unknown option is named before anything that is missing because of it.
+        """
         words = sys.argv[1:] if args is None else list(args)
         for word in self._own(words):
             self._check_option(word)
         found, rest = super().parse_known_args(words, namespace)
-        if hasattr(found, "terms"):  # argparse takes them in one piece only: others may stand behind options
+        # argparse takes them in one piece only: others may stand behind options
+        if hasattr(found, "terms"):
             found.terms += [word for word in rest if not word.startswith("-")]
             rest = [word for word in rest if word.startswith("-")]
         return found, rest
@@ -62,7 +69,11 @@ class Arguments(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where help is, and end with 2."""
         verb = self.prog.removeprefix("benchtui").strip()
-        self.exit(2, f"benchtui: {f'{verb}: ' if verb else ''}{printable(message)}; see {self.prog} --help\n")
+        self.exit(
+            2,
+            f"benchtui: {f'{verb}: ' if verb else ''}{printable(message)}; see"
+            f" {self.prog} --help\n",
+        )
 
     def _own(self, words: list[str]) -> Iterable[str]:
         """Yield the words up to `--` or to the verb below, whose own parser checks the rest."""
@@ -87,9 +98,12 @@ class Arguments(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             known = [str(each) for each in action.choices]
             what = f"'{value}'{did_you_mean(str(value), known)}"
-            raise argparse.ArgumentError(action, f"invalid choice: {what}; choose from {', '.join(known)}")
+            raise argparse.ArgumentError(
+                action, f"invalid choice: {what}; choose from {', '.join(known)}"
+            )
 
-    def _print_message(self, message: str, file: Any = None) -> None:  # argparse says nothing of a full disk
+    # argparse says nothing of a full disk
+    def _print_message(self, message: str, file: Any = None) -> None:
         (file or sys.stderr).write(message)
 
 
@@ -110,8 +124,11 @@ Load = Callable[[str], VerbModule]
 """Imports the module of a verb: parsers know names alone."""
 
 
-def parser_with(load: Load, wanted: Container[str], *, screens: bool = False) -> argparse.ArgumentParser:
-    """Return a parser of all verbs, of which the wanted ones know their arguments: others need not be loaded.
+def parser_with(
+    load: Load, wanted: Container[str], *, screens: bool = False
+) -> argparse.ArgumentParser:
+    """Return a parser of all verbs, of which the wanted ones know their arguments: others need not
+    be loaded.
 
     `screens`: it takes the options of the screens too, as a command line without a verb does.
     """
@@ -148,7 +165,8 @@ SAFE = bytes((*b"\t\n", *range(32, 127)))
 class PlainOutput:
     """A stream of text in which a space stands for what would control a terminal.
 
-    What is read from files is printable already; this is for what no reader saw, such as a path or a typed word.
+    What is read from files is printable already; this is for what no reader saw, such as a path or
+    a typed word.
     """
 
     def __init__(self, stream: io.TextIOWrapper) -> None:
@@ -173,7 +191,8 @@ def is_plain(text: str) -> bool:
 
 
 def guard() -> None:
-    """Print through `PlainOutput` from now on. What the text has no letter for becomes `?`: no file name ends a verb.
+    """Print through `PlainOutput` from now on. What the text has no letter for becomes `?`: no file
+    name ends a verb.
 
     The screens are drawn on `sys.__stderr__`, which passes everything.
     """
@@ -186,13 +205,19 @@ def guard() -> None:
 
 
 def is_utf8(stream: io.TextIOWrapper) -> bool:
-    """Tell whether every letter can be printed: another locale may keep bytes of names, and refuse letters."""
+    """Tell whether every letter can be printed: another locale may keep bytes of names, and refuse
+    letters.
+    """
     return codecs.lookup(stream.encoding).name == "utf-8"
 
 
 def wants_colour() -> bool:
     """Tell whether standard output is a terminal that has colours and whose user wants them."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
+    return (
+        sys.stdout.isatty()
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM", "dumb") != "dumb"
+    )
 
 
 def columns() -> int:
@@ -203,5 +228,7 @@ def columns() -> int:
 
 
 def text_width() -> int | None:
-    """Return the columns that text on standard output may take: of a terminal 80 or more, of a pipe any number."""
+    """Return the columns that text on standard output may take: of a terminal 80 or more, of a pipe
+    any number.
+    """
     return max(80, columns()) if sys.stdout.isatty() else None

@@ -18,11 +18,17 @@ if TYPE_CHECKING:
     from tui.library.runs import RunStore
     from tui.model.settings import Settings
 
-RUN_HELP = "a run: id, unique beginning of one, path, last, last~1, last:any, title, tag:NAME (the newest with it)"
+RUN_HELP = (
+    "a run: id, unique beginning of one, path, last, last~1, last:any, title, tag:NAME (the newest"
+    " with it)"
+)
 
 
 def paths() -> Paths:
-    """Return where this user's files live. Raises UsageError when the settings that say where are broken."""
+    """Return where this user's files live.
+
+    Raises UsageError when the settings that say where are broken.
+    """
     found = paths_without_settings()
     kept = user_settings().runs if has_settings() else None
     return found._replace(runs_kept=kept) if kept else found
@@ -40,19 +46,26 @@ def has_settings() -> bool:
 
 
 def paths_without_settings() -> Paths:
-    """Return where this user's files live as the environment alone has it: for what must work with broken settings."""
+    """Return where this user's files live as the environment alone has it: for what must work with
+    broken settings.
+    """
     return Paths.from_environ(os.environ)
 
 
 def user_settings() -> Settings:
-    """Return what the user wants everywhere (`benchtui config`). Raises UsageError when the file is broken."""
+    """Return what the user wants everywhere (`benchtui config`).
+
+    Raises UsageError when the file is broken.
+    """
     from tui.cli.shared.settings import read_settings
 
     return read_settings(paths_without_settings().settings)
 
 
 def run_store(shared: Sequence[Path] = ()) -> RunStore:
-    """Return this user's runs, and those of others in `shared` directories and the configured ones."""
+    """Return this user's runs, and those of others in `shared` directories and the configured
+    ones.
+    """
     from tui.library.runs import RunStore, shared_directories
 
     kept = user_settings().shared if has_settings() else ()
@@ -61,8 +74,12 @@ def run_store(shared: Sequence[Path] = ()) -> RunStore:
 
 def add_host_files(parser: argparse.ArgumentParser) -> None:
     """Add the options that say where hosts are described."""
-    parser.add_argument("--inventory", type=Path, metavar="FILE", help="inventory of hosts and groups (YAML)")
-    parser.add_argument("--ssh-config", type=Path, metavar="FILE", help="SSH configuration instead of ~/.ssh/config")
+    parser.add_argument(
+        "--inventory", type=Path, metavar="FILE", help="inventory of hosts and groups (YAML)"
+    )
+    parser.add_argument(
+        "--ssh-config", type=Path, metavar="FILE", help="SSH configuration instead of ~/.ssh/config"
+    )
 
 
 def pairs(values: list[str], option: str) -> dict[str, str]:
@@ -83,11 +100,15 @@ def say(text: str) -> None:
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add --json: one document on stdout and nothing else; what is for people goes to stderr."""
-    parser.add_argument("--json", action="store_true", help="print what came of it as one JSON document on stdout")
+    parser.add_argument(
+        "--json", action="store_true", help="print what came of it as one JSON document on stdout"
+    )
 
 
 def report(args: argparse.Namespace, document: object, text: str = "") -> None:
-    """Print what came of a verb: as JSON when that is asked for, else as text, when there is any."""
+    """Print what came of a verb: as JSON when that is asked for, else as text, when there is
+    any.
+    """
     if args.json:
         import json
 
@@ -105,15 +126,24 @@ def ask(question: str) -> bool:
 
 
 def load_fleet(args: argparse.Namespace) -> Fleet:
-    """Return the hosts that the options describe. A named inventory must exist, the user's own may be absent."""
+    """Return the hosts that the options describe.
+
+    A named inventory must exist, the user's own may be absent.
+    """
     from tui.engine.inputs.hosts import Fleet, read_inventory
 
     take_host_files(args)
-    return Fleet(read_inventory(args.inventory or paths().inventory, pipes=args.inventory is not None), args.ssh_config)
+    return Fleet(
+        read_inventory(args.inventory or paths().inventory, pipes=args.inventory is not None),
+        args.ssh_config,
+    )
 
 
 def take_host_files(args: argparse.Namespace) -> None:
-    """Let the settings say which inventory and SSH configuration where no option does. Raises UsageError."""
+    """Let the settings say which inventory and SSH configuration where no option does.
+
+    Raises UsageError.
+    """
     for name, what in (("inventory", "inventory"), ("ssh_config", "SSH configuration")):
         by = f"--{name.replace('_', '-')}"
         if getattr(args, name) is None and has_settings():
@@ -146,7 +176,9 @@ def open_editor(path: Path) -> None:
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"the editor '{editor}' cannot be started: {why}; set EDITOR") from error
     if done.returncode != 0:
-        raise UsageError(f"the editor '{editor}' ended with {done.returncode}; {path} is as it left it")
+        raise UsageError(
+            f"the editor '{editor}' ended with {done.returncode}; {path} is as it left it"
+        )
 
 
 SIDE_HELP = f"{RUN_HELP}; RUN,RUN,...: repetitions of one side"
@@ -154,7 +186,10 @@ ACROSS_HELP = "a parameter that is meant to differ; hosts: their number"
 
 
 def side_of(store: RunStore, text: str) -> list[Path]:
-    """Return the directories of one side. Raises UsageError for names of no run, and for a run that is named twice."""
+    """Return the directories of one side.
+
+    Raises UsageError for names of no run, and for a run that is named twice.
+    """
     refs = [text] if "," in text and is_folder(Path(text)) else text.split(",")
     directories = [store.resolve(ref) for ref in refs if ref]
     if not directories:
@@ -169,5 +204,7 @@ def sides_of(store: RunStore, texts: Sequence[str]) -> list[list[Path]]:
     sides = [side_of(store, text) for text in texts]
     known = [directory for side in sides for directory in side]
     if twice := {each.name for each in known if known.count(each) > 1}:
-        raise UsageError(f"{', '.join(sorted(twice))} is on two sides: a run does not differ from itself")
+        raise UsageError(
+            f"{', '.join(sorted(twice))} is on two sides: a run does not differ from itself"
+        )
     return sides

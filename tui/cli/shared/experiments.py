@@ -16,19 +16,38 @@ if TYPE_CHECKING:
     from tui.engine.plan.search import Kind, SearchChoice
     from tui.model.plan import Plan
 
-OVER_HELP = "search over rate, hosts, counts among the parameters: rate,iodepth or iodepth=1,8,32 (default: rate)"
+OVER_HELP = (
+    "search over rate, hosts, counts among the parameters: rate,iodepth or iodepth=1,8,32 (default:"
+    " rate)"
+)
 
 
 def add_bounds(parser: argparse.ArgumentParser) -> None:
     """Add what any search may be bounded by."""
     add = parser.add_argument
-    add("--slo", action="append", default=[], metavar="LIMIT", help="what must hold, such as 'p99.9<2ms', 'errors=0'")
+    add(
+        "--slo",
+        action="append",
+        default=[],
+        metavar="LIMIT",
+        help="what must hold, such as 'p99.9<2ms', 'errors=0'",
+    )
     add("--over", action="append", default=[], metavar="NAMES", help=OVER_HELP)
     add("--points", type=int, metavar="N", help="measure so many points at most")
-    add("--within", metavar="DURATION", help="spend so long on load and pauses at most, such as 30m")
-    add("--point", metavar="DURATION", help="measure each point so long at least (default: as the profile says, 10s)")
+    add(
+        "--within", metavar="DURATION", help="spend so long on load and pauses at most, such as 30m"
+    )
+    add(
+        "--point",
+        metavar="DURATION",
+        help="measure each point so long at least (default: as the profile says, 10s)",
+    )
     add("--most", metavar="DURATION", help="and at most, where a percentile needs more I/Os (2m)")
-    add("--hold", metavar="DURATION", help="hold the capacity so long before it counts as found (5m); 0: do not")
+    add(
+        "--hold",
+        metavar="DURATION",
+        help="hold the capacity so long before it counts as found (5m); 0: do not",
+    )
 
 
 def wish_of(args: argparse.Namespace, kind: Kind | None) -> SearchChoice:
@@ -45,8 +64,14 @@ def wish_of(args: argparse.Namespace, kind: Kind | None) -> SearchChoice:
         over = over_of(args.over)
     except ValueError as error:
         raise UsageError(f"--over {error}") from None
-    within, point, most = (span_of(name, getattr(args, name)) for name in ("within", "point", "most"))
-    hold = 0.0 if args.hold is not None and args.hold.strip() in ("0", "0s") else span_of("hold", args.hold)
+    within, point, most = (
+        span_of(name, getattr(args, name)) for name in ("within", "point", "most")
+    )
+    hold = (
+        0.0
+        if args.hold is not None and args.hold.strip() in ("0", "0s")
+        else span_of("hold", args.hold)
+    )
     return SearchChoice(kind, tuple(args.slo), over, args.points, within, point, most, hold)
 
 
@@ -67,11 +92,25 @@ def add_proof_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that follow RUN."""
     add = parser.add_argument
     add("--step", type=int, metavar="N", help="which step, from 1 (default: that of the headline)")
-    add("--runtime", metavar="DURATION", help="of each of the two measurements (default: the run's own, 15s at most)")
-    add("--destroy", action="append", default=[], metavar="PATH", help="agree that this device or file is overwritten")
+    add(
+        "--runtime",
+        metavar="DURATION",
+        help="of each of the two measurements (default: the run's own, 15s at most)",
+    )
+    add(
+        "--destroy",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="agree that this device or file is overwritten",
+    )
     add("--dry-run", action="store_true", help="print the plan and run nothing")
     add("--yes", action="store_true", help="do not ask")
-    add("--json", action="store_true", help="print the record (with --dry-run: the plan) of it as JSON on stdout")
+    add(
+        "--json",
+        action="store_true",
+        help="print the record (with --dry-run: the plan) of it as JSON on stdout",
+    )
 
 
 def run_proof(args: argparse.Namespace, run_dir: Path) -> int:
@@ -83,7 +122,11 @@ def run_proof(args: argparse.Namespace, run_dir: Path) -> int:
 
     plan = planned(run_dir, None if args.step is None else args.step - 1, seconds_of(args.runtime))
     if args.dry_run:
-        print(msgspec.json.format(msgspec.json.encode(plan)).decode() if args.json else review_text(plan))
+        print(
+            msgspec.json.format(msgspec.json.encode(plan)).decode()
+            if args.json
+            else review_text(plan)
+        )
         return 0
     made, code = measured(plan, args.destroy, sure=args.yes)
     print_result(made, as_json=args.json)
@@ -118,7 +161,10 @@ def measured(plan: Plan, destroy: Sequence[str], *, sure: bool) -> tuple[Path, i
 
     if plan.proves is not None:
         experiment = plan.proves.experiment
-        say(f"is it {plan.proves.kind}? then {SAID[experiment.change]} gives {experiment.prediction.text}")
+        say(
+            f"is it {plan.proves.kind}? then {SAID[experiment.change]} gives"
+            f" {experiment.prediction.text}"
+        )
     for remark in plan.remarks:
         say(f"benchtui: {remark}")
     run_dir = start(agreed(plan, destroy, sure=sure))
@@ -150,7 +196,9 @@ def prove_after(run_dir: Path) -> int:
 
 
 def check_whole(run_dir: Path) -> None:
-    """Raise UsageError for a run that did not come to its end: whoever stopped it wants no more load."""
+    """Raise UsageError for a run that did not come to its end: whoever stopped it wants no more
+    load.
+    """
     from tui.library.load import load_record
 
     if (state := load_record(run_dir).state) != "complete":
@@ -158,11 +206,17 @@ def check_whole(run_dir: Path) -> None:
 
 
 def left_open(run_dir: Path) -> str:
-    """Return what can be done about a counter-experiment that was not measured whole; empty for one that was."""
+    """Return what can be done about a counter-experiment that was not measured whole.
+
+    Empty for one that was.
+    """
     from tui.library.additions import is_whole
     from tui.library.load import load_record
 
     if is_whole(load_record(run_dir)):
         return ""
     again = f"benchtui runs resume {run_dir.name}"
-    return f"; it did not come to its end, so the bottleneck is not proved: {again} measures both loads again"
+    return (
+        f"; it did not come to its end, so the bottleneck is not proved: {again} measures both"
+        " loads again"
+    )

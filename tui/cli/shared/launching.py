@@ -30,7 +30,10 @@ LONGEST = 4096  # of a line that is typed: the terminal's own limit
 
 
 def terminal_asker() -> Asker | None:
-    """Return who can be asked: the person at the terminal; None when there is no terminal, as under cron."""
+    """Return who can be asked: the person at the terminal.
+
+    None when there is no terminal, as under cron.
+    """
     return person() if has_terminal() else None
 
 
@@ -71,7 +74,10 @@ async def ask(question: Question) -> Sequence[str] | None:
 
 
 async def read_line(terminal: int, prompt: str, *, visible: bool) -> str | None:
-    """Read one line, without an echo unless `visible`; the terminal is put back even when this is cancelled."""
+    """Read one line, without an echo unless `visible`.
+
+    The terminal is put back even when this is cancelled.
+    """
     with echo(terminal, on=visible):
         os.write(terminal, f"{prompt.rstrip(': ')}: ".encode())
         async with readable(terminal) as ready:
@@ -109,8 +115,9 @@ async def readable(terminal: int) -> AsyncIterator[asyncio.Event]:
 def agreed(plan: Plan, names: Sequence[str], *, sure: bool) -> Plan:
     """Return the plan with the names that somebody agreed to destroy.
 
-    On a terminal, and without `sure`, the names of devices are asked for. Files are judged by the engine alone.
-    Raises UsageError for a name that is no target of the run, PreflightError (3) for what was not or cannot be agreed.
+    On a terminal, and without `sure`, the names of devices are asked for. Files are judged by the
+    engine alone. Raises UsageError for a name that is no target of the run, PreflightError (3) for
+    what was not or cannot be agreed.
     """
     from msgspec.structs import replace
 
@@ -141,7 +148,10 @@ def look(plan: Plan) -> Preview:
 
 
 def ask_for_names(found: Preview) -> tuple[str, ...]:
-    """Show what was found and have each name typed. Raises PreflightError when something is refused or not typed."""
+    """Show what was found and have each name typed.
+
+    Raises PreflightError when something is refused or not typed.
+    """
     from tui.text.objects import changed_texts
 
     say("\n".join([*found.lines, *changed_texts(found.objects)]))
@@ -173,10 +183,17 @@ def start(plan: Plan) -> Path:
 
 
 def leave_out_missing(plan: Plan) -> Plan:
-    """Look at the hosts, and return the plan without the steps that they lack a load generator for."""
+    """Look at the hosts, and return the plan without the steps that they lack a load generator
+    for.
+    """
     import asyncio
 
-    from tui.engine.preflight.missing_tools import Lacking, has_several_tools, look_for_lacking, without
+    from tui.engine.preflight.missing_tools import (
+        Lacking,
+        has_several_tools,
+        look_for_lacking,
+        without,
+    )
     from tui.remote.fan_out import connections_of
 
     async def look() -> Lacking:
@@ -190,7 +207,10 @@ def check_secrets(plan: Plan) -> None:
     """Refuse a run whose secrets nobody can be asked for. Raises UsageError."""
     if missing := [name for name in plan.secrets if not os.environ.get(name)]:
         told = ", ".join(missing)
-        raise UsageError(f"no value for the secret {told}: set it in the environment; there is no terminal to ask on")
+        raise UsageError(
+            f"no value for the secret {told}: set it in the environment; there is no terminal to"
+            " ask on"
+        )
 
 
 def restart(run_dir: Path, mode: EngineMode) -> None:

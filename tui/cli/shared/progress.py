@@ -41,7 +41,14 @@ from tui.model.plan import Plan
 from tui.model.problem import BenchtuiError
 from tui.model.rundir import RECORD_FILE
 from tui.model.search import Search
-from tui.record.progress import MatrixProgress, allocation_left_s, can_be_judged, live_text, matrix_progress, step_name
+from tui.record.progress import (
+    MatrixProgress,
+    allocation_left_s,
+    can_be_judged,
+    live_text,
+    matrix_progress,
+    step_name,
+)
 from tui.text.points import offer_text, point_text
 
 if TYPE_CHECKING:
@@ -49,14 +56,19 @@ if TYPE_CHECKING:
 
 POLL_S = 0.2
 LOG_EVERY_S = 10.0
-GONE_AFTER_S = 3.0  # an engine that wrote nothing and is not alive: give its last words time to reach the disk
+# an engine that wrote nothing and is not alive: give its last words time to reach the disk
+GONE_AFTER_S = 3.0
 PERCENTILES = ("50", "99", "99.9")
 ADVICE = {"host-locked": "stop it, or run with --wait or --take-locks"}  # screens have a key for it
-BETWEEN = ("barrier", "measure", "collect")  # phases that every step of many has: not worth a line each time
+# phases that every step of many has: not worth a line each time
+BETWEEN = ("barrier", "measure", "collect")
 
 
 class ProgressDisplay:
-    """Draws a run on `out` (stderr) from its journal; with a plan of several steps it names the current one."""
+    """Draws a run on `out` (stderr) from its journal.
+
+    With a plan of several steps it names the current one.
+    """
 
     def __init__(self, out: TextIO | None = None, plan: Plan | None = None) -> None:
         self.out = out or sys.stderr
@@ -69,14 +81,22 @@ class ProgressDisplay:
         self.logged_at = -LOG_EVERY_S
 
     def begin(self, events: list[JournalEvent]) -> None:
-        """Take what a run of many steps had done already: the step at work is told, not those before it."""
+        """Take what a run of many steps had done already: the step at work is told, not those
+        before it.
+        """
         begun = [event for event in events if isinstance(event, StepStarted | RunResumed)]
         if self.plan is not None and len(begun) > 1:
             self.begin_t = begun[-1].t
             last = {event.step: event for event in events if isinstance(event, StepEnded)}
-            again = isinstance(begun[-1], RunResumed) and begun[-1].going_on and self.plan.proves is not None
+            again = (
+                isinstance(begun[-1], RunResumed)
+                and begun[-1].going_on
+                and self.plan.proves is not None
+            )
             done = 0 if again else sum(not event.cut for event in last.values())
-            self.line(f"{clock(events[-1].t)} {done} of {len(self.plan.steps)} steps were over before")
+            self.line(
+                f"{clock(events[-1].t)} {done} of {len(self.plan.steps)} steps were over before"
+            )
 
     def events(self, events: list[JournalEvent]) -> None:
         """Print what deserves a line of its own."""
@@ -103,14 +123,22 @@ class ProgressDisplay:
             return
         if isinstance(event, PointDecided):
             self.decided += 1
-            self.line(f"{clock(event.t)} {point_text(search, event.point, self._place(search, self.decided))}")
+            self.line(
+                f"{clock(event.t)} "
+                f"{point_text(search, event.point, self._place(search, self.decided))}"
+            )
         else:
             text = f"point {self._place(search, self.decided + 1)}: {offer_text(event.offer)}"
-            self.line(f"{clock(event.t)} {text} for {units.duration(event.offer.seconds)}, {event.offer.why}")
+            self.line(
+                f"{clock(event.t)} {text} for {units.duration(event.offer.seconds)},"
+                f" {event.offer.why}"
+            )
 
     @staticmethod
     def _place(search: Search, number: int) -> str:
-        """Return which point of how many it is: more than were planned, where one had to be made again."""
+        """Return which point of how many it is: more than were planned, where one had to be made
+        again.
+        """
         return f"{number}/{max(number, points_planned(search))}"
 
     def step(self, event: StepStarted | StepEnded) -> None:
@@ -145,7 +173,11 @@ class ProgressDisplay:
 
     def status(self, state: RunState, now_t: float) -> None:
         """Show the current numbers: in place on a terminal, every ten seconds elsewhere."""
-        roles = {step.index: step.role for step in self.plan.steps if step.role} if self.plan is not None else {}
+        roles = (
+            {step.index: step.role for step in self.plan.steps if step.role}
+            if self.plan is not None
+            else {}
+        )
         far = matrix_progress(self.plan, state, now_t)
         text = status_text(state, now_t, far, live_text(self.plan, state), roles)
         if not self.rewrites:
@@ -186,7 +218,9 @@ def matrix_text(progress: MatrixProgress) -> str:
 
 
 def _latencies(view: DirectionView) -> str:
-    """Return the percentiles of the last interval, or its mean where the load generator prints no more."""
+    """Return the percentiles of the last interval, or its mean where the load generator prints no
+    more.
+    """
     found, mean = view.interval_percentiles, view.lat_mean_ns
     if all(found.get(p) is None for p in PERCENTILES) and mean is not None:
         return f"mean {units.latency(mean)}"
@@ -218,7 +252,11 @@ def status_text(
     `conditioning`: how far preconditioning is; `roles`: of the steps of a suite, by step.
     """
     progress = state.progress(now_t)
-    far = [matrix_text(matrix) if matrix is not None else "", conditioning, state.phase or state.state]
+    far = [
+        matrix_text(matrix) if matrix is not None else "",
+        conditioning,
+        state.phase or state.state,
+    ]
     parts = [clock(now_t), *(part for part in far if part)]
     if progress.fraction is not None:
         parts.append(f"{units.share(progress.fraction):>5}")
@@ -231,7 +269,11 @@ def status_text(
     for step, measurement in state.measuring.items():
         rates = _rates(measurement.cluster)
         parts += [f"{roles.get(step, f'step {step + 1}')}:", *rates] if rates else []
-    metadata = state.at_step(state.step).metadata if state.step is not None and state.phase == "measure" else None
+    metadata = (
+        state.at_step(state.step).metadata
+        if state.step is not None and state.phase == "measure"
+        else None
+    )
     if metadata is not None:
         parts.append(metadata.line(now_t))
     hosts = state.hosts.values()
@@ -240,7 +282,9 @@ def status_text(
 
 
 def plan_of(run_dir: Path) -> Plan | None:
-    """Return the plan of a run, None when it cannot be read: the journal alone is enough to follow."""
+    """Return the plan of a run, None when it cannot be read: the journal alone is enough to
+    follow.
+    """
     from tui.journal.rundir import load_plan
 
     try:
@@ -250,7 +294,9 @@ def plan_of(run_dir: Path) -> Plan | None:
 
 
 class Checks:
-    """The checks of a run that is followed: loaded when there is something to judge for the first time."""
+    """The checks of a run that is followed: loaded when there is something to judge for the first
+    time.
+    """
 
     def __init__(self, run_dir: Path) -> None:
         self.run_dir = run_dir
@@ -272,7 +318,9 @@ class Checks:
 
 
 def _taken(tail: JournalTail, state: RunState) -> list[JournalEvent]:
-    """Apply what a journal has by now and return it without samples: of a long run they would fill the memory."""
+    """Apply what a journal has by now and return it without samples: of a long run they would fill
+    the memory.
+    """
     told = list[JournalEvent]()
     for event in tail:
         state.apply(event)
@@ -297,7 +345,9 @@ def follow(run_dir: Path, display: ProgressDisplay) -> RunState:
         now = time.monotonic()
         if tail.offset != before:
             silent_since, started = now, now - state.t
-        if state.exit_code is not None or (now - silent_since > GONE_AFTER_S and not is_running(run_dir)):
+        if state.exit_code is not None or (
+            now - silent_since > GONE_AFTER_S and not is_running(run_dir)
+        ):
             display.clear()
             return state
         for found in checks.look(state, now - started):
@@ -318,7 +368,10 @@ def watch(run_dir: Path, *, as_json: bool) -> int:
 
 
 def watch_streamed(run_dir: Path, specs: Sequence[str], *, as_json: bool) -> int:
-    """Follow a run as `watch` does, and stream it; with a stream on standard output the summary goes to stderr."""
+    """Follow a run as `watch` does, and stream it.
+
+    With a stream on standard output the summary goes to stderr.
+    """
     from tui.export.stream import parse_spec, streaming
 
     taken = any(parse_spec(spec)[1] == "-" for spec in specs)
@@ -334,7 +387,10 @@ def followed(run_dir: Path) -> int:
     with interrupts_stop(run_dir) as interrupts:
         state = follow(run_dir, ProgressDisplay(plan=plan_of(run_dir)))
     if state.exit_code is None:
-        say(f"the engine of {run_dir.name} is gone; what hosts still hold is collected by: benchtui runs recover")
+        say(
+            f"the engine of {run_dir.name} is gone; what hosts still hold is collected by: benchtui"
+            " runs recover"
+        )
     await_record(run_dir)
     return INTERRUPTED if interrupts else exit_code_of(state, run_dir)
 
@@ -351,7 +407,9 @@ _heads = msgspec.json.Decoder(_RecordFindings)
 
 
 def exit_code_of(state: RunState, run_dir: Path) -> int:
-    """Return the exit code of `run`: the engine's, 4 when it died, 1 when a finding invalidates a complete run."""
+    """Return the exit code of `run`: the engine's, 4 when it died, 1 when a finding invalidates a
+    complete run.
+    """
     if state.exit_code != 0:
         return 4 if state.exit_code is None else state.exit_code
     try:
@@ -363,7 +421,10 @@ def exit_code_of(state: RunState, run_dir: Path) -> int:
 
 @contextmanager
 def interrupts_stop(run_dir: Path) -> Iterator[list[int]]:
-    """Turn SIGINT into stop, then abort, of the run; the list yielded counts them. SIGTERM leaves the run going."""
+    """Turn SIGINT into stop, then abort, of the run; the list yielded counts them.
+
+    SIGTERM leaves the run going.
+    """
     seen: list[int] = []
 
     def on_interrupt(number: int, _frame: object) -> None:
@@ -371,7 +432,10 @@ def interrupts_stop(run_dir: Path) -> Iterator[list[int]]:
         verb = "stop" if len(seen) == 1 else "abort"
         try:
             request(run_dir, {"verb": verb, "by": "Ctrl+C"})
-            say(f"\n{verb} requested; " + ("once more aborts" if verb == "stop" else "ending at once"))
+            say(
+                f"\n{verb} requested; "
+                + ("once more aborts" if verb == "stop" else "ending at once")
+            )
         except NotRunning:
             say(f"\nrun {run_dir.name} is not there to {verb}")
 

@@ -10,7 +10,16 @@ from tui.model.objects import stores_of
 from tui.model.plan import HostTask, Plan, Step, written_devices
 from tui.record.progress import kind_text
 from tui.text.objects import objects_text
-from tui.view.plan import PlanPart, parts_of, plan_facts, steps_in_full, steps_text, time_text, values_text, warnings
+from tui.view.plan import (
+    PlanPart,
+    parts_of,
+    plan_facts,
+    steps_in_full,
+    steps_text,
+    time_text,
+    values_text,
+    warnings,
+)
 
 FILES_SHOWN = 4
 
@@ -23,7 +32,10 @@ def review_text(plan: Plan) -> str:
 def _lines(plan: Plan) -> Iterator[str]:
     for fact in plan_facts(plan):
         yield f"{fact.label:<10}{fact.text}{', '.join(fact.names)}{fact.more}"
-    yield f"params    {', '.join(f'{name}={value}' for name, value in {**plan.params, **plan.texts}.items())}"
+    yield (
+        "params   "
+        f" {', '.join(f'{name}={value}' for name, value in {**plan.params, **plan.texts}.items())}"
+    )
     yield from (f"note      {text}" for text in warnings(plan))
     yield from _destroyed(plan)
     if len(plan.steps) > 1:
@@ -79,10 +91,16 @@ def _step_lines(step: Step) -> Iterator[str]:
 
 
 def _task_lines(task: HostTask) -> Iterator[str]:
-    total, count = sum(spec.total_bytes for spec in task.files), sum(max(spec.count, 1) for spec in task.files)
+    total, count = (
+        sum(spec.total_bytes for spec in task.files),
+        sum(max(spec.count, 1) for spec in task.files),
+    )
     yield f"  {task.host}: {shlex.join(task.argv)}"
     if task.layout:
-        yield f"    layout   {count} files, {units.size(total)} in all, where they are not there whole"
+        yield (
+            f"    layout   {count} files, {units.size(total)} in all, where they are not there"
+            " whole"
+        )
     yield from (f"    objects  {objects_text(each)} in {each.store}" for each in task.objects)
     if task.writes_bytes and not task.objects:
         yield f"    writes   up to {units.size(task.writes_bytes)} of files, again and again"

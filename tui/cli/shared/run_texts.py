@@ -1,4 +1,6 @@
-"""The texts in a run's directory, written by whoever ends a run: what goes wrong with them costs the run nothing."""
+"""The texts in a run's directory, written by whoever ends a run: what goes wrong with them costs
+the run nothing.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,10 @@ def text_of(path: Path) -> str:
 
 
 def make_file(path: Path) -> bool:
-    """Write a new file with every key behind a #, unless there is one; tell whether it was made. Raises UsageError."""
+    """Write a new file with every key behind a #, unless there is one; tell whether it was made.
+
+    Raises UsageError.
+    """
     if path.exists():
         return False
     save(path, new_file())
@@ -38,7 +41,8 @@ def make_file(path: Path) -> bool:
 def change(path: Path, name: str, value: str) -> None:
     """Set one key to a YAML text; comments and order stay.
 
-    Raises UsageError before anything is written: for a broken file, an unknown key, a value that is not allowed.
+    Raises UsageError before anything is written: for a broken file, an unknown key, a value that is
+    not allowed.
     """
     key_named(name)
     line = f"{name}: {value}"
@@ -57,7 +61,10 @@ def forget(path: Path, name: str) -> None:
     parse_settings(text, str(path))
     ours = _lines_of(text, name)
     lines = text.splitlines()
-    save(path, "\n".join([*(f"#{line}" if at in ours else line for at, line in enumerate(lines)), ""]))
+    save(
+        path,
+        "\n".join([*(f"#{line}" if at in ours else line for at, line in enumerate(lines)), ""]),
+    )
 
 
 def _lines_of(text: str, name: str) -> range:
@@ -75,7 +82,9 @@ def _lines_of(text: str, name: str) -> range:
 def _uncommented(text: str, name: str, line: str) -> str:
     """Put the line of a key where a new file has it behind a #, or at the end."""
     lines = text.splitlines()
-    at = next((place for place, found in enumerate(lines) if found.startswith(f"#{name}:")), len(lines))
+    at = next(
+        (place for place, found in enumerate(lines) if found.startswith(f"#{name}:")), len(lines)
+    )
     return "\n".join([*lines[:at], line, *lines[at + 1 :], ""])
 
 

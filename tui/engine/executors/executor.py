@@ -26,19 +26,31 @@ class AdoptedStep(Struct, frozen=True):
 
 
 class Executor(Protocol):
-    """How the load of a step is checked, begins, goes on and ends: a module with these functions."""
+    """How the load of a step is checked, begins, goes on and ends: a module with these
+    functions.
+    """
 
     async def look(self, ctx: RunContext) -> None:
-        """Check what the steps of this executor need beyond what every host needs; report all problems at once."""
+        """Check what the steps of this executor need beyond what every host needs.
+
+        Report all problems at once.
+        """
 
     async def try_ahead(self, ctx: RunContext) -> None:
         """Try what can be tried before anything is measured. Raises RunRefused (exit 3)."""
 
     async def measure(self, ctx: RunContext, step: Step, window: Window) -> None:
-        """Begin on all hosts at once, follow to the end, take results. Raises RunRefused, RunStopped.
+        """Begin on all hosts at once, follow to the end, take results. Raises RunRefused,
+        RunStopped.
 
-        It meets the steps that run at the same time twice in `window`: when its hosts are armed, and before GO.
+        It meets the steps that run at the same time twice in `window`: when its hosts are armed,
+        and before GO.
         """
 
-    async def adopt(self, ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]) -> AdoptedStep:
-        """Follow what a dead engine has left running to its end; `tasks` are those of the step, by host."""
+    async def adopt(
+        self, ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]
+    ) -> AdoptedStep:
+        """Follow what a dead engine has left running to its end.
+
+        `tasks` are those of the step, by host.
+        """

@@ -46,12 +46,17 @@ async def _follow(run: TaskRun, state: HostStateName) -> Outcome:
             return await _give_up(run, fault)
     except asyncio.CancelledError:
         run.session.enter("lost", "not confirmed that the load has stopped")
-        run.session.problem(run.phase, "stop-unconfirmed", "not confirmed that the load has stopped", fatal=False)
+        run.session.problem(
+            run.phase, "stop-unconfirmed", "not confirmed that the load has stopped", fatal=False
+        )
         return Outcome(None, "unconfirmed", collected=False)
 
 
 async def _give_up(run: TaskRun, fault: Exception) -> Outcome:
-    """End the load of a host that nobody can follow any more; what it measured from here on nobody would see."""
+    """End the load of a host that nobody can follow any more.
+
+    What it measured from here on nobody would see.
+    """
     error = told(run.session, fault)
     run.session.problem(run.phase, error.code, error.message)
     try:
@@ -59,14 +64,22 @@ async def _give_up(run: TaskRun, fault: Exception) -> Outcome:
             await run.stop(abort=True)
     except Exception as untold:
         reason = host_error(run.session.name, untold).message
-        run.session.say("warning", f"the load was not stopped: {reason}; it stops when the lease expires")
+        run.session.say(
+            "warning", f"the load was not stopped: {reason}; it stops when the lease expires"
+        )
     return run.lost(error.code if error.code == FLOODED else OUR_FAULT)
 
 
 async def _watch(
-    ctx: RunContext, runs: Sequence[TaskRun], followers: set[asyncio.Task[Outcome]], expected_s: float | None
+    ctx: RunContext,
+    runs: Sequence[TaskRun],
+    followers: set[asyncio.Task[Outcome]],
+    expected_s: float | None,
 ) -> None:
-    """End the load when somebody asks to, or when it is far over its time; escalate from stop to abort."""
+    """End the load when somebody asks to, or when it is far over its time.
+
+    Escalate from stop to abort.
+    """
     overtime = None if expected_s is None else expected_s + OVERTIME_S
     try:
         async with asyncio.timeout(overtime):
@@ -93,7 +106,10 @@ async def end_runs(
     patience_s: float,
     overtaken: asyncio.Event | None = None,
 ) -> list[TaskRun]:
-    """Have hosts end their load, and give them time; return those that took the word and are busy all the same."""
+    """Have hosts end their load, and give them time.
+
+    Return those that took the word and are busy all the same.
+    """
     telling = {asyncio.create_task(_stop_one(run, mode)): run for run in runs}
     waiting: set[asyncio.Task[object]] = {asyncio.create_task(asyncio.wait(followers))}
     if overtaken is not None:
@@ -114,13 +130,17 @@ def _name_late(run: TaskRun) -> None:
         return
     late = f"still busy {OVERTIME_S:g}s after its planned end"
     if run.silent_s > FROZEN_S:
-        message = f"{late}, and silent for {run.silent_s:.0f}s: frozen, or its storage does not answer"
+        message = (
+            f"{late}, and silent for {run.silent_s:.0f}s: frozen, or its storage does not answer"
+        )
         run.session.problem(run.phase, "load-frozen", message, fatal=False)
     else:
         run.session.problem(run.phase, "overtime", late, fatal=False)
 
 
-async def _reason_to_end(ctx: RunContext, followers: set[asyncio.Task[Outcome]], *, beside: bool) -> None:
+async def _reason_to_end(
+    ctx: RunContext, followers: set[asyncio.Task[Outcome]], *, beside: bool
+) -> None:
     """Wait until somebody asks to stop, or a host is lost whose loss shall end the run.
 
     `beside`: other steps run at the same time, and are stopped too.
@@ -152,12 +172,21 @@ def _broke(follower: asyncio.Task[Outcome]) -> bool:
 
 
 def stop_host(ctx: RunContext, name: str) -> str | None:
-    """End the load of one host and keep what it measured; the others go on. Returns why that cannot be."""
+    """End the load of one host and keep what it measured; the others go on.
+
+    Returns why that cannot be.
+    """
     run = ctx.active.get(name)
     if run is None or run.ended:
-        return f"host {name} has no load now{did_you_mean(name, (host.name for host in ctx.plan.hosts))}"
+        return (
+            f"host {name} has no load"
+            f" now{did_you_mean(name, (host.name for host in ctx.plan.hosts))}"
+        )
     if run.phase == "layout":
-        return f"host {name} is writing its files, without which it cannot measure: stop the run, or wait"
+        return (
+            f"host {name} is writing its files, without which it cannot measure: stop the run, or"
+            " wait"
+        )
     run.session.say("warning", "stopped on request, alone")
     ctx.tasks.add(task := asyncio.create_task(_stop_one(run, "stop")))
     task.add_done_callback(ctx.tasks.discard)
@@ -184,8 +213,15 @@ async def _stop_one(run: TaskRun, mode: StopMode) -> None:
             return
         except Exception as error:
             late = isinstance(error, TimeoutError)
-            reason = f"no answer in {DELIVERY_S:g}s" if late else host_error(run.session.name, error).message
+            reason = (
+                f"no answer in {DELIVERY_S:g}s"
+                if late
+                else host_error(run.session.name, error).message
+            )
             if not warned:
-                run.session.say("warning", f"{mode} was not delivered: {reason}; the load stops when the lease expires")
+                run.session.say(
+                    "warning",
+                    f"{mode} was not delivered: {reason}; the load stops when the lease expires",
+                )
             warned = True
         await asyncio.sleep(RETRY_S)

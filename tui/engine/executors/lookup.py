@@ -12,11 +12,17 @@ from tui.model.plan import Plan, Step
 if TYPE_CHECKING:
     from tui.workloads.base import ExecutorName
 
-EXECUTORS: dict[ExecutorName, str] = {"per-host": "tui.engine.executors.per_host", "mpi": "tui.engine.executors.mpi"}
+EXECUTORS: dict[ExecutorName, str] = {
+    "per-host": "tui.engine.executors.per_host",
+    "mpi": "tui.engine.executors.mpi",
+}
 
 
 def executor_of(step: Step) -> Executor:
-    """Return the executor of a step. Raises UsageError for a load generator that is not installed."""
+    """Return the executor of a step.
+
+    Raises UsageError for a load generator that is not installed.
+    """
     return _load_executor(workloads.of(step).executor)
 
 

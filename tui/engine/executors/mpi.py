@@ -1,4 +1,6 @@
-"""The MPI executor: check hosts, try a tiny launch, measure one program over all hosts, adopt it again."""
+"""The MPI executor: check hosts, try a tiny launch, measure one program over all hosts, adopt it
+again.
+"""
 
 from __future__ import annotations
 
@@ -56,19 +58,24 @@ def own_directory(ctx: RunContext, launch: MpiLaunch) -> str:
 
 
 def working_directory(ctx: RunContext, step: Step, launch: MpiLaunch) -> str:
-    """Return the directory of a step's program: another one for each attempt, so that it finds no old files."""
+    """Return the directory of a step's program: another one for each attempt, so that it finds no
+    old files.
+    """
     again = f".{step.attempt}" if step.attempt > 1 else ""
     return posixpath.join(own_directory(ctx, launch), f"{step.index}{again}")
 
 
 async def make_directory(head: HostSession, directory: str, files: Mapping[str, str]) -> None:
-    """Make a folder in the run's own directory, with the files that the program reads; journal it first.
+    """Make a folder in the run's own directory, with the files that the program reads; journal it
+    first.
 
     Raises RunRefused.
     """
     reports = posixpath.join(directory, REPORTS)
     folders = [directory, reports] if files else [directory]
-    head.journal.append(FileCreated(t=0.0, host=head.name, paths=[posixpath.dirname(directory)], bytes=0))
+    head.journal.append(
+        FileCreated(t=0.0, host=head.name, paths=[posixpath.dirname(directory)], bytes=0)
+    )
     try:
         await head.ask(lambda agent: made.make_directories(agent, folders))
         for name, text in files.items():
@@ -76,11 +83,15 @@ async def make_directory(head: HostSession, directory: str, files: Mapping[str, 
         await identify_paths(head, [posixpath.dirname(directory)], folders)
     except HostError as error:
         head.problem("barrier", error.code, error.message)
-        raise RunRefused("failed", EXIT_PARTIAL, f"{directory} could not be made on {head.name}") from error
+        raise RunRefused(
+            "failed", EXIT_PARTIAL, f"{directory} could not be made on {head.name}"
+        ) from error
 
 
 async def tidy(ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaunch) -> None:
-    """Take away the run's own directory: when it is empty, or all of it when the run shall clean up behind itself."""
+    """Take away the run's own directory: when it is empty, or all of it when the run shall clean up
+    behind itself.
+    """
     directory = own_directory(ctx, launch)
     alive = [session for session in sessions if not session.failed] or sessions[:1]
     head = alive[0]
@@ -104,7 +115,8 @@ async def tidy(ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaun
 
 
 async def _remove_tree(sessions: Sequence[HostSession], directory: str, known: Identities) -> str:
-    """Remove the run's own directory whole, every host a share of it; return what became of it. Raises HostError.
+    """Remove the run's own directory whole, every host a share of it; return what became of it.
+    Raises HostError.
 
     A host that sees another directory of that name leaves its share to the first one.
     """
@@ -149,7 +161,10 @@ def _not_probed(session: HostSession, error: HostError) -> None:
 
 
 async def try_out(ctx: RunContext, step: Step, cluster: Cluster) -> None:
-    """See that all hosts share the directory, launch a trial, and say what will run. Raises RunRefused."""
+    """See that all hosts share the directory, launch a trial, and say what will run.
+
+    Raises RunRefused.
+    """
     sessions = sessions_of(ctx, step)
     await ctx.unless_stopped(_same_file_system(ctx, sessions, cluster.launch))
     for session in sessions:
@@ -157,12 +172,17 @@ async def try_out(ctx: RunContext, step: Step, cluster: Cluster) -> None:
             session.say("warning", text)
     await ctx.unless_stopped(trial(ctx, step, cluster))
     launcher = cluster.launcher
-    ctx.say("info", f"launched by {PACKAGE[cluster.family]} {launcher.version if launcher else ''}".rstrip())
+    ctx.say(
+        "info",
+        f"launched by {PACKAGE[cluster.family]} {launcher.version if launcher else ''}".rstrip(),
+    )
     for severity, text in cluster.program.intent(len(cluster.hosts), cluster.tried):
         ctx.say(severity, text)
 
 
-async def _same_file_system(ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaunch) -> None:
+async def _same_file_system(
+    ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaunch
+) -> None:
     """The head makes a file; every host must see it, and be able to make files beside it."""
     name, directory, head = f".benchtui-seen-{ctx.run_id}", launch.directory, sessions[0]
 
@@ -172,9 +192,17 @@ async def _same_file_system(ctx: RunContext, sessions: Sequence[HostSession], la
     async def see(session: HostSession) -> None:
         seen, cannot_write = await session.ask(lambda agent: mpi.sees(agent, directory, name))
         if not seen:
-            session.problem("preflight", "not-shared", f"{directory} is not the same file system as on {head.name}")
+            session.problem(
+                "preflight",
+                "not-shared",
+                f"{directory} is not the same file system as on {head.name}",
+            )
         elif cannot_write:
-            session.problem("preflight", "dir-not-writable", f"files cannot be made in {directory}: {cannot_write}")
+            session.problem(
+                "preflight",
+                "dir-not-writable",
+                f"files cannot be made in {directory}: {cannot_write}",
+            )
 
     await on_hosts(ctx, JUDGE, [head], mark, _not_writable)
     try:
@@ -189,18 +217,22 @@ def _not_writable(head: HostSession, error: HostError) -> None:
 
 
 async def trial(ctx: RunContext, step: Step, cluster: Cluster) -> None:
-    """Launch one rank a host, with little to do: whether hosts reach each other, and which version of what it is.
+    """Launch one rank a host, with little to do: whether hosts reach each other, and which version
+    of what it is.
 
     Raises RunRefused.
     """
     directory = posixpath.join(own_directory(ctx, cluster.launch), TRIAL)
     head = sessions_of(ctx, step)[0]
-    job = MpiJob(ctx, step, cluster, cluster.program.trial(), directory, "preflight", "trial", "checking")
+    job = MpiJob(
+        ctx, step, cluster, cluster.program.trial(), directory, "preflight", "trial", "checking"
+    )
     await make_directory(head, directory, job.program.files(directory))
     try:
         await _finish_trial(job, head)
     finally:
-        with suppress(HostError):  # options may leave a file a rank; what cannot be removed now is named by tidy
+        # options may leave a file a rank; what cannot be removed now is named by tidy
+        with suppress(HostError):
             await head.ask(lambda agent: made.unmake_tree(agent, "remove", directory, head.known))
         await tidy(ctx, sessions_of(ctx, step), cluster.launch)
     cluster.tried = job.reader.tried()
@@ -218,7 +250,11 @@ async def _finish_trial(job: MpiJob, head: HostSession) -> None:
     job.keep()
     job.ctx.check_stop()
     problems = [(job.cause.host, job.cause.code, job.cause.message)] if job.cause.code else []
-    problems += [(None, code, message) for code, message in job.reader.problems(outcome.exit_code)] if begun else []
+    problems += (
+        [(None, code, message) for code, message in job.reader.problems(outcome.exit_code)]
+        if begun
+        else []
+    )
     for host, code, message in problems:
         session = job.sessions.get(host or head.name, head)
         session.problem("preflight", code, f"trial launch: {message}")
@@ -226,7 +262,10 @@ async def _finish_trial(job: MpiJob, head: HostSession) -> None:
 
 
 async def measure_program(ctx: RunContext, step: Step, window: Window) -> None:
-    """Run one program over all hosts of a step and take its result. Leaves no rank behind, and names files."""
+    """Run one program over all hosts of a step and take its result.
+
+    Leaves no rank behind, and names files.
+    """
     cluster = ctx.ahead.get(key_of(step))
     if cluster is None:
         cluster = await look_at_hosts(ctx, step)
@@ -241,7 +280,9 @@ async def measure_program(ctx: RunContext, step: Step, window: Window) -> None:
             await arm(job, window)
         with ctx.phase("measure", step.index):
             iterations = cluster.launch.iterations
-            ctx.journal.append(MetadataPhase(t=0.0, step=step.index, phase="", iteration=0, iterations=iterations))
+            ctx.journal.append(
+                MetadataPhase(t=0.0, step=step.index, phase="", iteration=0, iterations=iterations)
+            )
             outcome = await job.run()
         with ctx.phase("collect", step.index):
             take_result(job, outcome)
@@ -251,7 +292,10 @@ async def measure_program(ctx: RunContext, step: Step, window: Window) -> None:
 
 
 async def arm(job: MpiJob, window: Window) -> None:
-    """Have mpiexec and all proxies ready, and the other steps of the window. Raises RunRefused, RunStopped."""
+    """Have mpiexec and all proxies ready, and the other steps of the window.
+
+    Raises RunRefused, RunStopped.
+    """
     begun = ready = False
     try:
         begun = await job.start()
@@ -298,11 +342,16 @@ def take_result(job: MpiJob, outcome: Outcome) -> None:
 
 
 async def keep_reports(job: MpiJob, outcome: Outcome) -> None:
-    """Keep what the program reports in files as an archive of the run, and remove it from the directory.
+    """Keep what the program reports in files as an archive of the run, and remove it from the
+    directory.
 
     After a stop they stay where they are, with the files under test.
     """
-    if not job.program.files(job.directory) or not outcome.collected or job.ctx.stop_mode is not None:
+    if (
+        not job.program.files(job.directory)
+        or not outcome.collected
+        or job.ctx.stop_mode is not None
+    ):
         return
     head, reports = job.sessions[job.cluster.head], posixpath.join(job.directory, REPORTS)
     argv = ["tar", "-C", job.directory, "-cf", "-", REPORTS]
@@ -314,7 +363,9 @@ async def keep_reports(job: MpiJob, outcome: Outcome) -> None:
         ended = await run.follow("collecting")
         run.keep()
         if ended.exit_code != 0:
-            head.say("warning", f"reports not kept; they stay in {reports}: tar {how(ended.exit_code)}")
+            head.say(
+                "warning", f"reports not kept; they stay in {reports}: tar {how(ended.exit_code)}"
+            )
             return
         await head.ask(lambda agent: made.unmake_tree(agent, "remove", reports, head.known))
     except HostError as error:
@@ -328,18 +379,35 @@ def causes(job: MpiJob, outcome: Outcome) -> list[tuple[str, str, str]]:
     found = [(cause.host or head, cause.code, cause.message) for cause in first]
     ended_here = bool(job.cause.code)  # what mpiexec says after that is our own doing
     if not outcome.collected:
-        found.append((head, "host-lost", f"no connection to the end; the end of mpiexec is unknown ({outcome.reason})"))
+        found.append(
+            (
+                head,
+                "host-lost",
+                f"no connection to the end; the end of mpiexec is unknown ({outcome.reason})",
+            )
+        )
     elif outcome.reason != "exit" and not ended_here:
-        found.append((head, f"agent-{outcome.reason}", f"the agent ended mpiexec: {outcome.reason}"))
+        found.append(
+            (head, f"agent-{outcome.reason}", f"the agent ended mpiexec: {outcome.reason}")
+        )
     elif not ended_here:
         found += [(head, code, message) for code, message in job.reader.problems(outcome.exit_code)]
     if found and not ended_here:
-        found += [(host, code, text) for host, run in job.proxies.items() for code, text in run.reader.problems(0)]
+        found += [
+            (host, code, text)
+            for host, run in job.proxies.items()
+            for code, text in run.reader.problems(0)
+        ]
     return found
 
 
-async def adopt_program(ctx: RunContext, step: Step, tasks: dict[str, TaskStarted]) -> tuple[bool, Outcome]:
-    """Follow a program to its end and take its result; returns whether all of it still ran, and how mpiexec ended."""
+async def adopt_program(
+    ctx: RunContext, step: Step, tasks: dict[str, TaskStarted]
+) -> tuple[bool, Outcome]:
+    """Follow a program to its end and take its result.
+
+    Returns whether all of it still ran, and how mpiexec ended.
+    """
     program = program_of(step)
     sessions = {session.name: session for session in sessions_of(ctx, step)}
     facts = {name: parse_facts({}) for name in sessions}  # nothing is known of them any more
@@ -356,7 +424,9 @@ async def adopt_program(ctx: RunContext, step: Step, tasks: dict[str, TaskStarte
     return alive, outcome
 
 
-async def _reopen_all(job: MpiJob, sessions: dict[str, HostSession], tasks: dict[str, TaskStarted]) -> bool:
+async def _reopen_all(
+    job: MpiJob, sessions: dict[str, HostSession], tasks: dict[str, TaskStarted]
+) -> bool:
     """Open the streams of all parts again; False when a part does not run any more."""
     head_name = job.cluster.head
     where = (job.ctx.run_dir, job.ctx.plan.lease_s)
@@ -365,7 +435,9 @@ async def _reopen_all(job: MpiJob, sessions: dict[str, HostSession], tasks: dict
     parts: dict[str, TaskRun] = {}
     for name, session in sessions.items():
         role = "proxy" if name == head_name else ""
-        load = TaskLoad(job.step, "measure", _task_of(name, tasks), ProxyReader(name, job.step), role)
+        load = TaskLoad(
+            job.step, "measure", _task_of(name, tasks), ProxyReader(name, job.step), role
+        )
         parts[name] = TaskRun(session, load, *where, resume=True)
     found = await asyncio.gather(_reopen(head), *(_reopen(run) for run in parts.values()))
     job.adopt(head, {name: run for name, run in parts.items() if run.streaming})
@@ -374,11 +446,16 @@ async def _reopen_all(job: MpiJob, sessions: dict[str, HostSession], tasks: dict
 
 def _task_of(host: str, tasks: dict[str, TaskStarted]) -> HostTask:
     """Return the task of a host as the dead engine started it."""
-    return HostTask(host=host, randseed=0, job_file="", argv=tasks[host].argv if host in tasks else [])
+    return HostTask(
+        host=host, randseed=0, job_file="", argv=tasks[host].argv if host in tasks else []
+    )
 
 
 async def _reopen(run: TaskRun) -> bool:
-    """Return whether a part still runs. One that never was, such as the head's own proxy of Open MPI, is left out."""
+    """Return whether a part still runs.
+
+    One that never was, such as the head's own proxy of Open MPI, is left out.
+    """
     with faults_of(run.session, run.phase, lambda *_: None):
         await run.reopen(0)
         return run.alive
@@ -407,7 +484,12 @@ async def measure(ctx: RunContext, step: Step, window: Window) -> None:
     await measure_program(ctx, step, window)
 
 
-async def adopt(ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]) -> AdoptedStep:  # noqa: ARG001
+async def adopt(
+    ctx: RunContext,
+    history: History,  # noqa: ARG001
+    step: Step,
+    tasks: dict[str, TaskStarted],
+) -> AdoptedStep:
     """Follow a program whose engine died to its end."""
     problems = ctx.journal.problems_on(step.hosts)
     alive, outcome = await adopt_program(ctx, step, tasks)

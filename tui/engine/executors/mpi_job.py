@@ -1,4 +1,6 @@
-"""One MPI program over many hosts: start it without trust between hosts, watch it, end it everywhere."""
+"""One MPI program over many hosts: start it without trust between hosts, watch it, end it
+everywhere.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ from dataclasses import dataclass, field
 
 from tui.engine.executors.load import ABORT_PATIENCE_S, STOP_PATIENCE_S, end_runs
 from tui.engine.preflight.clean import why_kept
-from tui.engine.preflight.mpi_hosts import HOST_FILE, LAUNCH_FILE, LAUNCH_SCRIPT, Cluster, host_file, mpiexec, proxy_of
+from tui.engine.preflight.mpi_hosts import (
+    HOST_FILE,
+    LAUNCH_FILE,
+    LAUNCH_SCRIPT,
+    Cluster,
+    host_file,
+    mpiexec,
+    proxy_of,
+)
 from tui.engine.session.context import CLEAN_UP, LOOK, RunContext, StopMode, on_hosts
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import identify_paths
@@ -29,7 +39,10 @@ def directory_of(run_id: str) -> str:
 
 
 async def make_scratch(ctx: RunContext, sessions: Sequence[HostSession]) -> str:
-    """Make the directory on all hosts and return it; empty when one of them has no place for it. Raises RunRefused."""
+    """Make the directory on all hosts and return it; empty when one of them has no place for it.
+
+    Raises RunRefused.
+    """
     path = directory_of(ctx.run_id)
     for session in sessions:
         session.journal.append(FileCreated(t=0.0, host=session.name, paths=[path], bytes=0))
@@ -58,7 +71,9 @@ async def remove_scratch(ctx: RunContext, sessions: Sequence[HostSession]) -> No
             raise HostError("stays", session.name, why)
         session.journal.append(FilesRemoved(t=0.0, host=session.name, paths=[path]))
 
-    await on_hosts(ctx, CLEAN_UP, sessions, remove, lambda session, error: _stays(session, path, error))
+    await on_hosts(
+        ctx, CLEAN_UP, sessions, remove, lambda session, error: _stays(session, path, error)
+    )
 
 
 def _stays(session: HostSession, path: str, error: HostError) -> None:
@@ -69,7 +84,9 @@ START_S = 30.0  # for mpiexec to ask for proxies, and for ranks to say that they
 ASKED_S = 1.0  # after a proxy was asked for, for the next one
 LAST_WORDS_S = 4.0  # for mpiexec to say itself why a proxy ended
 TICK_S = 0.5
-TOO_LATE = f"the ranks did not begin within {START_S:g}s: hosts do not reach each other, or MPI hangs"
+TOO_LATE = (
+    f"the ranks did not begin within {START_S:g}s: hosts do not reach each other, or MPI hangs"
+)
 LOOK_S = 15.0
 ENDING_S = 5.0  # for proxies to end by themselves when mpiexec has
 
@@ -87,7 +104,10 @@ class HeadRun(TaskRun):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a program ended: `host` None is all of it. An empty code is its own end, or somebody's request."""
+    """Why a program ended: `host` None is all of it.
+
+    An empty code is its own end, or somebody's request.
+    """
 
     code: str = ""
     message: str = ""
@@ -118,7 +138,10 @@ def outcome_of(task: asyncio.Task[Outcome]) -> Outcome:
 
 @dataclass
 class MpiJob:
-    """A program on a cluster, working in `directory`. `name` is its part in the step: "" is the measurement."""
+    """A program on a cluster, working in `directory`.
+
+    `name` is its part in the step: "" is the measurement.
+    """
 
     ctx: RunContext
     step: Step
@@ -135,7 +158,8 @@ class MpiJob:
     _head: HeadRun | None = None
     _released_s: float = 0.0
     _heard_s: float = 0.0
-    _ended_s: dict[str, float] = field(default_factory=dict)  # proxies that ended before mpiexec, and since when
+    # proxies that ended before mpiexec, and since when
+    _ended_s: dict[str, float] = field(default_factory=dict)
     _counts: dict[str, list[int]] = field(default_factory=dict)  # ranks of each host at every look
 
     def __post_init__(self) -> None:
@@ -161,7 +185,10 @@ class MpiJob:
     # -- beginning
 
     async def start(self) -> bool:
-        """Start mpiexec, and the proxies that it asks for, held back; False: `cause` says why it cannot be."""
+        """Start mpiexec, and the proxies that it asks for, held back.
+
+        False: `cause` says why it cannot be.
+        """
         try:
             if self.cluster.family != "mpich":  # it leaves nothing in shared memory
                 self.cluster.scratch = await make_scratch(self.ctx, list(self.sessions.values()))
@@ -199,11 +226,19 @@ class MpiJob:
         begun = time.monotonic()
         while not self.head.ended and not self.reader.started and not self.reader.launches_end:
             count, now = len(self.reader.launches), time.monotonic()
-            all_but_head = count >= len(self.cluster.hosts) - 1 and now - max(self._heard_s, begun) > ASKED_S
-            if count >= len(self.cluster.hosts) or (self.cluster.family == "openmpi" and all_but_head):
+            all_but_head = (
+                count >= len(self.cluster.hosts) - 1 and now - max(self._heard_s, begun) > ASKED_S
+            )
+            if count >= len(self.cluster.hosts) or (
+                self.cluster.family == "openmpi" and all_but_head
+            ):
                 break
             if now - begun > START_S:
-                self.cause = Cause("mpi-start", f"mpiexec asked for {count} proxies in {START_S:g}s", self.cluster.head)
+                self.cause = Cause(
+                    "mpi-start",
+                    f"mpiexec asked for {count} proxies in {START_S:g}s",
+                    self.cluster.head,
+                )
                 break
             await asyncio.sleep(0.02)  # its output arrives in another task
         return self.reader.launches
@@ -218,7 +253,11 @@ class MpiJob:
         answers = await asyncio.gather(*starting, return_exceptions=True)
         for run, answer in zip(self.proxies.values(), answers, strict=True):
             if isinstance(answer, HostError):
-                self.cause = Cause(answer.code, f"its MPI proxy was not started: {answer.message}", run.session.name)
+                self.cause = Cause(
+                    answer.code,
+                    f"its MPI proxy was not started: {answer.message}",
+                    run.session.name,
+                )
             elif isinstance(answer, BaseException):
                 raise answer
         return not self.cause.code
@@ -234,7 +273,10 @@ class MpiJob:
     # -- execution
 
     async def run(self) -> Outcome:
-        """Release the proxies, follow everything to its end, and return how mpiexec ended; `cause` says why."""
+        """Release the proxies, follow everything to its end, and return how mpiexec ended.
+
+        `cause` says why.
+        """
         self._released_s = time.monotonic()
         await asyncio.gather(*(run.go() for run in self.proxies.values()), return_exceptions=True)
         for session in self.sessions.values():
@@ -257,16 +299,27 @@ class MpiJob:
     def adopt(self, head: HeadRun, proxies: dict[str, TaskRun]) -> None:
         """Go on with parts that another engine started, and whose streams are open again."""
         self._head, self.proxies = head, proxies
-        head.following = asyncio.create_task(head.follow(self.state) if head.streaming else _lost(head))
+        head.following = asyncio.create_task(
+            head.follow(self.state) if head.streaming else _lost(head)
+        )
 
     async def give_up(self) -> None:
         """End what was started of a program that cannot begin."""
-        followers = {run: asyncio.create_task(run.follow(self.state)) for run in self.proxies.values() if run.streaming}
+        followers = {
+            run: asyncio.create_task(run.follow(self.state))
+            for run in self.proxies.values()
+            if run.streaming
+        }
         tasks = set(followers.values())
         if self._head is not None and self._head.following is not None:
             tasks.add(self._head.following)
         if tasks:
-            await end_runs([run for run in self.runs if run is self._head or run.streaming], "abort", tasks, 9.0)
+            await end_runs(
+                [run for run in self.runs if run is self._head or run.streaming],
+                "abort",
+                tasks,
+                9.0,
+            )
         await self._sweep()
 
     async def _reason_to_end(self, followers: dict[TaskRun, asyncio.Task[Outcome]]) -> Cause:
@@ -278,23 +331,36 @@ class MpiJob:
                 if cause := self._part_gone(followers) or self._not_right():
                     return cause
                 pending = {task for task in followers.values() if not task.done()}
-                await asyncio.wait({stopping, *pending}, timeout=TICK_S, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(
+                    {stopping, *pending}, timeout=TICK_S, return_when=asyncio.FIRST_COMPLETED
+                )
         finally:
             stopping.cancel()
 
     def _part_gone(self, followers: dict[TaskRun, asyncio.Task[Outcome]]) -> Cause | None:
-        """Return that a proxy ended before mpiexec; mpiexec gets a little time to say why itself."""
+        """Return that a proxy ended before mpiexec.
+
+        Mpiexec gets a little time to say why itself.
+        """
         now = time.monotonic()
         for host, run in self.proxies.items():
             if not followers[run].done():
                 continue
             outcome = followers[run].result()
             if not outcome.collected:
-                return Cause("host-lost", "the connection to it was lost; the whole program is ended", host)
+                return Cause(
+                    "host-lost", "the connection to it was lost; the whole program is ended", host
+                )
             if now - self._ended_s.setdefault(host, now) > LAST_WORDS_S:
                 by_itself = outcome.reason == "exit"
-                ended = how(outcome.exit_code) if by_itself else f"was ended by the agent: {outcome.reason}"
-                return Cause("mpi-proxy-died", f"its MPI proxy {ended} while the others went on", host)
+                ended = (
+                    how(outcome.exit_code)
+                    if by_itself
+                    else f"was ended by the agent: {outcome.reason}"
+                )
+                return Cause(
+                    "mpi-proxy-died", f"its MPI proxy {ended} while the others went on", host
+                )
         return None
 
     def _not_right(self) -> Cause | None:
@@ -307,7 +373,9 @@ class MpiJob:
             return Cause("mpi-start", TOO_LATE, self.cluster.head)
         for host, counts in self._counts.items():
             if counts[-2:] == [0, 0] and any(counts):
-                return Cause("mpi-ranks-gone", "no rank is left on it, and mpiexec has not noticed", host)
+                return Cause(
+                    "mpi-ranks-gone", "no rank is left on it, and mpiexec has not noticed", host
+                )
         return None
 
     def _unreachable(self) -> Cause | None:
@@ -333,7 +401,10 @@ class MpiJob:
                 if stuck and host not in named:
                     named.add(host)
                     pids = ", ".join(map(str, stuck[:4]))
-                    session.say("warning", f"{len(stuck)} ranks wait in the kernel, most likely for storage: {pids}")
+                    session.say(
+                        "warning",
+                        f"{len(stuck)} ranks wait in the kernel, most likely for storage: {pids}",
+                    )
 
     # -- the end
 
@@ -351,7 +422,11 @@ class MpiJob:
         await self._sweep()
 
     async def _stop(
-        self, runs: list[TaskRun], followers: dict[TaskRun, asyncio.Task[Outcome]], mode: StopMode, patience_s: float
+        self,
+        runs: list[TaskRun],
+        followers: dict[TaskRun, asyncio.Task[Outcome]],
+        mode: StopMode,
+        patience_s: float,
     ) -> None:
         busy = [run for run in runs if not run.ended and not followers[run].done()]
         if busy:
@@ -374,7 +449,9 @@ class MpiJob:
         return [
             Cause("mpi-proxy-died", f"its MPI proxy {how(outcome.exit_code)} while it ran", host)
             for host, outcome in self.outcomes.items()
-            if outcome.exit_code is not None and outcome.exit_code > SIGNALS and outcome.reason == "exit"
+            if outcome.exit_code is not None
+            and outcome.exit_code > SIGNALS
+            and outcome.reason == "exit"
         ]
 
     def keep(self) -> list[Artefact]:

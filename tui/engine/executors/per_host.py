@@ -1,4 +1,6 @@
-"""The per-host executor: one command on each host, released together, collected, reopened after a dead engine."""
+"""The per-host executor: one command on each host, released together, collected, reopened after a
+dead engine.
+"""
 
 from __future__ import annotations
 
@@ -49,9 +51,15 @@ T = TypeVar("T")
 FREE_S = 5.0
 ENDS = {
     "lease": ("lease-expired", "lease expired: the host stopped the load"),
-    "supervisor-died": ("supervisor-died", "the agent's supervisor was killed; the rest of the load was ended"),
+    "supervisor-died": (
+        "supervisor-died",
+        "the agent's supervisor was killed; the rest of the load was ended",
+    ),
     "host-rebooted": ("host-rebooted", "the host was rebooted while it measured"),
-    "spool-full": ("spool-full", "no space left in the agent's directory under /tmp on the host: output is lost"),
+    "spool-full": (
+        "spool-full",
+        "no space left in the agent's directory under /tmp on the host: output is lost",
+    ),
     "runner-died": ("runner-died", "the shell that ran the load was killed"),
     "unknown": ("end-unknown", "output collected; exit code unknown: the host did not answer"),
 }
@@ -70,15 +78,20 @@ async def measure(ctx: RunContext, step: Step, window: Window) -> None:
         await identify_written(ctx, step, runs)
         await ctx.journal.settled()
         if step is not ctx.plan.steps[-1] and not ctx.journal.failed:
-            kept = [run for run in runs if outcomes[run.session.name].collected and has_result(ctx, run)]
-            await on_runs(ctx, FREE_SPOOL, kept, _free_spool, lambda *_: None)  # what is left goes with the run
+            kept = [
+                run for run in runs if outcomes[run.session.name].collected and has_result(ctx, run)
+            ]
+            # what is left goes with the run
+            await on_runs(ctx, FREE_SPOOL, kept, _free_spool, lambda *_: None)
 
 
 async def identify_written(ctx: RunContext, step: Step, runs: Sequence[TaskRun]) -> None:
     """Take down what the files are that the loads of a step have made."""
     sessions = [run.session for run in runs]
     await asyncio.gather(*(identify_directories(each) for each in sessions))
-    await asyncio.gather(*(identify_files(ctx, step, each, rewritten(ctx, step, each)) for each in sessions))
+    await asyncio.gather(
+        *(identify_files(ctx, step, each, rewritten(ctx, step, each)) for each in sessions)
+    )
 
 
 async def on_runs(
@@ -100,18 +113,29 @@ def has_result(ctx: RunContext, run: TaskRun) -> bool:
 
 
 async def _free_spool(run: TaskRun) -> None:
-    """Remove what a host spooled for a step whose result is kept: a suite of many steps would fill its /tmp."""
+    """Remove what a host spooled for a step whose result is kept: a suite of many steps would fill
+    its /tmp.
+    """
     async with asyncio.timeout(FREE_S):
         await run.session.agent.free_spool(run.task_id)
 
 
 def task_run(
-    ctx: RunContext, step: Step, session: HostSession, phase: PhaseName = "measure", *, resume: bool = False
+    ctx: RunContext,
+    step: Step,
+    session: HostSession,
+    phase: PhaseName = "measure",
+    *,
+    resume: bool = False,
 ) -> TaskRun:
-    """Return the command of a step on a host, not yet started, or one of a dead engine, not yet reopened."""
+    """Return the command of a step on a host, not yet started, or one of a dead engine, not yet
+    reopened.
+    """
     task = ctx.task_of(step, session)
     reader = workloads.of(step).reader(session.name, step, phase, ctx.plan.latency_kind_of(step))
-    run = TaskRun(session, TaskLoad(step, phase, task, reader), ctx.run_dir, ctx.plan.lease_s, resume=resume)
+    run = TaskRun(
+        session, TaskLoad(step, phase, task, reader), ctx.run_dir, ctx.plan.lease_s, resume=resume
+    )
     run.hear = ctx.hear
     return run
 
@@ -147,15 +171,21 @@ def announce_new_files(ctx: RunContext, run: TaskRun, step: Step) -> None:
     session = run.session
     task = next(task for task in step.tasks if task.host == session.name)
     new = [spec for spec in task.files if spec.path in session.missing | session.short]
-    grown = [spec for spec in task.files if spec.path in session.ours or spec.path in session.created]
+    grown = [
+        spec for spec in task.files if spec.path in session.ours or spec.path in session.created
+    ]
     grown += [spec for spec in task.files if spec.path in session.made_elsewhere]
-    made = [*new, *grown, *task.written]  # fio lays out those of ours that are short, even to read them
+    # fio lays out those of ours that are short, even to read them
+    made = [*new, *grown, *task.written]
     ctx.made_files.add(session.name, (spec for spec in made if not is_device(spec.path)))
     if new:
         session.remember_created([spec.path for spec in new])
         session.journal.append(
             FileCreated(
-                t=0.0, host=session.name, paths=[spec.path for spec in new], bytes=sum(spec.total_bytes for spec in new)
+                t=0.0,
+                host=session.name,
+                paths=[spec.path for spec in new],
+                bytes=sum(spec.total_bytes for spec in new),
             )
         )
 
@@ -175,7 +205,10 @@ def _still_armed(session: HostSession, error: HostError) -> None:
 
 
 async def say_go(ctx: RunContext, runs: list[TaskRun]) -> None:
-    """Release every host at once. A host that cannot be reached now is followed like any other lost one."""
+    """Release every host at once.
+
+    A host that cannot be reached now is followed like any other lost one.
+    """
     heard = await on_runs(ctx, GO, runs, TaskRun.go, _not_heard)
     for run in runs:
         if run.session.name in heard:
@@ -216,7 +249,9 @@ def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
     if outcome.reason in (OUR_FAULT, FLOODED):
         return []  # it is told already
     if not outcome.collected:
-        return [("host-lost", f"no connection to the end; the load's end is unknown ({outcome.reason})")]
+        return [
+            ("host-lost", f"no connection to the end; the load's end is unknown ({outcome.reason})")
+        ]
     if run.stopped_alone:
         return [("stopped-alone", "its load was ended on request while the others went on")]
     if outcome.reason in ASKED_TO_END:
@@ -224,12 +259,16 @@ def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
     problems = list(run.reader.problems(outcome.exit_code))
     if outcome.reason == "exit":
         return problems
-    end = ENDS.get(outcome.reason, (f"agent-{outcome.reason}", f"the agent ended it: {outcome.reason}"))
+    end = ENDS.get(
+        outcome.reason, (f"agent-{outcome.reason}", f"the agent ended it: {outcome.reason}")
+    )
     only_ended = workloads.of(run.step).end_codes
     return [end, *(problem for problem in problems if problem[0] not in only_ended)]
 
 
-async def adopt(ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]) -> AdoptedStep:
+async def adopt(
+    ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]
+) -> AdoptedStep:
     """Follow a measurement, a command on each host, to its end, and take its results."""
     problems = ctx.journal.problems_on(step.hosts)
     with ctx.phase("measure", step.index, expected_s=step.expected_s):
@@ -249,10 +288,17 @@ async def adopt(ctx: RunContext, history: History, step: Step, tasks: dict[str, 
     return AdoptedStep(everywhere and all(alive), whole)
 
 
-async def reopen_all(ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]) -> list[TaskRun]:
-    """Return the commands that a dead engine had started, with their streams open; those that are gone are told."""
+async def reopen_all(
+    ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]
+) -> list[TaskRun]:
+    """Return the commands that a dead engine had started, with their streams open.
+
+    Those that are gone are told.
+    """
     sessions = [session for session in ctx.alive if session.name in tasks]
-    runs = [task_run(ctx, step, session, tasks[session.name].phase, resume=True) for session in sessions]
+    runs = [
+        task_run(ctx, step, session, tasks[session.name].phase, resume=True) for session in sessions
+    ]
     phase = next(task.phase for task in tasks.values())  # they are of one
     await on_runs(ctx, REACH, runs, partial(_reopen, history), not_reached(phase))
     gone = [run for run in runs if run.session.failed]
@@ -283,7 +329,9 @@ async def _end_those_never_released(runs: list[TaskRun], history: History) -> No
     """A command that still waits for GO would measure alone, long after the others."""
     for run in runs:
         if run.session.name not in history.at(run.step.index).released:
-            run.session.problem("barrier", "never-started", "the engine died before it said GO", fatal=False)
+            run.session.problem(
+                "barrier", "never-started", "the engine died before it said GO", fatal=False
+            )
             with contextlib.suppress(HostError):  # its lease ends it
                 await run.stop(abort=True)
 

@@ -19,7 +19,10 @@ from tui.sources.base import FoundHosts, SourceContext
 from tui.sources.commands import address_of
 from tui.sources.registry import installed_sources, load_source
 
-LOCAL_ALONE = "local is this machine, without SSH: it takes no user and no port; allowed are local and localhost:PORT"
+LOCAL_ALONE = (
+    "local is this machine, without SSH: it takes no user and no port; allowed are local and"
+    " localhost:PORT"
+)
 MOST_NESTED = 8  # files and groups in each other
 _HOST_NAME = re.compile(r"[^\s\x00-\x1f\x7f/@,!\\'\"`$;|&<>(){}*?]{1,253}")
 SAME = (
@@ -41,7 +44,10 @@ class Chosen(NamedTuple):
 
 @dataclass
 class Chooser:
-    """Resolves SPECs. `own` completes what a source or a typed name leaves open; what a source said is asked once."""
+    """Resolves SPECs.
+
+    `own` completes what a source or a typed name leaves open; what a source said is asked once.
+    """
 
     groups: Mapping[str, Sequence[str]]
     sources: Mapping[str, Sequence[str]]  # groups that are SPECs
@@ -50,7 +56,8 @@ class Chooser:
     asked: dict[str, FoundHosts] = field(default_factory=dict)
     uses: list[SourceUse] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    vouched: dict[str, HostAddress] = field(default_factory=dict)  # by sources so far: their names are known from now
+    # by sources so far: their names are known from now
+    vouched: dict[str, HostAddress] = field(default_factory=dict)
 
     def hosts(self, specs: Iterable[str], above: tuple[str, ...] = ()) -> dict[str, Chosen]:
         """Return the hosts of a list of SPECs, by name, in order. Raises UsageError."""
@@ -68,11 +75,16 @@ class Chooser:
         for part in excluded:
             self.leave_out(part, found, above)
         if excluded and not found:
-            raise UsageError(f"no host is left: {', '.join(f'!{part}' for part in excluded)} leaves out all")
+            raise UsageError(
+                f"no host is left: {', '.join(f'!{part}' for part in excluded)} leaves out all"
+            )
         return found
 
     def leave_out(self, part: str, found: dict[str, Chosen], above: tuple[str, ...]) -> None:
-        """Remove hosts from those found. A name that is none of them is a mistake; a group may have none of them."""
+        """Remove hosts from those found.
+
+        A name that is none of them is a mistake; a group may have none of them.
+        """
         names = [chosen.address.name for chosen in self.part(part, above)]
         left = [found.pop(name) for name in names if name in found]
         is_set = part.startswith("@") or self.source_in(part) is not None
@@ -109,18 +121,25 @@ class Chooser:
         """Return the members of a group of the inventory."""
         if group in self.sources:
             inner = self.nested(f"@{group}", above)
-            found = [_in_group(chosen, group) for chosen in self.hosts(self.sources[group], inner).values()]
+            found = [
+                _in_group(chosen, group)
+                for chosen in self.hosts(self.sources[group], inner).values()
+            ]
             self.vouched.update({each.address.name: each.address for each in found if each.vouched})
             return found
         if group not in self.groups:
             known = [*self.groups, *self.sources]
             there = ", ".join(known) or "none"
-            raise UsageError(f"unknown group '{group}'{did_you_mean(group, known)}; groups: {there}")
+            raise UsageError(
+                f"unknown group '{group}'{did_you_mean(group, known)}; groups: {there}"
+            )
         if not self.groups[group]:
             raise UsageError(f"group '{group}' has no hosts")
         return [self.typed(Destination(name, name)) for name in self.groups[group]]
 
-    def source(self, part: str, source: tuple[str, str], above: tuple[str, ...]) -> Iterable[Chosen]:
+    def source(
+        self, part: str, source: tuple[str, str], above: tuple[str, ...]
+    ) -> Iterable[Chosen]:
         """Return the hosts of a source. Raises UsageError that names it."""
         try:
             found = self.asked_once(part, source)
@@ -138,7 +157,11 @@ class Chooser:
             raise UsageError(f"{shown(part)} names no hosts")
         if part not in [use.spec for use in self.uses]:
             names = tuple(each.address.name for each in chosen)
-            self.uses.append(SourceUse(part, names, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", found.how, found.left_s))
+            self.uses.append(
+                SourceUse(
+                    part, names, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", found.how, found.left_s
+                )
+            )
             self.notes += found.notes
         return chosen
 
@@ -155,7 +178,9 @@ class Chooser:
         if part in above:
             raise UsageError(f"{shown(part)} contains itself")
         if len(above) >= MOST_NESTED:
-            raise UsageError(f"{shown(part)}: groups and files are more than {MOST_NESTED} deep in each other")
+            raise UsageError(
+                f"{shown(part)}: groups and files are more than {MOST_NESTED} deep in each other"
+            )
         return (*above, part)
 
 
@@ -172,7 +197,9 @@ def typed_address(place: Destination) -> HostAddress:
 
 def completed(given: HostAddress, own: HostAddress) -> HostAddress:
     """Return an address with what it leaves open as the inventory has it."""
-    missing = {name: value for name, value in asdict(own).items() if getattr(given, name) in (None, ())}
+    missing = {
+        name: value for name, value in asdict(own).items() if getattr(given, name) in (None, ())
+    }
     missing["role"] = own.role
     if given.transport == "ssh" and own.transport != "ssh":
         missing |= {"transport": own.transport, "through": own.through}
@@ -180,7 +207,9 @@ def completed(given: HostAddress, own: HostAddress) -> HostAddress:
 
 
 def check_name(address: HostAddress) -> None:
-    """Raise UsageError for a name that no host has: it stands in file names, records and on screens."""
+    """Raise UsageError for a name that no host has: it stands in file names, records and on
+    screens.
+    """
     name = address.name
     if not _HOST_NAME.fullmatch(name) or name.startswith("-") or not name.isprintable():
         raise UsageError(f"'{name[:80]}' is not a host name")
@@ -193,7 +222,9 @@ def shown(part: str) -> str:
 
 def _of_part(problem: Problem, part: str) -> Problem:
     """Return a problem with the part that it is about; a file with its line says enough."""
-    return problem if problem.file else problem._replace(message=f"{shown(part)}: {problem.message}")
+    return (
+        problem if problem.file else problem._replace(message=f"{shown(part)}: {problem.message}")
+    )
 
 
 def _in_group(chosen: Chosen, group: str) -> Chosen:
@@ -202,7 +233,10 @@ def _in_group(chosen: Chosen, group: str) -> Chosen:
 
 
 def _add(found: dict[str, Chosen], chosen: Chosen) -> None:
-    """Add a host that may be there already. Raises UsageError when the two are reached differently."""
+    """Add a host that may be there already.
+
+    Raises UsageError when the two are reached differently.
+    """
     name = chosen.address.name
     known = found.get(name)
     if known is None:

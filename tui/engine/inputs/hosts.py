@@ -1,4 +1,7 @@
-"""Hosts to choose from: inventory, SSH configuration, this machine; edit the inventory file and keep its comments."""
+"""Hosts to choose from: inventory, SSH configuration, this machine.
+
+Edit the inventory file and keep its comments.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,10 @@ LOCAL_ADDRESS = HostAddress(name=hostspec.LOCAL, transport="local")
 
 
 class Fleet:
-    """All hosts by name. `inventory` None: there is none; `ssh_config` None means the user's ~/.ssh/config."""
+    """All hosts by name.
+
+    `inventory` None: there is none; `ssh_config` None means the user's ~/.ssh/config.
+    """
 
     def __init__(
         self,
@@ -47,7 +53,8 @@ class Fleet:
         self.ssh_config = ssh_config
         self.context = context or SourceContext.here()
         self._like = like  # what it was told by sources is known here too
-        self.answers: dict[str, SourceGroup] = dict(like.answers) if like is not None else {}  # asked again, by title
+        # asked again, by title
+        self.answers: dict[str, SourceGroup] = dict(like.answers) if like is not None else {}
         self._config_words: list[str] | None = None
 
     @property
@@ -62,7 +69,11 @@ class Fleet:
     @cached_property
     def _patterns(self) -> list[str]:
         """The patterns of Host lines that say something: `*` does not."""
-        return [word for word in self._words if PATTERN & set(word) and word[0] != "!" and set(word) != {"*"}]
+        return [
+            word
+            for word in self._words
+            if PATTERN & set(word) and word[0] != "!" and set(word) != {"*"}
+        ]
 
     @property
     def _words(self) -> list[str]:
@@ -75,15 +86,27 @@ class Fleet:
     def all(self, named: Sequence[str] = ()) -> list[tuple[HostAddress, Origin]]:
         """Return every host that is known by name, this machine last.
 
-        `named` are those of the command line or of a run: they count when DNS or a pattern of ssh's configuration
-        knows them.
+        `named` are those of the command line or of a run: they count when DNS or a pattern of ssh's
+        configuration knows them.
         """
         found: list[tuple[HostAddress, Origin]] = []
         found += [(self._address(name), "inventory") for name in self.hosts]
-        found += [(self._address(name), "ssh config") for name in self.config_names if name not in self.hosts]
-        found += [(each, "source") for each in self._vouched() if each.name not in {a.name for a, _ in found}]
+        found += [
+            (self._address(name), "ssh config")
+            for name in self.config_names
+            if name not in self.hosts
+        ]
+        found += [
+            (each, "source")
+            for each in self._vouched()
+            if each.name not in {a.name for a, _ in found}
+        ]
         known = {address.name for address, _ in found} | {hostspec.LOCAL}
-        found += [(self._address(name), "command line") for name in named if name not in known and self._is_name(name)]
+        found += [
+            (self._address(name), "command line")
+            for name in named
+            if name not in known and self._is_name(name)
+        ]
         return [*found, (LOCAL_ADDRESS, "this machine")]
 
     def _vouched(self) -> list[HostAddress]:
@@ -96,14 +119,25 @@ class Fleet:
         return "chooser" in self.__dict__ or self._like is not None
 
     def resolve(self, specs: Sequence[str]) -> list[HostAddress]:
-        """Return the hosts of SPECs, in order, each once. Raises UsageError with every unknown name at once."""
+        """Return the hosts of SPECs, in order, each once.
+
+        Raises UsageError with every unknown name at once.
+        """
         found = self.chooser.hosts(specs)
         if len(found) > hostspec.MOST_HOSTS:
-            raise UsageError(f"more than {hostspec.MOST_HOSTS} hosts are named; that is the most of one run")
-        unknown = [each.address for each in found.values() if not each.vouched and not self._known(each.address)]
+            raise UsageError(
+                f"more than {hostspec.MOST_HOSTS} hosts are named; that is the most of one run"
+            )
+        unknown = [
+            each.address
+            for each in found.values()
+            if not each.vouched and not self._known(each.address)
+        ]
         if unknown:
             more = len(unknown) - MOST_UNKNOWN
-            told = [Problem(self._unknown(each.alias or each.name)) for each in unknown[:MOST_UNKNOWN]]
+            told = [
+                Problem(self._unknown(each.alias or each.name)) for each in unknown[:MOST_UNKNOWN]
+            ]
             rest = [Problem(f"and {more} more unknown hosts")] if more > 0 else []
             raise UsageError([*told, *rest, *self._broken_line()])
         return [each.address for each in found.values()]
@@ -114,7 +148,11 @@ class Fleet:
         chooser = self.new_chooser()
         if self._like is not None:
             before = self._like.chooser
-            chooser.asked, chooser.uses, chooser.notes = dict(before.asked), list(before.uses), list(before.notes)
+            chooser.asked, chooser.uses, chooser.notes = (
+                dict(before.asked),
+                list(before.uses),
+                list(before.notes),
+            )
             chooser.vouched = dict(before.vouched)
         return chooser
 
@@ -143,7 +181,11 @@ class Fleet:
         """Return an address with what it leaves open as the inventory has it."""
         from tui.engine.inputs.choosing import completed
 
-        return given if given.transport == "local" else completed(given, self._address(given.alias or given.name))
+        return (
+            given
+            if given.transport == "local"
+            else completed(given, self._address(given.alias or given.name))
+        )
 
     def _known(self, address: HostAddress) -> bool:
         return address.transport != "ssh" or self._is_name(address.alias or address.name)
@@ -153,16 +195,24 @@ class Fleet:
         return known or self._described(name) or resolvable(name)
 
     def _described(self, name: str) -> bool:
-        """Whether a pattern speaks of a name; behind a bastion no name can be looked up from here. `*` says nothing."""
+        """Whether a pattern speaks of a name; behind a bastion no name can be looked up from here.
+
+        `*` says nothing.
+        """
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in self._patterns)
 
     def _unknown(self, name: str) -> str:
         names = [*self.hosts, *self.config_names, hostspec.LOCAL]
         hint = did_you_mean(name, names)
-        return f"unknown host '{name}'{hint}: not in the inventory, not in the SSH configuration, not in DNS"
+        return (
+            f"unknown host '{name}'{hint}: not in the inventory, not in the SSH configuration, not"
+            " in DNS"
+        )
 
     def _broken_line(self) -> list[Problem]:
-        """Return the first line that ssh would refuse: hosts below it may be unknown for its sake."""
+        """Return the first line that ssh would refuse: hosts below it may be unknown for its
+        sake.
+        """
         from tui.remote.ssh_include import ConfigText
         from tui.remote.sshfile import ConfigError, lines_of, text_of, unknown
 
@@ -194,14 +244,18 @@ def resolvable(name: str) -> bool:
 
 
 def read_inventory(path: Path, *, pipes: bool = False) -> Inventory | None:
-    """Return the inventory of a file, None when there is no file; `pipes`: a person named it. Raises UsageError."""
+    """Return the inventory of a file, None when there is no file; `pipes`: a person named it.
+
+    Raises UsageError.
+    """
     try:
         text = read_text(path, MOST_SMALL_BYTES, pipes=pipes)
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable(path, error) from error
-    from tui.model.inventory import load_inventory  # most of what the first list of hosts would wait for
+    # most of what the first list of hosts would wait for
+    from tui.model.inventory import load_inventory
 
     return load_inventory(text, str(path))
 

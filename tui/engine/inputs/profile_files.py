@@ -26,7 +26,8 @@ Stamps = frozenset[tuple[str, int, int]]
 
 
 def write_schema(user_dir: Path) -> Path:
-    """Write the JSON Schema beside the user's profiles when it is not there or is another one; return its path.
+    """Write the JSON Schema beside the user's profiles when it is not there or is another one;
+    return its path.
 
     A folder that cannot be written is left alone: only completion in editors is lost.
     """
@@ -39,7 +40,10 @@ def write_schema(user_dir: Path) -> Path:
 
 
 def with_modeline(text: str, path: Path, user_dir: Path) -> str:
-    """Return a profile's text with the line by which editors find the schema; as it is outside of `user_dir`."""
+    """Return a profile's text with the line by which editors find the schema.
+
+    As it is outside of `user_dir`.
+    """
     if MODELINE in text or not path.is_relative_to(user_dir):
         return text
     schema = os.path.relpath(user_dir / SCHEMA_FILE, path.parent)
@@ -47,9 +51,14 @@ def with_modeline(text: str, path: Path, user_dir: Path) -> str:
 
 
 def create(catalogue: Catalogue, tag: str, text: str) -> Path:
-    """Write a new profile of the user's and return its path. Never overwrites. Raises UsageError."""
+    """Write a new profile of the user's and return its path. Never overwrites.
+
+    Raises UsageError.
+    """
     if not re.fullmatch(TAG_PATTERN, tag):
-        raise UsageError(f"profile name {shown(tag)}: allowed is family/name in small letters, such as my/read")
+        raise UsageError(
+            f"profile name {shown(tag)}: allowed is family/name in small letters, such as my/read"
+        )
     own = catalogue.own_file(tag)
     path = own or catalogue.user_dir / f"{tag}.yaml"
     if own or path.exists():
@@ -60,16 +69,28 @@ def create(catalogue: Catalogue, tag: str, text: str) -> Path:
 
 
 def extending(base: LoadedProfile, tag: str) -> str:
-    """Return the text of a profile that changes another one: a few lines, what may be changed as comments."""
+    """Return the text of a profile that changes another one: a few lines, what may be changed as
+    comments.
+    """
     name = tag.partition("/")[2]
     title = json.dumps(f"{base.profile.title} ({name})", ensure_ascii=False)
     lines = [f"profile: {tag}", f"extends: {base.profile.profile}", f"title: {title}"]
     if base.profile.params:
-        lines += ["", "# What you do not say is as it is there. Take away the # of what you change:", "# params:"]
+        lines += [
+            "",
+            "# What you do not say is as it is there. Take away the # of what you change:",
+            "# params:",
+        ]
         width = max(map(len, base.profile.params)) + 1
         for key, param in base.profile.params.items():
-            value = str(param.default).lower() if isinstance(param.default, bool) else str(param.default)
-            lines.append(f"#   {key + ':':<{width}} {value:<{_widest(base)}}  # {param.help}".rstrip(" #"))
+            value = (
+                str(param.default).lower()
+                if isinstance(param.default, bool)
+                else str(param.default)
+            )
+            lines.append(
+                f"#   {key + ':':<{width}} {value:<{_widest(base)}}  # {param.help}".rstrip(" #")
+            )
     return "\n".join(lines) + "\n"
 
 
@@ -78,7 +99,9 @@ def _widest(base: LoadedProfile) -> int:
 
 
 def stamps(user_dir: Path) -> Stamps:
-    """Return path, size and time of every profile file of the user's: another set means that something changed."""
+    """Return path, size and time of every profile file of the user's: another set means that
+    something changed.
+    """
     found = set()
     for folder, _, names in os.walk(user_dir):
         for name in names:

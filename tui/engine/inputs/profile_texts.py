@@ -1,4 +1,6 @@
-"""Profile files as text: find them, read tags and titles from their heads, without loading models."""
+"""Profile files as text: find them, read tags and titles from their heads, without loading
+models.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ SUFFIXES = (".yaml", ".yml")
 
 @dataclass(frozen=True, slots=True)
 class ProfileFile:
-    """One file. `text` is None when it cannot be read, `tag` and `base` (what it extends) when they cannot be."""
+    """One file.
+
+    `text` is None when it cannot be read, `tag` and `base` (what it extends) when they cannot be.
+    """
 
     path: Path
     preset: bool
@@ -69,11 +74,18 @@ class Shelf:
         return [file for file in self.users if file.name == name]
 
     def find(self, tag: str, above: Path | None = None) -> ProfileFile | None:
-        """Return the file of a tag: the user's own, a preset, or a neighbour; no file extends itself (`above`)."""
-        return next((file for file in self._sought(tag) if file.tag == tag and file.path != above), None)
+        """Return the file of a tag: the user's own, a preset, or a neighbour.
+
+        No file extends itself (`above`).
+        """
+        return next(
+            (file for file in self._sought(tag) if file.tag == tag and file.path != above), None
+        )
 
     def _sought(self, tag: str) -> Iterator[ProfileFile]:
-        """Yield files in the order in which they win, each place read only when those before it had none."""
+        """Yield files in the order in which they win, each place read only when those before it had
+        none.
+        """
         yield from self.users
         yield from self._preset_at(tag)
         yield from self.files
@@ -83,7 +95,9 @@ class Shelf:
         """Return the preset where one of that tag is, so that the others need not be read."""
         folder = presets_dir()
         path = folder / f"{tag}.yaml"
-        return [_file(path, folder, True)] if re.fullmatch(TAG_PATTERN, tag) and path.is_file() else []
+        return (
+            [_file(path, folder, True)] if re.fullmatch(TAG_PATTERN, tag) and path.is_file() else []
+        )
 
 
 def _files_in(folder: Path, preset: bool, *, deep: bool = True) -> Iterator[ProfileFile]:
@@ -102,7 +116,9 @@ def _files_in(folder: Path, preset: bool, *, deep: bool = True) -> Iterator[Prof
 def _file(path: Path, folder: Path, preset: bool) -> ProfileFile:
     text = _text_or_none(path)
     tag, base = head(text) if text is not None else (None, None)
-    return ProfileFile(path, preset, text, tag, base, os.path.relpath(path, folder).rpartition(".")[0])
+    return ProfileFile(
+        path, preset, text, tag, base, os.path.relpath(path, folder).rpartition(".")[0]
+    )
 
 
 def profile_text(path: Path, *, pipes: bool = False) -> str:
@@ -121,15 +137,20 @@ def _text_or_none(path: Path) -> str | None:
 
 
 _HEAD_KEY = re.compile(r"^(?:profile|extends)\b", re.MULTILINE)
-_PLAIN_HEAD = re.compile(rf"^(profile|extends): +({TAG_PATTERN.strip('^$')})[ \t]*(?:[ \t]#.*)?$", re.MULTILINE)
+_PLAIN_HEAD = re.compile(
+    rf"^(profile|extends): +({TAG_PATTERN.strip('^$')})[ \t]*(?:[ \t]#.*)?$", re.MULTILINE
+)
 
 
 @functools.lru_cache(maxsize=512)
 def head(text: str) -> tuple[str | None, str | None]:
-    """Return the tag of a profile's text and the tag that it extends, as far as they can be read."""
+    """Return the tag of a profile's text and the tag that it extends, as far as they can be
+    read.
+    """
     keys = _HEAD_KEY.findall(text)
     plain = dict(_PLAIN_HEAD.findall(text))
-    if "profile" in plain and len(keys) == len(plain):  # reading all of the YAML takes thirty times as long
+    # reading all of the YAML takes thirty times as long
+    if "profile" in plain and len(keys) == len(plain):
         return plain["profile"], plain.get("extends")
     try:
         data = load(text, "").data

@@ -1,4 +1,6 @@
-"""The profile catalogue: presets that ship with benchtui and the user's own, which override presets of the same tag."""
+"""The profile catalogue: presets that ship with benchtui and the user's own, which override presets
+of the same tag.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +21,21 @@ from tui.model.yaml_text import load
 if TYPE_CHECKING:
     from tui.model.profile import Profile
 
-# What a list tells of a preset: these keys and the lines below them. The rest of the YAML takes six times as long.
-_LISTED = re.compile(r"^(?:profile|title|tool|headline|suite|allow_device):.*\n(?:[ \t#-].*\n|\n)*", re.MULTILINE)
+# What a list tells of a preset: these keys and the lines below them. The rest of the YAML takes six
+# times as long.
+_LISTED = re.compile(
+    r"^(?:profile|title|tool|headline|suite|allow_device):.*\n(?:[ \t#-].*\n|\n)*", re.MULTILINE
+)
 
 JOB = "job:"  # before the tag of a job that is no file
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """One profile of a list. A file that cannot be loaded has an `error` and only its path to show."""
+    """One profile of a list.
+
+    A file that cannot be loaded has an `error` and only its path to show.
+    """
 
     tag: str
     title: str
@@ -43,7 +51,8 @@ class CatalogueEntry:
 class LoadedProfile:
     """A profile with the text that it was read from.
 
-    `bases` are the profiles that it extends, (tag, text), nearest first; `members` those of a suite, by tag.
+    `bases` are the profiles that it extends, (tag, text), nearest first; `members` those of a
+    suite, by tag.
     """
 
     profile: Profile
@@ -71,14 +80,20 @@ class LoadedProfile:
 
 
 class Catalogue:
-    """The presets and the profiles under `user_dir`, which need not exist. Every call looks at the files anew."""
+    """The presets and the profiles under `user_dir`, which need not exist.
+
+    Every call looks at the files anew.
+    """
 
     def __init__(self, user_dir: Path) -> None:
         self.user_dir = user_dir
-        self._jobs: dict[str, str] = {}  # texts of jobs without a file, by the name that `load` takes
+        # texts of jobs without a file, by the name that `load` takes
+        self._jobs: dict[str, str] = {}
 
     def keep_job(self, text: str) -> str:
-        """Return the name under which `load` finds the profile of a job that is no file, as long as this lives."""
+        """Return the name under which `load` finds the profile of a job that is no file, as long as
+        this lives.
+        """
         name = f"{JOB}{head(text)[0]}"
         self._jobs[name] = text
         return name
@@ -107,30 +122,42 @@ class Catalogue:
             return self.load_file(from_home(name))
         shelf = Shelf(self.user_dir)
         own = shelf.own(name)
-        file = own[0] if own else shelf.find(name)  # a broken file of the user's hides the preset of that tag
+        # a broken file of the user's hides the preset of that tag
+        file = own[0] if own else shelf.find(name)
         if file is None:
-            raise UsageError(f"unknown profile '{name}'{did_you_mean(name, shelf.tags)}; see benchtui profiles list")
+            raise UsageError(
+                f"unknown profile '{name}'{did_you_mean(name, shelf.tags)}; see benchtui profiles"
+                " list"
+            )
         loaded = _loaded(profile_text(file.path), file.path, shelf, preset=file.preset)
         if len(own) > 1:
             raise UsageError(_twice(own[1].path, own[0].path))
         return loaded
 
     def shipped_text(self, name: str) -> str | None:
-        """Return the text of a preset that no file of the user's has a part in: tests check those."""
+        """Return the text of a preset that no file of the user's has a part in: tests check
+        those.
+        """
         shelf = Shelf(self.user_dir)
         file = None if is_path(name) or shelf.own(name) else shelf.find(name)
-        return file.text if file and file.preset and not (file.base and shelf.own(file.base)) else None
+        return (
+            file.text if file and file.preset and not (file.base and shelf.own(file.base)) else None
+        )
 
     def load_file(self, path: Path, *, preset: bool = False) -> LoadedProfile:
         """Return the profile of a file. Raises UsageError with every problem in it."""
         return self.load_text(profile_text(path, pipes=True), path, preset=preset)
 
     def load_text(self, text: str, path: Path, *, preset: bool = False) -> LoadedProfile:
-        """Return the profile of a text that may not be saved yet. Raises UsageError with every problem in it."""
+        """Return the profile of a text that may not be saved yet.
+
+        Raises UsageError with every problem in it.
+        """
         return _loaded(text, path, Shelf(self.user_dir, path.parent), preset=preset)
 
     def copy_to_user(self, tag: str) -> Path:
-        """Return the user's own file of a profile, copied from the preset when there is none yet. Never overwrites.
+        """Return the user's own file of a profile, copied from the preset when there is none yet.
+        Never overwrites.
 
         A broken file of the user's is returned as well: it wants mending. Raises UsageError.
         """
@@ -165,11 +192,16 @@ def _entry(file: ProfileFile, shelf: Shelf) -> CatalogueEntry:
     except UsageError as error:
         return CatalogueEntry(file.name, "", file.path, file.preset, error=str(error.problems[0]))
     about, device = headline_text(profile), profile.allow_device
-    return CatalogueEntry(profile.profile, profile.title, file.path, file.preset, profile.tool, about, device=device)
+    return CatalogueEntry(
+        profile.profile, profile.title, file.path, file.preset, profile.tool, about, device=device
+    )
 
 
 def _shipped(file: ProfileFile, shelf: Shelf) -> CatalogueEntry | None:
-    """Return the entry of a preset by its bare data: tests look at all of them; None when it needs the user's files."""
+    """Return the entry of a preset by its bare data: tests look at all of them.
+
+    None when it needs the user's files.
+    """
     try:
         data = load("".join(_LISTED.findall(file.text or "")), str(file.path)).data
         entries = [inner for each in data.get("suite", ()) for inner in _inner(each)]
@@ -178,7 +210,9 @@ def _shipped(file: ProfileFile, shelf: Shelf) -> CatalogueEntry | None:
             return None
         about = _meaning(data["headline"]) if "headline" in data else f"{len(members)} profiles"
         device = bool(data.get("allow_device"))
-        return CatalogueEntry(data["profile"], data["title"], file.path, True, data["tool"], about, device=device)
+        return CatalogueEntry(
+            data["profile"], data["title"], file.path, True, data["tool"], about, device=device
+        )
     except (UsageError, LookupError, TypeError):
         return None
 
@@ -189,7 +223,8 @@ def _inner(entry: Any) -> list[Any]:
 
 
 def _meaning(headline: dict[str, Any]) -> str:
-    bare: Any = SimpleNamespace(**{"percentile": None, **headline})  # the structs of plans take their time to load
+    # the structs of plans take their time to load
+    bare: Any = SimpleNamespace(**{"percentile": None, **headline})
     return meaning(bare)
 
 
@@ -198,7 +233,9 @@ def _loaded(text: str, path: Path, shelf: Shelf, *, preset: bool = False) -> Loa
 
     profile, bases = _profile(text, path, shelf)
     members = _members(profile, text, path, shelf)
-    return LoadedProfile(profile, text, path, preset, hashlib.sha256(text.encode()).hexdigest(), bases, members)
+    return LoadedProfile(
+        profile, text, path, preset, hashlib.sha256(text.encode()).hexdigest(), bases, members
+    )
 
 
 def _profile(text: str, path: Path, shelf: Shelf) -> tuple[Profile, tuple[tuple[str, str], ...]]:
@@ -217,7 +254,10 @@ def _profile(text: str, path: Path, shelf: Shelf) -> tuple[Profile, tuple[tuple[
 
 
 def _members(profile: Profile, text: str, path: Path, shelf: Shelf) -> dict[str, LoadedProfile]:
-    """Return the profiles of a suite. Raises UsageError that points at the one which is not there."""
+    """Return the profiles of a suite.
+
+    Raises UsageError that points at the one which is not there.
+    """
     from tui.model.profile_check import placed_members
 
     members: dict[str, LoadedProfile] = {}
@@ -226,19 +266,30 @@ def _members(profile: Profile, text: str, path: Path, shelf: Shelf) -> dict[str,
             file = shelf.find(member.profile, path)
             if file is None or file.text is None:
                 like = did_you_mean(member.profile, shelf.tags)
-                raise UsageError(f"unknown profile '{member.profile}'{like}; see benchtui profiles list")
+                raise UsageError(
+                    f"unknown profile '{member.profile}'{like}; see benchtui profiles list"
+                )
             loaded = _loaded(file.text, file.path, shelf, preset=file.preset)
         except UsageError as error:
-            told = load(text, str(path)).problem(place, f"{member.profile}: {error.problems[0].message}")
+            told = load(text, str(path)).problem(
+                place, f"{member.profile}: {error.problems[0].message}"
+            )
             raise UsageError([told, *error.problems[1:]]) from None
         if loaded.profile.tool == "suite":
-            raise UsageError(load(text, str(path)).problem(place, f"{member.profile}: a suite holds no suites"))
+            raise UsageError(
+                load(text, str(path)).problem(place, f"{member.profile}: a suite holds no suites")
+            )
         if unknown := [name for name in member.set if name not in loaded.profile.params]:
             hint = did_you_mean(unknown[0], loaded.profile.params)
             message = f"{member.profile} has no parameter '{unknown[0]}'{hint}"
-            raise UsageError(load(text, str(path)).problem((*place, "set", unknown[0]), message, key=True))
+            raise UsageError(
+                load(text, str(path)).problem((*place, "set", unknown[0]), message, key=True)
+            )
         if "together" in place and (key := measured_often(loaded.profile)):
-            message = f"{member.profile} has '{key}': what runs together is measured once; repeat the suite instead"
+            message = (
+                f"{member.profile} has '{key}': what runs together is measured once; repeat the"
+                " suite instead"
+            )
             raise UsageError(load(text, str(path)).problem(place, message))
         members[member.profile] = loaded
     return members
@@ -266,14 +317,20 @@ def _cached_profile(
         for name, text, file in bases:
             if name == tag:
                 return text, file
-        raise UsageError(f"unknown profile '{tag}'{did_you_mean(tag, known)}; see benchtui profiles list")
+        raise UsageError(
+            f"unknown profile '{tag}'{did_you_mean(tag, known)}; see benchtui profiles list"
+        )
 
     return load_profile(text, file, base)
 
 
 def headline_text(profile: Profile) -> str:
     """Return what a profile is about, such as 'read IOPS' or 'read p99.5 latency'."""
-    return meaning(profile.headline_spec) if profile.headline_spec else f"{len(profile.members)} profiles"
+    return (
+        meaning(profile.headline_spec)
+        if profile.headline_spec
+        else f"{len(profile.members)} profiles"
+    )
 
 
 def retagged(text: str, tag: str) -> str:

@@ -1,4 +1,6 @@
-"""Sources of hosts as groups that can be asked again: those of the inventory, and those that were named."""
+"""Sources of hosts as groups that can be asked again: those of the inventory, and those that were
+named.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def source_groups(fleet: Fleet) -> list[SourceGroup]:
 
 
 def _named_before(fleet: Fleet, name: str) -> SourceGroup:
-    """Return a group of the inventory with what was said of it when hosts were named on the command line."""
+    """Return a group of the inventory with what was said of it when hosts were named on the command
+    line.
+    """
     vouched = fleet.chooser.vouched.values() if fleet.has_asked else ()
     names = tuple(each.name for each in vouched if name in each.groups)
     uses = [use for use in fleet.uses if set(use.hosts) & set(names)] if names else []
@@ -46,18 +50,27 @@ def _named_before(fleet: Fleet, name: str) -> SourceGroup:
 
 
 def ask_again(fleet: Fleet, group: SourceGroup) -> SourceAnswer:
-    """Return what a group's sources say now. Changes nothing: a thread may ask, `take_answer` is for the others."""
+    """Return what a group's sources say now.
+
+    Changes nothing: a thread may ask, `take_answer` is for the others.
+    """
     chooser = fleet.new_chooser()
     try:
         found = chooser.hosts([group.spec])
     except UsageError as error:
         return SourceAnswer(replace(group, problem="; ".join(map(str, error.problems))))
     how = ", ".join(dict.fromkeys(use.how for use in chooser.uses if use.how))
-    return SourceAnswer(SourceGroup(group.title, group.spec, tuple(found), format_utc(datetime.now(UTC)), how), chooser)
+    return SourceAnswer(
+        SourceGroup(group.title, group.spec, tuple(found), format_utc(datetime.now(UTC)), how),
+        chooser,
+    )
 
 
 def take_answer(fleet: Fleet, answer: SourceAnswer) -> None:
-    """Know from now on what a group's sources said; hosts that no source names any more are forgotten."""
+    """Know from now on what a group's sources said.
+
+    Hosts that no source names any more are forgotten.
+    """
     group, known = answer.group, fleet.chooser
     before = next((each for each in source_groups(fleet) if each.title == group.title), group)
     fleet.answers[group.title] = group

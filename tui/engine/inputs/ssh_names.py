@@ -17,9 +17,11 @@ PATTERN = set("*?!")
 
 
 def words_in(path: Path) -> Iterator[str]:
-    """Yield the host names and patterns of an SSH configuration and the files it includes, each file once.
+    """Yield the host names and patterns of an SSH configuration and the files it includes, each
+    file once.
 
-    A file that cannot be read has none. Raises UsageError for a configuration that is too large as a whole.
+    A file that cannot be read has none. Raises UsageError for a configuration that is too large as
+    a whole.
     """
     for count, word in enumerate(_words(path, set(), ConfigText())):
         if count >= MOST_KNOWN:

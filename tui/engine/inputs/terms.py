@@ -1,4 +1,7 @@
-"""A profile made of ``key=value`` terms: what `benchtui run TOOL key=value` and the form run. Pure."""
+"""A profile made of ``key=value`` terms: what `benchtui run TOOL key=value` and the form run.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -25,19 +28,31 @@ _YAML_WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "y", "n", "n
 
 
 def parse_terms(workload: Workload, words: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return values by key of ``bs=4k,64k numjobs=8``; several values are swept over. Raises UsageError."""
+    """Return values by key of ``bs=4k,64k numjobs=8``; several values are swept over.
+
+    Raises UsageError.
+    """
     found: dict[str, tuple[str, ...]] = {}
     for word in words:
         name, equals, text = word.partition("=")
         if not equals or not name:
-            raise UsageError(f"{workload.name}: '{word}': expected key=value{_meant(workload, word)}")
+            raise UsageError(
+                f"{workload.name}: '{word}': expected key=value{_meant(workload, word)}"
+            )
         if name in found:
-            raise UsageError(f"{workload.name}: {name}= is given twice; several values go with commas: {name}=A,B")
+            raise UsageError(
+                f"{workload.name}: {name}= is given twice; several values go with commas:"
+                f" {name}=A,B"
+            )
         found[name] = split_values(text)
         if not all(found[name]):
-            raise UsageError(f"{workload.name}: {word}: a value is empty; expected {name}=VALUE or {name}=V1,V2")
+            raise UsageError(
+                f"{workload.name}: {word}: a value is empty; expected {name}=VALUE or {name}=V1,V2"
+            )
         if again := next((each for each in found[name] if found[name].count(each) > 1), None):
-            raise UsageError(f"{workload.name}: {word}: {again} is there twice; --repeat measures points again")
+            raise UsageError(
+                f"{workload.name}: {word}: {again} is there twice; --repeat measures points again"
+            )
     return found
 
 
@@ -54,7 +69,9 @@ def joined_values(values: Iterable[str]) -> str:
 def _meant(workload: Workload, word: str) -> str:
     """Return the term that takes a word as its value, or whose name is meant."""
     takes = next((term.name for term in workload.job_terms() if word in term.choices), None)
-    return f" (did you mean {takes}={word}?)" if takes else did_you_mean(word, workload.term_names())
+    return (
+        f" (did you mean {takes}={word}?)" if takes else did_you_mean(word, workload.term_names())
+    )
 
 
 def command_of(tool: str, given: GivenTerms) -> str:
@@ -64,7 +81,10 @@ def command_of(tool: str, given: GivenTerms) -> str:
 
 
 def made_profile(workload: Workload, given: GivenTerms, tag: str | None = None) -> str:
-    """Return the YAML of the profile that terms make; without a tag it is named after them. Raises UsageError."""
+    """Return the YAML of the profile that terms make; without a tag it is named after them.
+
+    Raises UsageError.
+    """
     job = workload.job_of_terms(given)
     slug = NO_TAG.sub("-", job.slug.lower()).strip("-._")[:LONGEST_SLUG] or "job"
     profile: dict[str, Any] = {
@@ -80,8 +100,13 @@ def made_profile(workload: Workload, given: GivenTerms, tag: str | None = None) 
     return "\n".join([head, *_lines(profile, 0)]) + "\n"
 
 
-def make_profile(catalogue: Catalogue, tool: str, words: Sequence[str], tag: str | None = None) -> LoadedProfile:
-    """Return the profile that terms make; without a tag it is named after them, and is no file. Raises UsageError."""
+def make_profile(
+    catalogue: Catalogue, tool: str, words: Sequence[str], tag: str | None = None
+) -> LoadedProfile:
+    """Return the profile that terms make; without a tag it is named after them, and is no file.
+
+    Raises UsageError.
+    """
     from tui import workloads
 
     workload = workloads.get(tool)
@@ -93,11 +118,17 @@ def make_profile(catalogue: Catalogue, tool: str, words: Sequence[str], tag: str
 
 
 def _param(param: TermParam) -> dict[str, Any]:
-    return {"default": param.values[0], "kind": param.kind, **({"help": param.help} if param.help else {})}
+    return {
+        "default": param.values[0],
+        "kind": param.kind,
+        **({"help": param.help} if param.help else {}),
+    }
 
 
 def _sweep(job: TermJob) -> dict[str, Any]:
-    swept = {name: list(param.values) for name, param in job.params.items() if len(param.values) > 1}
+    swept = {
+        name: list(param.values) for name, param in job.params.items() if len(param.values) > 1
+    }
     return {"sweep": {"grid": swept}} if swept else {}
 
 
@@ -108,7 +139,11 @@ def _lines(mapping: Mapping[str, Any], depth: int) -> Iterable[str]:
     """Yield a mapping, one key a line."""
     indent = "  " * depth
     for name, value in mapping.items():
-        if depth == 0 and isinstance(value, Mapping) and any(isinstance(each, Mapping) for each in value.values()):
+        if (
+            depth == 0
+            and isinstance(value, Mapping)
+            and any(isinstance(each, Mapping) for each in value.values())
+        ):
             yield from ("", f"{name}:")
             yield from _lines(value, depth + 1)
         else:

@@ -16,14 +16,17 @@ def write_new(path: Path, text: str) -> None:
     """Write a file that is not there yet. Raises UsageError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "w", encoding="utf-8") as file:
+        with os.fdopen(
+            os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "w", encoding="utf-8"
+        ) as file:
             file.write(text)
     except OSError as error:
         raise UsageError(Problem(f"cannot be written: {error.strerror}", file=str(path))) from error
 
 
 def save(path: Path, text: str) -> None:
-    """Put a file in the place of the old one, with its mode; where a link leads to it, the link stays.
+    """Put a file in the place of the old one, with its mode; where a link leads to it, the link
+    stays.
 
     Raises UsageError.
     """

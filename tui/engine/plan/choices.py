@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class Words(Struct, frozen=True):
-    """Names of choices, and what is done to choose otherwise; the default ones are of the command line."""
+    """Names of choices, and what is done to choose otherwise.
+
+    The default ones are of the command line.
+    """
 
     limits: str = "--slo"
     over: str = "--over"
@@ -51,20 +54,30 @@ def questions_of(loaded: LoadedProfile) -> dict[str, AttestSpec]:
     return asked
 
 
-def attested(loaded: LoadedProfile, answers: Mapping[str, str], words: Words = OPTIONS) -> list[Attestation]:
-    """Return every condition that is asked for, with its answer. Raises UsageError for what nobody asks, or says."""
+def attested(
+    loaded: LoadedProfile, answers: Mapping[str, str], words: Words = OPTIONS
+) -> list[Attestation]:
+    """Return every condition that is asked for, with its answer.
+
+    Raises UsageError for what nobody asks, or says.
+    """
     asked = questions_of(loaded)
     wrong = [_wrong(loaded, asked, name, text) for name, text in answers.items()]
     problems = [Problem(f"{words.attest}{each}") for each in wrong if each]
     if problems:
         raise UsageError(problems)
     given = {name: cast(Answer, text) for name, text in answers.items()}
-    return [Attestation(name, each.question, given.get(name, "unknown")) for name, each in asked.items()]
+    return [
+        Attestation(name, each.question, given.get(name, "unknown")) for name, each in asked.items()
+    ]
 
 
 def signed(plan: Plan, by: str, utc: str) -> Plan:
     """Return a plan whose answers say who gave them and when."""
-    found = [each if each.answer == "unknown" else replace(each, by=by, utc=utc) for each in plan.attested]
+    found = [
+        each if each.answer == "unknown" else replace(each, by=by, utc=utc)
+        for each in plan.attested
+    ]
     return replace(plan, attested=found)
 
 
@@ -72,5 +85,8 @@ def _wrong(loaded: LoadedProfile, asked: Mapping[str, object], name: str, text: 
     """Return what is wrong with one answer; empty when nothing is."""
     if name not in asked:
         asks = ", ".join(asked) or "nothing"
-        return f"{name}: unknown condition{did_you_mean(name, asked)}; {loaded.profile.profile} asks: {asks}"
+        return (
+            f"{name}: unknown condition{did_you_mean(name, asked)}; {loaded.profile.profile} asks:"
+            f" {asks}"
+        )
     return "" if text in ANSWERS else f"{name}={text}: allowed are {', '.join(ANSWERS)}"

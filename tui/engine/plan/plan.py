@@ -10,7 +10,13 @@ from msgspec import Struct, field
 
 from tui.engine.plan.choices import OPTIONS, Words, attested
 from tui.engine.plan.search import SearchChoice, build_slots, search_of
-from tui.engine.plan.steps import MatrixChoice, build_steps, person_text, planned_profiles, vain_texts
+from tui.engine.plan.steps import (
+    MatrixChoice,
+    build_steps,
+    person_text,
+    planned_profiles,
+    vain_texts,
+)
 from tui.model.address import HostAddress
 from tui.model.plain import SECRET_PATTERN
 from tui.model.plan import Headline, Plan, ProfileRef, SourceUse, Step, Until
@@ -27,12 +33,16 @@ MIN_LEASE_S = 10.0
 
 
 class Choices(Struct, frozen=True):
-    """What is chosen at launch. `overrides` are parameters as typed; None means: as the profile says."""
+    """What is chosen at launch.
+
+    `overrides` are parameters as typed; None means: as the profile says.
+    """
 
     hosts: Sequence[HostAddress]
     overrides: Mapping[str, str] = field(default_factory=dict)
     repeat: int | None = None
-    sweep: Mapping[str, Sequence[str]] = field(default_factory=dict)  # values as typed, by parameter
+    # values as typed, by parameter
+    sweep: Mapping[str, Sequence[str]] = field(default_factory=dict)
     note: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     lease_s: float = 60.0
@@ -42,19 +52,27 @@ class Choices(Struct, frozen=True):
     wait_s: float = 0.0
     telemetry: bool = True
     servers: Sequence[HostAddress] = ()
-    precondition: bool = True  # False: the profile's preconditioning is left out, and the run says so
+    # False: the profile's preconditioning is left out, and the run says so
+    precondition: bool = True
     roles: Mapping[str, str] = field(default_factory=dict)  # hosts by role of a suite, as typed
-    attest: Mapping[str, str] = field(default_factory=dict)  # yes, no or unknown, by id of what the profile asks
+    # yes, no or unknown, by id of what the profile asks
+    attest: Mapping[str, str] = field(default_factory=dict)
     sources: Sequence[SourceUse] = ()  # what the hosts and servers are from
-    search: SearchChoice = field(default_factory=SearchChoice)  # beyond what the profile searches for by itself
+    # beyond what the profile searches for by itself
+    search: SearchChoice = field(default_factory=SearchChoice)
     words: Words = OPTIONS  # how messages call all this
 
 
 def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
-    """Return the plan of one run. Raises UsageError with every problem of parameters and hosts at once."""
+    """Return the plan of one run.
+
+    Raises UsageError with every problem of parameters and hosts at once.
+    """
     check_choices(choices)
     profile = loaded.profile
-    wanted = MatrixChoice(choices.repeat, choices.sweep, choices.precondition, choices.words, choices.roles)
+    wanted = MatrixChoice(
+        choices.repeat, choices.sweep, choices.precondition, choices.words, choices.roles
+    )
     hosts = list(choices.hosts)
     search = search_of(loaded, choices.search, len(hosts), choices.words)
     said: list[str] = []
@@ -63,13 +81,22 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
     else:
         check_searched(choices, search)
         slotted = build_slots(
-            loaded, choices.overrides, search, hosts, prepare=choices.precondition, words=choices.words
+            loaded,
+            choices.overrides,
+            search,
+            hosts,
+            prepare=choices.precondition,
+            words=choices.words,
         )
         search, steps, said = slotted.search, slotted.steps, slotted.remarks
-    params = resolve_params(profile, {k: v for k, v in choices.overrides.items() if k in profile.params})
+    params = resolve_params(
+        profile, {k: v for k, v in choices.overrides.items() if k in profile.params}
+    )
     members = list(loaded.members.values())
     names = swept(loaded, choices.overrides, wanted) if search is None else []
-    reaching = {name: text for name, text in choices.overrides.items() if name not in profile.params}
+    reaching = {
+        name: text for name, text in choices.overrides.items() if name not in profile.params
+    }
     reached = {name: reached_text(loaded, name, text) for name, text in reaching.items()}
     return Plan(
         profile=suite_ref(loaded, params, reaching) if members else profile_ref(loaded, params),
@@ -89,7 +116,9 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
         allow_device=profile.allow_device or any(member.profile.allow_device for member in members),
         lease_s=choices.lease_s,
         telemetry=choices.telemetry,
-        servers=[server for server in choices.servers if server.name not in {host.name for host in hosts}],
+        servers=[
+            server for server in choices.servers if server.name not in {host.name for host in hosts}
+        ],
         on_host_loss=choices.on_host_loss or profile.on_host_loss,
         take_locks=choices.take_locks,
         wait_s=choices.wait_s,
@@ -118,10 +147,14 @@ def asks_for_precondition(loaded: LoadedProfile) -> bool:
 
 def params_given(profile: Profile, given: Mapping[str, str]) -> dict[str, ParamValue]:
     """Return a profile's parameters with those of `given` that it has."""
-    return resolve_params(profile, {name: text for name, text in given.items() if name in profile.params})
+    return resolve_params(
+        profile, {name: text for name, text in given.items() if name in profile.params}
+    )
 
 
-def suite_ref(loaded: LoadedProfile, params: Mapping[str, ParamValue], reaching: Mapping[str, str]) -> ProfileRef:
+def suite_ref(
+    loaded: LoadedProfile, params: Mapping[str, ParamValue], reaching: Mapping[str, str]
+) -> ProfileRef:
     """Return a suite whole; what was changed in its profiles is changed in it."""
     own = profile_ref(loaded, params)
     for member in loaded.members.values():
@@ -130,35 +163,60 @@ def suite_ref(loaded: LoadedProfile, params: Mapping[str, ParamValue], reaching:
 
 
 def reached_text(loaded: LoadedProfile, name: str, text: str) -> str:
-    """Return a value that reaches the profiles of a suite, for people: by the kind it has in the first of them."""
-    profile = next(member.profile for member in loaded.members.values() if name in member.profile.params)
+    """Return a value that reaches the profiles of a suite, for people: by the kind it has in the
+    first of them.
+    """
+    profile = next(
+        member.profile for member in loaded.members.values() if name in member.profile.params
+    )
     return person_text(profile, name, parse_param(profile.params[name], text))
 
 
 def uneven(loaded: LoadedProfile, name: str, text: str) -> str:
-    """Return what to know of a parameter that gets one value though the suite's profiles differ by it."""
+    """Return what to know of a parameter that gets one value though the suite's profiles differ by
+    it.
+    """
     kept: dict[str, list[str]] = {}
     for tag, member in loaded.members.items():
         if name in member.profile.params:
-            kept.setdefault(person_text(member.profile, name, resolve_params(member.profile, {})[name]), []).append(tag)
+            kept.setdefault(
+                person_text(member.profile, name, resolve_params(member.profile, {})[name]), []
+            ).append(tag)
     if len(kept) < 2:
         return ""
-    said = "; ".join(f"{value} in {', '.join(tags)}" for value, tags in kept.items() if value != text)
+    said = "; ".join(
+        f"{value} in {', '.join(tags)}" for value, tags in kept.items() if value != text
+    )
     return f"{name}={text} in every profile of the suite, which differ by it: {said}"
 
 
 def secret_names(loaded: LoadedProfile, steps: Sequence[Step]) -> list[str]:
     """Return the environment variables that parameters of kind secret name."""
     profiles = [loaded.profile, *(member.profile for member in loaded.members.values())]
-    kinds = {name for profile in profiles for name, param in profile.params.items() if param.kind == "secret"}
-    values = (str(step.params[name]) for step in steps for name in sorted(kinds) if name in step.params)
-    return list(dict.fromkeys(value[2:-1] for value in values if re.fullmatch(SECRET_PATTERN, value)))
+    kinds = {
+        name
+        for profile in profiles
+        for name, param in profile.params.items()
+        if param.kind == "secret"
+    }
+    values = (
+        str(step.params[name]) for step in steps for name in sorted(kinds) if name in step.params
+    )
+    return list(
+        dict.fromkeys(value[2:-1] for value in values if re.fullmatch(SECRET_PATTERN, value))
+    )
 
 
 def loads_on_servers(hosts: Sequence[HostAddress]) -> list[str]:
-    """Return what to know of hosts that the inventory has as storage nodes and that shall generate load."""
+    """Return what to know of hosts that the inventory has as storage nodes and that shall generate
+    load.
+    """
     names = [host.name for host in hosts if host.role == "server"]
-    return [f"{', '.join(names)}: of role server in the inventory, and generates load here"] if names else []
+    return (
+        [f"{', '.join(names)}: of role server in the inventory, and generates load here"]
+        if names
+        else []
+    )
 
 
 def first_target(members: Sequence[LoadedProfile]) -> str | None:
@@ -170,12 +228,18 @@ def first_target(members: Sequence[LoadedProfile]) -> str | None:
 def headline_of(profile: Profile) -> Headline | None:
     """Return the figure that a profile is about; None for a suite."""
     spec = profile.headline_spec
-    return Headline(metric=spec.metric, direction=spec.direction, percentile=spec.percentile) if spec else None
+    return (
+        Headline(metric=spec.metric, direction=spec.direction, percentile=spec.percentile)
+        if spec
+        else None
+    )
 
 
 def swept(loaded: LoadedProfile, overrides: Mapping[str, str], wanted: MatrixChoice) -> list[str]:
     """Return the names that the steps differ by, the slowest first."""
-    sweeps = [each.sweep for each in planned_profiles(loaded, overrides, wanted) if each.sweep is not None]
+    sweeps = [
+        each.sweep for each in planned_profiles(loaded, overrides, wanted) if each.sweep is not None
+    ]
     return list(dict.fromkeys(name for sweep in sweeps for name in axes(sweep)))
 
 
@@ -198,7 +262,9 @@ def check_choices(choices: Choices) -> None:
 
 
 def check_searched(choices: Choices, search: Search) -> None:
-    """Raise UsageError for what a search cannot go with: it decides itself what is measured, and how often."""
+    """Raise UsageError for what a search cannot go with: it decides itself what is measured, and
+    how often.
+    """
     words = choices.words
     if choices.repeat is not None:
         told = f"a search measures again what is not known well enough; {words.points} bounds it"
@@ -223,7 +289,9 @@ def profile_ref(loaded: LoadedProfile, params: Mapping[str, ParamValue]) -> Prof
         sha256=loaded.sha256,
         source={name: str(value) for name, value in source.items()},
         changed={
-            name: person_text(profile, name, value) for name, value in params.items() if value != defaults.get(name)
+            name: person_text(profile, name, value)
+            for name, value in params.items()
+            if value != defaults.get(name)
         },
         preset=loaded.preset,
         extends=[tag for tag, _ in loaded.bases],

@@ -65,22 +65,29 @@ def choices_again(plan: Plan, loaded: LoadedProfile) -> Again:
 
 
 def _search(plan: Plan, profile: Profile) -> SearchChoice | None:
-    """Return what to ask for so that the same is searched for; a run that measured measures again."""
+    """Return what to ask for so that the same is searched for.
+
+    A run that measured measures again.
+    """
     search = plan.search
     if search is None:
         return None if usual_kind(profile) == "none" else SearchChoice("none")
     usual = doubled(len(plan.hosts))
     over = {} if search.kind == "curve" else {
-        knob.name: () if knob.name == HOSTS and knob.values == usual else knob.values for knob in search.over
+        knob.name: () if knob.name == HOSTS and knob.values == usual else knob.values
+        for knob in search.over
     }  # fmt: skip
     limits = tuple(each.text for each in search.limits)
     most_s = None if search.kind == "scaling" else max(search.most_point_s, search.point_s)
-    return SearchChoice(search.kind, limits, over, search.points, search.within_s, search.point_s, most_s,
+    return SearchChoice(search.kind, limits, over, search.points, search.within_s, search.point_s,
+        most_s,
                         search.hold_s if search.kind == "capacity" else None)  # fmt: skip
 
 
 def _own(plan: Plan, profile: Profile) -> dict[str, str]:
-    """Return the parameters that differ from what the profile says now, or keep it from sweeping over them."""
+    """Return the parameters that differ from what the profile says now, or keep it from sweeping
+    over them.
+    """
     defaults = resolve_params(profile, {})
     fixed = set(axes(profile.sweep)) - set(plan.axes) if profile.sweep is not None else set()
     return {
@@ -91,18 +98,30 @@ def _own(plan: Plan, profile: Profile) -> dict[str, str]:
 
 
 def _roles(plan: Plan, profile: Profile) -> dict[str, str]:
-    """Return the hosts of roles that the profile still has, where they differ from what it says now."""
-    return {role: text for role, text in plan.roles.items() if profile.roles.get(role) not in (None, text)}
+    """Return the hosts of roles that the profile still has, where they differ from what it says
+    now.
+    """
+    return {
+        role: text
+        for role, text in plan.roles.items()
+        if profile.roles.get(role) not in (None, text)
+    }
 
 
 def _text(profile: Profile, name: str, value: ParamValue) -> str:
-    return str(value) if profile.params[name].kind == "secret" else person_text(profile, name, value)
+    return (
+        str(value) if profile.params[name].kind == "secret" else person_text(profile, name, value)
+    )
 
 
 def _reaching(plan: Plan, loaded: LoadedProfile) -> dict[str, str]:
     """Return what was set in the profiles of a suite."""
     known = {name for member in loaded.members.values() for name in member.profile.params}
-    changed = {name: text for name, text in plan.profile.changed.items() if name not in loaded.profile.params}
+    changed = {
+        name: text
+        for name, text in plan.profile.changed.items()
+        if name not in loaded.profile.params
+    }
     return {name: text for name, text in changed.items() if name in known and text != STARS}
 
 
@@ -111,7 +130,9 @@ def _repeat(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) -> 
     if plan.until is not None:
         return None
     made = _most(plan.steps)
-    if made == _most(_planned(plan, loaded, overrides, None)) and isinstance(loaded.profile.repeat, int):
+    if made == _most(_planned(plan, loaded, overrides, None)) and isinstance(
+        loaded.profile.repeat, int
+    ):
         return None
     return max(1, made // _most(_planned(plan, loaded, overrides, 1)))
 
@@ -129,7 +150,9 @@ def _sweep(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) -> d
     }
 
 
-def _planned(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str], repeat: int | None) -> list[Step]:
+def _planned(
+    plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str], repeat: int | None
+) -> list[Step]:
     wanted = MatrixChoice(repeat, {}, not plan.no_precondition, roles=_roles(plan, loaded.profile))
     return build_steps(loaded, overrides, wanted, plan.hosts)
 
@@ -139,7 +162,9 @@ def _most(steps: Sequence[Step]) -> int:
 
 
 def _values(steps: Sequence[Step]) -> dict[str, list[ParamValue]]:
-    """Return the values of each axis but the number of hosts, in the order in which they are measured."""
+    """Return the values of each axis but the number of hosts, in the order in which they are
+    measured.
+    """
     found: dict[str, list[ParamValue]] = {}
     for step in steps:
         for name, value in step.point.items():
@@ -156,12 +181,19 @@ def _remarks(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) ->
 
 
 def published_plan(baseline: Baseline, hosts: Sequence[str], catalogue: Catalogue) -> Plan:
-    """Return the plan of a baseline's profile at its point; one without steps where there is no such profile."""
+    """Return the plan of a baseline's profile at its point.
+
+    One without steps where there is no such profile.
+    """
     addresses = [HostAddress(name) for name in hosts]
     try:
         loaded = catalogue.load(baseline.profile)
         given = {**baseline.params, **baseline.at}
-        overrides = {name: str(value) for name, value in given.items() if name in loaded.profile.params}
+        overrides = {
+            name: str(value) for name, value in given.items() if name in loaded.profile.params
+        }
         return build_plan(loaded, Choices(hosts=addresses, overrides=overrides))
     except UsageError:
-        return Plan(ProfileRef(baseline.profile, 1, "", "", ""), dict(baseline.params), addresses, [])
+        return Plan(
+            ProfileRef(baseline.profile, 1, "", "", ""), dict(baseline.params), addresses, []
+        )

@@ -1,4 +1,7 @@
-"""The steps of a search and of a counter-experiment: slots, offered load, one changed parameter. Pure."""
+"""The steps of a search and of a counter-experiment: slots, offered load, one changed parameter.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,18 @@ from tui.model.profile_load import Base, load_profile, recorded_profile
 from tui.model.profile_parts import MOST_POINTS, CapacitySpec, CurveSpec, knobs_of
 from tui.model.profile_parts import parse_limit as limit_of
 from tui.model.quantities import parse_duration, short_duration
-from tui.model.search import HOSTS, RATE, SAID, Knob, LoadChange, Offer, Proof, ProofQuestion, Search, SearchKind
+from tui.model.search import (
+    HOSTS,
+    RATE,
+    SAID,
+    Knob,
+    LoadChange,
+    Offer,
+    Proof,
+    ProofQuestion,
+    Search,
+    SearchKind,
+)
 from tui.model.tool import SUITE
 from tui.workloads.base import Paced
 
@@ -46,20 +60,26 @@ MOST_S, LEAST_S = 15.0, 5.0  # of each of the two steps
 
 
 def proof_plan(plan: Plan, question: ProofQuestion, seconds: float | None = None) -> Plan:
-    """Return the plan of the first experiment that can be made. Raises UsageError with why none can.
+    """Return the plan of the first experiment that can be made. Raises UsageError with why none
+    can.
 
-    `seconds` is the length of each of the two steps; by default that of the run's own, 15 s at most.
+    `seconds` is the length of each of the two steps; by default that of the run's own, 15 s at
+    most.
     """
     refused: list[str] = []
     for experiment in question.experiments:
         try:
             return _planned(plan, question, experiment, seconds)
         except UsageError as error:
-            refused.append(f"{SAID[experiment.change]}: {'; '.join(each.message for each in error.problems)}")
+            refused.append(
+                f"{SAID[experiment.change]}: {'; '.join(each.message for each in error.problems)}"
+            )
     raise UsageError(f"{question.run_id}: no counter-experiment can be made: {'; '.join(refused)}")
 
 
-def _planned(plan: Plan, question: ProofQuestion, experiment: LoadChange, seconds: float | None) -> Plan:
+def _planned(
+    plan: Plan, question: ProofQuestion, experiment: LoadChange, seconds: float | None
+) -> Plan:
     step = plan.steps[question.step]
     ref = next((member for member in plan.members if member.tag == step.profile), plan.profile)
     profile, tool = kept_profile(ref), workloads.of(step)
@@ -111,7 +131,9 @@ def kept_profile(ref: ProfileRef) -> Profile:
 
 
 def refused_today(ref: ProfileRef) -> list[str]:
-    """Return why a file with the profile of a run would be refused today: checks that came later."""
+    """Return why a file with the profile of a run would be refused today: checks that came
+    later.
+    """
     try:
         load_profile(ref.text, ref.tag, _bases_of(ref))
     except UsageError as error:
@@ -131,7 +153,9 @@ def _bases_of(ref: ProfileRef) -> Base:
 
 
 def _hosts(plan: Plan, step: Step) -> list[HostAddress]:
-    """Return the hosts that the step was planned for: those that sat it out have their place among them."""
+    """Return the hosts that the step was planned for: those that sat it out have their place among
+    them.
+    """
     count = step.point.get("hosts")
     return plan.hosts[: int(count)] if count is not None else list(plan.hosts)
 
@@ -154,8 +178,10 @@ def _fewer_hosts(step: Step) -> Step:
     return replace(step, tasks=tasks, in_flight=in_flight)
 
 
-SPARE = 2  # measurements beyond those that a curve or a scaling run needs, for such as have to be made again
-AROUND = (0.25, 0.5, 1, 2, 4)  # times the default, where nobody says what values a parameter shall have
+# measurements beyond those that a curve or a scaling run needs, for such as have to be made again
+SPARE = 2
+# times the default, where nobody says what values a parameter shall have
+AROUND = (0.25, 0.5, 1, 2, 4)
 
 
 Kind = SearchKind | Literal["none"]  # "none": to measure, not to search
@@ -166,7 +192,8 @@ class SearchChoice(Struct, frozen=True):
 
     kind: Kind | None = None
     limits: Sequence[str] = ()
-    over: Mapping[str, Sequence[int]] = field(default_factory=dict)  # values by name; none: chosen here
+    # values by name; none: chosen here
+    over: Mapping[str, Sequence[int]] = field(default_factory=dict)
     points: int | None = None
     within_s: float | None = None
     point_s: float | None = None
@@ -176,7 +203,8 @@ class SearchChoice(Struct, frozen=True):
     def asked(self, words: Words = OPTIONS) -> list[str]:
         """Return what is asked of a search beside its kind."""
         given = {
-            words.limits: self.limits or None, words.over: self.over or None, words.points: self.points,
+            words.limits: self.limits or None, words.over: self.over or None,
+            words.points: self.points,
             words.within: self.within_s, words.point: self.point_s, words.most: self.most_point_s,
             words.hold: self.hold_s,
         }  # fmt: skip
@@ -184,7 +212,9 @@ class SearchChoice(Struct, frozen=True):
 
 
 class Slotted(Struct, frozen=True):
-    """A search with what its profile makes of it, the steps for its points, and what to know of them."""
+    """A search with what its profile makes of it, the steps for its points, and what to know of
+    them.
+    """
 
     search: Search
     steps: list[Step]
@@ -196,8 +226,13 @@ def usual_kind(profile: Profile) -> Kind:
     return "capacity" if profile.capacity else "curve" if profile.curve else "none"
 
 
-def search_of(loaded: LoadedProfile, wish: SearchChoice, hosts: int, words: Words = OPTIONS) -> Search | None:
-    """Return what a run is to find; None: nothing, it measures. Raises UsageError with every problem, in `words`."""
+def search_of(
+    loaded: LoadedProfile, wish: SearchChoice, hosts: int, words: Words = OPTIONS
+) -> Search | None:
+    """Return what a run is to find; None: nothing, it measures.
+
+    Raises UsageError with every problem, in `words`.
+    """
     profile = loaded.profile
     kind = wish.kind or usual_kind(profile)
     if profile.tool == SUITE and (kind != "none" or wish.asked()):
@@ -206,11 +241,20 @@ def search_of(loaded: LoadedProfile, wish: SearchChoice, hosts: int, words: Word
         _check_nothing_asked(profile, wish, words)
         return None
     check_statistics(f"{profile.profile}: a {kind} search")
-    search = {"capacity": _capacity, "curve": _curve, "scaling": _scaling}[kind](profile, wish, hosts, words)
+    search = {"capacity": _capacity, "curve": _curve, "scaling": _scaling}[kind](
+        profile, wish, hosts, words
+    )
     points = search.points if wish.points is None else wish.points
     if not 1 <= points <= MOST_POINTS:
-        raise UsageError(f"{words.points} {points}: allowed are whole numbers from 1 to {MOST_POINTS}")
-    found = replace(search, points=points, within_s=wish.within_s or search.within_s, **_lengths(wish, search, words))
+        raise UsageError(
+            f"{words.points} {points}: allowed are whole numbers from 1 to {MOST_POINTS}"
+        )
+    found = replace(
+        search,
+        points=points,
+        within_s=wish.within_s or search.within_s,
+        **_lengths(wish, search, words),
+    )
     return replace(found, hold_s=_hold_s(found, wish, words))
 
 
@@ -240,11 +284,17 @@ def _hold_s(search: Search, wish: SearchChoice, words: Words) -> float:
 
 
 def _lengths(wish: SearchChoice, search: Search, words: Words) -> dict[str, float]:
-    """Return how long a point lasts, at least and at most. Raises UsageError where the least is the longer one."""
+    """Return how long a point lasts, at least and at most.
+
+    Raises UsageError where the least is the longer one.
+    """
     least = wish.point_s or search.point_s
     if wish.most_point_s is not None and wish.most_point_s < least:
         told = f"a point lasts {short_duration(least)} at least"
-        raise UsageError(f"{words.most} {short_duration(wish.most_point_s)}: {told}; {words.point} makes it shorter")
+        raise UsageError(
+            f"{words.most} {short_duration(wish.most_point_s)}: {told}; {words.point} makes it"
+            " shorter"
+        )
     return {"point_s": least, "most_point_s": wish.most_point_s or max(search.most_point_s, least)}
 
 
@@ -252,18 +302,27 @@ def _capacity(profile: Profile, wish: SearchChoice, hosts: int, words: Words) ->
     texts = wish.limits or (profile.capacity.limits if profile.capacity else [])
     if not texts:
         advice = f"{words.name_limits}, or in the profile capacity: {{limits: ['p99.9 < 2ms']}}"
-        raise UsageError(f"{profile.profile}: how much load is sustained depends on a limit: {advice}")
+        raise UsageError(
+            f"{profile.profile}: how much load is sustained depends on a limit: {advice}"
+        )
     spec = profile.capacity or CapacitySpec(limits=list(texts))
     over = {name: list(values) for name, values in wish.over.items()}
     over = over or {name: [each for each in values if name != HOSTS or each <= hosts]
                     for name, values in knobs_of(spec.over).items()}  # fmt: skip
-    if problems := [Problem(text) for name, values in over.items() if (text := knob_problem(profile, name, values))]:
+    if problems := [
+        Problem(text)
+        for name, values in over.items()
+        if (text := knob_problem(profile, name, values))
+    ]:
         raise UsageError(problems)
     return Search(
         "capacity",
         spec.objective,
         tuple(map(limit_of, texts)),
-        tuple(Knob(name, _values(profile, name, values, hosts, words)) for name, values in over.items()),
+        tuple(
+            Knob(name, _values(profile, name, values, hosts, words))
+            for name, values in over.items()
+        ),
         points=spec.points,
         within_s=None if spec.within is None else parse_duration(spec.within),
         point_s=parse_duration(spec.point),
@@ -275,7 +334,10 @@ def _capacity(profile: Profile, wish: SearchChoice, hosts: int, words: Words) ->
 
 def _curve(profile: Profile, wish: SearchChoice, _: int, words: Words) -> Search:
     if wish.over:
-        raise UsageError(f"{words.over} {', '.join(wish.over)}: a curve is over shares of full load, and nothing else")
+        raise UsageError(
+            f"{words.over} {', '.join(wish.over)}: a curve is over shares of full load, and nothing"
+            " else"
+        )
     spec = profile.curve or CurveSpec()
     texts = wish.limits or spec.limits or (profile.capacity.limits if profile.capacity else [])
     return Search(
@@ -292,9 +354,13 @@ def _curve(profile: Profile, wish: SearchChoice, _: int, words: Words) -> Search
 
 def _scaling(profile: Profile, wish: SearchChoice, hosts: int, words: Words) -> Search:
     if hosts < 2:
-        raise UsageError(f"scaling is over numbers of hosts: one host was chosen; {words.name_hosts}")
+        raise UsageError(
+            f"scaling is over numbers of hosts: one host was chosen; {words.name_hosts}"
+        )
     if others := [name for name in wish.over if name != HOSTS]:
-        raise UsageError(f"{words.over} {', '.join(others)}: scaling is over hosts, and nothing else")
+        raise UsageError(
+            f"{words.over} {', '.join(others)}: scaling is over hosts, and nothing else"
+        )
     if wish.most_point_s is not None:
         raise UsageError(f"{words.most}: points at full load are all as long as {words.point} says")
     counts = _values(profile, HOSTS, wish.over.get(HOSTS, ()), hosts, words)
@@ -303,8 +369,12 @@ def _scaling(profile: Profile, wish: SearchChoice, hosts: int, words: Words) -> 
     return replace(search, points=len(lacking(search, ())) + SPARE)
 
 
-def _values(profile: Profile, name: str, given: Sequence[int], hosts: int, words: Words = OPTIONS) -> tuple[int, ...]:
-    """Return the values of a knob, ascending: those given, those that the profile sweeps over, or some around it."""
+def _values(
+    profile: Profile, name: str, given: Sequence[int], hosts: int, words: Words = OPTIONS
+) -> tuple[int, ...]:
+    """Return the values of a knob, ascending: those given, those that the profile sweeps over, or
+    some around it.
+    """
     if name == RATE:
         return ()
     if name == HOSTS:
@@ -315,7 +385,11 @@ def _values(profile: Profile, name: str, given: Sequence[int], hosts: int, words
     swept = profile.sweep.grid.get(name, []) if profile.sweep else []
     param = profile.params[name]
     around = [max(1, round(int(parse_param(param, param.default)) * times)) for times in AROUND]
-    found = given or [int(each) for each in swept if not isinstance(each, bool)] or _allowed(param, around)
+    found = (
+        given
+        or [int(each) for each in swept if not isinstance(each, bool)]
+        or _allowed(param, around)
+    )
     return tuple(sorted(set(found)))
 
 
@@ -340,50 +414,85 @@ def build_slots(
     prepare: bool,
     words: Words = OPTIONS,
 ) -> Slotted:
-    """Return the steps of a search: preconditioning, then one for each point, with all of the load that may come.
+    """Return the steps of a search: preconditioning, then one for each point, with all of the load
+    that may come.
 
     Raises UsageError for a search that cannot measure one point.
     """
     (planned,) = planned_profiles(loaded, overrides, MatrixChoice())
     planned = planned if prepare else unprepared(planned)
-    profile, knobs = planned.profile, {knob.name: knob.values[-1] for knob in search.over if knob.values}
+    profile, knobs = (
+        planned.profile,
+        {knob.name: knob.values[-1] for knob in search.over if knob.values},
+    )
     check_act(profile, planned.params, (), knobs)
     params = with_knobs(profile, planned.params, knobs)
-    slots = [_offered(profile, params, hosts, Offer(None, search.point_s), at) for at in range(1, search.points + 1)]
+    slots = [
+        _offered(profile, params, hosts, Offer(None, search.point_s), at)
+        for at in range(1, search.points + 1)
+    ]
     search = _led(search, slots[0])
     check_limits(search, profile, slots[0].step)
     _check_fits(search, words)
     search = replace(search, heavier=_heavier(profile, params, search, hosts, slots[0].step))
-    steps = [*rounds_at(planned, params, {}, hosts, profile.profile), *(slot.step for slot in slots)]
+    steps = [
+        *rounds_at(planned, params, {}, hosts, profile.profile),
+        *(slot.step for slot in slots),
+    ]
     steps = list(with_fill(profile, steps, []))
-    steps = [replace(step, index=index, pause_s=step.pause_s if index else 0.0) for index, step in enumerate(steps)]
+    steps = [
+        replace(step, index=index, pause_s=step.pause_s if index else 0.0)
+        for index, step in enumerate(steps)
+    ]
     own = workloads.get(profile.tool).set_by_search(profile, planned.params)
     vain = [
         f"search over {knob.name}: all of its values are the same load"
         for knob in search.over
-        if any(job.in_vain for job in slots[0].step.jobs) and _is_vain(profile, planned.params, hosts, knob)
+        if any(job.in_vain for job in slots[0].step.jobs)
+        and _is_vain(profile, planned.params, hosts, knob)
     ]
     return Slotted(search, steps, [*own, *_hosts_left_out(profile, search, len(hosts)), *vain])
 
 
-def _is_vain(profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], knob: Knob) -> bool:
+def _is_vain(
+    profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], knob: Knob
+) -> bool:
     """Tell whether the least and the most of a knob put the same load on."""
-    ends = [{knob.name: value} for value in dict.fromkeys((knob.values[0], knob.values[-1]))] if knob.values else []
-    steps = [_offered(profile, with_knobs(profile, params, at), hosts, Offer(None, 1.0, at), 1).step for at in ends]
+    ends = (
+        [{knob.name: value} for value in dict.fromkeys((knob.values[0], knob.values[-1]))]
+        if knob.values
+        else []
+    )
+    steps = [
+        _offered(profile, with_knobs(profile, params, at), hosts, Offer(None, 1.0, at), 1).step
+        for at in ends
+    ]
     return bool(vain_axes(steps, [knob.name]))
 
 
 def _heavier(
-    profile: Profile, params: Mapping[str, ParamValue], search: Search, hosts: Sequence[HostAddress], slot: Step
+    profile: Profile,
+    params: Mapping[str, ParamValue],
+    search: Search,
+    hosts: Sequence[HostAddress],
+    slot: Step,
 ) -> tuple[str, ...]:
-    """Return what to search over to get more load than the heaviest slot: each parameter that puts more in flight."""
+    """Return what to search over to get more load than the heaviest slot: each parameter that puts
+    more in flight.
+    """
     if search.kind != "capacity":
         return ()
     found = []
     for name in (name for name, param in profile.params.items() if param.kind == "count"):
         twice = 2 * int(str(params[name]))
         try:
-            more = _offered(profile, with_knobs(profile, params, {name: twice}), hosts, Offer(None, search.point_s), 1)
+            more = _offered(
+                profile,
+                with_knobs(profile, params, {name: twice}),
+                hosts,
+                Offer(None, search.point_s),
+                1,
+            )
         except UsageError:
             continue  # beyond its bounds
         if (more.step.in_flight or 0) > (slot.in_flight or 0):
@@ -392,18 +501,29 @@ def _heavier(
 
 
 def _over_with(profile: Profile, search: Search, name: str, twice: int, hosts: int) -> str:
-    """Return what a search is over with heavier values of a parameter, and its other knobs at their heaviest."""
+    """Return what a search is over with heavier values of a parameter, and its other knobs at their
+    heaviest.
+    """
     known = any(knob.name == name for knob in search.over)
     usual = () if known else _values(profile, name, (), hosts)
-    values = [] if twice <= max(usual, default=0) else _allowed(profile.params[name], [twice, 2 * twice])
+    values = (
+        [] if twice <= max(usual, default=0) else _allowed(profile.params[name], [twice, 2 * twice])
+    )
     all_hosts = Knob(HOSTS, (hosts,))
     others = [replace(knob, values=knob.values[-1:]) for knob in search.over if knob.name != name]
-    heaviest = [f"{each.name}={each.values[0]}" if each.values else each.name for each in others if each != all_hosts]
+    heaviest = [
+        f"{each.name}={each.values[0]}" if each.values else each.name
+        for each in others
+        if each != all_hosts
+    ]
     return " ".join([*heaviest, f"{name}={','.join(map(str, values))}" if values else name])
 
 
 def _led(search: Search, slot: Paced) -> Search:
-    """Return a search that knows how long load goes on before each point. Raises UsageError where none can be paced."""
+    """Return a search that knows how long load goes on before each point.
+
+    Raises UsageError where none can be paced.
+    """
     if slot.unpaced and search.offers_rates:
         raise UsageError(slot.unpaced)
     step = slot.step
@@ -422,11 +542,20 @@ def _check_fits(search: Search, words: Words) -> None:
 
 
 def _hosts_left_out(profile: Profile, search: Search, hosts: int) -> list[str]:
-    """Return which numbers of hosts of the profile's own are not measured with: more than were chosen."""
-    asked = knobs_of(profile.capacity.over).get(HOSTS, []) if profile.capacity and search.kind == "capacity" else []
+    """Return which numbers of hosts of the profile's own are not measured with: more than were
+    chosen.
+    """
+    asked = (
+        knobs_of(profile.capacity.over).get(HOSTS, [])
+        if profile.capacity and search.kind == "capacity"
+        else []
+    )
     if not (above := [str(each) for each in asked if each > hosts]):
         return []
-    return [f"hosts {', '.join(above)} of the profile: left out, {hosts} {'is' if hosts == 1 else 'are'} chosen"]
+    return [
+        f"hosts {', '.join(above)} of the profile: left out,"
+        f" {hosts} {'is' if hosts == 1 else 'are'} chosen"
+    ]
 
 
 def check_limits(search: Search, profile: Profile, step: Step) -> None:
@@ -435,10 +564,14 @@ def check_limits(search: Search, profile: Profile, step: Step) -> None:
     wrong = [each for each in search.limits if each.direction and each.direction not in done]
     if wrong:
         text = f"has no {wrong[0].direction}: its jobs do {', '.join(done)}"
-        raise UsageError([Problem(f"limit '{each.text}': {profile.profile} {text}") for each in wrong])
+        raise UsageError(
+            [Problem(f"limit '{each.text}': {profile.profile} {text}") for each in wrong]
+        )
 
 
-def with_knobs(profile: Profile, params: Mapping[str, ParamValue], knobs: Mapping[str, int]) -> dict[str, ParamValue]:
+def with_knobs(
+    profile: Profile, params: Mapping[str, ParamValue], knobs: Mapping[str, int]
+) -> dict[str, ParamValue]:
     """Return parameters with those that are searched over at these values. Raises UsageError."""
     found = dict(params)
     for name, value in knobs.items():
@@ -451,7 +584,10 @@ def with_knobs(profile: Profile, params: Mapping[str, ParamValue], knobs: Mappin
 
 
 def offered_step(plan: Plan, slot: Step, offer: Offer) -> Paced:
-    """Return what a step of a search does when it offers this. Raises UsageError with why it cannot."""
+    """Return what a step of a search does when it offers this.
+
+    Raises UsageError with why it cannot.
+    """
     profile = kept_profile(plan.profile)
     number = [step.index for step in plan.slots].index(slot.index) + 1
     params = with_knobs(profile, plan.params, offer.knobs)
@@ -461,10 +597,18 @@ def offered_step(plan: Plan, slot: Step, offer: Offer) -> Paced:
 
 
 def _offered(
-    profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], offer: Offer, number: int
+    profile: Profile,
+    params: Mapping[str, ParamValue],
+    hosts: Sequence[HostAddress],
+    offer: Offer,
+    number: int,
 ) -> Paced:
     name = f"{profile.profile} point {number}"
     seeds = {host.name: randseed(name, host.name, 1) for host in hosts}
     rate: dict[str, ParamValue] = {} if offer.rate_iops is None else {RATE: round(offer.rate_iops)}
-    made = workloads.get(profile.tool).pace(profile, params, hosts, seeds, offer.rate_iops, offer.seconds, offer.shares)
-    return replace(made, step=replace(made.step, name=name, cell=name, point={**offer.knobs, **rate}))
+    made = workloads.get(profile.tool).pace(
+        profile, params, hosts, seeds, offer.rate_iops, offer.seconds, offer.shares
+    )
+    return replace(
+        made, step=replace(made.step, name=name, cell=name, point={**offer.knobs, **rate})
+    )

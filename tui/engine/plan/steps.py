@@ -1,4 +1,6 @@
-"""The steps of a plan: expand sweep, suite, repetitions and preconditioning, and drop duplicate points. Pure."""
+"""The steps of a plan: expand sweep, suite, repetitions and preconditioning, and drop duplicate
+points. Pure.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,27 @@ from tui.model.objects import ObjectSet, check_apart
 from tui.model.plain import HOSTS_AXIS
 from tui.model.plan import Headline, HostTask, Precondition, Step, Until, at_once
 from tui.model.problem import Problem, UsageError, did_you_mean
-from tui.model.profile import ParamValue, Profile, Scalar, expand, parse_param, placeholders, resolve_params, value_text
+from tui.model.profile import (
+    ParamValue,
+    Profile,
+    Scalar,
+    expand,
+    parse_param,
+    placeholders,
+    resolve_params,
+    value_text,
+)
 from tui.model.profile_check import said_twice
 from tui.model.profile_model import idle_params
-from tui.model.profile_parts import MAX_STEPS, SweepSpec, axes, grid_points, host_counts, with_values, without
+from tui.model.profile_parts import (
+    MAX_STEPS,
+    SweepSpec,
+    axes,
+    grid_points,
+    host_counts,
+    with_values,
+    without,
+)
 from tui.model.quantities import parse_duration, parse_size
 from tui.model.roles import chosen_roles, hosts_by_role, in_role
 
@@ -30,8 +49,12 @@ if TYPE_CHECKING:
     from tui.model.profile_parts import PreconditionSpec
 
 
-def check_act(profile: Profile, params: Mapping[str, ParamValue], given: Iterable[str], varied: Iterable[str]) -> None:
-    """Raise UsageError for parameters that were given another value, or are varied, and change nothing."""
+def check_act(
+    profile: Profile, params: Mapping[str, ParamValue], given: Iterable[str], varied: Iterable[str]
+) -> None:
+    """Raise UsageError for parameters that were given another value, or are varied, and change
+    nothing.
+    """
     idle = idle_params(profile)
     if not idle:
         return
@@ -39,26 +62,43 @@ def check_act(profile: Profile, params: Mapping[str, ParamValue], given: Iterabl
     wrong = [name for name in given if name in idle and params.get(name) != defaults.get(name)]
     wrong += [name for name in varied if name in idle]
     if wrong:
-        told = [f"{profile.profile}: parameter '{each}' has no effect: {idle[each]}" for each in dict.fromkeys(wrong)]
+        told = [
+            f"{profile.profile}: parameter '{each}' has no effect: {idle[each]}"
+            for each in dict.fromkeys(wrong)
+        ]
         raise UsageError(list(map(Problem, told)))
 
 
 def check_points(profile: Profile, steps: Sequence[Step], names: Iterable[str]) -> None:
-    """Raise UsageError when a sweep varies something that changes nothing of the load: its table would be noise."""
+    """Raise UsageError when a sweep varies something that changes nothing of the load: its table
+    would be noise.
+    """
     for name in names:
         if name != HOSTS_AXIS and same_over(steps, name):
-            raise UsageError(f"{profile.profile}: sweep over '{name}': the load is the same with all of its values")
+            raise UsageError(
+                f"{profile.profile}: sweep over '{name}': the load is the same with all of its"
+                " values"
+            )
 
 
 def vain_texts(steps: Sequence[Step], names: Iterable[str]) -> list[str]:
-    """Return what the jobs of these steps ask for in vain, and which names of a sweep vary nothing but that."""
+    """Return what the jobs of these steps ask for in vain, and which names of a sweep vary nothing
+    but that.
+    """
     told = dict.fromkeys(job.in_vain for step in steps for job in step.jobs if job.in_vain)
     same = vain_axes(steps, names)
-    return [*told, *(f"sweep over {name}: all of its points are the same load, so the best is chance" for name in same)]
+    return [
+        *told,
+        *(
+            f"sweep over {name}: all of its points are the same load, so the best is chance"
+            for name in same
+        ),
+    ]
 
 
 def with_fill(profile: Profile, steps: Sequence[Step], before: Sequence[Step]) -> Iterator[Step]:
-    """Yield the steps of a profile behind the one that fills their files, unless those `before` have filled them.
+    """Yield the steps of a profile behind the one that fills their files, unless those `before`
+    have filled them.
 
     Raises UsageError when it cannot be known what to fill.
     """
@@ -78,7 +118,9 @@ def deletes(step: Step) -> bool:
     return any("delete" in each.does for task in step.tasks for each in task.objects)
 
 
-def _fill(profile: Profile, wanted: PreconditionSpec, steps: Sequence[Step], before: Sequence[Step]) -> Iterator[Step]:
+def _fill(
+    profile: Profile, wanted: PreconditionSpec, steps: Sequence[Step], before: Sequence[Step]
+) -> Iterator[Step]:
     try:
         tasks = workloads.get(profile.tool).fill(steps, wanted.fill, parse_size(wanted.bs))
     except UsageError as error:
@@ -107,7 +149,10 @@ def _fill(profile: Profile, wanted: PreconditionSpec, steps: Sequence[Step], bef
 
 
 def _is_filled(task: HostTask, times: int, before: Sequence[Step]) -> bool:
-    """Tell whether earlier steps fill all of these files as often, and as much of them; images: in the same way."""
+    """Tell whether earlier steps fill all of these files as often, and as much of them.
+
+    Images: in the same way.
+    """
     if task.objects:
         return all(_is_put(each, times, before) for each in task.objects)
     fills = [step for step in before if step.precondition is not None and step.is_fill]
@@ -147,7 +192,9 @@ def round_rules(wanted: PreconditionSpec | None) -> Iterator[Precondition]:
     if wanted is None:
         return
     for number in range(1, wanted.rounds + 1):
-        yield Precondition("round", 0, number, wanted.rounds, wanted.window, wanted.range, wanted.slope)
+        yield Precondition(
+            "round", 0, number, wanted.rounds, wanted.window, wanted.range, wanted.slope
+        )
 
 
 Params = dict[str, ParamValue]
@@ -155,7 +202,8 @@ Overrides = Mapping[str, str]
 
 
 class MatrixChoice(Struct, frozen=True):
-    """What was asked for at launch: repetitions (None: as the profile says), and values to sweep over, as typed.
+    """What was asked for at launch: repetitions (None: as the profile says), and values to sweep
+    over, as typed.
 
     `precondition`: whether the profile's preconditioning is done.
     """
@@ -196,28 +244,48 @@ def build_steps(
         for _, stage in groupby(members, key=lambda member: member.stage):
             found: list[Step] = []
             for planned in stage:
-                found += _own_steps(planned, turn, assigned.get(planned.role, hosts), wanted, [*steps, *found])
+                found += _own_steps(
+                    planned, turn, assigned.get(planned.role, hosts), wanted, [*steps, *found]
+                )
                 if len(steps) + len(found) > MAX_STEPS:
                     tag = loaded.profile.profile
-                    raise UsageError(f"{tag}: more than {MAX_STEPS} steps; sweep less, or repeat less")
+                    raise UsageError(
+                        f"{tag}: more than {MAX_STEPS} steps; sweep less, or repeat less"
+                    )
             steps += _at_the_same_time(found, 1 + max((step.together for step in steps), default=0))
     _check_objects(steps)
     if not steps:
         tag = loaded.profile.profile
-        raise UsageError(f"{tag}: no point is left: every number of hosts leaves one without a share")
-    return [replace(step, index=index, pause_s=step.pause_s if index else 0.0) for index, step in enumerate(steps)]
+        raise UsageError(
+            f"{tag}: no point is left: every number of hosts leaves one without a share"
+        )
+    return [
+        replace(step, index=index, pause_s=step.pause_s if index else 0.0)
+        for index, step in enumerate(steps)
+    ]
 
 
 def _check_objects(steps: Sequence[Step]) -> None:
-    """Raise UsageError when steps that run at the same time overwrite or delete each other's objects."""
+    """Raise UsageError when steps that run at the same time overwrite or delete each other's
+    objects.
+    """
     for group in at_once(steps):
-        check_apart((task.host, each) for step in group for task in step.tasks for each in task.objects)
+        check_apart(
+            (task.host, each) for step in group for task in step.tasks for each in task.objects
+        )
 
 
 def _own_steps(
-    planned: PlannedProfile, turn: int, hosts: Sequence[HostAddress], wanted: MatrixChoice, before: Sequence[Step]
+    planned: PlannedProfile,
+    turn: int,
+    hosts: Sequence[HostAddress],
+    wanted: MatrixChoice,
+    before: Sequence[Step],
 ) -> list[Step]:
-    """Return the steps of one profile behind the one that fills its files; at most MAX_STEPS and one."""
+    """Return the steps of one profile behind the one that fills its files.
+
+    At most MAX_STEPS and one.
+    """
     planned = planned if wanted.precondition else unprepared(planned)
     own = list(islice(_steps_of(replace(planned, made=turn * planned.most), hosts), MAX_STEPS + 1))
     check_points(planned.profile, own, axes(planned.sweep or SweepSpec()))
@@ -225,7 +293,8 @@ def _own_steps(
 
 
 def _at_the_same_time(steps: Sequence[Step], number: int) -> list[Step]:
-    """Return the steps of one stage of a suite: first what is not measured, each alone, then the rest together.
+    """Return the steps of one stage of a suite: first what is not measured, each alone, then the
+    rest together.
 
     `number`: that of the group, another one for each stage and round of the suite.
     """
@@ -235,17 +304,26 @@ def _at_the_same_time(steps: Sequence[Step], number: int) -> list[Step]:
     return [*before, *(replace(step, together=number) for step in steps if not step.warmup)]
 
 
-def roles_of(profile: Profile, wanted: MatrixChoice, hosts: Sequence[HostAddress]) -> dict[str, list[HostAddress]]:
-    """Return the hosts of each role of a suite. Raises UsageError that names the profile or the option."""
+def roles_of(
+    profile: Profile, wanted: MatrixChoice, hosts: Sequence[HostAddress]
+) -> dict[str, list[HostAddress]]:
+    """Return the hosts of each role of a suite.
+
+    Raises UsageError that names the profile or the option.
+    """
     given = wanted.roles or {}
     try:
         roles = chosen_roles(profile.roles, given)
     except UsageError as error:
-        raise UsageError([Problem(f"{wanted.words.role}{each.message}") for each in error.problems]) from None
+        raise UsageError(
+            [Problem(f"{wanted.words.role}{each.message}") for each in error.problems]
+        ) from None
     try:
         return hosts_by_role(roles, hosts)
     except UsageError as error:
-        raise UsageError([Problem(f"{profile.profile}: {each.message}") for each in error.problems]) from None
+        raise UsageError(
+            [Problem(f"{profile.profile}: {each.message}") for each in error.problems]
+        ) from None
 
 
 def unprepared(planned: PlannedProfile) -> PlannedProfile:
@@ -255,22 +333,31 @@ def unprepared(planned: PlannedProfile) -> PlannedProfile:
 
 
 def suite_rounds(profile: Profile, wanted: MatrixChoice) -> int:
-    """Return how often a suite is run as a whole; repetitions of any other profile are made point by point."""
+    """Return how often a suite is run as a whole.
+
+    Repetitions of any other profile are made point by point.
+    """
     own = profile.repeat if isinstance(profile.repeat, int) else 1
     return (wanted.repeat or own) if profile.tool == "suite" else 1
 
 
-def planned_profiles(loaded: LoadedProfile, overrides: Overrides, wanted: MatrixChoice) -> list[PlannedProfile]:
+def planned_profiles(
+    loaded: LoadedProfile, overrides: Overrides, wanted: MatrixChoice
+) -> list[PlannedProfile]:
     """Return the profiles to measure in order."""
     if loaded.profile.tool != "suite":
         return [_planned(loaded.profile, overrides, wanted)]
     return _planned_members(loaded, overrides, wanted)
 
 
-def _planned(profile: Profile, overrides: Overrides, wanted: MatrixChoice, *, member: bool = False) -> PlannedProfile:
+def _planned(
+    profile: Profile, overrides: Overrides, wanted: MatrixChoice, *, member: bool = False
+) -> PlannedProfile:
     fixed = {name: value for name, value in overrides.items() if name not in (wanted.sweep or {})}
     params = resolve_params(profile, fixed)
-    sweep = with_values(without(profile.sweep, fixed), known_axes(profile, wanted.sweep or {}, wanted.words))
+    sweep = with_values(
+        without(profile.sweep, fixed), known_axes(profile, wanted.sweep or {}, wanted.words)
+    )
     if not member:
         check_act(profile, params, fixed, axes(sweep or SweepSpec()))
     repeat = profile.repeat
@@ -278,19 +365,29 @@ def _planned(profile: Profile, overrides: Overrides, wanted: MatrixChoice, *, me
         least, most = (repeat, repeat) if isinstance(repeat, int) else (repeat.min, repeat.max)
     else:
         least = most = wanted.repeat
-    until = Until(repeat.until, least, most) if not isinstance(repeat, int) and most > least else None
+    until = (
+        Until(repeat.until, least, most) if not isinstance(repeat, int) and most > least else None
+    )
     return PlannedProfile(profile, params, fixed, sweep, least, most, until, member)
 
 
-def known_axes(profile: Profile, sweep: Mapping[str, Sequence[str]], words: Words) -> Mapping[str, Sequence[str]]:
-    """Return values to sweep over as they are. Raises UsageError for what the profile does not take."""
+def known_axes(
+    profile: Profile, sweep: Mapping[str, Sequence[str]], words: Words
+) -> Mapping[str, Sequence[str]]:
+    """Return values to sweep over as they are.
+
+    Raises UsageError for what the profile does not take.
+    """
     again = f"{words.repeat} measures points again"
     problems = []
     for name, values in sweep.items():
         param = profile.params.get(name)
         if param is None:
             known = ", ".join(profile.params) or "none"
-            told = f"unknown parameter '{name}'{did_you_mean(name, profile.params)}; {profile.profile} has: {known}"
+            told = (
+                f"unknown parameter '{name}'{did_you_mean(name, profile.params)};"
+                f" {profile.profile} has: {known}"
+            )
             problems.append(Problem(f"{words.sweep}: {told}"))
             continue
         for value in values:
@@ -299,17 +396,25 @@ def known_axes(profile: Profile, sweep: Mapping[str, Sequence[str]], words: Word
             except ValueError as error:
                 problems.append(Problem(f"{words.sweep}: parameter '{name}': {error}"))
         twice = said_twice(param, values)
-        problems += [Problem(f"{words.sweep}: parameter '{name}': {told}; {again}") for _, told in twice]
+        problems += [
+            Problem(f"{words.sweep}: parameter '{name}': {told}; {again}") for _, told in twice
+        ]
     if problems:
         raise UsageError(problems)
     return sweep
 
 
-def _planned_members(loaded: LoadedProfile, overrides: Overrides, wanted: MatrixChoice) -> list[PlannedProfile]:
-    """Return the members of a suite: their own parameters are set by the suite, or by a name that it does not have."""
+def _planned_members(
+    loaded: LoadedProfile, overrides: Overrides, wanted: MatrixChoice
+) -> list[PlannedProfile]:
+    """Return the members of a suite: their own parameters are set by the suite, or by a name that
+    it does not have.
+    """
     suite = loaded.profile
     if wanted.sweep:
-        raise UsageError(f"{wanted.words.sweep}: {suite.profile} is a suite; sweep over one of its profiles")
+        raise UsageError(
+            f"{wanted.words.sweep}: {suite.profile} is a suite; sweep over one of its profiles"
+        )
     _check_names(loaded, overrides)
     own = {name: value for name, value in overrides.items() if name in suite.params}
     params = resolve_params(suite, own)
@@ -319,7 +424,11 @@ def _planned_members(loaded: LoadedProfile, overrides: Overrides, wanted: Matrix
         for member in stage:
             profile = loaded.members[member.profile].profile
             given = {name: expand(value, texts) for name, value in member.set.items()}
-            given |= {name: value for name, value in overrides.items() if name not in own and name in profile.params}
+            given |= {
+                name: value
+                for name, value in overrides.items()
+                if name not in own and name in profile.params
+            }
             beside = tuple(each.role or "" for each in stage if each is not member)
             every.append((profile, given, member.role or "", beside, number))
     given_to = [(profile, given) for profile, given, *_ in every]
@@ -336,7 +445,9 @@ def _planned_members(loaded: LoadedProfile, overrides: Overrides, wanted: Matrix
 
 
 def told_apart(profile: Profile, members: Sequence[tuple[Profile, Overrides]]) -> tuple[str, ...]:
-    """Return the parameters that differ among the members of one profile: without them they would be repetitions."""
+    """Return the parameters that differ among the members of one profile: without them they would
+    be repetitions.
+    """
     same = [given for other, given in members if other.profile == profile.profile]
     names = dict.fromkeys(name for given in same for name in given)
     return tuple(name for name in names if len({given.get(name) for given in same}) > 1)
@@ -348,7 +459,10 @@ def _check_names(loaded: LoadedProfile, overrides: Overrides) -> None:
         known |= set(member.profile.params)
     tag, have = loaded.profile.profile, ", ".join(sorted(known)) or "none"
     problems = [
-        Problem(f"unknown parameter '{name}'{did_you_mean(name, known)}; {tag} and its profiles have: {have}")
+        Problem(
+            f"unknown parameter '{name}'{did_you_mean(name, known)}; {tag} and its profiles have:"
+            f" {have}"
+        )
         for name in overrides
         if name not in known
     ]
@@ -357,13 +471,17 @@ def _check_names(loaded: LoadedProfile, overrides: Overrides) -> None:
 
 
 def _steps_of(planned: PlannedProfile, hosts: Sequence[HostAddress]) -> Iterator[Step]:
-    """Yield the steps of one profile: every point with its rounds, its warm-up and its repetitions."""
+    """Yield the steps of one profile: every point with its rounds, its warm-up and its
+    repetitions.
+    """
     sweep = planned.sweep or SweepSpec()
     named = axes(sweep)
     for values in grid_points(sweep):
         for count in host_counts(sweep, len(hosts)):
             params = _at_point(planned, values)
-            point: Params = {name: params[name] for name in (*planned.apart, *named) if name != HOSTS_AXIS}
+            point: Params = {
+                name: params[name] for name in (*planned.apart, *named) if name != HOSTS_AXIS
+            }
             if HOSTS_AXIS in named:
                 point[HOSTS_AXIS] = count
                 if _some_idle(planned.profile, params, count):
@@ -383,35 +501,55 @@ def _at_point(planned: PlannedProfile, values: Mapping[str, Scalar]) -> Params:
     return params
 
 
-def _cell_steps(planned: PlannedProfile, params: Params, point: Params, hosts: Sequence[HostAddress]) -> Iterator[Step]:
+def _cell_steps(
+    planned: PlannedProfile, params: Params, point: Params, hosts: Sequence[HostAddress]
+) -> Iterator[Step]:
     profile = planned.profile
     cell = in_role(cell_key(profile, point), planned.role, planned.beside)
     pause = span_of(profile.pause, params)
     yield from rounds_at(planned, params, point, hosts, cell)
     if warmup := span_of(profile.warmup, params):
-        step = _one(planned, workloads.get(profile.tool).warm(profile, warmup), params, hosts, cell, 0)
+        step = _one(
+            planned, workloads.get(profile.tool).warm(profile, warmup), params, hosts, cell, 0
+        )
         yield replace(step, point=point, warmup=True, pause_s=pause)
     for number in range(1, planned.most + 1):
         repetition = planned.made + number
         step = _one(planned, profile, params, hosts, cell, repetition)
-        yield replace(step, point=point, repetition=repetition, optional=number > planned.least, pause_s=pause)
+        yield replace(
+            step, point=point, repetition=repetition, optional=number > planned.least, pause_s=pause
+        )
 
 
 def rounds_at(
     planned: PlannedProfile, params: Params, point: Params, hosts: Sequence[HostAddress], cell: str
 ) -> Iterator[Step]:
-    """Yield the load of a point as rounds until it is steady: the first ones are made in any case."""
+    """Yield the load of a point as rounds until it is steady: the first ones are made in any
+    case.
+    """
     profile, wanted = planned.profile, planned.profile.prepare.precondition
     for rule in round_rules(wanted):
-        load = workloads.get(profile.tool).warm(profile, span_of(wanted.round if wanted else None, params))
+        load = workloads.get(profile.tool).warm(
+            profile, span_of(wanted.round if wanted else None, params)
+        )
         step = _one(planned, load, params, hosts, cell, -(planned.made * rule.rounds + rule.number))
         yield replace(
-            step, point=point, warmup=True, precondition=rule, optional=rule.number > rule.window, drop_caches="no"
+            step,
+            point=point,
+            warmup=True,
+            precondition=rule,
+            optional=rule.number > rule.window,
+            drop_caches="no",
         )
 
 
 def _one(
-    planned: PlannedProfile, profile: Profile, params: Params, hosts: Sequence[HostAddress], cell: str, repetition: int
+    planned: PlannedProfile,
+    profile: Profile,
+    params: Params,
+    hosts: Sequence[HostAddress],
+    cell: str,
+    repetition: int,
 ) -> Step:
     seeds = {host.name: randseed(cell, host.name, repetition) for host in hosts}
     (step,) = workloads.get(profile.tool).build_steps(profile, params, list(hosts), seeds)
@@ -421,9 +559,11 @@ def _one(
         name=cell,
         cell=cell,
         profile=profile.profile if planned.member else "",
-        headline=Headline(metric=spec.metric, direction=spec.direction, percentile=spec.percentile)
-        if planned.member
-        else None,
+        headline=(
+            Headline(metric=spec.metric, direction=spec.direction, percentile=spec.percentile)
+            if planned.member
+            else None
+        ),
         latency_kind=step.latency_kind or (profile.latency if planned.member else None),
         drop_caches=profile.drop_caches if planned.member else None,
         until=planned.until if planned.member else None,
@@ -435,7 +575,12 @@ def _one(
 
 def cell_key(profile: Profile, point: Mapping[str, ParamValue]) -> str:
     """Return what names a point of a matrix, for people too: ``ceph/randread bs=4k numjobs=1``."""
-    return " ".join([profile.profile, *(f"{name}={param_text(profile, name, value)}" for name, value in point.items())])
+    return " ".join(
+        [
+            profile.profile,
+            *(f"{name}={param_text(profile, name, value)}" for name, value in point.items()),
+        ]
+    )
 
 
 def param_text(profile: Profile, name: str, value: ParamValue) -> str:
@@ -445,14 +590,22 @@ def param_text(profile: Profile, name: str, value: ParamValue) -> str:
 
 
 def person_text(profile: Profile, name: str, value: ParamValue) -> str:
-    """Return a parameter's value for people: ``32M``, ``2s``, ``yes``; of a secret nothing but stars."""
+    """Return a parameter's value for people: ``32M``, ``2s``, ``yes``.
+
+    Of a secret nothing but stars.
+    """
     if name in profile.params and profile.params[name].kind == "secret":
         return "***"
-    return ("yes" if value else "no") if isinstance(value, bool) else param_text(profile, name, value)
+    return (
+        ("yes" if value else "no") if isinstance(value, bool) else param_text(profile, name, value)
+    )
 
 
 def span_of(spec: Scalar | None, params: Mapping[str, ParamValue]) -> float:
-    """Return the seconds of a warm-up or a pause, which may name a parameter; 0 when there is none."""
+    """Return the seconds of a warm-up or a pause, which may name a parameter.
+
+    0 when there is none.
+    """
     if spec is None:
         return 0.0
     names = placeholders(spec)
@@ -460,7 +613,8 @@ def span_of(spec: Scalar | None, params: Mapping[str, ParamValue]) -> float:
 
 
 def randseed(cell: str, host: str, repetition: int) -> int:
-    """Return a seed that differs by point, host and repetition and is the same again for the same plan.
+    """Return a seed that differs by point, host and repetition and is the same again for the same
+    plan.
 
     Reproducible on purpose: the same plan reads the same offsets, hosts never share a sequence.
     """

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 async def allocation_facts(address: HostAddress, connections: Connections) -> dict[str, Fact]:
-    """Return when the host's allocation ends, by this machine's clock; empty if it has no limit or none is known."""
+    """Return when the host's allocation ends, by this machine's clock.
+
+    Empty if it has no limit or none is known.
+    """
     left_s = (await connections.way(address).limits(address)).left_s
     if left_s is None:
         return {}

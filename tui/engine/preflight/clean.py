@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from tui.remote.connections import Connections
 
 REASONS: Mapping[str, str] = {
-    UNKNOWN: "not identified in the record (made by an older version, or the run was cut off); remove it by hand",
+    UNKNOWN: (
+        "not identified in the record (made by an older version, or the run was cut off); remove it"
+        " by hand"
+    ),
     "no-directory": "{directory} cannot be entered: is its file system mounted?",
     "leads-to": "{directory} leads to {detail} now: it was replaced or moved",
     "no-stat": "stat on the host cannot identify files; remove it by hand",
@@ -46,7 +49,10 @@ REASONS: Mapping[str, str] = {
 
 
 def why_kept(path: str, said: str) -> str:
-    """Return why a path stays, by the agent's word of it; empty when it goes, went, or is not there."""
+    """Return why a path stays, by the agent's word of it.
+
+    Empty when it goes, went, or is not there.
+    """
     what, _, detail = said.partition(" ")
     if what in (AS_MADE, REMOVED, ABSENT):
         return ""
@@ -54,7 +60,9 @@ def why_kept(path: str, said: str) -> str:
         detail = printable(_decoded(detail))
     if what == "size" and detail.isdigit():
         detail = units.size(int(detail))
-    return REASONS.get(what, "it could not be removed").format(directory=posixpath.dirname(path), detail=detail)
+    return REASONS.get(what, "it could not be removed").format(
+        directory=posixpath.dirname(path), detail=detail
+    )
 
 
 def _decoded(hexadecimal: str) -> str:
@@ -70,11 +78,13 @@ NAMES_SHOWN = 3
 
 
 class Created(Struct, frozen=True):
-    """What a run's record names on one host. `sizes` are those the plan gave its files, 0 when it knew none.
+    """What a run's record names on one host. `sizes` are those the plan gave its files, 0 when it
+    knew none.
 
     `grown` are those that later runs of ours gave the same files.
 
-    `counts` are those of paths that stand for many files. `target` was on the file system that is mounted at `mount`.
+    `counts` are those of paths that stand for many files. `target` was on the file system that is
+    mounted at `mount`.
     """
 
     address: HostAddress
@@ -86,11 +96,14 @@ class Created(Struct, frozen=True):
     mount: str = ""
     grown: Mapping[str, int] = field(default_factory=dict)
     shared_with: tuple[str, ...] = ()  # hosts for which these files are the same ones
-    known: Identities = field(default_factory=Identities)  # what the paths are, as far as it was recorded
+    # what the paths are, as far as it was recorded
+    known: Identities = field(default_factory=Identities)
 
 
 class Cleaning(Struct):
-    """One host before or after: what goes (with its bytes), what was not there, what stays and why."""
+    """One host before or after: what goes (with its bytes), what was not there, what stays and
+    why.
+    """
 
     host: str
     goes: dict[str, int] = field(default_factory=dict)
@@ -113,9 +126,15 @@ class Cleaning(Struct):
         if self.error:
             return [f"{self.host}: {self.error}"]
         verb = "removed" if done else "will be removed"
-        said = [f"{some(self.goes, NAMES_SHOWN)}, {units.size(self.bytes)}: {verb}"] if self.goes else []
+        said = (
+            [f"{some(self.goes, NAMES_SHOWN)}, {units.size(self.bytes)}: {verb}"]
+            if self.goes
+            else []
+        )
         said += [f"{some(self.absent, NAMES_SHOWN)}: not there any more"] if self.absent else []
-        said += [f"{path}: {'stayed' if done else 'stays'}: {why}" for path, why in self.stays.items()]
+        said += [
+            f"{path}: {'stayed' if done else 'stays'}: {why}" for path, why in self.stays.items()
+        ]
         return [f"{self.host}: {text}" for text in said or ["nothing to remove"]]
 
 
@@ -125,7 +144,12 @@ def created_of(plan: Plan, record: RunRecord) -> list[Created]:
     whole = record.state == "complete"
     return [
         created_on(
-            plan, addresses[host.name], host.files_left.paths, host.facts, _known(host.files_left), complete=whole
+            plan,
+            addresses[host.name],
+            host.files_left.paths,
+            host.facts,
+            _known(host.files_left),
+            complete=whole,
         )
         for host in record.hosts
         if host.files_left is not None and host.name in addresses
@@ -133,7 +157,9 @@ def created_of(plan: Plan, record: RunRecord) -> list[Created]:
 
 
 def _known(left: FilesLeft) -> Identities:
-    places = {path: DirectoryIdentity(place.real, place.mark) for path, place in left.directories.items()}
+    places = {
+        path: DirectoryIdentity(place.real, place.mark) for path, place in left.directories.items()
+    }
     return Identities(dict(left.identities), places)
 
 
@@ -154,7 +180,17 @@ def created_on(
     target, mount = (str(facts.get(name) or "") for name in ("target", "target_mount"))
     sharing = tuple(str(facts.get("shares_files_with") or "").split())
     sizes = sizes_of(plan, address.name)
-    return Created(address, tuple(paths), sizes, complete, counts, target, mount, shared_with=sharing, known=known)
+    return Created(
+        address,
+        tuple(paths),
+        sizes,
+        complete,
+        counts,
+        target,
+        mount,
+        shared_with=sharing,
+        known=known,
+    )
 
 
 async def look(run_dir: Path, found: Sequence[Created], connections: Connections) -> list[Cleaning]:
@@ -163,7 +199,9 @@ async def look(run_dir: Path, found: Sequence[Created], connections: Connections
 
 
 def with_grown(run_dir: Path, found: Iterable[Created]) -> list[Created]:
-    """Return the same, with what later runs of this user have made of these files: their sizes, and what they are."""
+    """Return the same, with what later runs of this user have made of these files: their sizes, and
+    what they are.
+    """
     made_files = MadeFiles.beside(run_dir)
     return [_as_later_runs_left(each, made_files) for each in found]
 
@@ -176,9 +214,13 @@ def _as_later_runs_left(created: Created, made_files: MadeFiles) -> Created:
 
 
 async def clean(
-    run_dir: Path, found: Sequence[Created], connections: Connections, keep: Callable[[list[Cleaning]], object]
+    run_dir: Path,
+    found: Sequence[Created],
+    connections: Connections,
+    keep: Callable[[list[Cleaning]], object],
 ) -> list[Cleaning]:
-    """Look again, remove, have `keep` write down what has become of everything on each host, and return that.
+    """Look again, remove, have `keep` write down what has become of everything on each host, and
+    return that.
 
     Meanwhile no engine goes on with the run. Raises BenchtuiError when one does so already.
     """
@@ -199,7 +241,10 @@ async def _everywhere(
     work: Callable[[Agent, Created], Awaitable[Cleaning]],
 ) -> list[Cleaning]:
     async def one(created: Created) -> Cleaning:
-        async with asyncio.timeout(CLEAN_S), agent_on(created.address, connections, run_id) as agent:
+        async with (
+            asyncio.timeout(CLEAN_S),
+            agent_on(created.address, connections, run_id) as agent,
+        ):
             return await work(agent, created)
 
     cleaned, errors = await fan_out({each.address.name: one(each) for each in found})
@@ -225,11 +270,17 @@ async def _keep_replaced(agent: Agent, created: Created, cleaning: Cleaning) -> 
 
 
 def _items(created: Created, goes: Mapping[str, int]) -> list[made.Item]:
-    """Return what goes, with the size that each file has been seen with: it must not change any more."""
+    """Return what goes, with the size that each file has been seen with: it must not change any
+    more.
+    """
     return [
-        made.Item(path, "file", size if FILE_NUMBER not in path else None, created.counts.get(path, 0))
-        if path in created.sizes or FILE_NUMBER in path
-        else made.Item(path, "directory")
+        (
+            made.Item(
+                path, "file", size if FILE_NUMBER not in path else None, created.counts.get(path, 0)
+            )
+            if path in created.sizes or FILE_NUMBER in path
+            else made.Item(path, "directory")
+        )
         for path, size in goes.items()
     ]
 
@@ -254,7 +305,9 @@ async def _look_at_numbered(agent: Agent, created: Created, cleaning: Cleaning) 
 
 
 async def _doubt_absent(agent: Agent, created: Created, cleaning: Cleaning) -> None:
-    """What is not there may be on a file system that is not mounted now: such paths stay in the record."""
+    """What is not there may be on a file system that is not mounted now: such paths stay in the
+    record.
+    """
     if not cleaning.absent:
         return
     missing = set(cleaning.absent)
@@ -270,7 +323,9 @@ async def _doubt_absent(agent: Agent, created: Created, cleaning: Cleaning) -> N
 
 
 def _directory_above(path: str, missing: set[str]) -> str:
-    """Return the directory of a path, or the nearest above it that the run has not made itself and that is gone."""
+    """Return the directory of a path, or the nearest above it that the run has not made itself and
+    that is gone.
+    """
     parent = posixpath.dirname(path)
     while parent in missing:
         parent = posixpath.dirname(parent)
@@ -278,18 +333,28 @@ def _directory_above(path: str, missing: set[str]) -> str:
 
 
 async def _other_mount(agent: Agent, created: Created) -> str:
-    """Return in words that the run's directory is on another file system now; empty when it is not."""
+    """Return in words that the run's directory is on another file system now.
+
+    Empty when it is not.
+    """
     if not (created.target and created.mount):
         return ""
     now = (await agent.room([created.target]))[created.target].mount
     if not now or now == created.mount:
         return ""
     over = now.startswith(f"{created.mount.rstrip('/')}/")
-    return f"something is mounted at {now} now" if over else f"nothing is mounted at {created.mount} now"
+    return (
+        f"something is mounted at {now} now"
+        if over
+        else f"nothing is mounted at {created.mount} now"
+    )
 
 
 def judge(created: Created, infos: Mapping[str, FileInfo | None]) -> Cleaning:
-    """Return what goes and what stays, by what stands at each path now. Directories are judged by what goes in them."""
+    """Return what goes and what stays, by what stands at each path now.
+
+    Directories are judged by what goes in them.
+    """
     cleaning = Cleaning(created.address.name)
     for path in created.paths:
         info = infos.get(path)
@@ -337,9 +402,15 @@ async def _remove(agent: Agent, created: Created) -> Cleaning:
 
 async def _remove_locked(agent: Agent, created: Created) -> Cleaning:
     if alive := await agent.sweep(kill=False):
-        return Cleaning(agent.host, error=f"{len(alive)} processes of this run are alive: not cleaned")
+        return Cleaning(
+            agent.host, error=f"{len(alive)} processes of this run are alive: not cleaned"
+        )
     looked = await _look(agent, created)
-    whole = [path for path in looked.goes if is_own_directory(agent.run_id, path) and path not in created.sizes]
+    whole = [
+        path
+        for path in looked.goes
+        if is_own_directory(agent.run_id, path) and path not in created.sizes
+    ]
     said = {path: await made.unmake_tree(agent, "remove", path, created.known) for path in whole}
     rest = replace(created, paths=tuple(path for path in created.paths if path not in whole))
     cleaning = await remove_created(agent, rest)
@@ -349,7 +420,10 @@ async def _remove_locked(agent: Agent, created: Created) -> Cleaning:
 
 
 async def remove_created(agent: Agent, created: Created) -> Cleaning:
-    """Remove what is as the run made it, and return what has become of everything. Raises HostError."""
+    """Remove what is as the run made it, and return what has become of everything.
+
+    Raises HostError.
+    """
     cleaning = await _look(agent, created)
     items = {item.path: item for item in _items(created, cleaning.goes)}
     said = await made.unmake(agent, "remove", list(items.values()), created.known)
@@ -362,5 +436,7 @@ async def remove_created(agent: Agent, created: Created) -> Cleaning:
 
 
 def is_own_directory(run_id: str, path: str) -> bool:
-    """Return whether a directory is the one that the run made under its own name, so that all in it is the run's."""
+    """Return whether a directory is the one that the run made under its own name, so that all in it
+    is the run's.
+    """
     return posixpath.basename(path) == f"benchtui-{run_id}"

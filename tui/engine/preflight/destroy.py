@@ -1,4 +1,6 @@
-"""What a run would overwrite: devices in use or with data, files that no run of this user made, files to lay out."""
+"""What a run would overwrite: devices in use or with data, files that no run of this user made,
+files to lay out.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,19 @@ Problem = tuple[str, str]  # code and message
 
 
 class HostFindings(Struct):
-    """What was found on one host. `files` are those of the plan by path, None for those that are not there."""
+    """What was found on one host.
+
+    `files` are those of the plan by path, None for those that are not there.
+    """
 
     probe: HostProbe
     files: dict[str, FileInfo | None] = field(default_factory=dict)
     devices: dict[str, DeviceFacts] = field(default_factory=dict)
-    room: dict[str, DirFacts] = field(default_factory=dict)  # by directory, which need not be there yet
+    # by directory, which need not be there yet
+    room: dict[str, DirFacts] = field(default_factory=dict)
     ours: frozenset[str] = frozenset()  # files that runs of ours made
-    trials: dict[str, str] = field(default_factory=dict)  # what commands said that failed at what they are for
+    # what commands said that failed at what they are for
+    trials: dict[str, str] = field(default_factory=dict)
 
     def room_of(self, path: str) -> DirFacts | None:
         """Return the file system that a file lies on, or will; None when it was not looked at."""
@@ -68,8 +75,8 @@ class FileNeed(Struct, frozen=True):
 def file_need(spec: FileSpec, info: FileInfo | None) -> FileNeed | None:
     """Return why a file must be laid out, or None when it is there whole.
 
-    A file of the right size is not enough: an interrupted layout, or a truncate, leaves holes that read as zeros
-    without touching storage. Fewer allocated bytes than the size has means holes.
+    A file of the right size is not enough: an interrupted layout, or a truncate, leaves holes that
+    read as zeros without touching storage. Fewer allocated bytes than the size has means holes.
     """
     if info is None:
         return FileNeed(spec, "missing")
@@ -92,7 +99,9 @@ REFUSED = "a device in use is never written to"
 def devices_of(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> list[str]:
     """Return the paths that are devices, by their name or by what they are on the host."""
     paths = dict.fromkeys(spec.path for task in tasks for spec in task.files)
-    return [path for path in paths if is_device(path) or kind_of(files.get(path)) in ("block", "char")]
+    return [
+        path for path in paths if is_device(path) or kind_of(files.get(path)) in ("block", "char")
+    ]
 
 
 def unnamed_devices(plan: Plan) -> list[str]:
@@ -115,9 +124,13 @@ def judge_targets(plan: Plan, host: str, findings: HostFindings) -> Iterator[Pro
         if image not in plan.destroy:
             what = f"the image {image} is overwritten, and no host can tell whether it is in use"
             yield "destroy-not-confirmed", f"{what}; {agree(f'--destroy {image}')}"
-    for store in dict.fromkeys(store for task in tasks_of(plan, host) for store in task.stores_changed):
+    for store in dict.fromkeys(
+        store for task in tasks_of(plan, host) for store in task.stores_changed
+    ):
         if store not in plan.destroy:
-            what = f"objects in bucket {store} would be overwritten or deleted; their owner is unknown"
+            what = (
+                f"objects in bucket {store} would be overwritten or deleted; their owner is unknown"
+            )
             yield "destroy-not-confirmed", f"{what}; {agree(f'--destroy {store}')}"
     foreign = foreign_files(touched, findings)
     unnamed = [path for path in foreign if not is_named(path, plan.destroy)]
@@ -125,13 +138,19 @@ def judge_targets(plan: Plan, host: str, findings: HostFindings) -> Iterator[Pro
         yield "destroy-not-confirmed", not_confirmed(unnamed)
 
 
-def judge_again(before: DeviceFacts | None, now: DeviceFacts, *, written: bool) -> Iterator[Problem]:
-    """Yield why a device is not used any more, that was found fit before: it is gone, another one, or in use.
+def judge_again(
+    before: DeviceFacts | None, now: DeviceFacts, *, written: bool
+) -> Iterator[Problem]:
+    """Yield why a device is not used any more, that was found fit before: it is gone, another one,
+    or in use.
 
     What it holds is not judged again: it may be what our own steps have written.
     """
     if not now.kind:
-        yield "device-missing", f"{now.path} is not there any more; a plain file would be made in its place"
+        yield (
+            "device-missing",
+            f"{now.path} is not there any more; a plain file would be made in its place",
+        )
     elif now.kind == "other":
         yield from refusals(now)
     elif before is not None and is_another(before, now):
@@ -142,13 +161,18 @@ def judge_again(before: DeviceFacts | None, now: DeviceFacts, *, written: bool) 
 
 
 def is_another(before: DeviceFacts, now: DeviceFacts) -> bool:
-    """Return whether a path leads to another device than before: by number, and by serial and size as far as known."""
+    """Return whether a path leads to another device than before: by number, and by serial and size
+    as far as known.
+    """
     known = [(before.serial, now.serial), (before.size_bytes, now.size_bytes)]
     return before.number != now.number or any(was and is_ and was != is_ for was, is_ in known)
 
 
 def judge_device(facts: DeviceFacts, named: Sequence[str]) -> Iterator[Problem]:
-    """Yield why a device is not written to; that nobody has named it is said only when nothing else is wrong."""
+    """Yield why a device is not written to.
+
+    That nobody has named it is said only when nothing else is wrong.
+    """
     if not facts.kind or facts.real in HARMLESS:
         return
     problems = list(refusals(facts))
@@ -161,17 +185,25 @@ def judge_device(facts: DeviceFacts, named: Sequence[str]) -> Iterator[Problem]:
 def refusals(facts: DeviceFacts) -> Iterator[Problem]:
     """Yield what no option overrides."""
     if facts.kind == "other":
-        yield "target-not-a-device", f"{facts.path} is no device: a file or directory of that name stands there"
+        yield (
+            "target-not-a-device",
+            f"{facts.path} is no device: a file or directory of that name stands there",
+        )
     elif not facts.name:
         yield "device-unknown", f"{facts.path}: not in /sys, so it is unknown whether it is in use"
     elif facts.uses:
-        code = "device-mounted" if any(use.kind == "mount" for use in facts.uses) else "device-in-use"
+        code = (
+            "device-mounted" if any(use.kind == "mount" for use in facts.uses) else "device-in-use"
+        )
         yield code, f"{facts.path}: {', '.join(use.text for use in facts.uses)}; {REFUSED}"
     elif facts.signatures:
         yield "device-has-filesystem", holds(facts)
     elif facts.unread:
         parts = ", ".join(part.path for part in facts.unread)
-        yield "device-unreadable", f"{facts.path}: what is on {parts} cannot be looked at; it is not written to blindly"
+        yield (
+            "device-unreadable",
+            f"{facts.path}: what is on {parts} cannot be looked at; it is not written to blindly",
+        )
     elif facts.read_only:
         yield "device-read-only", f"{facts.path} is read-only"
     elif not facts.writable:
@@ -182,10 +214,16 @@ def holds(facts: DeviceFacts) -> str:
     """Return the refusal of a device that holds something, and what to do when nobody needs it."""
     found = dict.fromkeys((each.member, each.type) for each in facts.signatures)
     members = {facts.name: facts.path}
-    what = ", ".join(f"{content(kind)}{'' if member == facts.name else f' on {member}'}" for member, kind in found)
+    what = ", ".join(
+        f"{content(kind)}{'' if member == facts.name else f' on {member}'}"
+        for member, kind in found
+    )
     inner_first = sorted({member for member, _ in found}, reverse=True)
     nodes = " ".join(members.get(member, f"/dev/{member}") for member in inner_first)
-    return f"{facts.path} holds {what}; if it is no longer needed, remove it first: wipefs --all {nodes}"
+    return (
+        f"{facts.path} holds {what}; if it is no longer needed, remove it first: wipefs --all"
+        f" {nodes}"
+    )
 
 
 def content(kind: str) -> str:
@@ -220,7 +258,9 @@ def device_line(facts: DeviceFacts) -> str:
 
 
 def overwritten(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> list[str]:
-    """Return the files and devices that a host's measurements write to, and those that are written before them."""
+    """Return the files and devices that a host's measurements write to, and those that are written
+    before them.
+    """
     touched: dict[str, None] = {}
     for task in tasks:
         touched.update(dict.fromkeys(spec.path for spec in task.written))
@@ -231,8 +271,9 @@ def overwritten(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None])
 def laid_out(task: HostTask, files: Mapping[str, FileInfo | None]) -> list[str]:
     """Return the files that are written before a task is measured: by our layout, or by fio itself.
 
-    fio unlinks or truncates a plain file that is shorter than its job's size, and writes it anew, whatever `rw` says
-    (fio filesetup.c, extend_file). Jobs that only create, stat or remove files leave them as they are.
+    fio unlinks or truncates a plain file that is shorter than its job's size, and writes it anew,
+    whatever `rw` says (fio filesetup.c, extend_file). Jobs that only create, stat or remove files
+    leave them as they are.
     """
     needs = [need for need in needs_of(task, dict(files)) if not is_device(need.spec.path)]
     if task.layout:
@@ -242,8 +283,12 @@ def laid_out(task: HostTask, files: Mapping[str, FileInfo | None]) -> list[str]:
 
 
 def foreign_files(touched: Iterable[str], findings: HostFindings) -> list[str]:
-    """Return those of the overwritten files that have something in them and that no run of ours has made."""
-    return [path for path in touched if path not in findings.ours and is_full(findings.files.get(path))]
+    """Return those of the overwritten files that have something in them and that no run of ours has
+    made.
+    """
+    return [
+        path for path in touched if path not in findings.ours and is_full(findings.files.get(path))
+    ]
 
 
 def is_full(info: FileInfo | None) -> bool:
@@ -251,20 +296,30 @@ def is_full(info: FileInfo | None) -> bool:
     return info is not None and info.kind == "file" and info.size > 0
 
 
-def ours(files: Mapping[str, FileInfo | None], made: Files, now: Mapping[str, str]) -> frozenset[str]:
+def ours(
+    files: Mapping[str, FileInfo | None], made: Files, now: Mapping[str, str]
+) -> frozenset[str]:
     """Return the files that runs of ours have made. `now`: what those are that stand there.
 
-    A file that has grown since then, or that is another one, is somebody else's. A run that was cut off could not tell
-    what its files are: these go by their size alone, so that it can be resumed.
+    A file that has grown since then, or that is another one, is somebody else's. A run that was cut
+    off could not tell what its files are: these go by their size alone, so that it can be resumed.
     """
-    there = ((path, info) for path, info in files.items() if info is not None and path in made.sizes)
+    there = (
+        (path, info) for path, info in files.items() if info is not None and path in made.sizes
+    )
     fitting = (path for path, info in there if info.size <= (made.sizes[path] or info.size))
-    return frozenset(path for path in fitting if path not in made.known or made.known[path] == now.get(path))
+    return frozenset(
+        path for path in fitting if path not in made.known or made.known[path] == now.get(path)
+    )
 
 
 def to_identify(files: Mapping[str, FileInfo | None], made: Files) -> list[str]:
     """Return the plain files that are there and that a run of ours has made and identified."""
-    return [path for path, info in files.items() if info is not None and info.kind == "file" and path in made.known]
+    return [
+        path
+        for path, info in files.items()
+        if info is not None and info.kind == "file" and path in made.known
+    ]
 
 
 def is_named(path: str, named: Sequence[str]) -> bool:
@@ -273,7 +328,9 @@ def is_named(path: str, named: Sequence[str]) -> bool:
 
 
 def names_for(paths: Sequence[str]) -> list[str]:
-    """Return names that cover these files: the one file, or the directory above them all, or each directory."""
+    """Return names that cover these files: the one file, or the directory above them all, or each
+    directory.
+    """
     directories = sorted({posixpath.dirname(path) for path in paths})
     if len(paths) < 2:
         return list(paths)
@@ -284,11 +341,17 @@ def names_for(paths: Sequence[str]) -> list[str]:
 def not_confirmed(paths: Sequence[str]) -> str:
     """Return the problem of files that would be overwritten."""
     shown = some(paths, NAMES_SHOWN)
-    files = "a file that no run of yours has made" if len(paths) == 1 else "files that no run of yours has made"
+    files = (
+        "a file that no run of yours has made"
+        if len(paths) == 1
+        else "files that no run of yours has made"
+    )
     options = " ".join(f"--destroy {name}" for name in names_for(paths))
     return f"{files} would be overwritten: {shown}; {agree(options)}"
 
 
 def agree(options: str) -> str:
-    """Return how somebody agrees that something is lost: screens and the command line each have a way."""
+    """Return how somebody agrees that something is lost: screens and the command line each have a
+    way.
+    """
     return f"name it to agree: Review asks at Enter, run takes {options} (--yes is not enough)"

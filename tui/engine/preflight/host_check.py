@@ -29,7 +29,8 @@ class HostCheck(Struct, frozen=True):
     message: str = ""
     facts: dict[str, Fact] = field(default_factory=dict)
     seen: Seen = field(default_factory=dict)  # of programs over all hosts
-    extras: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by command, what only some profiles need of it
+    # by command, what only some profiles need of it
+    extras: dict[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # what a run of these would say of it
 
 
@@ -40,14 +41,20 @@ async def check_hosts(
     from tui.engine.preflight import mpi_hosts
     from tui.remote.fan_out import fan_out
 
-    checks, errors = await fan_out({each.name: check_host(each, directory, connections) for each in addresses})
+    checks, errors = await fan_out(
+        {each.name: check_host(each, directory, connections) for each in addresses}
+    )
     told = mpi_hosts.notes({name: check.seen for name, check in checks.items()})
     checks = {name: replace(check, notes=tuple(told[name])) for name, check in checks.items()}
-    checks |= {name: HostCheck(name, False, error.code, error.message) for name, error in errors.items()}
+    checks |= {
+        name: HostCheck(name, False, error.code, error.message) for name, error in errors.items()
+    }
     return [checks[address.name] for address in addresses]
 
 
-async def check_host(address: HostAddress, directory: str | None, connections: Connections) -> HostCheck:
+async def check_host(
+    address: HostAddress, directory: str | None, connections: Connections
+) -> HostCheck:
     """Connect to one host, probe it, judge it. Raises HostError."""
     from tui import workloads
     from tui.engine.preflight import mpi_hosts
@@ -56,7 +63,9 @@ async def check_host(address: HostAddress, directory: str | None, connections: C
     from tui.remote.fan_out import agent_on
 
     async with agent_on(address, connections, "check") as agent:
-        looked_for = commands_of([need for workload in workloads.every() for need in workload.requirements(())])
+        looked_for = commands_of(
+            [need for workload in workloads.every() for need in workload.requirements(())]
+        )
         targets = [directory or "/tmp"]
         probe = await agent.probe(targets, looked_for)
         facts = await agent.facts(probe, targets, list(looked_for))
@@ -65,7 +74,9 @@ async def check_host(address: HostAddress, directory: str | None, connections: C
     problem = problem_of(probe, directory)
     facts |= await allocation_facts(address, connections)
     facts |= mpi_hosts.facts_of(seen)
-    return HostCheck(address.name, problem is None, *(problem or ("", "")), facts=facts, seen=seen, extras=extras)
+    return HostCheck(
+        address.name, problem is None, *(problem or ("", "")), facts=facts, seen=seen, extras=extras
+    )
 
 
 async def _extras(agent: Agent, probe: HostProbe) -> dict[str, tuple[str, ...]]:
@@ -76,7 +87,12 @@ async def _extras(agent: Agent, probe: HostProbe) -> dict[str, tuple[str, ...]]:
     async def ask(call: Callable[[Agent], Awaitable[T]]) -> T:
         return await call(agent)
 
-    needs = [need for workload in workloads.every() for need in workload.extras() if need.command in probe.tools]
+    needs = [
+        need
+        for workload in workloads.every()
+        for need in workload.extras()
+        if need.command in probe.tools
+    ]
     unable = await try_commands(ask, needs, probe)
     able = [need for need in needs if need.trial_of not in unable]
     names = dict.fromkeys(need.command for need in able)
@@ -84,7 +100,9 @@ async def _extras(agent: Agent, probe: HostProbe) -> dict[str, tuple[str, ...]]:
 
 
 def problem_of(probe: HostProbe, directory: str | None) -> tuple[str, str] | None:
-    """Return the first thing that would keep a host from running what hosts are expected to, or None."""
+    """Return the first thing that would keep a host from running what hosts are expected to, or
+    None.
+    """
     from tui import workloads
     from tui.engine.preflight.rules import directory_problems, tool_problems
 

@@ -28,7 +28,9 @@ class Leftover:
 
     @property
     def live(self) -> bool:
-        """Whether a supervisor looks after it: then it is no leftover, and ends by itself when its lease does."""
+        """Whether a supervisor looks after it: then it is no leftover, and ends by itself when its
+        lease does.
+        """
         return any(directory.alive for directory in self.directories)
 
     def line(self) -> str:
@@ -41,32 +43,46 @@ class Leftover:
             parts.append(f"{state}, {units.duration(oldest)} old, {units.size(size)}")
         commands = sorted({process.command.split(" ")[0] for process in self.processes})
         known_as = "" if self.mark == host_mark(self.host) else f" (as {self.mark})"
-        return f"{self.host}: run {self.run}{known_as}: {', '.join(parts)} {' '.join(commands)}".rstrip()
+        return (
+            f"{self.host}: run {self.run}{known_as}: "
+            f"{', '.join(parts)} {' '.join(commands)}".rstrip()
+        )
 
 
 async def find_leftovers(
     addresses: Sequence[HostAddress], connections: Connections
 ) -> tuple[list[Leftover], list[HostError]]:
     """Return what is left on all hosts, and the hosts that could not be asked."""
-    found, errors = await fan_out({address.name: _find(address, connections) for address in addresses})
+    found, errors = await fan_out(
+        {address.name: _find(address, connections) for address in addresses}
+    )
     return [leftover for each in found.values() for leftover in each], list(errors.values())
 
 
 async def remove_leftovers(
     addresses: Sequence[HostAddress], leftovers: Iterable[Leftover], connections: Connections
 ) -> list[HostError]:
-    """End the processes of leftovers by their mark and remove their directories; return what failed."""
+    """End the processes of leftovers by their mark and remove their directories.
+
+    Return what failed.
+    """
     of_host: dict[str, list[Leftover]] = {}
     for leftover in leftovers:
         of_host.setdefault(leftover.host, []).append(leftover)
-    work = {each.name: _remove(each, of_host[each.name], connections) for each in addresses if each.name in of_host}
+    work = {
+        each.name: _remove(each, of_host[each.name], connections)
+        for each in addresses
+        if each.name in of_host
+    }
     return list((await fan_out(work))[1].values())
 
 
 async def _find(address: HostAddress, connections: Connections) -> list[Leftover]:
     async with agent_on(address, connections, "sweep") as agent:
         processes, directories = await agent.leftovers()
-    keys = dict.fromkeys([(p.run, p.host) for p in processes] + [(d.run, d.host) for d in directories])
+    keys = dict.fromkeys(
+        [(p.run, p.host) for p in processes] + [(d.run, d.host) for d in directories]
+    )
     return [
         Leftover(
             address.name,
@@ -79,7 +95,9 @@ async def _find(address: HostAddress, connections: Connections) -> list[Leftover
     ]
 
 
-async def _remove(address: HostAddress, leftovers: Iterable[Leftover], connections: Connections) -> None:
+async def _remove(
+    address: HostAddress, leftovers: Iterable[Leftover], connections: Connections
+) -> None:
     errors: list[HostError] = []
     async with agent_on(address, connections, "sweep") as agent:
         for leftover in leftovers:

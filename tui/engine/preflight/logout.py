@@ -1,4 +1,6 @@
-"""What logging out takes away from runs on this machine: processes that systemd ends, keys of a forwarded agent."""
+"""What logging out takes away from runs on this machine: processes that systemd ends, keys of a
+forwarded agent.
+"""
 
 from __future__ import annotations
 
@@ -30,16 +32,20 @@ LOGIND_FOLDERS = ("usr/lib/systemd", "run/systemd", "etc/systemd")
 KILLS = "systemd ends runs, and tmux, when you log out (KillUserProcesses=yes)"
 KILLS_ADVICE = "loginctl enable-linger, then: systemd-run --user --scope benchtui"
 FORWARDED = (
-    "your keys come from a forwarded agent: when you log out, a lost connection cannot be re-established",
+    (
+        "your keys come from a forwarded agent: when you log out, a lost connection cannot be"
+        " re-established"
+    ),
     "keep this session, use a key file here, or run an ssh-agent on this machine",
 )
 
 
 def ends_at_logout(environ: Mapping[str, str], root: Path = Path("/")) -> bool | None:
-    """Return whether systemd ends this process when its user logs out; None when that cannot be told.
+    """Return whether systemd ends this process when its user logs out; None when that cannot be
+    told.
 
-    A scope of the login session is ended, linger or not; what runs under the user's own service manager lives as long
-    as that does, which is for ever with linger (logind.conf(5), loginctl(1)).
+    A scope of the login session is ended, linger or not; what runs under the user's own service
+    manager lives as long as that does, which is for ever with linger (logind.conf(5), loginctl(1)).
     """
     user = environ.get("USER") or environ.get("LOGNAME") or ""
     if not (root / "run/systemd/system").is_dir() or user == "root":  # KillExcludeUsers=root
@@ -66,12 +72,20 @@ def kill_user_processes(environ: Mapping[str, str], root: Path = Path("/")) -> b
     answer = output_of(LOGIND_PROPERTY, environ)
     if answer in ("b true", "b false"):
         return answer == "b true"
-    files = [path for folder in LOGIND_FOLDERS for glob in LOGIND_FILES for path in sorted((root / folder).glob(glob))]
+    files = [
+        path
+        for folder in LOGIND_FOLDERS
+        for glob in LOGIND_FILES
+        for path in sorted((root / folder).glob(glob))
+    ]
     return last_setting("".join(f"{text_of(path)}\n" for path in files))
 
 
 def last_setting(text: str) -> bool | None:
-    """Return the last KillUserProcesses of logind.conf texts; the commented one is the built-in value."""
+    """Return the last KillUserProcesses of logind.conf texts.
+
+    The commented one is the built-in value.
+    """
     builtin = re.findall(r"^#\s*KillUserProcesses=(\w+)", text, re.MULTILINE)
     chosen = re.findall(r"^KillUserProcesses=(\w+)", text, re.MULTILINE)
     values = [*builtin[-1:], *chosen]
@@ -114,7 +128,10 @@ def agent_may_go(environ: Mapping[str, str]) -> bool:
 
 
 def forwarded_agent(by_agent: Mapping[str, str], environ: Mapping[str, str]) -> str | None:
-    """Return what a forwarded agent means for servers that took its keys. `by_agent`: its socket by server."""
+    """Return what a forwarded agent means for servers that took its keys.
+
+    `by_agent`: its socket by server.
+    """
     from tui.remote.agentsock import is_forwarded
 
     forwarded = {path for path in dict.fromkeys(by_agent.values()) if is_forwarded(path, environ)}
@@ -125,7 +142,8 @@ def forwarded_agent(by_agent: Mapping[str, str], environ: Mapping[str, str]) -> 
 async def agent_warning(
     hosts: Sequence[HostAddress], connections: Connections, environ: Mapping[str, str]
 ) -> str | None:
-    """Return what a forwarded agent means for a run on these hosts. One host of each kind is logged in to.
+    """Return what a forwarded agent means for a run on these hosts. One host of each kind is logged
+    in to.
 
     Nobody is asked for anything; without a forwarded agent, no host is contacted.
     """
@@ -139,11 +157,16 @@ async def agent_warning(
 
 
 def one_of_each(hosts: Iterable[HostAddress], connections: Connections) -> list[HostAddress]:
-    """Return one host of each way to log in: user, key files, agent, bastions. `local` is none of them."""
+    """Return one host of each way to log in: user, key files, agent, bastions.
+
+    `local` is none of them.
+    """
     found: dict[object, HostAddress] = {}
     for host in hosts:
         if is_over_ssh(host):
             with contextlib.suppress(HostError):
                 way = connections.resolve(host)
-                found.setdefault((way.user, way.identities, way.agent, way.identities_only, way.jumps), host)
+                found.setdefault(
+                    (way.user, way.identities, way.agent, way.identities_only, way.jumps), host
+                )
     return list(found.values())

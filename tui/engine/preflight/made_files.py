@@ -25,7 +25,8 @@ class MadeFilesEntry(Struct, omit_defaults=True):
     size: int = 0
     made: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
-    known: dict[str, str] = field(default_factory=dict)  # what they are, by path: see tui/model/plan.py
+    # what they are, by path: see tui/model/plan.py
+    known: dict[str, str] = field(default_factory=dict)
 
 
 class Files(Struct):
@@ -43,7 +44,8 @@ class MadeFiles:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._read_files: dict[str, Files] | None = None  # read once: what other engines add meanwhile is theirs
+        # read once: what other engines add meanwhile is theirs
+        self._read_files: dict[str, Files] | None = None
 
     @classmethod
     def beside(cls, run_dir: Path) -> MadeFiles:
@@ -55,7 +57,9 @@ class MadeFiles:
         return self.on(host).sizes
 
     def identities(self, host: str) -> dict[str, str]:
-        """Return what these files are, as far as it is known: a run that was cut off could not tell."""
+        """Return what these files are, as far as it is known: a run that was cut off could not
+        tell.
+        """
         return self.on(host).known
 
     def on(self, host: str) -> Files:
@@ -69,7 +73,8 @@ class MadeFiles:
         wanted: dict[int, list[str]] = {}
         files = self.on(host)
         for spec in specs:
-            changes = " c:" in files.known.get(spec.path, "")  # a time of change, which the writing will not leave
+            # a time of change, which the writing will not leave
+            changes = " c:" in files.known.get(spec.path, "")
             if files.sizes.get(spec.path, -1) < spec.size_bytes or changes:
                 wanted.setdefault(spec.size_bytes, []).append(spec.path)
         self._append([MadeFilesEntry(host, size, made=paths) for size, paths in wanted.items()])
@@ -78,7 +83,9 @@ class MadeFiles:
         """Remember what files are that were made."""
         before = self.on(host)
         if new := {
-            path: what for path, what in known.items() if path in before.sizes and before.known.get(path) != what
+            path: what
+            for path, what in known.items()
+            if path in before.sizes and before.known.get(path) != what
         }:
             self._append([MadeFilesEntry(host, known=new)])
 

@@ -1,4 +1,6 @@
-"""Load generators that hosts do not have, found before the launch so that a suite can run without them."""
+"""Load generators that hosts do not have, found before the launch so that a suite can run without
+them.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,10 @@ def has_several_tools(plan: Plan) -> bool:
 
 
 async def look_for_lacking(plan: Plan, connections: Connections) -> Lacking:
-    """Return what hosts lack. A host that cannot be looked at is left to the engine, which says why."""
+    """Return what hosts lack.
+
+    A host that cannot be looked at is left to the engine, which says why.
+    """
     seen, _ = await fan_out({host.name: _look(plan, host, connections) for host in plan.hosts})
     found: dict[str, list[str]] = {}
     for host, names in seen.items():
@@ -47,16 +52,26 @@ async def _look(plan: Plan, address: HostAddress, connections: Connections) -> l
         facts = {name: await mpi.probe(agent, "/", name) for name in programs}
     absent = [name for name, found in facts.items() if not (found.program or found.not_executable)]
     carried = {each.name for each in plan.carried}
-    return [*(command for command in needs if command not in probe.tools and command not in carried), *absent]
+    return [
+        *(command for command in needs if command not in probe.tools and command not in carried),
+        *absent,
+    ]
 
 
 def lacking_by_checks(plan: Plan, checks: Mapping[str, HostCheck]) -> Lacking:
-    """Return what hosts lack as far as earlier checks of them tell: they looked for the usual names alone."""
+    """Return what hosts lack as far as earlier checks of them tell: they looked for the usual names
+    alone.
+    """
     looked_for = {need.command for each in workloads.every() for need in each.requirements(())}
     looked_for |= {program.launch.program for program in mpi_hosts.programs().values()}
-    names = dict.fromkeys(name for step in plan.steps for name in needed(step) if name in looked_for)
+    names = dict.fromkeys(
+        name for step in plan.steps for name in needed(step) if name in looked_for
+    )
     checked = {host.name: checks[host.name].facts for host in plan.hosts if host.name in checks}
-    lacks = {name: [host for host, facts in checked.items() if facts and f"{name}_path" not in facts] for name in names}
+    lacks = {
+        name: [host for host, facts in checked.items() if facts and f"{name}_path" not in facts]
+        for name in names
+    }
     return {name: hosts for name, hosts in lacks.items() if hosts}
 
 
@@ -77,9 +92,11 @@ def _missing(step: Step, lacking: Lacking) -> str:
 
 
 def without(plan: Plan, lacking: Lacking) -> Plan:
-    """Return the plan without the steps that hosts lack something for; as it is when none would be left.
+    """Return the plan without the steps that hosts lack something for; as it is when none would be
+    left.
 
-    What would have run together with such a step is left out with it: alone it would be another measurement.
+    What would have run together with such a step is left out with it: alone it would be another
+    measurement.
     """
     kept: list[Step] = []
     out: dict[tuple[str, str], list[Step]] = {}
@@ -87,9 +104,17 @@ def without(plan: Plan, lacking: Lacking) -> Plan:
         missing = {step.index: name for step in steps if (name := _missing(step, lacking))}
         for step in steps:
             name = missing.get(step.index) or next(iter(missing.values()), "")
-            (out.setdefault((step.part or plan.profile.tag, name), []) if name else kept).append(step)
+            (out.setdefault((step.part or plan.profile.tag, name), []) if name else kept).append(
+                step
+            )
     if not kept or not out:
         return plan
-    steps = [replace(step, index=index, pause_s=step.pause_s if index else 0.0) for index, step in enumerate(kept)]
-    left = [LeftOut(tag, len(steps), f"{name} is missing", list(lacking[name])) for (tag, name), steps in out.items()]
+    steps = [
+        replace(step, index=index, pause_s=step.pause_s if index else 0.0)
+        for index, step in enumerate(kept)
+    ]
+    left = [
+        LeftOut(tag, len(steps), f"{name} is missing", list(lacking[name]))
+        for (tag, name), steps in out.items()
+    ]
     return replace(plan, steps=steps, left_out=[*plan.left_out, *left])

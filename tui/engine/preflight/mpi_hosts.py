@@ -1,4 +1,6 @@
-"""MPI on the hosts: which library and launcher, whether all hosts match, and how ranks are launched."""
+"""MPI on the hosts: which library and launcher, whether all hosts match, and how ranks are
+launched.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +24,18 @@ if TYPE_CHECKING:
     from tui.remote.agent import Agent
 
 Problem = tuple[str, str]  # code, message
-PROXY: Mapping[Family, str] = {"mpich": "hydra_pmi_proxy", "intel": "hydra_pmi_proxy", "openmpi": "orted"}
+PROXY: Mapping[Family, str] = {
+    "mpich": "hydra_pmi_proxy",
+    "intel": "hydra_pmi_proxy",
+    "openmpi": "orted",
+}
 PACKAGE: Mapping[Family, str] = {"mpich": "MPICH", "openmpi": "Open MPI", "intel": "Intel MPI"}
 HOST_FILE, LAUNCH_FILE = "hosts", "launch.sh"
-LAUNCH_SCRIPT = "# says which proxy mpirun wants where; benchtui starts it\nprintf 'BT-LAUNCH %s\\n' \"$*\"\n"
-# Open MPI keeps files under TMPDIR by hostname: two hosts on one machine must not share them, and none shall stay.
+LAUNCH_SCRIPT = (
+    "# says which proxy mpirun wants where; benchtui starts it\nprintf 'BT-LAUNCH %s\\n' \"$*\"\n"
+)
+# Open MPI keeps files under TMPDIR by hostname: two hosts on one machine must not share them, and
+# none shall stay.
 OWN_TMP = ["/bin/sh", "-c", 'TMPDIR=$PWD exec "$@"', "mpi"]
 SHARED_MEMORY = "OMPI_MCA_btl_vader_backing_directory"
 NEWEST_OPENMPI = 4  # Open MPI 5 launches by another runtime
@@ -34,7 +43,10 @@ NEWEST_OPENMPI = 4  # Open MPI 5 launches by another runtime
 
 @dataclass
 class Cluster:
-    """Hosts in the order of their ranks, the head first. `tried` is what a trial told; before it nothing is known."""
+    """Hosts in the order of their ranks, the head first.
+
+    `tried` is what a trial told; before it nothing is known.
+    """
 
     tool: str
     program: MpiProgram
@@ -42,7 +54,8 @@ class Cluster:
     family: Family
     addresses: Mapping[str, str] = field(default_factory=dict)
     tried: Tried = field(default_factory=Tried)
-    scratch: str = ""  # the run's directory for shared memory, in which each host has one by its mark
+    # the run's directory for shared memory, in which each host has one by its mark
+    scratch: str = ""
 
     @property
     def launch(self) -> MpiLaunch:
@@ -86,7 +99,9 @@ class Cluster:
 
 
 def family_of(launch: MpiLaunch, head: MpiFacts) -> Family:
-    """Return the MPI to launch with: as asked for, else as the program was built, else what the head has."""
+    """Return the MPI to launch with: as asked for, else as the program was built, else what the
+    head has.
+    """
     if launch.family != "auto":
         return launch.family
     return head.family or ("mpich" if head.launcher("mpich") else "openmpi")
@@ -94,7 +109,10 @@ def family_of(launch: MpiLaunch, head: MpiFacts) -> Family:
 
 def judge(cluster: Cluster) -> dict[str, list[Problem]]:
     """Return by host why it cannot take part; hosts without a problem are left out."""
-    found = {host: [*_host_problems(cluster, host), *_pair_problems(cluster, host)] for host in cluster.hosts}
+    found = {
+        host: [*_host_problems(cluster, host), *_pair_problems(cluster, host)]
+        for host in cluster.hosts
+    }
     return {host: problems for host, problems in found.items() if problems}
 
 
@@ -114,7 +132,13 @@ def _host_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
     need = cluster.program.inodes(len(cluster.facts))
     if facts.free_inodes is not None and 0 < facts.free_inodes < need:
         where = cluster.launch.directory
-        yield "no-inodes", f"{need} files and directories are needed at once, {facts.free_inodes} are free in {where}"
+        yield (
+            "no-inodes",
+            (
+                f"{need} files and directories are needed at once, {facts.free_inodes} are free in"
+                f" {where}"
+            ),
+        )
     launch = cluster.launch
     space = launch.ranks(len(cluster.facts)) * launch.items * launch.bytes_per_op
     if facts.free_bytes is not None and facts.free_bytes < space:
@@ -127,14 +151,30 @@ def _launcher_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
     package, proxy = PACKAGE[family], PROXY[family]
     launcher = facts.launcher(family)
     if host == cluster.head and launcher is None:
-        others = ", ".join(dict.fromkeys(f"{PACKAGE[each.family]} {each.version}" for each in facts.launchers))
-        yield "mpi-missing", f"mpiexec of {package} is not found" + (f"; there is {others}" if others else "")
+        others = ", ".join(
+            dict.fromkeys(f"{PACKAGE[each.family]} {each.version}" for each in facts.launchers)
+        )
+        yield (
+            "mpi-missing",
+            f"mpiexec of {package} is not found" + (f"; there is {others}" if others else ""),
+        )
     elif proxy not in facts.proxies and family != "intel":
         yield "mpi-missing", f"{proxy} is not found; install {package} as on {cluster.head}"
     if family == "intel" and cluster.by_proxy:
-        yield "mpi-family", "Intel MPI starts its proxies itself: write launcher: plain in the profile"
-    if family == "openmpi" and launcher and major(launcher.version) > NEWEST_OPENMPI and cluster.by_proxy:
-        yield "mpi-family", f"Open MPI {launcher.version} starts its daemons itself: write launcher: plain"
+        yield (
+            "mpi-family",
+            "Intel MPI starts its proxies itself: write launcher: plain in the profile",
+        )
+    if (
+        family == "openmpi"
+        and launcher
+        and major(launcher.version) > NEWEST_OPENMPI
+        and cluster.by_proxy
+    ):
+        yield (
+            "mpi-family",
+            f"Open MPI {launcher.version} starts its daemons itself: write launcher: plain",
+        )
 
 
 def _pair_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
@@ -144,15 +184,30 @@ def _pair_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
     own, first = facts.launcher(cluster.family), cluster.launcher
     if own and first and own.version != first.version:
         package = PACKAGE[cluster.family]
-        yield "mpi-version", f"{package} {own.version} here, {first.version} on {cluster.head}: they must be the same"
+        yield (
+            "mpi-version",
+            (
+                f"{package} {own.version} here, {first.version} on {cluster.head}: they must be the"
+                " same"
+            ),
+        )
     if facts.program and head.program and facts.program != head.program:
-        yield f"{tool}-path", f"{tool} is {facts.program} here, {head.program} on {cluster.head}: one path is needed"
+        yield (
+            f"{tool}-path",
+            f"{tool} is {facts.program} here, {head.program} on {cluster.head}: one path is needed",
+        )
     elif facts.checksum != head.checksum and facts.program:
-        yield f"{tool}-differs", f"{facts.program} is another build than on {cluster.head}: install the same everywhere"
+        yield (
+            f"{tool}-differs",
+            f"{facts.program} is another build than on {cluster.head}: install the same everywhere",
+        )
     for other in before:
         same_name = cluster.facts[other].hostname == facts.hostname
         if same_name and not (facts.boot_id and cluster.facts[other].boot_id == facts.boot_id):
-            yield "hostname-not-unique", f"its hostname {facts.hostname} is that of {other}: they would count as one"
+            yield (
+                "hostname-not-unique",
+                f"its hostname {facts.hostname} is that of {other}: they would count as one",
+            )
         if host in cluster.addresses and cluster.addresses.get(other) == cluster.addresses[host]:
             yield "mpi-address", f"its address {cluster.addresses[host]} is that of {other}"
     if host not in cluster.addresses:
@@ -170,7 +225,9 @@ def doubts(cluster: Cluster) -> dict[str, list[str]]:
         if facts.cpus and facts.cpus < ranks:
             told.append(f"{ranks} ranks share {facts.cpus} CPUs; waiting ranks spin")
         if facts.running:
-            told.append(f"{facts.running} processes named {posixpath.basename(facts.program)} run already")
+            told.append(
+                f"{facts.running} processes named {posixpath.basename(facts.program)} run already"
+            )
         if facts.old and host == cluster.head:
             told.append(f"left by older runs in {cluster.launch.directory}: {', '.join(facts.old)}")
         found |= {host: told} if told else {}
@@ -181,9 +238,17 @@ def doubts(cluster: Cluster) -> dict[str, list[str]]:
 
 
 def addresses_of(launch: MpiLaunch, facts: Mapping[str, MpiFacts]) -> dict[str, str]:
-    """Return the address of each host at which the others reach it; hosts without one are left out."""
-    pairs = dict(pair.split("=", 1) for pair in launch.addresses.replace(" ", "").split(",") if "=" in pair)
-    chosen = {host: pairs.get(host) or _address(launch.addresses, each, len(facts)) for host, each in facts.items()}
+    """Return the address of each host at which the others reach it.
+
+    Hosts without one are left out.
+    """
+    pairs = dict(
+        pair.split("=", 1) for pair in launch.addresses.replace(" ", "").split(",") if "=" in pair
+    )
+    chosen = {
+        host: pairs.get(host) or _address(launch.addresses, each, len(facts))
+        for host, each in facts.items()
+    }
     return {host: address for host, address in chosen.items() if address}
 
 
@@ -193,7 +258,10 @@ def _address(wanted: str, facts: MpiFacts, hosts: int) -> str:
     by_ssh = [facts.ssh_address] if _is_own(facts.ssh_address, facts) else []
     if wanted != "auto":
         network = ipaddress.ip_network(wanted, strict=False)
-        return next((each for each in (*by_ssh, *facts.addresses) if ipaddress.ip_address(each) in network), "")
+        return next(
+            (each for each in (*by_ssh, *facts.addresses) if ipaddress.ip_address(each) in network),
+            "",
+        )
     if hosts == 1:
         return "127.0.0.1"
     if by_ssh:
@@ -202,7 +270,9 @@ def _address(wanted: str, facts: MpiFacts, hosts: int) -> str:
 
 
 def _is_own(address: str, facts: MpiFacts) -> bool:
-    """Return whether an address is the host's: all of 127.0.0.0/8 are, though interfaces show 127.0.0.1 alone."""
+    """Return whether an address is the host's: all of 127.0.0.0/8 are, though interfaces show
+    127.0.0.1 alone.
+    """
     return address in facts.addresses or (is_address(address) and address.startswith("127."))
 
 
@@ -212,11 +282,16 @@ def _is_reachable(address: str) -> bool:
 
 
 def networks(cluster: Cluster) -> str:
-    """Return the networks of the addresses for Open MPI, which goes by interface: each host finds its own in it."""
+    """Return the networks of the addresses for Open MPI, which goes by interface: each host finds
+    its own in it.
+    """
     if "/" in cluster.launch.addresses:
         return cluster.launch.addresses
     own = cluster.addresses.items()
-    nets = ("127.0.0.0/8" if ipaddress.ip_address(a).is_loopback else cluster.facts[h].network_of(a) for h, a in own)
+    nets = (
+        "127.0.0.0/8" if ipaddress.ip_address(a).is_loopback else cluster.facts[h].network_of(a)
+        for h, a in own
+    )
     return ",".join(dict.fromkeys(nets))
 
 
@@ -230,9 +305,16 @@ def host_file(cluster: Cluster, ranks_per_host: int) -> str:
 
 
 def mpiexec(
-    cluster: Cluster, run_id: str, marks: Mapping[str, str], ranks_per_host: int, words: Sequence[str]
+    cluster: Cluster,
+    run_id: str,
+    marks: Mapping[str, str],
+    ranks_per_host: int,
+    words: Sequence[str],
 ) -> list[str]:
-    """Return the head's command. Of the head's environment nothing travels but what is named; `marks` are by host."""
+    """Return the head's command.
+
+    Of the head's environment nothing travels but what is named; `marks` are by host.
+    """
     path = cluster.launcher.path if cluster.launcher else "mpiexec"
     if cluster.family == "openmpi":
         own = OWN_TMP if cluster.by_proxy else []
@@ -240,7 +322,9 @@ def mpiexec(
     return [path, *_hydra(cluster, run_id, marks, ranks_per_host, list(words))]
 
 
-def _hydra(cluster: Cluster, run_id: str, marks: Mapping[str, str], ranks: int, words: list[str]) -> list[str]:
+def _hydra(
+    cluster: Cluster, run_id: str, marks: Mapping[str, str], ranks: int, words: list[str]
+) -> list[str]:
     how = ["-launcher", "manual"] if cluster.by_proxy else ["-launcher", "ssh"]
     common = [*how, "-localhost", cluster.addresses[cluster.head], "-f", HOST_FILE, "-genvnone"]
     for name, value in {"BENCHTUI_RUN": run_id, **cluster.launch.env}.items():
@@ -248,18 +332,29 @@ def _hydra(cluster: Cluster, run_id: str, marks: Mapping[str, str], ranks: int, 
     where = ["-wdir", "/tmp"]  # it holds for its own section only
     if cluster.by_proxy:
         return [*common, *where, "-np", str(ranks * len(cluster.hosts)), *words]
-    each = [[*where, "-np", str(ranks), "-env", "BENCHTUI_HOST", marks[host], *words] for host in cluster.hosts]
+    each = [
+        [*where, "-np", str(ranks), "-env", "BENCHTUI_HOST", marks[host], *words]
+        for host in cluster.hosts
+    ]
     return [*common, *_sections(each)]
 
 
-def _openmpi(cluster: Cluster, run_id: str, marks: Mapping[str, str], ranks: int, words: list[str]) -> list[str]:
+def _openmpi(
+    cluster: Cluster, run_id: str, marks: Mapping[str, str], ranks: int, words: list[str]
+) -> list[str]:
     common = ["--noprefix", "--bind-to", "none", "--hostfile", HOST_FILE]
     if cluster.by_proxy:
         common += ["--mca", "plm_rsh_agent", f"/bin/sh {LAUNCH_FILE}", "--leave-session-attached"]
     nets = networks(cluster)
-    settings = {"plm_rsh_no_tree_spawn": "1", "oob_tcp_if_include": nets, "btl_tcp_if_include": nets}
+    settings = {
+        "plm_rsh_no_tree_spawn": "1",
+        "oob_tcp_if_include": nets,
+        "btl_tcp_if_include": nets,
+    }
     settings |= {"btl": "tcp,self,vader", "pml": "ob1", "mpi_yield_when_idle": "1"}
-    settings |= {"orte_tmpdir_base": cluster.scratch} if cluster.scratch and not cluster.by_proxy else {}
+    settings |= (
+        {"orte_tmpdir_base": cluster.scratch} if cluster.scratch and not cluster.by_proxy else {}
+    )
     common += [word for name, value in settings.items() for word in ("--mca", name, value)]
     common += ["--allow-run-as-root"] if cluster.facts[cluster.head].root else []
     parts = []
@@ -267,7 +362,9 @@ def _openmpi(cluster: Cluster, run_id: str, marks: Mapping[str, str], ranks: int
         env = {"BENCHTUI_RUN": run_id, "BENCHTUI_HOST": marks[host], **cluster.launch.env}
         env |= {SHARED_MEMORY: f"{cluster.scratch}/{marks[host]}"} if cluster.scratch else {}
         place = ["--wdir", "/tmp", "-np", str(ranks), "-host", f"{cluster.addresses[host]}:{ranks}"]
-        parts.append([*place, *(word for pair in env.items() for word in ("-x", "=".join(pair))), *words])
+        parts.append(
+            [*place, *(word for pair in env.items() for word in ("-x", "=".join(pair))), *words]
+        )
     return [*common, *_sections(parts)]
 
 
@@ -277,9 +374,11 @@ def _sections(parts: Sequence[list[str]]) -> list[str]:
 
 
 def proxy_of(cluster: Cluster, line: str) -> tuple[str, list[str]]:
-    """Return the host and the command of a proxy that mpiexec asks for. Raises ValueError for anything else.
+    """Return the host and the command of a proxy that mpiexec asks for. Raises ValueError for
+    anything else.
 
-    Only the proxy that the preflight found is started, with the words that mpiexec has for it, and never by a shell.
+    Only the proxy that the preflight found is started, with the words that mpiexec has for it, and
+    never by a shell.
     """
     words = shlex.split(line)
     name = PROXY[cluster.family]
@@ -294,7 +393,9 @@ def proxy_of(cluster: Cluster, line: str) -> tuple[str, list[str]]:
         place = int(rest[rest.index("--proxy-id") + 1]) if "--proxy-id" in rest else -1
         host = cluster.hosts[place] if 0 <= place < len(cluster.hosts) else ""
     if not host:
-        raise ValueError(f"mpiexec asks for a proxy on a host that is not of this run: {line[:200]}")
+        raise ValueError(
+            f"mpiexec asks for a proxy on a host that is not of this run: {line[:200]}"
+        )
     own = OWN_TMP if cluster.family == "openmpi" else []
     return host, [*own, cluster.facts[host].proxies[name], *rest]
 
@@ -313,7 +414,10 @@ def program_of(step: Step) -> MpiProgram:
 def key_of(step: Step) -> str:
     """Return what this look and a trial hold for: the same launch on the same hosts."""
     launch = program_of(step).launch
-    return f"{step.hosts} {launch.program} {launch.family} {launch.directory} {launch.addresses} {launch.options}"
+    return (
+        f"{step.hosts} {launch.program} {launch.family} {launch.directory} "
+        f"{launch.addresses} {launch.options}"
+    )
 
 
 def launches_of(steps: Iterable[Step]) -> dict[str, Step]:
@@ -359,14 +463,21 @@ def programs() -> dict[str, MpiProgram]:
 
 async def look(agent: Agent, directory: str) -> Seen:
     """Return what a host has. Raises HostError."""
-    return {tool: await mpi.probe(agent, directory, each.launch.program) for tool, each in programs().items()}
+    return {
+        tool: await mpi.probe(agent, directory, each.launch.program)
+        for tool, each in programs().items()
+    }
 
 
 def facts_of(seen: Seen) -> dict[str, Fact]:
-    """Return it as facts of the host: the program's path, the MPI it was built with, the launchers that are there."""
+    """Return it as facts of the host: the program's path, the MPI it was built with, the launchers
+    that are there.
+    """
     found: dict[str, Fact] = {}
     for tool, facts in seen.items():
-        found["mpi"] = ", ".join(dict.fromkeys(f"{PACKAGE[each.family]} {each.version}" for each in facts.launchers))
+        found["mpi"] = ", ".join(
+            dict.fromkeys(f"{PACKAGE[each.family]} {each.version}" for each in facts.launchers)
+        )
         if facts.program:
             found |= {f"{posixpath.basename(programs()[tool].launch.program)}_path": facts.program}
             found |= {f"{tool}_mpi": PACKAGE[facts.family]} if facts.family else {}
@@ -374,20 +485,30 @@ def facts_of(seen: Seen) -> dict[str, Fact]:
 
 
 def notes(seen: Mapping[str, Seen]) -> dict[str, list[str]]:
-    """Return by host what the preflight of a run over all of them would say; nothing where no host has the program."""
+    """Return by host what the preflight of a run over all of them would say.
+
+    Nothing where no host has the program.
+    """
     told: dict[str, list[str]] = {host: [] for host in seen}
     for tool, program in programs().items():
         facts = {host: each[tool] for host, each in seen.items() if tool in each}
         having = [host for host in facts if facts[host].program]
         if not having:
             continue
-        ordered = {host: facts[host] for host in (*having, *facts)}  # one that has it leads, as in a run
+        # one that has it leads, as in a run
+        ordered = {host: facts[host] for host in (*having, *facts)}
         cluster = Cluster(
-            tool, program, ordered, family_of(program.launch, facts[having[0]]), addresses_of(program.launch, ordered)
+            tool,
+            program,
+            ordered,
+            family_of(program.launch, facts[having[0]]),
+            addresses_of(program.launch, ordered),
         )
         problems, doubtful = judge(cluster), doubts(cluster)
         for host in facts:
             messages = [message for _, message in problems.get(host, [])]
             told[host] += [f"{tool}: {text}" for text in (*messages, *doubtful.get(host, []))]
-        told[having[0]] += [f"{tool}: {text}" for text in [workloads.get(tool).advice("checked")] if text]
+        told[having[0]] += [
+            f"{tool}: {text}" for text in [workloads.get(tool).advice("checked")] if text
+        ]
     return told

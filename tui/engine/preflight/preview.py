@@ -1,4 +1,6 @@
-"""Look at the hosts of a plan before the launch: what the run would overwrite, and why a host would refuse it."""
+"""Look at the hosts of a plan before the launch: what the run would overwrite, and why a host would
+refuse it.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ DOES: tuple[Literal["put", "delete"], ...] = ("put", "delete")
 
 @dataclass(frozen=True, slots=True)
 class HostTargets:
-    """The devices of a run on one host, which of them it writes to, and files of somebody else that it overwrites."""
+    """The devices of a run on one host, which of them it writes to, and files of somebody else that
+    it overwrites.
+    """
 
     host: str
     devices: tuple[DeviceFacts, ...] = ()
@@ -57,7 +61,12 @@ class HostTargets:
     @property
     def refused(self) -> list[str]:
         """Why devices are not written to, whatever is typed."""
-        return [text for facts in self.devices if facts.path in self.written for _, text in refusals(facts)]
+        return [
+            text
+            for facts in self.devices
+            if facts.path in self.written
+            for _, text in refusals(facts)
+        ]
 
     def lines(self) -> Iterator[str]:
         """Yield what was found, for people; of objects nothing can be found."""
@@ -65,10 +74,16 @@ class HostTargets:
             yield f"{self.host}: not looked at: {self.error}"
         yield from (f"{self.host}: {device_line(facts)}" for facts in self.devices)
         for image in self.images:
-            yield f"{self.host}: image {image}: what it holds, and who uses it, cannot be seen from here"
+            yield (
+                f"{self.host}: image {image}: what it holds, and who uses it, cannot be seen from"
+                " here"
+            )
         if self.files:
             more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
-            yield f"{self.host}: {self.files[0]}{more}: no run of yours has made this, and it is overwritten"
+            yield (
+                f"{self.host}: {self.files[0]}{more}: no run of yours has made this, and it is"
+                " overwritten"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +117,22 @@ def overwrites(plan: Plan) -> bool:
 
 
 def could_be_made(spec: FileSpec) -> bool:
-    """Return whether a file is laid out, by us or by fio, when it is missing or short, even to be read."""
+    """Return whether a file is laid out, by us or by fio, when it is missing or short, even to be
+    read.
+    """
     return spec.size_bytes > 0 and not is_device(spec.path)
 
 
 def check_names(plan: Plan) -> None:
-    """Raise UsageError for a name to be destroyed that the plan does not overwrite: it may be a slip of the pen."""
+    """Raise UsageError for a name to be destroyed that the plan does not overwrite: it may be a
+    slip of the pen.
+    """
     right = targets_named(plan, plan.destroy)
     if wrong := [name for name in plan.destroy if name not in right]:
         paths = targets(plan)
-        said = (f"--destroy {name}: no target of this run{did_you_mean(name, paths)}" for name in wrong)
+        said = (
+            f"--destroy {name}: no target of this run{did_you_mean(name, paths)}" for name in wrong
+        )
         raise UsageError(list(map(Problem, said)))
 
 
@@ -125,12 +146,17 @@ def targets(plan: Plan) -> set[str]:
 def targets_named(plan: Plan, names: Sequence[str]) -> list[str]:
     """Return those of some names that are targets of a plan, or directories of them."""
     paths = targets(plan)
-    return [name for name in names if name in paths or any(is_named(path, [name]) for path in paths)]
+    return [
+        name for name in names if name in paths or any(is_named(path, [name]) for path in paths)
+    ]
 
 
 async def preview(plan: Plan, connections: Connections, made_files: MadeFiles) -> Preview:
     """Look at the targets of all hosts. A host that cannot be reached is named in its findings."""
-    work = {address.name: _targets_on_host(plan, address, connections, made_files) for address in plan.hosts}
+    work = {
+        address.name: _targets_on_host(plan, address, connections, made_files)
+        for address in plan.hosts
+    }
     seen, errors = await fan_out(work)
     seen |= {name: HostTargets(name, error=error.message) for name, error in errors.items()}
     found = [seen[address.name] for address in plan.hosts]
@@ -161,7 +187,9 @@ async def _targets_on_host(
         written=frozenset(touched),
         images=tuple(dict.fromkeys(image for task in tasks for image in task.images)),
         objects=changed_objects(tasks),
-        files=tuple(path for path in foreign_files(touched, findings) if not is_named(path, plan.destroy)),
+        files=tuple(
+            path for path in foreign_files(touched, findings) if not is_named(path, plan.destroy)
+        ),
     )
 
 
@@ -171,7 +199,9 @@ def changed_objects(tasks: Iterable[HostTask]) -> tuple[ObjectSet, ...]:
     for each in (each for task in tasks for each in task.objects if each.changes):
         before = found.get(each.key, each)
         does = tuple(name for name in DOES if name in (*before.does, *each.does))
-        found[each.key] = ObjectSet(each.store, each.names, max(before.count, each.count), each.size_bytes, does)
+        found[each.key] = ObjectSet(
+            each.store, each.names, max(before.count, each.count), each.size_bytes, does
+        )
     return tuple(found.values())
 
 
@@ -180,7 +210,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class HostReadiness:
-    """One host: why it would refuse the run (it is ready without a problem), what it has, and all that it is."""
+    """One host: why it would refuse the run (it is ready without a problem), what it has, and all
+    that it is.
+    """
 
     host: str
     problems: tuple[str, ...] = ()
@@ -190,20 +222,31 @@ class HostReadiness:
 
 
 async def look_ahead(
-    plan: Plan, connections: Connections, made_files: MadeFiles, heard: Callable[[str], object] = lambda _: None
+    plan: Plan,
+    connections: Connections,
+    made_files: MadeFiles,
+    heard: Callable[[str], object] = lambda _: None,
 ) -> list[HostReadiness]:
-    """Ask all hosts at once and judge them by the rules of the preflight. `heard` is told each host that answered.
+    """Ask all hosts at once and judge them by the rules of the preflight. `heard` is told each host
+    that answered.
 
     Locks are looked at and not taken, MPI is not launched: both would be felt by others.
     """
-    work = {address.name: _preflight_host(plan, address, connections, made_files, heard) for address in plan.hosts}
+    work = {
+        address.name: _preflight_host(plan, address, connections, made_files, heard)
+        for address in plan.hosts
+    }
     looked, errors = await fan_out(work)
     found = {name: findings for name, ((findings, *_), _) in looked.items()}
     short = judge_space(plan, found)
     answers = {name: _judged(plan, name, *each) for name, (each, _) in looked.items()}
-    for name, (said, problems) in mpi_answers(plan, {name: seen for name, (_, seen) in looked.items()}).items():
+    for name, (said, problems) in mpi_answers(
+        plan, {name: seen for name, (_, seen) in looked.items()}
+    ).items():
         told = ", ".join(part for part in (answers[name].said, *said) if part)
-        answers[name] = replace(answers[name], problems=(*answers[name].problems, *problems), said=told)
+        answers[name] = replace(
+            answers[name], problems=(*answers[name].problems, *problems), said=told
+        )
     answers |= {name: HostReadiness(name, (error.message,)) for name, error in errors.items()}
     for name, (_, message) in short.items():
         answers[name] = replace(answers[name], problems=(*answers[name].problems, message))
@@ -228,8 +271,14 @@ async def _preflight_host(
 
             findings = await look_at(plan, address.name, ask, made_files.on(address.name))
             facts, holder = await facts_of(plan, address.name, ask, findings), await agent.locked()
-            launches = {key: step.mpi for key, step in launched(plan).items() if address.name in step.hosts}
-            seen = {key: await probe(agent, each.directory, each.program) for key, each in launches.items() if each}
+            launches = {
+                key: step.mpi for key, step in launched(plan).items() if address.name in step.hosts
+            }
+            seen = {
+                key: await probe(agent, each.directory, each.program)
+                for key, each in launches.items()
+                if each
+            }
             return (findings, facts, holder), seen
     finally:
         heard(address.name)
@@ -242,8 +291,13 @@ def launched(plan: Plan) -> dict[str, Step]:
     return launches_of(step for step in plan.steps if step.mpi is not None)
 
 
-def mpi_answers(plan: Plan, seen: Mapping[str, Mapping[str, MpiFacts]]) -> dict[str, tuple[list[str], list[str]]]:
-    """Return by host what it has for MPI programs, and why it cannot take part; without the first host nothing."""
+def mpi_answers(
+    plan: Plan, seen: Mapping[str, Mapping[str, MpiFacts]]
+) -> dict[str, tuple[list[str], list[str]]]:
+    """Return by host what it has for MPI programs, and why it cannot take part.
+
+    Without the first host nothing.
+    """
     from tui.engine.preflight.mpi_hosts import PACKAGE, cluster_of, judge, with_advice
 
     answers: dict[str, tuple[list[str], list[str]]] = {}
@@ -269,17 +323,30 @@ def _judged(
     from tui.engine.preflight.rules import in_use_by, judge_host
 
     machine = str(findings.probe.values.get("arch"))
-    problems = [message for code, message in judge_host(plan, host, findings) if not is_carried(plan, code, machine)]
+    problems = [
+        message
+        for code, message in judge_host(plan, host, findings)
+        if not is_carried(plan, code, machine)
+    ]
     in_use = holder is not None and not (plan.take_locks or plan.wait_s)
     if holder is not None and in_use:
         problems.append(in_use_by(holder))
-    return HostReadiness(host, tuple(problems), ", ".join(_said(plan, host, findings)), facts, in_use)
+    return HostReadiness(
+        host, tuple(problems), ", ".join(_said(plan, host, findings)), facts, in_use
+    )
 
 
 def _said(plan: Plan, host: str, findings: HostFindings) -> list[str]:
-    """Return the versions of its tools, the room where the files go, and what is still to be laid out."""
+    """Return the versions of its tools, the room where the files go, and what is still to be laid
+    out.
+    """
     said = [tool.text for tool in findings.probe.tools.values()]
-    places = {facts.mount: facts for facts in findings.probe.dirs.values() if facts.free_bytes is not None}
-    said += [f"{units.size(facts.free_bytes or 0)} free at {facts.path} ({facts.fstype})" for facts in places.values()]
+    places = {
+        facts.mount: facts for facts in findings.probe.dirs.values() if facts.free_bytes is not None
+    }
+    said += [
+        f"{units.size(facts.free_bytes or 0)} free at {facts.path} ({facts.fstype})"
+        for facts in places.values()
+    ]
     missing = sum(new_bytes(tasks_of(plan, host), findings.files).values())
     return [*said, f"{units.size(missing)} to lay out"] if missing else said

@@ -1,4 +1,6 @@
-"""Load generators of the user's own that a run copies to the hosts: which of a folder, and what they are."""
+"""Load generators of the user's own that a run copies to the hosts: which of a folder, and what
+they are.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,18 @@ from tui.model.problem import Problem, UsageError
 
 MOST_BYTES = 256 << 20
 MACHINES = {  # elf.h: e_machine, and 1 for little or 2 for big endian
-    (62, 1): "x86_64", (183, 1): "aarch64", (243, 1): "riscv64", (21, 1): "ppc64le", (21, 2): "ppc64", (22, 2): "s390x",
+    (62, 1): "x86_64", (183, 1): "aarch64", (243, 1): "riscv64", (21, 1): "ppc64le",
+    (21, 2): "ppc64", (22, 2): "s390x",
 }  # fmt: skip
 PT_INTERP = 3  # elf.h: the program is started by a dynamic linker
 
 
 def with_programs(plan: Plan, folder: Path, *, required: bool) -> Plan:
-    """Return a plan that copies its load generators to the hosts: FOLDER/NAME, or FOLDER/MACHINE/NAME.
+    """Return a plan that copies its load generators to the hosts: FOLDER/NAME, or
+    FOLDER/MACHINE/NAME.
 
-    Raises UsageError for what is no program, and, if `required`, when there are none of those that the plan needs.
+    Raises UsageError for what is no program, and, if `required`, when there are none of those that
+    the plan needs.
     """
     names = carried_names(plan)
     places = [folder, *(folder / machine for machine in dict.fromkeys(MACHINES.values()))]
@@ -42,14 +47,21 @@ def with_programs(plan: Plan, folder: Path, *, required: bool) -> Plan:
     for each in found:
         other = by_kind.setdefault((each.name, each.machine), each)
         if other is not each:
-            raise UsageError(Problem(f"duplicate: {other.path} is {each.machine} too", file=each.path))
+            raise UsageError(
+                Problem(f"duplicate: {other.path} is {each.machine} too", file=each.path)
+            )
     dynamic = [each.name for each in found if each.dynamic]
-    remarks = [f"{name} is dynamically linked: the hosts need the same libraries" for name in dict.fromkeys(dynamic)]
+    remarks = [
+        f"{name} is dynamically linked: the hosts need the same libraries"
+        for name in dict.fromkeys(dynamic)
+    ]
     return replace(plan, carried=found, remarks=[*plan.remarks, *remarks])
 
 
 def carried_names(plan: Plan, host: str | None = None) -> list[str]:
-    """Return the commands, of a host or of any, that can be copied: MPI needs one path on all hosts."""
+    """Return the commands, of a host or of any, that can be copied: MPI needs one path on all
+    hosts.
+    """
     steps = [step for step in plan.steps if workloads.of(step).executor == "per-host"]
     commands = commands_of(requirements_of(replace(plan, steps=steps), host))
     return [name for name in commands if "/" not in name]
@@ -72,7 +84,9 @@ def _read_program(path: Path, size: int, _: int) -> CarriedProgram:
         told = f"larger than {MOST_BYTES >> 20} MiB" if size else "the file is empty"
         raise UsageError(Problem(told, file=str(path)))
     machine, dynamic = _elf(path, data)
-    return CarriedProgram(path.name, str(path), hashlib.sha256(data).hexdigest(), size, machine, dynamic)
+    return CarriedProgram(
+        path.name, str(path), hashlib.sha256(data).hexdigest(), size, machine, dynamic
+    )
 
 
 def _elf(path: Path, data: bytes) -> tuple[str, bool]:
@@ -87,7 +101,9 @@ def _elf(path: Path, data: bytes) -> tuple[str, bool]:
     machine = MACHINES.get((number, data[5]))
     if machine is None:
         known = ", ".join(MACHINES.values())
-        raise UsageError(Problem(f"unsupported machine (e_machine {number}); supported: {known}", file=str(path)))
+        raise UsageError(
+            Problem(f"unsupported machine (e_machine {number}); supported: {known}", file=str(path))
+        )
     return machine, PT_INTERP in kinds
 
 

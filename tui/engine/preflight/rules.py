@@ -1,4 +1,6 @@
-"""Preflight rules for every host, and free space added up over steps, directories and shared file systems."""
+"""Preflight rules for every host, and free space added up over steps, directories and shared file
+systems.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui import workloads
-from tui.engine.preflight.destroy import HostFindings, Problem, devices_of, judge_targets, ours, tasks_of, to_identify
+from tui.engine.preflight.destroy import (
+    HostFindings,
+    Problem,
+    devices_of,
+    judge_targets,
+    ours,
+    tasks_of,
+    to_identify,
+)
 from tui.engine.preflight.made_files import Files
 from tui.metrics import units
 from tui.model.hostfacts import Fact
@@ -24,12 +34,15 @@ from tui.workloads.base import Requirement
 HEADROOM = 1.05  # a file system that is filled to the last block measures its allocator
 DIRECTORIES_LOOKED_AT = 50
 NETWORK_FILE_SYSTEMS = (
-    "nfs", "nfs4", "cifs", "smb3", "ceph", "fuse", "wekafs", "lustre", "gpfs", "beegfs", "glusterfs",
+    "nfs", "nfs4", "cifs", "smb3", "ceph", "fuse", "wekafs", "lustre", "gpfs", "beegfs",
+    "glusterfs",
 )  # fmt: skip
 
 
 class FileSystemSpace(Struct):
-    """A file system: bytes that files will newly take, by path, and who was seen on it with which free space."""
+    """A file system: bytes that files will newly take, by path, and who was seen on it with which
+    free space.
+    """
 
     files: dict[str, int] = field(default_factory=dict)
     hosts: dict[str, DirFacts] = field(default_factory=dict)
@@ -43,8 +56,8 @@ class FileSystemSpace(Struct):
 def judge_space(plan: Plan, found: Mapping[str, HostFindings]) -> dict[str, Problem]:
     """Return, by host, that a file system cannot take all that is going to be written to it.
 
-    Hosts that share a file system (the same network source, or the same machine) are added up; a path that several
-    steps or hosts use counts once.
+    Hosts that share a file system (the same network source, or the same machine) are added up; a
+    path that several steps or hosts use counts once.
     """
     problems: dict[str, Problem] = {}
     for place in places(plan, found):
@@ -69,14 +82,19 @@ def places(plan: Plan, found: Mapping[str, HostFindings]) -> Iterable[FileSystem
 
 
 def directories_to_look_at(tasks: Iterable[HostTask]) -> list[str]:
-    """Return the directories whose room matters; when there are very many, the one above them all."""
+    """Return the directories whose room matters.
+
+    When there are very many, the one above them all.
+    """
     files = (spec.path for task in tasks for spec in task.files if not is_device(spec.path))
     found = sorted({posixpath.dirname(path) for path in files})
     return found if len(found) <= DIRECTORIES_LOOKED_AT else [posixpath.commonpath(found)]
 
 
 def file_system_name(fstype: str, source: str, mount: str, machine: str) -> str:
-    """Return a name that hosts on the same file system share: its network source, or the machine and its mount."""
+    """Return a name that hosts on the same file system share: its network source, or the machine
+    and its mount.
+    """
     return f"{fstype} {source}" if is_network(fstype, source) else f"{machine} {mount or source}"
 
 
@@ -86,14 +104,21 @@ def is_network(fstype: str, source: str) -> bool:
 
 
 def file_system_of(host: str, probe: HostProbe, facts: DirFacts) -> str:
-    """Return a name that hosts on the same file system share; where no boot is known, a host is its own machine."""
-    return file_system_name(facts.fstype, facts.source, facts.mount, probe.boot_id or f"host {host}")
+    """Return a name that hosts on the same file system share.
+
+    Where no boot is known, a host is its own machine.
+    """
+    return file_system_name(
+        facts.fstype, facts.source, facts.mount, probe.boot_id or f"host {host}"
+    )
 
 
 def identified_by(host: str, findings: HostFindings, path: str) -> str:
-    """Return within what the inode of a file is its own: a kind of network file system, or a machine; empty: not known.
+    """Return within what the inode of a file is its own: a kind of network file system, or a
+    machine; empty: not known.
 
-    Containers of one machine have overlays with the inodes of their common image: there it is the container.
+    Containers of one machine have overlays with the inodes of their common image: there it is the
+    container.
     """
     room = findings.room_of(path)
     if room is None or not room.fstype:
@@ -101,11 +126,16 @@ def identified_by(host: str, findings: HostFindings, path: str) -> str:
     if is_network(room.fstype, room.source):
         return room.fstype
     machine = findings.probe.boot_id or f"host {host}"
-    return f"{machine} {findings.probe.values.get('hostname')}" if room.fstype == "overlay" else machine
+    return (
+        f"{machine} {findings.probe.values.get('hostname')}"
+        if room.fstype == "overlay"
+        else machine
+    )
 
 
 def new_bytes(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> dict[str, int]:
-    """Return by path how many bytes a host will newly occupy over all its steps: a path has its largest size.
+    """Return by path how many bytes a host will newly occupy over all its steps: a path has its
+    largest size.
 
     Of numbered files the first one tells whether all are there.
     """
@@ -144,7 +174,13 @@ def no_space(facts: DirFacts, demand: int) -> Problem:
     where = f"{facts.path} ({facts.fstype} on {facts.source})"
     if facts.total_bytes is not None and demand > facts.total_bytes:
         total = units.size(facts.total_bytes)
-        return "no-space", f"{need} are needed, the whole file system of {where} has {total}; choose a smaller size"
+        return (
+            "no-space",
+            (
+                f"{need} are needed, the whole file system of {where} has {total}; choose a smaller"
+                " size"
+            ),
+        )
     return "no-space", f"{need} are needed (5 % headroom included), {free} are free at {where}"
 
 
@@ -160,17 +196,23 @@ class Ask(Protocol):
 
 
 async def look_at(plan: Plan, host: str, ask: Ask, made: Files) -> HostFindings:
-    """Look at one host for the rules that judge it; `made` are the files that runs of ours made there."""
+    """Look at one host for the rules that judge it.
+
+    `made` are the files that runs of ours made there.
+    """
     tasks = tasks_of(plan, host)
     directories = required_directories(tasks)
     paths = sorted({spec.path for task in tasks for spec in task.files})
-    probe = await ask(lambda agent: agent.probe(directories, commands_of(requirements_of(plan, host))))
+    probe = await ask(
+        lambda agent: agent.probe(directories, commands_of(requirements_of(plan, host)))
+    )
     files = await ask(lambda agent: agent.files(paths)) if paths else {}
     room_at = directories_to_look_at(tasks)
     room = await ask(lambda agent: agent.room(room_at)) if room_at else {}
     disks = devices_of(tasks, files)
     devices = await ask(lambda agent: agent.devices(disks)) if disks else {}
-    if not directories:  # the profile names its files one by one: what it says of a target holds for where they lie
+    # the profile names its files one by one: what it says of a target holds for where they lie
+    if not directories:
         probe = replace(probe, dirs=room)
     trials = await try_commands(ask, requirements_of(plan, host), probe)
     counts = {spec.path: spec.count for task in tasks for spec in task.files}
@@ -182,7 +224,10 @@ async def look_at(plan: Plan, host: str, ask: Ask, made: Files) -> HostFindings:
 async def facts_of(plan: Plan, host: str, ask: Ask, found: HostFindings) -> dict[str, Fact]:
     """Return all facts of a host that was looked at, with what lies below its targets."""
     tasks = tasks_of(plan, host)
-    targets = [*(required_directories(tasks) or directories_to_look_at(tasks)[:TARGETS]), *found.devices]
+    targets = [
+        *(required_directories(tasks) or directories_to_look_at(tasks)[:TARGETS]),
+        *found.devices,
+    ]
     commands = list(commands_of(requirements_of(plan, host)))
     return await ask(lambda agent: agent.facts(found.probe, targets, commands))
 
@@ -193,8 +238,12 @@ def required_directories(tasks: Sequence[HostTask]) -> list[str]:
 
 
 async def try_commands(ask: Ask, needs: Iterable[Requirement], probe: HostProbe) -> dict[str, str]:
-    """Return what commands say that are there and cannot do what they are needed for, by what that is."""
-    tries = {need.trial_of: need for need in needs if need.trial_args and need.command in probe.tools}
+    """Return what commands say that are there and cannot do what they are needed for, by what that
+    is.
+    """
+    tries = {
+        need.trial_of: need for need in needs if need.trial_args and need.command in probe.tools
+    }
     answers: dict[str, str] = {}
     for what, need in tries.items():
         said = await ask(partial(Agent.trial, words=(need.command, *need.trial_args)))
@@ -208,7 +257,9 @@ def judge_host(plan: Plan, host: str, findings: HostFindings) -> list[Problem]:
     problems = [each for need in needs for each in tool_problems(need, findings.probe)]
     problems += trial_problems(needs, findings)
     for task in tasks_of(plan, host):
-        problems += directory_problems(task.required_dir, findings.probe) if task.required_dir else []
+        problems += (
+            directory_problems(task.required_dir, findings.probe) if task.required_dir else []
+        )
         problems += judge_files(plan, task, findings.files)
     return list(dict.fromkeys([*problems, *judge_targets(plan, host, findings)]))
 
@@ -218,7 +269,9 @@ def requirements_of(plan: Plan, host: str | None = None) -> list[Requirement]:
     own = [step for step in plan.steps if host is None or host in step.hosts]
     tools = dict.fromkeys(step.tool for step in own)
     steps = {tool: [step for step in own if step.tool == tool] for tool in tools}
-    return [need for tool in tools for need in workloads.of(steps[tool][0]).requirements(steps[tool])]
+    return [
+        need for tool in tools for need in workloads.of(steps[tool][0]).requirements(steps[tool])
+    ]
 
 
 def commands_of(needs: Iterable[Requirement]) -> dict[str, tuple[str, ...]]:
@@ -233,7 +286,10 @@ def trial_problems(needs: Iterable[Requirement], findings: HostFindings) -> Iter
             found = findings.probe.tools[need.command]
             said = findings.trials[need.trial_of]
             source = f"; get it from: {need.source}" if need.source else ""
-            yield f"{need.command}-unfit", f"{found.text} at {found.path} cannot do {need.trial_of}: {said}{source}"
+            yield (
+                f"{need.command}-unfit",
+                f"{found.text} at {found.path} cannot do {need.trial_of}: {said}{source}",
+            )
 
 
 def tool_problems(need: Requirement, probe: HostProbe) -> Iterable[Problem]:
@@ -248,7 +304,10 @@ def tool_problems(need: Requirement, probe: HostProbe) -> Iterable[Problem]:
     elif minimum and found.version is None:
         yield f"{tool}-unusable", f"{found.path} does not say its version ({found.text!r})"
     elif minimum and found.version is not None and found.version < minimum:
-        yield f"{tool}-too-old", f"{found.text} at {found.path} is too old; {tool}{wanted} is needed"
+        yield (
+            f"{tool}-too-old",
+            f"{found.text} at {found.path} is too old; {tool}{wanted} is needed",
+        )
 
 
 def directory_problems(directory: str, probe: HostProbe) -> Iterable[Problem]:
@@ -264,15 +323,22 @@ def directory_problems(directory: str, probe: HostProbe) -> Iterable[Problem]:
         yield "dir-not-writable", f"directory {directory} is not writable for {probe.user}"
 
 
-def judge_files(plan: Plan, task: HostTask, files: Mapping[str, FileInfo | None]) -> Iterable[Problem]:
-    """Check that no file of the plan is something else than a plain file, unless the profile is about devices."""
+def judge_files(
+    plan: Plan, task: HostTask, files: Mapping[str, FileInfo | None]
+) -> Iterable[Problem]:
+    """Check that no file of the plan is something else than a plain file, unless the profile is
+    about devices.
+    """
     for spec in task.files:
         info = files.get(spec.path)
         if info is None:
             if is_device(spec.path):
                 yield "device-missing", f"{spec.path} does not exist"
         elif info.kind in ("block", "char") and not plan.allow_device:
-            yield "target-is-device", f"{spec.path} is a {info.kind} device; this profile is for files"
+            yield (
+                "target-is-device",
+                f"{spec.path} is a {info.kind} device; this profile is for files",
+            )
         elif info.kind not in ("file", "block", "char"):
             yield "target-not-a-file", f"{spec.path} is a {info.kind}, not a file"
 

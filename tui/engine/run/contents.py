@@ -23,9 +23,13 @@ PATIENCE_S = 20.0  # a file in very many pieces takes long, and what is dirty is
 
 
 async def look_at_written(ctx: RunContext, step: Step) -> None:
-    """Look at the files that a step reads, where a host can tell which blocks of them were written."""
+    """Look at the files that a step reads, where a host can tell which blocks of them were
+    written.
+    """
     if any("read" in job.directions and job.stores for job in step.jobs):
-        await on_hosts(ctx, WRITTEN, ctx.taking_part(step), partial(_check_extents, ctx, step), _not_known)
+        await on_hosts(
+            ctx, WRITTEN, ctx.taking_part(step), partial(_check_extents, ctx, step), _not_known
+        )
 
 
 async def _check_extents(ctx: RunContext, step: Step, session: HostSession) -> None:
@@ -41,12 +45,21 @@ async def _check_extents(ctx: RunContext, step: Step, session: HostSession) -> N
     _keep(session, row)
     if row.never_written_bytes:
         never, whole = units.size(row.never_written_bytes), units.size(row.size_bytes)
-        session.say("warning", f"{never} of {whole} that are read were never written, as of {row.path}")
+        session.say(
+            "warning", f"{never} of {whole} that are read were never written, as of {row.path}"
+        )
 
 
 def looked_at(files: list[FileSpec]) -> list[str]:
-    """Return the paths of the largest files; of devices and of numbered empty files nothing is to be told."""
-    plain = [spec for spec in files if spec.size_bytes and FILE_NUMBER not in spec.path and not is_device(spec.path)]
+    """Return the paths of the largest files.
+
+    Of devices and of numbered empty files nothing is to be told.
+    """
+    plain = [
+        spec
+        for spec in files
+        if spec.size_bytes and FILE_NUMBER not in spec.path and not is_device(spec.path)
+    ]
     return [spec.path for spec in sorted(plain, key=lambda spec: -spec.size_bytes)[:MOST]]
 
 
@@ -54,7 +67,9 @@ def row_of(step: int, found: dict[str, FileExtents]) -> Written:
     """Return what was found of files together, and the worst of them."""
     worst = max(found, key=lambda path: found[path].never_written)
     never = sum(each.never_written for each in found.values())
-    return Written(step, len(found), sum(each.size for each in found.values()), never, worst if never else "")
+    return Written(
+        step, len(found), sum(each.size for each in found.values()), never, worst if never else ""
+    )
 
 
 def _not_known(session: HostSession, error: HostError) -> None:
@@ -63,32 +78,47 @@ def _not_known(session: HostSession, error: HostError) -> None:
 
 SAMPLED, SAMPLED_FILES = 16, 4  # blocks of a step, on each host; files they are of, the largest
 SAMPLED_STEPS = 8  # a sweep has many points over the same files
-STRIDE = 256  # blocks of 4 KiB: each sample starts an I/O of any usual size, so a buffer written again is seen
+# blocks of 4 KiB: each sample starts an I/O of any usual size, so a buffer written again is seen
+STRIDE = 256
 
 
 async def look_at_content(ctx: RunContext, step: Step, kind: Literal["read", "written"]) -> None:
-    """Sample what the files of a step hold: before it what it reads, after it what it has written."""
+    """Sample what the files of a step hold: before it what it reads, after it what it has
+    written.
+    """
     direction = "read" if kind == "read" else "write"
     if any(direction in job.directions and job.stores for job in step.jobs):
         look = partial(_sample, ctx, step, kind)
         await on_hosts(ctx, WRITTEN, ctx.taking_part(step), look, partial(_not_sampled, kind))
 
 
-async def _sample(ctx: RunContext, step: Step, kind: Literal["read", "written"], session: HostSession) -> None:
+async def _sample(
+    ctx: RunContext, step: Step, kind: Literal["read", "written"], session: HostSession
+) -> None:
     if sum(row.kind == kind for row in rows(session.facts, Content)) >= SAMPLED_STEPS:
         return
-    devices = {path: found.size_bytes or 0 for path, found in session.devices.items() if found.kind == "block"}
+    devices = {
+        path: found.size_bytes or 0
+        for path, found in session.devices.items()
+        if found.kind == "block"
+    }
     places = sampled_of(ctx.task_of(step, session).files, devices)
     if not places:
         return
     async with asyncio.timeout(PATIENCE_S):
         found = await session.ask(lambda agent: agent.content(places))
     if found.blocks:
-        _keep(session, Content(step.index, kind, found.blocks, found.zero, found.distinct, found.packed))
+        _keep(
+            session,
+            Content(step.index, kind, found.blocks, found.zero, found.distinct, found.packed),
+        )
 
 
 def sampled_of(files: Sequence[FileSpec], devices: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Return the blocks to sample, by path and number: spread over the largest files; `devices` are bytes by path."""
+    """Return the blocks to sample, by path and number: spread over the largest files.
+
+    `devices` are bytes by path.
+    """
     sizes = {
         spec.path: devices.get(spec.path, 0) if is_device(spec.path) else spec.size_bytes
         for spec in files
@@ -100,7 +130,9 @@ def sampled_of(files: Sequence[FileSpec], devices: Mapping[str, int]) -> list[tu
     for path in known:
         blocks, count = sizes[path] // BLOCK_BYTES, SAMPLED // len(known)
         stride = STRIDE if blocks >= STRIDE * count else 1
-        places |= dict.fromkeys((path, blocks * number // count // stride * stride) for number in range(count))
+        places |= dict.fromkeys(
+            (path, blocks * number // count // stride * stride) for number in range(count)
+        )
     return list(places)
 
 

@@ -37,17 +37,26 @@ LEAVING_S = 10.0  # patience with a broken connection when all is over
 
 
 async def layout(ctx: RunContext, step: Step) -> None:
-    """Write what is missing on each host, all hosts at once. Refuses to go on when one of them fails."""
-    wanted = await on_hosts(ctx, MISSING_FILES, ctx.taking_part(step), partial(_files_to_write, ctx, step))
+    """Write what is missing on each host, all hosts at once.
+
+    Refuses to go on when one of them fails.
+    """
+    wanted = await on_hosts(
+        ctx, MISSING_FILES, ctx.taking_part(step), partial(_files_to_write, ctx, step)
+    )
     total = sum(need.spec.size_bytes for needs in wanted.values() for need in needs)
     if not total:
         return
     with ctx.phase("layout", step.index, total_bytes=total):
         busy = [session for session in ctx.taking_part(step) if wanted[session.name]]
-        runs = {session.name: _layout_run(ctx, step, session, wanted[session.name]) for session in busy}
+        runs = {
+            session.name: _layout_run(ctx, step, session, wanted[session.name]) for session in busy
+        }
         await ctx.journal.settled()
         await on_hosts(ctx, LAYOUT_START, busy, lambda session: _start(runs[session.name]))
-        outcomes = await run_load(ctx, [run for run in runs.values() if not run.session.failed], "layout", None)
+        outcomes = await run_load(
+            ctx, [run for run in runs.values() if not run.session.failed], "layout", None
+        )
         for name, run in runs.items():
             with faults_of(run.session, "layout"):
                 if outcome := outcomes.get(name):
@@ -62,7 +71,9 @@ async def layout(ctx: RunContext, step: Step) -> None:
 async def make_directories(ctx: RunContext, step: Step) -> None:
     """Create the directories that the files of a step need, and remember which were new."""
     sessions = ctx.taking_part(step)
-    await on_hosts(ctx, DIRECTORIES, sessions, lambda session: _make_on(session, ctx.task_of(step, session)))
+    await on_hosts(
+        ctx, DIRECTORIES, sessions, lambda session: _make_on(session, ctx.task_of(step, session))
+    )
     await on_hosts(ctx, EXPECTED_FILES, sessions, lambda session: _expect_on(ctx, session, step))
 
 
@@ -101,7 +112,10 @@ async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
     many = await _look_at_numbered(ctx, session, task)
     if full := next((each.full for each in many if each.full), ""):
         kind = "plain" if any(spec.size_bytes for spec in task.files) else "empty"
-        message = f"{full} is no {kind} file, so that no run of yours has made it; files beside it are left alone too"
+        message = (
+            f"{full} is no {kind} file, so that no run of yours has made it; files beside it are"
+            " left alone too"
+        )
         session.problem("preflight", "files-foreign", message)
         return
     wrong = [path for path, info in found.items() if (info is None) == (task.expects == "present")]
@@ -109,17 +123,26 @@ async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
         wrong = [*wrong, *(each.first for each in many if each.there)]
     one = wrong[0].replace(FILE_NUMBER, "0") if wrong else ""
     if wrong and task.expects == "absent":
-        message = f"{one} exists: opening is not creating; remove such files first{more('files-there')}"
+        message = (
+            f"{one} exists: opening is not creating; remove such files first{more('files-there')}"
+        )
         session.problem("preflight", "files-there", message)
     elif wrong:
-        message = f"{one} is not there; create such files first, with the same parameters{more('files-missing')}"
+        message = (
+            f"{one} is not there; create such files first, with the same"
+            f" parameters{more('files-missing')}"
+        )
         session.problem("preflight", "files-missing", message)
 
 
-async def _look_at_numbered(ctx: RunContext, session: HostSession, task: HostTask) -> list[Numbered]:
-    """Look at all files that a step is going to make, or to remove when no run of ours has made them.
+async def _look_at_numbered(
+    ctx: RunContext, session: HostSession, task: HostTask
+) -> list[Numbered]:
+    """Look at all files that a step is going to make, or to remove when no run of ours has made
+    them.
 
-    Those of a step that only stats, and our own, are not touched: what a host has looked at it has in its cache.
+    Those of a step that only stats, and our own, are not touched: what a host has looked at it has
+    in its cache.
     """
     if task.expects == "absent":
         specs = task.files
@@ -128,7 +151,9 @@ async def _look_at_numbered(ctx: RunContext, session: HostSession, task: HostTas
         specs = [spec for spec in task.written if spec.path not in known]
     specs = [spec for spec in specs if FILE_NUMBER in spec.path and spec.count]
     return [
-        await session.ask(partial(Agent.numbered, path=spec.path, count=spec.count, size=spec.size_bytes))
+        await session.ask(
+            partial(Agent.numbered, path=spec.path, count=spec.count, size=spec.size_bytes)
+        )
         for spec in specs
     ]
 
@@ -137,20 +162,31 @@ async def _files_to_write(ctx: RunContext, step: Step, session: HostSession) -> 
     task = ctx.task_of(step, session)
     if not task.layout or not task.files:
         return []
-    needs = needs_of(task, await session.ask(lambda agent: agent.files([spec.path for spec in task.files])))
+    needs = needs_of(
+        task, await session.ask(lambda agent: agent.files([spec.path for spec in task.files]))
+    )
     return own_needs(ctx, step, session, needs)
 
 
-def _layout_run(ctx: RunContext, step: Step, session: HostSession, needs: list[FileNeed]) -> TaskRun:
+def _layout_run(
+    ctx: RunContext, step: Step, session: HostSession, needs: list[FileNeed]
+) -> TaskRun:
     workload = workloads.of(step)
     specs = [need.spec for need in needs]
-    task = replace(ctx.task_of(step, session), job_file=workload.layout_job(specs), argv=workload.layout_argv())
-    fresh = [need.spec for need in needs if need.why == "missing" or need.spec.path in session.short]
+    task = replace(
+        ctx.task_of(step, session), job_file=workload.layout_job(specs), argv=workload.layout_argv()
+    )
+    fresh = [
+        need.spec for need in needs if need.why == "missing" or need.spec.path in session.short
+    ]
     session.remember_created([spec.path for spec in fresh])
     ctx.made_files.add(session.name, specs)
     session.journal.append(
         FileCreated(
-            t=0.0, host=session.name, paths=[s.path for s in fresh], bytes=sum(spec.size_bytes for spec in fresh)
+            t=0.0,
+            host=session.name,
+            paths=[s.path for s in fresh],
+            bytes=sum(spec.size_bytes for spec in fresh),
         )
     )
     reader = workload.reader(session.name, step, "layout", ctx.plan.latency_kind_of(step))
@@ -182,9 +218,13 @@ async def _clean_host(ctx: RunContext, session: HostSession) -> None:
     forget_made(ctx, session, gone)
     session.created = [path for path in session.created if path not in set(gone)]
     if gone:
-        session.journal.append(FilesRemoved(t=0.0, host=session.name, paths=gone, bytes=cleaning.bytes))
+        session.journal.append(
+            FilesRemoved(t=0.0, host=session.name, paths=gone, bytes=cleaning.bytes)
+        )
         what = "a file or directory" if len(gone) == 1 else f"{len(gone)} files and directories"
         session.say("info", f"removed {what} that the run had created")
     if cleaning.stays:
         path, why = next(iter(cleaning.stays.items()))
-        session.say("warning", f"files stay behind: {some(cleaning.stays, NAMES_SHOWN)}; {path}: {why}")
+        session.say(
+            "warning", f"files stay behind: {some(cleaning.stays, NAMES_SHOWN)}; {path}: {why}"
+        )

@@ -1,4 +1,7 @@
-"""Preflight of a run: lock hosts, check hosts and storage nodes, find shared files; report all problems at once."""
+"""Preflight of a run: lock hosts, check hosts and storage nodes, find shared files.
+
+Report all problems at once.
+"""
 
 from __future__ import annotations
 
@@ -45,16 +48,24 @@ from tui.metrics import units
 from tui.model.event import HostClock, HostFactsCollected, HostStateName, PhaseName
 from tui.model.hostfacts import Fact
 from tui.model.plan import Plan, Step
-from tui.model.shared_files import common_paths, other_names_text, paths_used_at_once, same_files, sharing_text
+from tui.model.shared_files import (
+    common_paths,
+    other_names_text,
+    paths_used_at_once,
+    same_files,
+    sharing_text,
+)
 from tui.remote.agent import KEPT_DAYS, AgentError, ClockOffset, Holder, TaskDir
 from tui.remote.answers import Expired
 from tui.remote.transport import HostError
 
-LOOK_AGAIN_S = (2.0, 5.0)  # at random between these: runs that wait for each other's hosts do not stay in step
+# at random between these: runs that wait for each other's hosts do not stay in step
+LOOK_AGAIN_S = (2.0, 5.0)
 
 
 async def take_locks(ctx: RunContext) -> bool:
-    """Take every host for this run, or go on holding it; wait for those in use as long as the plan says.
+    """Take every host for this run, or go on holding it; wait for those in use as long as the plan
+    says.
 
     Returns whether it had to wait. Raises RunRefused when another run holds a host in the end.
     """
@@ -64,7 +75,13 @@ async def take_locks(ctx: RunContext) -> bool:
         if loop.time() - begun >= ctx.plan.wait_s:
             _refuse(ctx, in_use)
             break
-        await on_hosts(ctx, UNLOCK, (each for each in ctx.alive if each.name not in in_use), _unlock, lambda *_: None)
+        await on_hosts(
+            ctx,
+            UNLOCK,
+            (each for each in ctx.alive if each.name not in in_use),
+            _unlock,
+            lambda *_: None,
+        )
         _tell(ctx, in_use, told)
         await ctx.unless_stopped(asyncio.sleep(random.uniform(*LOOK_AGAIN_S)))
     refuse_failed(LOCK, sessions)
@@ -83,7 +100,9 @@ async def _in_use(ctx: RunContext) -> dict[str, Holder]:
 
 
 async def _lock(ctx: RunContext, session: HostSession) -> Holder | None:
-    return await session.ask(lambda agent: agent.lock(ctx.plan.lease_s, owner(), force=ctx.plan.take_locks))
+    return await session.ask(
+        lambda agent: agent.lock(ctx.plan.lease_s, owner(), force=ctx.plan.take_locks)
+    )
 
 
 async def _unlock(session: HostSession) -> None:
@@ -116,7 +135,10 @@ def session_of(ctx: RunContext, name: str) -> HostSession:
 
 
 class SharedFiles(Struct, frozen=True):
-    """Files that the same hosts use on one file system. The first host makes them, and has them in its record."""
+    """Files that the same hosts use on one file system.
+
+    The first host makes them, and has them in its record.
+    """
 
     hosts: tuple[str, ...]
     where: str
@@ -143,11 +165,15 @@ def _on_one_file_system(
             place = file_system_of(host, found[host].probe, facts)
             by_place.setdefault(place, []).append(host)
             words[place] = f"{facts.mount or facts.path} ({facts.fstype} from {facts.source})"
-    yield from ((tuple(sharing), words[place]) for place, sharing in by_place.items() if len(sharing) > 1)
+    yield from (
+        (tuple(sharing), words[place]) for place, sharing in by_place.items() if len(sharing) > 1
+    )
 
 
 def tell_sharing(ctx: RunContext, found: Mapping[str, HostFindings]) -> None:
-    """Say which hosts use the same files, keep it with their facts, and leave the making of them to the first."""
+    """Say which hosts use the same files, keep it with their facts, and leave the making of them to
+    the first.
+    """
     for session in ctx.sessions:
         session.made_elsewhere = {}
     at_once = paths_used_at_once(ctx.plan)
@@ -165,8 +191,12 @@ def tell_sharing(ctx: RunContext, found: Mapping[str, HostFindings]) -> None:
                 session.short -= set(shared.paths)
 
 
-def own_needs(ctx: RunContext, step: Step, session: HostSession, needs: Sequence[FileNeed]) -> list[FileNeed]:
-    """Return what a host lays out itself: not what another one that takes part lays out for both."""
+def own_needs(
+    ctx: RunContext, step: Step, session: HostSession, needs: Sequence[FileNeed]
+) -> list[FileNeed]:
+    """Return what a host lays out itself: not what another one that takes part lays out for
+    both.
+    """
     here = {each.name for each in ctx.taking_part(step)}
     others = [need for need in needs if session.made_elsewhere.get(need.spec.path) in here]
     ctx.made_files.add(session.name, (need.spec for need in others))
@@ -185,7 +215,9 @@ LEAVE_S = 10.0
 
 
 class ServerSession(HostSession):
-    """A storage node: it is no host of the run, so the journal has neither states nor problems of it."""
+    """A storage node: it is no host of the run, so the journal has neither states nor problems of
+    it.
+    """
 
     def enter(self, state: HostStateName, detail: str = "") -> None:  # noqa: ARG002  (nobody reads it)
         """Change the state."""
@@ -199,7 +231,10 @@ class ServerSession(HostSession):
 
 
 async def connect_servers(ctx: RunContext) -> None:
-    """Connect to the storage nodes and read what they are; one that cannot be reached is named and left out."""
+    """Connect to the storage nodes and read what they are.
+
+    One that cannot be reached is named and left out.
+    """
     if ctx.plan.telemetry:
         await on_hosts(ctx, REACH, ctx.servers, _connect, _not_looked_at)
 
@@ -208,7 +243,9 @@ async def _connect(server: HostSession) -> None:
     await server.connect(CONNECT_S)
     probe = await server.ask(lambda agent: agent.probe())
     server.facts = await server.ask(lambda agent: agent.facts(probe))
-    server.journal.append(HostFactsCollected(t=0.0, host=server.name, facts=server.facts, role="server"))
+    server.journal.append(
+        HostFactsCollected(t=0.0, host=server.name, facts=server.facts, role="server")
+    )
 
 
 def _not_looked_at(server: HostSession, error: HostError) -> None:
@@ -240,7 +277,10 @@ SLOW_S = 15.0  # a host that is looked at for longer is shown to be
 
 
 async def preflight(ctx: RunContext) -> None:
-    """Look at every host, then judge. Raises RunRefused (exit 3) when any host cannot run the plan."""
+    """Look at every host, then judge.
+
+    Raises RunRefused (exit 3) when any host cannot run the plan.
+    """
     with ctx.phase("preflight"):
         try:
             await look_and_judge(ctx)
@@ -261,7 +301,10 @@ def tell_ready(ctx: RunContext) -> None:
 
 
 async def look_and_judge(ctx: RunContext) -> None:
-    """Look at every host and tell all problems of all hosts. Raises RunRefused when there is one."""
+    """Look at every host and tell all problems of all hosts.
+
+    Raises RunRefused when there is one.
+    """
     found = await on_hosts(ctx, LOOK, ctx.alive, partial(_look, ctx))
     for session in ctx.alive:
         findings = found[session.name]
@@ -273,22 +316,33 @@ async def look_and_judge(ctx: RunContext) -> None:
     for names in same_files({session.name: session.facts for session in ctx.sessions}):
         ctx.say("warning", other_names_text(names))
     for name, (code, message) in judge_space(ctx.plan, found).items():
-        next(session for session in ctx.sessions if session.name == name).problem("preflight", code, message)
+        next(session for session in ctx.sessions if session.name == name).problem(
+            "preflight", code, message
+        )
     for executor in executors_of(ctx.plan):
         await executor.look(ctx)
     refuse_failed(JUDGE, ctx.sessions)
 
 
 def smaller_than_planned(sizes: Mapping[str, int], findings: HostFindings) -> set[str]:
-    """Return files that runs of ours had made smaller than this one needs them: it makes them anew."""
-    there = ((path, info) for path, info in findings.files.items() if info is not None and path in findings.ours)
+    """Return files that runs of ours had made smaller than this one needs them: it makes them
+    anew.
+    """
+    there = (
+        (path, info)
+        for path, info in findings.files.items()
+        if info is not None and path in findings.ours
+    )
     return {path for path, info in there if info.size < sizes.get(path, 0)}
 
 
 def tell_expired(session: HostSession, expired: Expired) -> None:
     """Say what was taken away on a host that other runs had left there."""
     for gone in expired.ended:
-        text = f"ended {gone.size} processes of run {gone.run}: its lease had expired and its supervisor was killed"
+        text = (
+            f"ended {gone.size} processes of run {gone.run}: its lease had expired and its"
+            " supervisor was killed"
+        )
         session.say("warning", text)
     for gone in expired.removed:
         text = f"removed the spool of run {gone.run} under /tmp ({units.size(gone.size)})"
@@ -296,10 +350,16 @@ def tell_expired(session: HostSession, expired: Expired) -> None:
 
 
 def tell_leftovers(session: HostSession, tasks: Sequence[TaskDir]) -> None:
-    """Say what runs that are over have left on a host: its data may be wanted yet, so nothing is removed."""
-    going_on = {session.run_id, *(task.run for task in tasks if task.alive)}  # steps that are over lie beside them
+    """Say what runs that are over have left on a host: its data may be wanted yet, so nothing is
+    removed.
+    """
+    # steps that are over lie beside them
+    going_on = {session.run_id, *(task.run for task in tasks if task.alive)}
     if runs := sorted({task.run for task in tasks} - going_on):
-        text = f"something is left under /tmp of {names_of(runs)}: benchtui runs recover, or hosts sweep"
+        text = (
+            f"something is left under /tmp of {names_of(runs)}: benchtui runs recover, or hosts"
+            " sweep"
+        )
         session.say("info", text)
 
 
@@ -318,7 +378,10 @@ async def _say_slow(session: HostSession) -> None:
     while True:
         await asyncio.sleep(SLOW_S)
         waited = time.monotonic() - begun
-        session.enter("checking", f"looked at for {waited:.0f}s already: busy, or a file system hangs; still waiting")
+        session.enter(
+            "checking",
+            f"looked at for {waited:.0f}s already: busy, or a file system hangs; still waiting",
+        )
 
 
 async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:

@@ -1,4 +1,7 @@
-"""Copy load generators of the user's own to a host before it is checked; they go with the run's directory."""
+"""Copy load generators of the user's own to a host before it is checked.
+
+They go with the run's directory.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,14 @@ if TYPE_CHECKING:
 
 
 async def copy_programs(ctx: RunContext, session: HostSession) -> None:
-    """Have a host hold the programs that it needs of those that the run copies. Raises HostError."""
+    """Have a host hold the programs that it needs of those that the run copies.
+
+    Raises HostError.
+    """
     copied = {each.name for each in ctx.plan.carried}
-    wanted = [name for name in carried_names(ctx.plan, session.name) if name in copied] if copied else []
+    wanted = (
+        [name for name in carried_names(ctx.plan, session.name) if name in copied] if copied else []
+    )
     if not wanted:
         return
     probe = await session.ask(lambda agent: agent.probe())
@@ -36,7 +44,9 @@ async def copy_programs(ctx: RunContext, session: HostSession) -> None:
     mine = of_machine(ctx.plan.carried, machine)
     for name in wanted:
         if name not in mine:
-            raise HostError("no-program", session.name, f"no {name} for {machine} in the --with folder")
+            raise HostError(
+                "no-program", session.name, f"no {name} for {machine} in the --with folder"
+            )
         await _copy(session, mine[name])
 
 
@@ -60,7 +70,10 @@ _packing = Lock()  # many hosts wait for the same program: one packs it
 
 
 def _packed(path: str, sha256: str) -> str:
-    """Return a program as it is sent: gzip in base64; empty when it is not the one that was planned with."""
+    """Return a program as it is sent: gzip in base64.
+
+    Empty when it is not the one that was planned with.
+    """
     with _packing:
         return _packed_once(path, sha256)
 
@@ -68,4 +81,8 @@ def _packed(path: str, sha256: str) -> str:
 @functools.lru_cache(maxsize=4)
 def _packed_once(path: str, sha256: str) -> str:
     data = read_file(path, MOST_BYTES)
-    return base64.b64encode(gzip.compress(data, 6)).decode() if hashlib.sha256(data).hexdigest() == sha256 else ""
+    return (
+        base64.b64encode(gzip.compress(data, 6)).decode()
+        if hashlib.sha256(data).hexdigest() == sha256
+        else ""
+    )

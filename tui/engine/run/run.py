@@ -42,13 +42,19 @@ from tui.remote.transport import HostError
 LEAVE_S = 15.0
 
 
-def open_run(run_dir: Path, plan: Plan, connections: Connections, history: History | None = None) -> RunContext:
-    """Return the context of a run, its journal begun, or gone on with after the engine that wrote `history`."""
+def open_run(
+    run_dir: Path, plan: Plan, connections: Connections, history: History | None = None
+) -> RunContext:
+    """Return the context of a run, its journal begun, or gone on with after the engine that wrote
+    `history`.
+    """
     journal = Journal(run_dir, resume_point(run_dir, history) if history else None)
     sessions = [HostSession(host, connections, run_dir.name, journal) for host in plan.hosts]
     for session in sessions:
         session.carries = bool(plan.carried)
-    servers: list[HostSession] = [ServerSession(host, connections, run_dir.name, journal) for host in plan.servers]
+    servers: list[HostSession] = [
+        ServerSession(host, connections, run_dir.name, journal) for host in plan.servers
+    ]
     ctx = RunContext(run_dir, plan, journal, sessions, servers)
     if history is None or history.seen.started is None:
         journal.append(run_started(run_dir, plan, journal.zero_ms))
@@ -71,10 +77,15 @@ def run_started(run_dir: Path, plan: Plan, zero_ms: float) -> RunStarted:
 
 
 def resume_point(run_dir: Path, history: History) -> Resume:
-    """Return where the journal of a dead engine ends; without its first event the run began when its id says."""
+    """Return where the journal of a dead engine ends.
+
+    Without its first event the run began when its id says.
+    """
     zero_ms = history.zero_ms
     if zero_ms is None:
-        begun = begun_utc(run_dir.name) or datetime.datetime.fromtimestamp(run_dir.stat().st_mtime, datetime.UTC)
+        begun = begun_utc(run_dir.name) or datetime.datetime.fromtimestamp(
+            run_dir.stat().st_mtime, datetime.UTC
+        )
         zero_ms = begun.timestamp() * 1000
     return Resume(history.seen.t, zero_ms, history.problems)
 
@@ -115,11 +126,17 @@ async def _everything(ctx: RunContext) -> RunEnded:
 
 
 async def finish(ctx: RunContext, work: Awaitable[RunEnded]) -> RunEnded:
-    """Await the work of a run, clean up the hosts whatever happens, journal how the run ended and return that event."""
+    """Await the work of a run, clean up the hosts whatever happens, journal how the run ended and
+    return that event.
+    """
     try:
         end = await work
     except RunRefused as refused:
-        end = ended(refused.state if not ctx.measured_hosts else "partial", refused.exit_code, refused.reason)
+        end = ended(
+            refused.state if not ctx.measured_hosts else "partial",
+            refused.exit_code,
+            refused.reason,
+        )
     except RunStopped:
         end = how_it_ended(ctx)
     finally:
@@ -128,11 +145,16 @@ async def finish(ctx: RunContext, work: Awaitable[RunEnded]) -> RunEnded:
 
 
 def naming_held(ctx: RunContext, end: RunEnded) -> RunEnded:
-    """Return the end of a run that says which hosts may still hold what they measured, and how it is fetched."""
+    """Return the end of a run that says which hosts may still hold what they measured, and how it
+    is fetched.
+    """
     held = [session.name for session in ctx.sessions if session.holds]
     if not held:
         return end
-    told = f"not all was collected from {some(held)}: benchtui runs recover {ctx.run_id} does so once that is back"
+    told = (
+        f"not all was collected from {some(held)}: benchtui runs recover {ctx.run_id} does so once"
+        " that is back"
+    )
     return replace(end, reason="; ".join(filter(None, (end.reason, told))))
 
 
@@ -166,18 +188,24 @@ async def leave_hosts(ctx: RunContext) -> None:
     if ctx.plan.cleanup and any(session.created for session in ctx.sessions):
         await clean_up(ctx)
     await leave_servers(ctx)
-    reached = [session for session in ctx.sessions if session.reached]  # on the others there is nothing of ours
+    # on the others there is nothing of ours
+    reached = [session for session in ctx.sessions if session.reached]
     await on_hosts(ctx, LEAVE, reached, partial(_leave, ctx), _stays_behind)
     await on_hosts(ctx, LEAVE, reached, HostSession.disconnect, lambda *_: None)
 
 
 def _stays_behind(session: HostSession, error: HostError) -> None:
     where = "the agent's directory under /tmp, and the host's lock until its lease ends,"
-    session.say("warning", f"{where} may stay behind: {error.message}; benchtui hosts sweep finds them")
+    session.say(
+        "warning", f"{where} may stay behind: {error.message}; benchtui hosts sweep finds them"
+    )
 
 
 async def _leave(ctx: RunContext, session: HostSession) -> None:
-    """Unlock a host and remove what the agent had there; over a new connection when there is none any more."""
+    """Unlock a host and remove what the agent had there.
+
+    Over a new connection when there is none any more.
+    """
     try:
         async with asyncio.timeout(LEAVE_S):
             try:
@@ -198,13 +226,17 @@ async def _give_back(ctx: RunContext, session: HostSession) -> None:
         return
     try:
         await session.agent.clean()
-    except AgentError:  # a start that was dropped in the middle, or an earlier engine's, has come to life since
+    # a start that was dropped in the middle, or an earlier engine's, has come to life since
+    except AgentError:
         await session.agent.sweep(kill=True)
         await session.agent.clean()
 
 
 async def _reached_again(ctx: RunContext, session: HostSession) -> bool:
-    """Connect once more. A lost host may be back by now, and its load goes on; but a stop must not take longer."""
+    """Connect once more.
+
+    A lost host may be back by now, and its load goes on; but a stop must not take longer.
+    """
     if not session.failed:
         return await session.reconnect(LEAVE_S)
     if ctx.stop_mode is not None:
@@ -221,7 +253,9 @@ def how_it_ended(ctx: RunContext) -> RunEnded:
     came_late = ctx.stop_mode == "stop" and all(map(ctx.is_whole, counted))
     if ctx.stop_mode is not None and not came_late:
         asked = "stopped on request" if ctx.stop_mode == "stop" else "aborted on request"
-        state: RunStateName = "aborted" if ctx.stop_mode == "abort" else "partial" if ctx.measured_hosts else "failed"
+        state: RunStateName = (
+            "aborted" if ctx.stop_mode == "abort" else "partial" if ctx.measured_hosts else "failed"
+        )
         return ended(state, EXIT_PARTIAL, ctx.stop_reason or asked)
     if ctx.search.points:
         return search_ended(ctx)
@@ -231,13 +265,17 @@ def how_it_ended(ctx: RunContext) -> RunEnded:
         return ended("failed", EXIT_PARTIAL, "nothing was measured")
     if ctx.measured_hosts < sum(len(step.tasks) for step in counted) or ctx.journal.problems:
         return ended(
-            "partial", EXIT_PARTIAL, f"{ctx.journal.problems} problems on hosts" if ctx.journal.problems else ""
+            "partial",
+            EXIT_PARTIAL,
+            f"{ctx.journal.problems} problems on hosts" if ctx.journal.problems else "",
         )
     return ended("complete", EXIT_COMPLETE, "")
 
 
 def search_ended(ctx: RunContext) -> RunEnded:
-    """Return how a search ended that was not stopped: problems on hosts make it partial, no answer has its own code."""
+    """Return how a search ended that was not stopped: problems on hosts make it partial, no answer
+    has its own code.
+    """
     from tui.engine.run.search import how_search_ended
 
     code, reason = how_search_ended(ctx)

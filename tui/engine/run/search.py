@@ -34,7 +34,8 @@ async def run_search(
 ) -> None:
     """Measure one point after the other until the search knows, or may not go on.
 
-    Raises RunStopped, and RunRefused when a host that a point needs is lost: fewer hosts sustain something else.
+    Raises RunStopped, and RunRefused when a host that a point needs is lost: fewer hosts sustain
+    something else.
     """
     decide_measured(ctx)
     for slot in slots:
@@ -76,14 +77,19 @@ def _offered(ctx: RunContext, slot: Step, offer: Offer) -> Step:
         paced = offered_step(ctx.plan, slot, offer)
     except UsageError as error:
         told = "; ".join(each.message for each in error.problems)
-        raise RunRefused("partial", EXIT_PARTIAL, f"{offer_text(offer)} cannot be offered: {told}") from None
+        raise RunRefused(
+            "partial", EXIT_PARTIAL, f"{offer_text(offer)} cannot be offered: {told}"
+        ) from None
     for remark in paced.remarks:
         ctx.say("info", remark)
     return ctx.offer(PointOffered(t=0.0, step=slot.index, offer=offer, planned=paced.step))
 
 
 async def _measured(
-    ctx: RunContext, step: Step, offer: Offer, measure: Callable[[RunContext, Step], Awaitable[None]]
+    ctx: RunContext,
+    step: Step,
+    offer: Offer,
+    measure: Callable[[RunContext, Step], Awaitable[None]],
 ) -> None:
     ctx.seconds = Seconds(step.index, len(step.tasks))
     ctx.on_second = lambda: _look(ctx, step, offer)
@@ -92,7 +98,8 @@ async def _measured(
     except HostsAway:
         raise
     except RunRefused as refused:
-        ctx.say("error", f"{step.name}: {refused.reason}")  # void; the next one shows whether that lasts
+        # void; the next one shows whether that lasts
+        ctx.say("error", f"{step.name}: {refused.reason}")
     ctx.check_stop()
     _decide(ctx, step, offer)
 
@@ -108,7 +115,9 @@ def _look(ctx: RunContext, step: Step, offer: Offer) -> None:
 
 
 def decide_measured(ctx: RunContext) -> None:
-    """Decide what an engine that died had measured and not decided, by the samples in the journal."""
+    """Decide what an engine that died had measured and not decided, by the samples in the
+    journal.
+    """
     for index, event in ctx.search.offered.items():
         step = ctx.plan.steps[index]
         if index not in ctx.search.decided and ctx.is_whole(step):
@@ -130,20 +139,25 @@ def point_of(ctx: RunContext, step: Step, offer: Offer) -> SearchPoint:
     """Return what a step says as a point, by the results of its hosts and its seconds."""
     cut = step.index in ctx.ended_early
     results = {host: ctx.results.get((step.index, host)) for host in step.hosts}
-    whole = {host: each for host, each in results.items() if each is not None and (each.final or cut)}
+    whole = {
+        host: each for host, each in results.items() if each is not None and (each.final or cut)
+    }
     missing = [host for host in step.hosts if host not in whole]
     gone = {session.name for session in ctx.sessions if session.failed}
     lost = [host for host in missing if host in gone] or missing
     found = [each for each in results.values() if each is not None]
     data = PointData(
-        step.index, over_hosts([each.dirs for each in found]), ctx.seconds.totals(), len(whole), lost, cut,
+        step.index, over_hosts([each.dirs for each in found]), ctx.seconds.totals(), len(whole),
+        lost, cut,
         ctx.plan.latency_kind_of(step), failed_ios(found), _of_jobs(found), split_of(step),
     )  # fmt: skip
     return judge(_search(ctx), offer, data)
 
 
 def failed_ios(results: Sequence[HostResult]) -> int:
-    """Return how many I/Os failed, or of tools that do not count them, how many kinds of errors there were."""
+    """Return how many I/Os failed, or of tools that do not count them, how many kinds of errors
+    there were.
+    """
     return sum(len(each.errors) if each.failed_ios is None else each.failed_ios for each in results)
 
 
@@ -156,7 +170,9 @@ def split_of(step: Step) -> dict[str, float]:
 def _of_jobs(results: Sequence[HostResult]) -> dict[str, float]:
     """Return what each of several jobs did a second, over all hosts."""
     names = dict.fromkeys(name for each in results for name in each.jobs)
-    return {name: sum(total_rates(each.jobs.get(name, {}))[0] for each in results) for name in names}
+    return {
+        name: sum(total_rates(each.jobs.get(name, {}))[0] for each in results) for name in names
+    }
 
 
 def how_search_ended(ctx: RunContext) -> tuple[int, str]:
@@ -171,4 +187,10 @@ def how_search_ended(ctx: RunContext) -> tuple[int, str]:
     if over:
         return EXIT_COMPLETE, ""
     option = "--points" if len(points) >= search.points else "--within"
-    return EXIT_UNFINISHED, f"unfinished: {why_over(search, points)}; runs resume {option}, or u on Runs, gives it more"
+    return (
+        EXIT_UNFINISHED,
+        (
+            f"unfinished: {why_over(search, points)}; runs resume {option}, or u on Runs, gives it"
+            " more"
+        ),
+    )

@@ -38,19 +38,27 @@ from tui.remote.transport import HostError
 
 
 def check_filled(ctx: RunContext, step: Step) -> None:
-    """Raise RunRefused when a host that takes part has not filled the files of a step as planned."""
+    """Raise RunRefused when a host that takes part has not filled the files of a step as
+    planned.
+    """
     if reason := not_filled(ctx, step):
         raise RunRefused("failed", EXIT_PARTIAL, reason)
 
 
 def not_filled(ctx: RunContext, step: Step) -> str:
-    """Return which hosts have not filled the files of a step as planned, and what helps; empty: all have."""
+    """Return which hosts have not filled the files of a step as planned, and what helps.
+
+    Empty: all have.
+    """
     for fill in fills_of(ctx.plan.steps, step):
         hosts = [session.name for session in ctx.taking_part(step) if session.name in fill.hosts]
-        if any(task.images or task.objects for task in fill.tasks):  # one host fills an image for all
+        # one host fills an image for all
+        if any(task.images or task.objects for task in fill.tasks):
             hosts = fill.hosts
         results = {host: ctx.results.get((fill.index, host)) for host in hosts}
-        bare = [host for host, each in results.items() if each is None or not each.final or each.errors]
+        bare = [
+            host for host, each in results.items() if each is None or not each.final or each.errors
+        ]
         if bare:
             again = f"benchtui runs resume --failed {ctx.run_id} fills again (u on Runs)"
             return f"not filled on {', '.join(bare)}; {again}"
@@ -68,7 +76,12 @@ def fills_of(steps: list[Step], step: Step) -> Iterator[Step]:
 def _used(step: Step) -> set[tuple[str, str]]:
     """Return the files of a step, by host, and the images and objects, which all hosts share."""
     files = {(task.host, spec.path) for task in step.tasks for spec in task.files}
-    objects = {each.key for task in step.tasks for each in task.objects if each.does != ("put",) or step.is_fill}
+    objects = {
+        each.key
+        for task in step.tasks
+        for each in task.objects
+        if each.does != ("put",) or step.is_fill
+    }
     return files | objects | {("", image) for task in step.tasks for image in task.images_used}
 
 
@@ -85,16 +98,29 @@ def steady_already(ctx: RunContext, step: Step) -> str:
 
 
 def tell_round(ctx: RunContext, step: Step) -> None:
-    """Tell the operator what a round came to; a warning when it was the last one and the load is not steady."""
+    """Tell the operator what a round came to.
+
+    A warning when it was the last one and the load is not steady.
+    """
     rule, headline = step.precondition, ctx.plan.headline_of(step)
     if rule is None or headline is None or not step.is_round:
         return
     rounds = [_round(ctx, each) for each in [*rounds_made(ctx, step), step][-rule.window :]]
     window = window_over(rule, rounds)
-    so_far = window_text(rule, window) if window is not None else f"too few for a window of {rule.window}"
-    text = f"round {rule.number} of at most {rule.rounds}: {headline_text(headline, rounds[-1].value)}; {so_far}"
+    so_far = (
+        window_text(rule, window)
+        if window is not None
+        else f"too few for a window of {rule.window}"
+    )
+    text = (
+        f"round {rule.number} of at most {rule.rounds}:"
+        f" {headline_text(headline, rounds[-1].value)}; {so_far}"
+    )
     failed = rule.number == rule.rounds and not is_steady(rule, rounds)
-    ctx.say("warning" if failed else "info", f"{text}{'; not steady, measured all the same' if failed else ''}")
+    ctx.say(
+        "warning" if failed else "info",
+        f"{text}{'; not steady, measured all the same' if failed else ''}",
+    )
 
 
 def rounds_made(ctx: RunContext, step: Step) -> list[Step]:
@@ -103,7 +129,9 @@ def rounds_made(ctx: RunContext, step: Step) -> list[Step]:
 
 
 def _round(ctx: RunContext, step: Step) -> Round:
-    return round_of(ctx.plan, step, {host: ctx.results.get((step.index, host)) for host in step.hosts})
+    return round_of(
+        ctx.plan, step, {host: ctx.results.get((step.index, host)) for host in step.hosts}
+    )
 
 
 BACK_WITHIN_S = 10.0
@@ -117,7 +145,8 @@ async def run_steps(ctx: RunContext, steps: Sequence[Step]) -> None:
     slots = {step.index for step in ctx.plan.slots}
     await _in_turn(ctx, [step for step in steps if step.index not in slots])
     if slots:
-        from tui.engine.run.search import run_search  # what it needs is half of what an engine loads
+        # what it needs is half of what an engine loads
+        from tui.engine.run.search import run_search
 
         await run_search(ctx, [step for step in steps if step.index in slots], _measured)
 
@@ -149,12 +178,16 @@ async def _in_turn(ctx: RunContext, steps: Sequence[Step]) -> None:
         except RunRefused as refused:
             if len(ctx.plan.steps) == len(group):
                 raise
-            which = "" if group[0].together else f"{group[0].name}: "  # of several, the reason names it
+            # of several, the reason names it
+            which = "" if group[0].together else f"{group[0].name}: "
             ctx.say("error", f"{which}{refused.reason}; continuing with the next step")
 
 
 def _left_out(ctx: RunContext, group: Sequence[Step]) -> bool:
-    """Journal a step that need not run; return whether it was skipped. Steps that run together always run."""
+    """Journal a step that need not run; return whether it was skipped.
+
+    Steps that run together always run.
+    """
     step = group[0]
     known = "" if step.together else known_well_enough(ctx, step) or steady_already(ctx, step)
     if known:
@@ -175,7 +208,8 @@ async def run_step(ctx: RunContext, step: Step) -> None:
 async def run_together(ctx: RunContext, steps: Sequence[Step]) -> None:
     """Prepare steps one after the other, then measure them at the same time, each on its own hosts.
 
-    Raises RunStopped, and RunRefused when one cannot start; a step that fails later leaves the others alone.
+    Raises RunStopped, and RunRefused when one cannot start; a step that fails later leaves the
+    others alone.
     """
     window, preparing = Window(len(steps)), asyncio.Lock()
 
@@ -194,7 +228,9 @@ async def run_together(ctx: RunContext, steps: Sequence[Step]) -> None:
                 await _measure(ctx, step, window)
             except RunRefused as refused:
                 await window.leave(f"{step.name}: {refused.reason}")
-                raise RunRefused(refused.state, refused.exit_code, f"{step.name}: {refused.reason}") from refused
+                raise RunRefused(
+                    refused.state, refused.exit_code, f"{step.name}: {refused.reason}"
+                ) from refused
             except BaseException:
                 await window.leave(f"{step.name}: cut off")
                 raise
@@ -206,7 +242,9 @@ async def run_together(ctx: RunContext, steps: Sequence[Step]) -> None:
 
 
 def _rank(fault: BaseException) -> int:
-    """Rank faults: internal errors first, then stops, then refusals, last those of steps that waited in vain."""
+    """Rank faults: internal errors first, then stops, then refusals, last those of steps that
+    waited in vain.
+    """
     if isinstance(fault, RunRefused):
         return 3 if NOT_STARTED in fault.reason else 2
     return 1 if isinstance(fault, RunStopped) else 0
@@ -218,7 +256,8 @@ async def _journalled(ctx: RunContext, step: Step) -> AsyncIterator[None]:
     hosts = step.hosts if step.together else []
     ctx.journal.append(StepStarted(t=0.0, step=step.index, attempt=step.attempt, hosts=hosts))
     for session in ctx.sessions:
-        session.holds.discard(step.index)  # what it has of an earlier attempt is not wanted any more
+        # what it has of an earlier attempt is not wanted any more
+        session.holds.discard(step.index)
     problems, reason = ctx.journal.problems_on(step.hosts), "cut off"
     try:
         yield
@@ -231,11 +270,16 @@ async def _journalled(ctx: RunContext, step: Step) -> AsyncIterator[None]:
         cut = ctx.stop_mode is not None and not ctx.is_whole(step)
         ok = not reason and not cut and problems == ctx.journal.problems_on(step.hosts)
         early = ctx.ended_early.get(step.index, "") if ok else ""
-        ctx.journal.append(StepEnded(t=0.0, step=step.index, ok=ok, cut=cut or bool(early), reason=reason or early))
+        ctx.journal.append(
+            StepEnded(t=0.0, step=step.index, ok=ok, cut=cut or bool(early), reason=reason or early)
+        )
 
 
 async def _admit(ctx: RunContext, step: Step) -> None:
-    """Name the hosts of a step that are lost, and hold the others. Raises RunRefused when none is left."""
+    """Name the hosts of a step that are lost, and hold the others.
+
+    Raises RunRefused when none is left.
+    """
     name_the_absent(ctx, step)
     if not ctx.taking_part(step):
         raise RunRefused("failed", EXIT_PARTIAL, "no host is left")
@@ -260,7 +304,9 @@ async def _measure(ctx: RunContext, step: Step, window: Window) -> None:
 
 
 async def look_at_quiet_hosts(ctx: RunContext, steps: Sequence[Step]) -> None:
-    """Begin telemetry, before the first load of a run with some seconds without any: are the hosts quiet?"""
+    """Begin telemetry, before the first load of a run with some seconds without any: are the hosts
+    quiet?
+    """
     begun = (ctx.telemetry.begin(step, ctx.taking_part(step), ctx.servers) for step in steps)
     await ctx.unless_stopped(asyncio.gather(*begun))
     seconds = quiet_s(ctx.plan)
@@ -276,11 +322,18 @@ async def look_at_quiet_hosts(ctx: RunContext, steps: Sequence[Step]) -> None:
 
 
 def name_the_absent(ctx: RunContext, step: Step) -> None:
-    """Say of every host that dropped out before a step that it has no part in it: a smaller total is never silent."""
+    """Say of every host that dropped out before a step that it has no part in it: a smaller total
+    is never silent.
+    """
     here = {session.name for session in ctx.taking_part(step)}
     for session in ctx.sessions:
         if session.name in step.hosts and session.name not in here:
-            session.problem("barrier", "host-lost", f"lost before this step: takes no part in {step.name}", fatal=False)
+            session.problem(
+                "barrier",
+                "host-lost",
+                f"lost before this step: takes no part in {step.name}",
+                fatal=False,
+            )
 
 
 def known_well_enough(ctx: RunContext, step: Step) -> str:
@@ -291,9 +344,18 @@ def known_well_enough(ctx: RunContext, step: Step) -> str:
     headline, kind = ctx.plan.headline_of(step), ctx.plan.latency_kind_of(step)
     values = []
     for other in ctx.plan.steps:
-        if other.cell == step.cell and not other.warmup and other.index < step.index and headline is not None:
+        if (
+            other.cell == step.cell
+            and not other.warmup
+            and other.index < step.index
+            and headline is not None
+        ):
             found = (ctx.results.get((other.index, host)) for host in other.hosts)
-            results = [result for result in found if result is not None and result.final and not result.errors]
+            results = [
+                result
+                for result in found
+                if result is not None and result.final and not result.errors
+            ]
             value = value_of(headline, over_hosts([result.dirs for result in results]), kind)
             values += [value] if value is not None and len(results) == len(other.hosts) else []
     width = relative_ci(values)
@@ -314,7 +376,9 @@ async def bring_back(ctx: RunContext) -> None:
     """Give hosts that dropped out in an earlier step another chance: once, and not for long."""
     gone = [session for session in ctx.sessions if session.failed]
     one_back = partial(_one_back, ctx)
-    await on_hosts(ctx, BRING_BACK, gone, one_back, lambda session, error: session.enter("lost", error.message))
+    await on_hosts(
+        ctx, BRING_BACK, gone, one_back, lambda session, error: session.enter("lost", error.message)
+    )
 
 
 async def _one_back(ctx: RunContext, session: HostSession) -> None:
@@ -326,7 +390,10 @@ async def _one_back(ctx: RunContext, session: HostSession) -> None:
 
 
 async def drop_caches(ctx: RunContext, step: Step) -> None:
-    """Drop the page caches of all hosts before a measurement, and say how it went; never a silent no-op."""
+    """Drop the page caches of all hosts before a measurement, and say how it went.
+
+    Never a silent no-op.
+    """
     wanted = ctx.plan.drop_caches_before(step)
     if wanted == "no":
         return
@@ -338,7 +405,10 @@ async def drop_caches(ctx: RunContext, step: Step) -> None:
     sessions = ctx.taking_part(step)
     answers = await on_hosts(ctx, DROP_CACHES, sessions, partial(_drop_on, ctx, step), not_asked)
     answers |= {name: CacheDrop("none", False, message) for name, message in errors.items()}
-    dropped = {session.name: _say_dropped(session, step, answers[session.name], wanted) for session in sessions}
+    dropped = {
+        session.name: _say_dropped(session, step, answers[session.name], wanted)
+        for session in sessions
+    }
     failed = [name for name, ok in dropped.items() if not ok]
     if failed and wanted == "require":
         raise RunRefused("failed", EXIT_PARTIAL, f"page cache not dropped on {', '.join(failed)}")
@@ -347,12 +417,16 @@ async def drop_caches(ctx: RunContext, step: Step) -> None:
 def _say_dropped(session: HostSession, step: Step, answer: CacheDrop, wanted: str) -> bool:
     """Journal how a host dropped its page cache, and tell the operator; True when it did."""
     ok, method, detail = answer.ok, answer.method, answer.detail
-    session.journal.append(CacheDropped(t=0.0, host=session.name, step=step.index, ok=ok, method=method, detail=detail))
+    session.journal.append(
+        CacheDropped(t=0.0, host=session.name, step=step.index, ok=ok, method=method, detail=detail)
+    )
     how = ": ".join(part for part in (method, detail) if part)
     if ok:
         session.say("info", f"page cache dropped ({how}) before {step.name}")
     elif wanted == "require":
-        session.problem("layout", "cache-not-dropped", f"page cache could not be dropped: {how}", fatal=False)
+        session.problem(
+            "layout", "cache-not-dropped", f"page cache could not be dropped: {how}", fatal=False
+        )
     else:
         session.say("warning", f"page cache not dropped: {how}")
     return ok

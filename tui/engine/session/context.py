@@ -63,9 +63,11 @@ class _Sum(msgspec.Struct):
 
 
 class Seconds:
-    """Seconds of one step, counted on each host from where its measurement began: hosts are released together.
+    """Seconds of one step, counted on each host from where its measurement began: hosts are
+    released together.
 
-    Each sample is added once, and kept packed for a host that begins anew: 256 hosts tell 15,000 samples a minute.
+    Each sample is added once, and kept packed for a host that begins anew: 256 hosts tell 15,000
+    samples a minute.
     """
 
     def __init__(self, step: int = -1, hosts: int = 0) -> None:
@@ -140,7 +142,8 @@ class RunContext:
     plan: Plan
     journal: Journal
     sessions: list[HostSession]
-    servers: list[HostSession] = field(default_factory=list)  # hosts that are looked at and generate no load
+    # hosts that are looked at and generate no load
+    servers: list[HostSession] = field(default_factory=list)
     stop_mode: StopMode | None = None
     stop_reason: str = ""  # why, when nobody asked for it
     sampled: bool = False  # whether a dead engine had samples of a measurement
@@ -150,16 +153,23 @@ class RunContext:
     made_files: MadeFiles = field(init=False)  # the files that runs of this user have made
     active: dict[str, TaskRun] = field(default_factory=dict)  # loads that go on, by host
     tasks: set[asyncio.Task[None]] = field(default_factory=set)  # held, or asyncio would drop them
-    on_connected: Callable[[], None] = lambda: None  # called once all hosts are connected or refused
-    on_stop: Callable[[], None] = lambda: None  # called when somebody asks this engine to stop, also once more
-    results: dict[tuple[int, str], HostResult | None] = field(default_factory=dict)  # by step and host; None: no fio's
-    ahead: dict[str, Any] = field(default_factory=dict)  # what executors found in the preflight, by keys of their own
+    # called once all hosts are connected or refused
+    on_connected: Callable[[], None] = lambda: None
+    # called when somebody asks this engine to stop, also once more
+    on_stop: Callable[[], None] = lambda: None
+    # by step and host; None: no fio's
+    results: dict[tuple[int, str], HostResult | None] = field(default_factory=dict)
+    # what executors found in the preflight, by keys of their own
+    ahead: dict[str, Any] = field(default_factory=dict)
     given_up: str = ""  # why no further step is begun
     skipped: set[int] = field(default_factory=set)  # steps that need not be run
-    search: SearchState = field(default_factory=SearchState)  # what was offered and decided, where the run searches
+    # what was offered and decided, where the run searches
+    search: SearchState = field(default_factory=SearchState)
     seconds: Seconds = field(default_factory=Seconds)  # of the measurement that goes on
-    on_second: Callable[[], None] = lambda: None  # called when all hosts have told another second of it
-    ended_early: dict[int, str] = field(default_factory=dict)  # points that were clearly over, and why
+    # called when all hosts have told another second of it
+    on_second: Callable[[], None] = lambda: None
+    # points that were clearly over, and why
+    ended_early: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.made_files = MadeFiles.beside(self.run_dir)
@@ -202,7 +212,10 @@ class RunContext:
         return next(task for task in step.tasks if task.host == session.name)
 
     def offer(self, event: PointOffered) -> Step:
-        """Journal what a step of a search offers; from here on the plan has it so. Returns the step."""
+        """Journal what a step of a search offers; from here on the plan has it so.
+
+        Returns the step.
+        """
         self.search.offer(self.journal.append(event))
         self.plan = plan_as_run(self.plan, self.search)
         return event.planned
@@ -217,7 +230,10 @@ class RunContext:
         self.journal.append(Message(t=0.0, severity=severity, text=text))
 
     def request_stop(self, mode: StopMode, by: str = "", reason: str = "") -> None:
-        """Remember that the run shall end; abort wins over stop. `reason`: why, when nobody asked for it."""
+        """Remember that the run shall end; abort wins over stop.
+
+        `reason`: why, when nobody asked for it.
+        """
         if self.stop_mode not in ("abort", mode):
             self.stop_mode, self.stop_reason = mode, reason
             self.journal.append(StopRequested(t=0.0, mode=mode, by=by, reason=reason))
@@ -241,7 +257,9 @@ class RunContext:
         total_bytes: int | None = None,
     ) -> Iterator[None]:
         """Journal the start and the end of a phase."""
-        started = PhaseStarted(t=0.0, phase=name, step=step, expected_s=expected_s, total_bytes=total_bytes)
+        started = PhaseStarted(
+            t=0.0, phase=name, step=step, expected_s=expected_s, total_bytes=total_bytes
+        )
         self.journal.append(started)
         ok = False
         try:
@@ -252,7 +270,10 @@ class RunContext:
             self.journal.sync()
 
     async def unless_stopped(self, work: Awaitable[T]) -> T:
-        """Wait for work that may simply be dropped when somebody asks to stop. Raises RunStopped then."""
+        """Wait for work that may simply be dropped when somebody asks to stop.
+
+        Raises RunStopped then.
+        """
         working = asyncio.ensure_future(work)
         stopping = asyncio.ensure_future(self.stop_event.wait())
         try:
@@ -270,7 +291,9 @@ EXIT_COMPLETE, EXIT_PREFLIGHT, EXIT_PARTIAL, EXIT_NEVER_MET, EXIT_UNFINISHED = 0
 
 
 class HostsAway(RunRefused):
-    """Ends a search whose hosts are lost and do not come back: fewer hosts sustain something else."""
+    """Ends a search whose hosts are lost and do not come back: fewer hosts sustain something
+    else.
+    """
 
     def __init__(self, hosts: Sequence[str]) -> None:
         why = "a search needs all hosts; continue with runs resume, or u on Runs, once it is back"
@@ -278,7 +301,10 @@ class HostsAway(RunRefused):
 
 
 class Duty(Struct, frozen=True):
-    """What all hosts do. `refusal`, before their names, refuses the run when some fail; empty: the others go on."""
+    """What all hosts do.
+
+    `refusal`, before their names, refuses the run when some fail; empty: the others go on.
+    """
 
     phase: PhaseName
     exit_code: int = EXIT_PARTIAL
@@ -288,7 +314,8 @@ class Duty(Struct, frozen=True):
 
 CONNECT = Duty("connect", EXIT_PREFLIGHT, "no connection to")
 REACH = Duty("connect", droppable=False)  # of an engine that goes on with a run: nothing is dropped
-LOOK = Duty("preflight", EXIT_PREFLIGHT)  # all problems of all hosts are told at once, then it is judged
+# all problems of all hosts are told at once, then it is judged
+LOOK = Duty("preflight", EXIT_PREFLIGHT)
 JUDGE = Duty("preflight", EXIT_PREFLIGHT, "preflight refused:")
 TRY_LOCK = Duty("preflight")
 UNLOCK = Duty("preflight", droppable=False)
@@ -318,10 +345,11 @@ async def on_hosts(
     work: Callable[[HostSession], Awaitable[T]],
     failed: Callable[[HostSession, HostError], object] | None = None,
 ) -> dict[str, T]:
-    """Have hosts do something at the same time and return the answers by name, without those that failed.
+    """Have hosts do something at the same time and return the answers by name, without those that
+    failed.
 
-    `failed` takes what went wrong on a host; without it that is a problem, with which the host drops out. Raises
-    RunRefused when the duty says so, and RunStopped.
+    `failed` takes what went wrong on a host; without it that is a problem, with which the host
+    drops out. Raises RunRefused when the duty says so, and RunStopped.
     """
     sessions = list(sessions)
     answers: dict[str, T] = {}
@@ -345,9 +373,14 @@ def refuse_failed(duty: Duty, sessions: Iterable[HostSession]) -> None:
 
 @contextmanager
 def faults_of(
-    session: HostSession, phase: PhaseName, failed: Callable[[HostSession, HostError], object] | None = None
+    session: HostSession,
+    phase: PhaseName,
+    failed: Callable[[HostSession, HostError], object] | None = None,
 ) -> Iterator[None]:
-    """Make whatever goes wrong within a problem of this host. A fault of ours has its traceback in engine.log."""
+    """Make whatever goes wrong within a problem of this host.
+
+    A fault of ours has its traceback in engine.log.
+    """
     try:
         yield
     except (RunRefused, RunStopped):
@@ -359,7 +392,10 @@ def faults_of(
 
 
 def told(session: HostSession, fault: Exception) -> HostError:
-    """Return a fault as the host's error; the traceback of one of ours, or of a plug-in, goes to engine.log."""
+    """Return a fault as the host's error.
+
+    The traceback of one of ours, or of a plug-in, goes to engine.log.
+    """
     error = host_error(session.name, fault)
     if error.code in (OUR_FAULT, PLUGIN_FAILED):
         traceback.print_exception(fault)
@@ -372,7 +408,10 @@ def _fail_in(phase: PhaseName) -> Callable[[HostSession, HostError], object]:
 
 
 async def _all_at_once(work: list[Awaitable[None]]) -> None:
-    """Wait for all; what is nobody's problem, such as a journal that cannot be written, ends the others too."""
+    """Wait for all.
+
+    What is nobody's problem, such as a journal that cannot be written, ends the others too.
+    """
     tasks = [asyncio.ensure_future(each) for each in work]
     try:
         await asyncio.gather(*tasks)

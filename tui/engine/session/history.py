@@ -35,7 +35,11 @@ class History(Struct):
     @property
     def running(self) -> list[int]:
         """The steps that go on: several, when they run at the same time."""
-        return [] if self.ended else [step.index for step in self.seen.steps.values() if step.state == "running"]
+        return (
+            []
+            if self.ended
+            else [step.index for step in self.seen.steps.values() if step.state == "running"]
+        )
 
     @property
     def zero_ms(self) -> float | None:
@@ -46,7 +50,9 @@ class History(Struct):
     @property
     def sampled(self) -> bool:
         """Whether samples of a measurement had arrived."""
-        return any(phase == "measure" for step in self.seen.steps.values() for phase, _ in step.sampled_ms)
+        return any(
+            phase == "measure" for step in self.seen.steps.values() for phase, _ in step.sampled_ms
+        )
 
     def at(self, step: int) -> StepState:
         """Return what was seen of a step."""
@@ -55,27 +61,46 @@ class History(Struct):
     @property
     def results(self) -> dict[tuple[int, str], HostResult | None]:
         """Results by step and host."""
-        return {(step.index, host): each for step in self.seen.steps.values() for host, each in step.results.items()}
+        return {
+            (step.index, host): each
+            for step in self.seen.steps.values()
+            for host, each in step.results.items()
+        }
 
     def unfinished(self, plan: Plan) -> dict[int, list[TaskStarted]]:
         """Return by step the commands whose end or result is not in the journal.
 
         Of the newest step that has any, and of those that run at the same time.
         """
-        by_step = {step.index: step.open_loads for step in self.seen.steps.values() if step.open_loads}
-        beside = {step.index for step in steps_beside(plan, max(by_step))} if by_step else set[int]()
+        by_step = {
+            step.index: step.open_loads for step in self.seen.steps.values() if step.open_loads
+        }
+        beside = (
+            {step.index for step in steps_beside(plan, max(by_step))} if by_step else set[int]()
+        )
         return {index: loads for index, loads in by_step.items() if index in beside}
 
     def uncollected(self, plan: Plan) -> dict[int, list[TaskStarted]]:
-        """Return by step the loads whose output was left on hosts that were away; that of MPI cannot be fetched."""
+        """Return by step the loads whose output was left on hosts that were away.
+
+        That of MPI cannot be fetched.
+        """
         steps = [step for step in plan.steps if workloads.of(step).executor == "per-host"]
-        found = {step.index: self.at(step.index).uncollected for step in steps if step.index in self.seen.steps}
+        found = {
+            step.index: self.at(step.index).uncollected
+            for step in steps
+            if step.index in self.seen.steps
+        }
         return {index: tasks for index, tasks in found.items() if tasks}
 
     @property
     def begun(self) -> set[int]:
         """Steps that were begun, however they ended, or that need not be made."""
-        return {step.index for step in self.seen.steps.values() if step.state != "missing" or step.commands}
+        return {
+            step.index
+            for step in self.seen.steps.values()
+            if step.state != "missing" or step.commands
+        }
 
     @property
     def skipped(self) -> set[int]:
@@ -83,13 +108,22 @@ class History(Struct):
         return {step.index for step in self.seen.steps.values() if step.state == "skipped"}
 
     def missing(self, plan: Plan, *, failed: bool) -> list[Step]:
-        """Return the steps that were not measured to their end; with `failed` those too that ended with errors.
+        """Return the steps that were not measured to their end; with `failed` those too that ended
+        with errors.
 
-        A counter-experiment compares two loads one right after the other: when one is missing, both are; and so are
-        steps that run at the same time.
+        A counter-experiment compares two loads one right after the other: when one is missing, both
+        are; and so are steps that run at the same time.
         """
-        wanted = self.skipped & {step.index for step in plan.slots} if self._searches_on(plan) else set[int]()
-        lacking = [step for step in plan.steps if step.index in wanted or self._is_missing(self.at(step.index), failed)]
+        wanted = (
+            self.skipped & {step.index for step in plan.slots}
+            if self._searches_on(plan)
+            else set[int]()
+        )
+        lacking = [
+            step
+            for step in plan.steps
+            if step.index in wanted or self._is_missing(self.at(step.index), failed)
+        ]
         if lacking and plan.proves is not None:
             return list(plan.steps)
         lacking = [each for step in lacking for each in steps_beside(plan, step.index)]
@@ -97,12 +131,19 @@ class History(Struct):
         return sorted({step.index: step for step in (*before, *lacking)}.values(), key=by_index)
 
     def _searches_on(self, plan: Plan) -> bool:
-        """Tell whether a search measures further points when those that could not be measured are made again."""
+        """Tell whether a search measures further points when those that could not be measured are
+        made again.
+        """
         if plan.search is None or not self.skipped:
             return False
         from tui.capacity.next_point import next_offer
 
-        return next_offer(plan.search, [each for each in self.seen.search.points if each.verdict != "void"]) is not None
+        return (
+            next_offer(
+                plan.search, [each for each in self.seen.search.points if each.verdict != "void"]
+            )
+            is not None
+        )
 
     def _is_missing(self, step: StepState, failed: bool) -> bool:
         point = self.seen.search.decided.get(step.index)
@@ -113,7 +154,9 @@ class History(Struct):
         return step.end is None or step.end.cut or (failed and not step.end.ok)
 
     def make_again(self, steps: Iterable[Step]) -> list[Step]:
-        """Forget what was seen of steps, and of the ways to them, and return them as their next attempts."""
+        """Forget what was seen of steps, and of the ways to them, and return them as their next
+        attempts.
+        """
         again = [replace(step, attempt=self._attempts(step.index) + 1) for step in steps]
         for step in again:
             self.seen.forget(step.index)
@@ -133,7 +176,9 @@ class History(Struct):
 def steps_beside(plan: Plan, index: int) -> list[Step]:
     """Return a step and those that run at the same time, in the order of the plan."""
     number = plan.steps[index].together
-    return [step for step in plan.steps if step.together == number] if number else [plan.steps[index]]
+    return (
+        [step for step in plan.steps if step.together == number] if number else [plan.steps[index]]
+    )
 
 
 def by_index(step: Step) -> int:
@@ -148,7 +193,9 @@ def warmups_of(plan: Plan, steps: Iterable[Step]) -> list[Step]:
 
 
 def fills_of_objects(plan: Plan, steps: Iterable[Step]) -> list[Step]:
-    """Return the last fill before each of these steps that puts its objects: a later step may have deleted them."""
+    """Return the last fill before each of these steps that puts its objects: a later step may have
+    deleted them.
+    """
     found: dict[int, Step] = {}
     for step in steps:
         keys = {each.key for task in step.tasks for each in task.objects if each.does != ("put",)}
@@ -163,7 +210,10 @@ def fills_of_objects(plan: Plan, steps: Iterable[Step]) -> list[Step]:
 
 
 def read_history(journal: Path) -> History:
-    """Return what a journal says, as far as it can be read; one that is gone says nothing. Raises BenchtuiError."""
+    """Return what a journal says, as far as it can be read; one that is gone says nothing.
+
+    Raises BenchtuiError.
+    """
     try:
         return History(RunState().apply_all(read_events(journal, stamps=True)))
     except FileNotFoundError:

@@ -23,14 +23,21 @@ if TYPE_CHECKING:
     from tui.remote.vault import Asker
 
 MASK = b"*"
-NO_SECRET = "no value for the secret {0}: set it in the environment, or start where there is a terminal to ask on"
-SHORTEST_WORD = 6  # a shorter value, or a number, may be a part of a figure: it is masked in options alone
+NO_SECRET = (
+    "no value for the secret {0}: set it in the environment, or start where there is a terminal to"
+    " ask on"
+)
+# a shorter value, or a number, may be a part of a figure: it is masked in options alone
+SHORTEST_WORD = 6
 REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 @dataclass(frozen=True)
 class Secrets:
-    """Names of environment variables, and the values that are known. The values are never part of a repr."""
+    """Names of environment variables, and the values that are known.
+
+    The values are never part of a repr.
+    """
 
     names: tuple[str, ...] = ()
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -41,8 +48,15 @@ class Secrets:
         return [name for name in self.names if name not in self.values]
 
     def mask(self, task: HostTask) -> Mask | None:
-        """Return what makes the output of a command fit to be written; None when it holds no secret."""
-        return Mask(_options(task.job_file, self.names), list(self.values.values())) if self.names else None
+        """Return what makes the output of a command fit to be written.
+
+        None when it holds no secret.
+        """
+        return (
+            Mask(_options(task.job_file, self.names), list(self.values.values()))
+            if self.names
+            else None
+        )
 
 
 async def secrets_of(plan: Plan, environ: Mapping[str, str], asker: Asker | None) -> Secrets:
@@ -52,32 +66,44 @@ async def secrets_of(plan: Plan, environ: Mapping[str, str], asker: Asker | None
     values = {name: environ[name] for name in plan.secrets if environ.get(name)}
     for name in plan.secrets:
         if name not in values and asker is not None:
-            answers = await asker(Question(f"secret of this run: {name}", ((name, False),), "", f"secret {name}"))
+            answers = await asker(
+                Question(f"secret of this run: {name}", ((name, False),), "", f"secret {name}")
+            )
             if answers and answers[0]:
                 values[name] = answers[0]
     return Secrets(tuple(plan.secrets), values)
 
 
 def _options(job_file: str, names: Sequence[str]) -> list[str]:
-    """Return the options of a job file whose values hold a secret, and what fio repeats `description` as."""
+    """Return the options of a job file whose values hold a secret, and what fio repeats
+    `description` as.
+    """
     lines = (line.partition("=") for line in job_file.splitlines())
     found = {option for option, _, value in lines if set(REFERENCE.findall(value)) & set(names)}
     return sorted(found | ({"desc"} if "description" in found else set()))
 
 
 class Mask:
-    """Puts as many stars in the place of secrets as they have bytes: offsets in a stream stay what they are.
+    """Puts as many stars in the place of secrets as they have bytes: offsets in a stream stay what
+    they are.
 
-    An incomplete last line is held back, for it may end inside of a secret. What is held back counts as not taken.
+    An incomplete last line is held back, for it may end inside of a secret. What is held back
+    counts as not taken.
     """
 
     def __init__(self, options: Sequence[str], values: Sequence[str]) -> None:
-        known = {text.encode() for value in values for text in (value, value.replace("\\", "\\\\").replace('"', '\\"'))}
+        known = {
+            text.encode()
+            for value in values
+            for text in (value, value.replace("\\", "\\\\").replace('"', '\\"'))
+        }
         words = [text for text in known if len(text) >= SHORTEST_WORD and not text.isdigit()]
         patterns = [re.escape(word) for word in sorted(words, key=len, reverse=True)]
         if options:
             either = b"|".join(re.escape(option.encode()) for option in options)
-            patterns.append(rb'(?<=")(?P<option>' + either + rb')(?P<sign>" : ")(?P<value>(?:[^"\\\n]|\\.)*)')
+            patterns.append(
+                rb'(?<=")(?P<option>' + either + rb')(?P<sign>" : ")(?P<value>(?:[^"\\\n]|\\.)*)'
+            )
         self._pattern = re.compile(b"|".join(patterns)) if patterns else None
         self._rest = b""
 
@@ -111,15 +137,19 @@ T = TypeVar("T")
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 5.0
 LEAST_TRY_S = 1.0  # an attempt that is given less says nothing of the host
-PATIENCE_S = 30.0  # for a connection that broke outside a measurement; within one, the lease is the measure
+# for a connection that broke outside a measurement; within one, the lease is the measure
+PATIENCE_S = 30.0
 CONNECT_DEADLINE_S = 300.0  # hundreds of hosts behind one bastion wait for each other's handshakes
-BROKEN = ("lost", "channel-failed")  # what a broken connection looks like; anything else would only fail again
+# what a broken connection looks like; anything else would only fail again
+BROKEN = ("lost", "channel-failed")
 
 
 class HostSession:
     """A host of a run. `failed` hosts take no further part."""
 
-    def __init__(self, address: HostAddress, connections: Connections, run_id: str, journal: Journal) -> None:
+    def __init__(
+        self, address: HostAddress, connections: Connections, run_id: str, journal: Journal
+    ) -> None:
         self.address = address
         self.connections = connections
         self.run_id = run_id
@@ -130,17 +160,22 @@ class HostSession:
         self.facts: dict[str, Fact] = {}
         self.missing: set[str] = set()  # files of the plan that were not there at preflight
         self.short: set[str] = set()  # files of ours that were smaller than planned at preflight
-        self.to_make: list[str] = []  # directories that the load of now makes, those that were not there before
-        self.made_elsewhere: dict[str, str] = {}  # files shared with another host, which makes them, by path
-        self.ours: frozenset[str] = frozenset()  # files that runs of ours had made, as of the preflight
+        # directories that the load of now makes, those that were not there before
+        self.to_make: list[str] = []
+        # files shared with another host, which makes them, by path
+        self.made_elsewhere: dict[str, str] = {}
+        # files that runs of ours had made, as of the preflight
+        self.ours: frozenset[str] = frozenset()
         self.devices: dict[str, DeviceFacts] = {}  # those of the plan, as the preflight found them
         self.reached = False  # whether it has ever been connected
         self.gone = ""  # why it does not come back: what it was allocated by has ended
-        self.refusal = ""  # why attempts to reconnect failed: what a host said last, not that time was up
+        # why attempts to reconnect failed: what a host said last, not that time was up
+        self.refusal = ""
         self.holds: set[int] = set()  # steps of which it has output that could not be collected
         self.created: list[str] = []  # paths this run made on the host, in the order it made them
         self.known = Identities()  # what these are
-        self.seen = Identities()  # what all files of the plan are, as of the preflight or our last step
+        # what all files of the plan are, as of the preflight or our last step
+        self.seen = Identities()
         self._transport: Transport | None = None
         self._agent: Agent | None = None
 
@@ -172,7 +207,9 @@ class HostSession:
 
     def problem(self, phase: PhaseName, code: str, message: str, *, fatal: bool = True) -> None:
         """Record what is wrong; a fatal problem fails the host."""
-        self.journal.append(HostProblem(t=0.0, host=self.name, phase=phase, code=code, message=message, fatal=fatal))
+        self.journal.append(
+            HostProblem(t=0.0, host=self.name, phase=phase, code=code, message=message, fatal=fatal)
+        )
         if fatal and not self.failed:
             self.enter("failed", message)
 
@@ -208,7 +245,8 @@ class HostSession:
     async def ask(self, call: Callable[[Agent], Awaitable[T]], patience_s: float = PATIENCE_S) -> T:
         """Make a call that may be repeated; when the connection breaks, again over another one.
 
-        Raises HostError: that of the agent at once, that of the connection when the host stays away for `patience_s`.
+        Raises HostError: that of the agent at once, that of the connection when the host stays away
+        for `patience_s`.
         """
         loop = asyncio.get_running_loop()
         deadline: float | None = None
@@ -227,7 +265,9 @@ class HostSession:
                 self.lose(error.message)
                 await asyncio.sleep(pause)
                 if not await self.reconnect(left):
-                    away = self.gone or f"{error.message}; not back in {patience_s:g}s: {self.refusal}"
+                    away = (
+                        self.gone or f"{error.message}; not back in {patience_s:g}s: {self.refusal}"
+                    )
                     raise HostError("lost", self.name, away) from error
                 self.enter(state, "reconnected")
             pause = min(pause * 2 or FIRST_PAUSE_S, LONGEST_PAUSE_S)
@@ -237,7 +277,9 @@ class HostSession:
         self.enter("connecting", f"connection lost: {why.removeprefix('connection lost: ')}")
 
     async def reconnect(self, patience_s: float) -> bool:
-        """Try again, with pauses that grow and differ, until connected, turned down, or `patience_s` has passed."""
+        """Try again, with pauses that grow and differ, until connected, turned down, or
+        `patience_s` has passed.
+        """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience_s
         pause, self.refusal = FIRST_PAUSE_S, ""
@@ -247,12 +289,17 @@ class HostSession:
                 await self.connect(max(deadline - loop.time(), LEAST_TRY_S))
             except (DeniedError, GoneError) as error:
                 self.gone = error.message if isinstance(error, GoneError) else ""
-                self.refusal = error.message  # sshd penalises a machine that fails to log in again and again
+                # sshd penalises a machine that fails to log in again and again
+                self.refusal = error.message
                 return False
             except HostError as error:
-                self.refusal = self.refusal if self.refusal and error.code == "timeout" else error.message
+                self.refusal = (
+                    self.refusal if self.refusal and error.code == "timeout" else error.message
+                )
                 self.enter("connecting", f"connection lost, retrying: {error.message}")
-                await asyncio.sleep(min(pause * random.uniform(0.5, 1.0), max(0.0, deadline - loop.time())))
+                await asyncio.sleep(
+                    min(pause * random.uniform(0.5, 1.0), max(0.0, deadline - loop.time()))
+                )
                 pause = min(pause * 2, LONGEST_PAUSE_S)
             else:
                 return True

@@ -1,4 +1,6 @@
-"""Identify files and devices of a run, and check later that they are still the same and still free."""
+"""Identify files and devices of a run, and check later that they are still the same and still
+free.
+"""
 
 from __future__ import annotations
 
@@ -11,41 +13,62 @@ from tui.engine.session.context import DEVICES, TARGETS, RunContext, on_hosts
 from tui.engine.session.host_session import HostSession
 from tui.model.event import FileCreated
 from tui.model.plain import printable
-from tui.model.plan import FILE_NUMBER, HARMLESS, DirectoryIdentity, FileSpec, HostTask, Identities, Step, is_device
+from tui.model.plan import (
+    FILE_NUMBER,
+    HARMLESS,
+    DirectoryIdentity,
+    FileSpec,
+    HostTask,
+    Identities,
+    Step,
+    is_device,
+)
 from tui.remote import made
 from tui.remote.agent import Agent
 from tui.remote.transport import HostError
 
 
-async def identify_paths(session: HostSession, paths: Sequence[str], passing: Sequence[str] = ()) -> None:
-    """Take down what stands at paths that this run has just made. Those that are `passing` are for no record.
+async def identify_paths(
+    session: HostSession, paths: Sequence[str], passing: Sequence[str] = ()
+) -> None:
+    """Take down what stands at paths that this run has just made. Those that are `passing` are for
+    no record.
 
     Raises HostError.
     """
     found = await session.ask(partial(made.identify, paths=[*paths, *passing]))
     session.known.take(found)
     told = [path for path in paths if path in found.files]
-    session.journal.append(FileCreated(t=0.0, host=session.name, paths=told, bytes=0, known=_of(found, told)))
+    session.journal.append(
+        FileCreated(t=0.0, host=session.name, paths=told, bytes=0, known=_of(found, told))
+    )
 
 
-async def identify_files(ctx: RunContext, step: Step, session: HostSession, wrote: Collection[str]) -> None:
+async def identify_files(
+    ctx: RunContext, step: Step, session: HostSession, wrote: Collection[str]
+) -> None:
     """Take down what the files of a step are, after a load that made or wrote them.
 
-    fio makes files anew that it finds too short: so what was written is looked at again. What cannot be taken down
-    stays on the host when the run is cleaned, so an error ends nothing.
+    fio makes files anew that it finds too short: so what was written is looked at again. What
+    cannot be taken down stays on the host when the run is cleaned, so an error ends nothing.
     """
     ours = {*session.created, *session.ours, *session.made_elsewhere}
     task = ctx.task_of(step, session)
     specs = [spec for spec in task.files if not is_device(spec.path)]
     specs = [
-        spec for spec in specs if spec.path in wrote or (spec.path in ours and spec.path not in session.known.files)
+        spec
+        for spec in specs
+        if spec.path in wrote or (spec.path in ours and spec.path not in session.known.files)
     ]
     if not specs:
         return
     try:
         found = await session.ask(partial(_identify, specs))
     except HostError as error:
-        session.say("warning", f"files cannot be identified, benchtui clean will leave them: {error.message}")
+        session.say(
+            "warning",
+            f"files cannot be identified, benchtui clean will leave them: {error.message}",
+        )
         return
     found = in_place(session, found)
     session.seen.forget(spec.path for spec in specs)
@@ -54,7 +77,9 @@ async def identify_files(ctx: RunContext, step: Step, session: HostSession, wrot
     ctx.made_files.identify(session.name, found.files)
     told = [path for path in session.created if path in found.files]
     if told:
-        session.journal.append(FileCreated(t=0.0, host=session.name, paths=told, bytes=0, known=_of(found, told)))
+        session.journal.append(
+            FileCreated(t=0.0, host=session.name, paths=told, bytes=0, known=_of(found, told))
+        )
 
 
 async def look_for_directories(ctx: RunContext, step: Step, session: HostSession) -> None:
@@ -70,7 +95,10 @@ async def look_for_directories(ctx: RunContext, step: Step, session: HostSession
 
 
 async def identify_directories(session: HostSession) -> None:
-    """Take down the directories that a load has made, so that they can be removed. An error leaves them on the host."""
+    """Take down the directories that a load has made, so that they can be removed.
+
+    An error leaves them on the host.
+    """
     paths, session.to_make = session.to_make, []
     if not paths:
         return
@@ -81,17 +109,26 @@ async def identify_directories(session: HostSession) -> None:
         session.journal.append(FileCreated(t=0.0, host=session.name, paths=made_now, bytes=0))
         await identify_paths(session, made_now)
     except HostError as error:
-        session.say("warning", f"directories cannot be identified, benchtui clean will leave them: {error.message}")
+        session.say(
+            "warning",
+            f"directories cannot be identified, benchtui clean will leave them: {error.message}",
+        )
 
 
 async def _identify(specs: Sequence[FileSpec], agent: Agent) -> Identities:
-    return await made.identify(agent, [spec.path for spec in specs], {spec.path: spec.count for spec in specs})
+    return await made.identify(
+        agent, [spec.path for spec in specs], {spec.path: spec.count for spec in specs}
+    )
 
 
 def in_place(session: HostSession, found: Identities) -> Identities:
-    """Leave out what lies in a directory that was replaced since the load began: it is none of ours."""
+    """Leave out what lies in a directory that was replaced since the load began: it is none of
+    ours.
+    """
     before = session.seen.directories
-    places = {path: place for path, place in found.directories.items() if before.get(path, place) == place}
+    places = {
+        path: place for path, place in found.directories.items() if before.get(path, place) == place
+    }
     files = {path: what for path, what in found.files.items() if posixpath.dirname(path) in places}
     return Identities(files, places)
 
@@ -103,34 +140,52 @@ def _of(found: Identities, paths: Sequence[str]) -> Identities:
 
 
 def rewritten(ctx: RunContext, step: Step, session: HostSession) -> set[str]:
-    """Return the files that the measurement of a step writes, or makes anew because they were shorter before."""
+    """Return the files that the measurement of a step writes, or makes anew because they were
+    shorter before.
+    """
     task = ctx.task_of(step, session)
     before: dict[str, int] = {}
     for earlier in ctx.plan.steps[: step.index]:
         for each in earlier.tasks:
             if each.host == session.name:
-                before.update({spec.path: max(spec.size_bytes, before.get(spec.path, 0)) for spec in each.files})
+                before.update(
+                    {
+                        spec.path: max(spec.size_bytes, before.get(spec.path, 0))
+                        for spec in each.files
+                    }
+                )
     larger = {spec.path for spec in task.files if spec.size_bytes > before.get(spec.path, 0)}
     return larger | {spec.path for spec in task.written}
 
 
 def files_of(task: HostTask) -> list[str]:
     """Return the plain files of a task that have a name each."""
-    return [spec.path for spec in task.files if not is_device(spec.path) and FILE_NUMBER not in spec.path]
+    return [
+        spec.path
+        for spec in task.files
+        if not is_device(spec.path) and FILE_NUMBER not in spec.path
+    ]
 
 
 async def seen_on(agent: Agent, paths: list[str]) -> Identities:
     """Return what files are, and the directories that they lie in or will. Raises HostError."""
     found = await made.identify(agent, paths)
-    found.directories.update(await made.places(agent, sorted({posixpath.dirname(path) for path in paths})))
+    found.directories.update(
+        await made.places(agent, sorted({posixpath.dirname(path) for path in paths}))
+    )
     return found
 
 
 TOLD = 64  # files of which a record says what they are
 
 
-def what_they_are(seen: Identities, paths: Sequence[str], place_of: Callable[[str], str]) -> list[dict[str, str]]:
-    """Return what files are, as rows of the fact `files`; `place_of` names the machine or the server a path is of."""
+def what_they_are(
+    seen: Identities, paths: Sequence[str], place_of: Callable[[str], str]
+) -> list[dict[str, str]]:
+    """Return what files are, as rows of the fact `files`.
+
+    `place_of` names the machine or the server a path is of.
+    """
     found = []
     for path in paths[:TOLD]:
         folder, name = posixpath.split(path)
@@ -144,7 +199,9 @@ def what_they_are(seen: Identities, paths: Sequence[str], place_of: Callable[[st
 
 
 async def check_unchanged(ctx: RunContext, step: Step) -> None:
-    """Refuse a step whose directories or files are others than the preflight saw, or our own steps have made."""
+    """Refuse a step whose directories or files are others than the preflight saw, or our own steps
+    have made.
+    """
     await on_hosts(ctx, TARGETS, ctx.taking_part(step), partial(_check_on, ctx, step))
 
 
@@ -168,10 +225,16 @@ def changes(session: HostSession, now: Identities) -> Iterator[str]:
     for path, identity in now.files.items():
         known = session.seen.files.get(path)
         if known is None and path in session.missing and path not in session.made_elsewhere:
-            yield f"{path} was not there at preflight, and is there now: it is not overwritten; start the run again"
+            yield (
+                f"{path} was not there at preflight, and is there now: it is not overwritten; start"
+                " the run again"
+            )
             return
         if known is not None and _stable(known) != _stable(identity):
-            yield f"{path} was replaced since the preflight: it is not overwritten; start the run again"
+            yield (
+                f"{path} was replaced since the preflight: it is not overwritten; start the run"
+                " again"
+            )
             return
 
 
@@ -189,14 +252,18 @@ def _stable(identity: str) -> str:
 
 
 async def still_free(ctx: RunContext, step: Step) -> None:
-    """Refuse a step when a device of it is gone, another one, or in use since the preflight: hours may have passed."""
+    """Refuse a step when a device of it is gone, another one, or in use since the preflight: hours
+    may have passed.
+    """
     await on_hosts(ctx, DEVICES, ctx.taking_part(step), partial(_still_free, ctx, step))
 
 
 async def _still_free(ctx: RunContext, step: Step, session: HostSession) -> None:
     task = ctx.task_of(step, session)
     written = {spec.path for spec in task.written if spec.path in ctx.plan.destroy}
-    paths = [spec.path for spec in task.files if spec.path in session.devices or is_device(spec.path)]
+    paths = [
+        spec.path for spec in task.files if spec.path in session.devices or is_device(spec.path)
+    ]
     paths = [path for path in dict.fromkeys(paths) if path not in HARMLESS]
     devices = await session.ask(lambda agent: agent.devices(paths)) if paths else {}
     for path, facts in devices.items():

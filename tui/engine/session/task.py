@@ -1,4 +1,7 @@
-"""One command on one host: started under the agent, streamed, kept, read; resumed when the connection breaks."""
+"""One command on one host: started under the agent, streamed, kept, read.
+
+Resumed when the connection breaks.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +27,17 @@ from tui.workloads.base import Item, Reader
 GRACE_S = 6.0
 RENEWALS_PER_LEASE = 6
 LONGEST_RENEWAL_S = 10.0
-SILENCE_S = 15.0  # without a word from the host: is it the load that is silent, or the stream that stands still?
+# without a word from the host: is it the load that is silent, or the stream that stands still?
+SILENCE_S = 15.0
 LOOK_S = 10.0
 LONGEST_AWAY_S = 86400.0  # for which a run that another engine takes over may have been printing
 
 
 class Outcome(Struct, frozen=True):
-    """How a command ended. `exit_code` None is unknown. `collected`: every byte the host spooled has arrived."""
+    """How a command ended. `exit_code` None is unknown.
+
+    `collected`: every byte the host spooled has arrived.
+    """
 
     exit_code: int | None
     reason: str
@@ -38,17 +45,23 @@ class Outcome(Struct, frozen=True):
 
 
 def after_sample(samples: list[Sample], sampled_ms: int) -> list[Sample]:
-    """Return what follows the sample of this time: by place, for a host's clock may have been set back."""
+    """Return what follows the sample of this time: by place, for a host's clock may have been set
+    back.
+    """
     places = [place for place, sample in enumerate(samples) if sample.host_time_ms == sampled_ms]
-    return samples[places[-1] + 1 :] if places else [each for each in samples if each.host_time_ms > sampled_ms]
+    return (
+        samples[places[-1] + 1 :]
+        if places
+        else [each for each in samples if each.host_time_ms > sampled_ms]
+    )
 
 
 @asynccontextmanager
 async def in_turn(lock: asyncio.Lock) -> AsyncIterator[None]:
     """Let one host after the other do its work, and the loop look round between them.
 
-    All hosts began together, so their output arrives together: taken in one go, that of 64 hosts holds up GO, stop and
-    keepalives for a third of a second.
+    All hosts began together, so their output arrives together: taken in one go, that of 64 hosts
+    holds up GO, stop and keepalives for a third of a second.
     """
     async with lock:
         yield
@@ -62,7 +75,8 @@ class TaskLoad(Struct, frozen=True):
     phase: PhaseName
     task: HostTask
     reader: Reader
-    role: str = ""  # set if it is not the host's only command of the phase, such as an MPI proxy beside mpiexec
+    # set if it is not the host's only command of the phase, such as an MPI proxy beside mpiexec
+    role: str = ""
 
 
 class TaskRun:
@@ -95,7 +109,9 @@ class TaskRun:
         self.ended_by_us = False  # its point had said enough: that its tool ends early is no news
         name = f"{self.task_id}.{session.name}"
         self._files = {
-            kind: RawFile(run_dir, f"{name}.{kind}", session.name, keep=resume, journal=session.journal)
+            kind: RawFile(
+                run_dir, f"{name}.{kind}", session.name, keep=resume, journal=session.journal
+            )
             for kind in ("out", "err")
         }
         self._masks = {kind: session.secrets.mask(load.task) for kind in ("out", "err")}
@@ -107,7 +123,9 @@ class TaskRun:
     async def start(self, *, armed: bool) -> None:
         """Start the command (armed: it waits for `go`) and open its stream. Raises HostError."""
         if missing := self.session.secrets.missing:
-            raise HostError("secret-missing", self.session.name, NO_SECRET.format(", ".join(missing)))
+            raise HostError(
+                "secret-missing", self.session.name, NO_SECRET.format(", ".join(missing))
+            )
         remote_dir = await self.session.ask(
             lambda agent: agent.start(
                 self.task_id,
@@ -134,7 +152,10 @@ class TaskRun:
         await self.session.ask(lambda _: self._open_stream())
 
     async def stand_by(self) -> None:
-        """Open the stream of an armed command again when its connection broke meanwhile. Raises HostError."""
+        """Open the stream of an armed command again when its connection broke meanwhile.
+
+        Raises HostError.
+        """
         if self._stream is None or self._stream.broken:
             await self.session.ask(lambda _: self._open_stream())
 
@@ -153,12 +174,16 @@ class TaskRun:
         await self._stream.go()
 
     async def reopen(self, sampled_ms: int) -> None:
-        """Go on with a command that another engine started. Raises HostError when its spool is gone.
+        """Go on with a command that another engine started. Raises HostError when its spool is
+        gone.
 
-        What had been collected is read again; samples up to that of `sampled_ms` (host clock) are in the journal.
+        What had been collected is read again; samples up to that of `sampled_ms` (host clock) are
+        in the journal.
         """
         found: list[Sample] = []
-        self._budget.grant(max(0.0, time.time() - sampled_ms / 1000) if sampled_ms else LONGEST_AWAY_S)
+        self._budget.grant(
+            max(0.0, time.time() - sampled_ms / 1000) if sampled_ms else LONGEST_AWAY_S
+        )
         for kind, file in self._files.items():
             for piece in file.restore():
                 items = self.reader.feed(piece) if kind == "out" else self.reader.feed_stderr(piece)
@@ -168,27 +193,36 @@ class TaskRun:
         await self.session.ask(lambda _: self._open_stream())
 
     def lost(self, reason: str = "lost") -> Outcome:
-        """Return the outcome of a command whose spool is gone, or that nobody follows any more, journalled."""
+        """Return the outcome of a command whose spool is gone, or that nobody follows any more,
+        journalled.
+        """
         outcome = Outcome(None, reason, collected=False)
         self._journal_end(outcome)
         return outcome
 
     async def stop(self, *, abort: bool) -> None:
-        """Ask the agent to end the command; its output goes on to arrive through `follow`. Raises HostError."""
+        """Ask the agent to end the command; its output goes on to arrive through `follow`.
+
+        Raises HostError.
+        """
         if self._stream is not None:
             with contextlib.suppress(HostError):
                 await self._stream.stop(abort=abort)
         await self.session.agent.stop(self.task_id, abort=abort)
 
     async def follow(self, state: HostStateName) -> Outcome:
-        """Take output until the command has ended and everything has arrived, or the host is lost for good."""
+        """Take output until the command has ended and everything has arrived, or the host is lost
+        for good.
+        """
         renewing = asyncio.create_task(self._renew())
         try:
             complete = await self._drain(state)
             if complete:
                 self._take_rest()
             self._journal_items(self.reader.flush())
-            outcome = await self._outcome(state) if complete else Outcome(None, "lost", collected=False)
+            outcome = (
+                await self._outcome(state) if complete else Outcome(None, "lost", collected=False)
+            )
         except HostError:
             await self._let_go()
             raise
@@ -208,7 +242,8 @@ class TaskRun:
             mask.drop()
         offsets = (self._files["out"].offset, self._files["err"].offset)
         self._stream = await self.session.agent.stream(self.task_id, *offsets)
-        if self.released:  # the word may have been lost with the connection; said twice it does no harm
+        # the word may have been lost with the connection; said twice it does no harm
+        if self.released:
             with contextlib.suppress(HostError):  # a load that is over has nobody who listens
                 await self._stream.go()
 
@@ -226,7 +261,9 @@ class TaskRun:
                     return False
 
     def _flooded(self, status: TaskStatus) -> HostError:
-        return HostError(FLOODED, self.session.name, flood_text(f"{self.step.tool} ({self.phase})", status.flood))
+        return HostError(
+            FLOODED, self.session.name, flood_text(f"{self.step.tool} ({self.phase})", status.flood)
+        )
 
     async def _let_go(self) -> None:
         """Take no more of a host that floods."""
@@ -253,7 +290,10 @@ class TaskRun:
             behind = False
 
     async def _is_behind(self, stream: AgentStream, was_behind: bool) -> bool:
-        """Whether a host that is silent has more than has arrived. Raises HostError when that stays so."""
+        """Whether a host that is silent has more than has arrived.
+
+        Raises HostError when that stays so.
+        """
         try:
             async with asyncio.timeout(LOOK_S):
                 status = await self.session.agent.status(self.task_id)
@@ -263,13 +303,19 @@ class TaskRun:
             if error.code == "lost":
                 raise
             return False  # the connection lives, and so may the stream
-        behind = status.done or status.out_bytes > stream.out_offset or status.err_bytes > stream.err_offset
+        behind = (
+            status.done
+            or status.out_bytes > stream.out_offset
+            or status.err_bytes > stream.err_offset
+        )
         if behind and was_behind:
             raise HostError("lost", self.session.name, "the stream stands still")
         return behind
 
     async def _look_after(self) -> None:
-        """After a stream that ended early: end what has no supervisor any more, and open the stream again."""
+        """After a stream that ended early: end what has no supervisor any more, and open the stream
+        again.
+        """
         status = await self.session.agent.status(self.task_id)
         if status.flood:
             raise self._flooded(status)
@@ -283,7 +329,9 @@ class TaskRun:
     async def _resume(self, state: HostStateName, detail: str) -> bool:
         self.session.lose(detail)
         detail = detail.removeprefix("connection lost: ")
-        self.session.say("warning", f"connection lost ({detail}); the load keeps running; reconnecting")
+        self.session.say(
+            "warning", f"connection lost ({detail}); the load keeps running; reconnecting"
+        )
         deadline = asyncio.get_running_loop().time() + self.lease_s
         while (left := deadline - asyncio.get_running_loop().time()) > 0:
             if not await self.session.reconnect(left):
@@ -328,7 +376,9 @@ class TaskRun:
 
     def _keep(self, kind: str, data: bytes) -> None:
         self._files[kind].write(data)
-        self._journal_items(self.reader.feed(data) if kind == "out" else self.reader.feed_stderr(data))
+        self._journal_items(
+            self.reader.feed(data) if kind == "out" else self.reader.feed_stderr(data)
+        )
 
     def _journal_items(self, items: Iterable[Item]) -> None:
         for item in items:
@@ -355,7 +405,9 @@ class TaskRun:
             return Outcome(None, "unknown", collected=True)
         if status.flood:
             raise self._flooded(status)
-        return Outcome(status.exit_code, self._orphaned or status.reason or "unknown", collected=True)
+        return Outcome(
+            status.exit_code, self._orphaned or status.reason or "unknown", collected=True
+        )
 
     async def _status(self, state: HostStateName) -> TaskStatus:
         """Ask how the command ended, once more when the connection breaks just then."""

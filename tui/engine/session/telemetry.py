@@ -1,6 +1,8 @@
-"""Telemetry of the hosts of a run: a small task on each while a step goes on, followed into the journal.
+"""Telemetry of the hosts of a run: a small task on each while a step goes on, followed into the
+journal.
 
-It is extra: nothing that goes wrong with it fails the run, delays a load, or is said more than once a host and step."""
+It is extra: nothing that goes wrong with it fails the run, delays a load, or is said more than once
+a host and step."""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ async def _all_set(events: Sequence[asyncio.Event], within_s: float) -> None:
 
 
 def quiet_s(plan: Plan) -> float:
-    """Return how long hosts are looked at before the first load: at most a tenth of the planned load, or not at all."""
+    """Return how long hosts are looked at before the first load: at most a tenth of the planned
+    load, or not at all.
+    """
     expected = plan.expected_s
     seconds = QUIET_S if expected is None else min(QUIET_S, QUIET_SHARE * expected)
     return seconds if plan.telemetry and seconds >= SHORTEST_QUIET_S else 0.0
@@ -76,7 +80,11 @@ def targets_of(plan: Plan, step: Step, host: str) -> list[str]:
         return []
     named = [task.required_dir for task in tasks if task.required_dir]
     files = [spec.path for task in tasks for spec in task.files][:4]
-    return list(dict.fromkeys(named or files or [path for path in [plan.target] if path and path.startswith("/")]))
+    return list(
+        dict.fromkeys(
+            named or files or [path for path in [plan.target] if path and path.startswith("/")]
+        )
+    )
 
 
 class TelemetryReader:
@@ -135,7 +143,10 @@ class TelemetryReader:
             step=self.step,
             host_time_ms=round(stamp.epoch_ms + 1000 * (line.uptime_s - stamp.uptime_s)),
             interval_s=line.interval_s,
-            values=[int(value) if value is not None and value.is_integer() else value for value in line.values],
+            values=[
+                int(value) if value is not None and value.is_integer() else value
+                for value in line.values
+            ],
             quiet=self.quiet,
         )
 
@@ -192,7 +203,9 @@ class TelemetryRun:
         files = telemetry_files(self._groups)
 
         async def begin(agent: Agent) -> None:
-            await agent.start(self.task_id, command, files, lease_s=self._lease_s, grace_s=GRACE_S, armed=False)
+            await agent.start(
+                self.task_id, command, files, lease_s=self._lease_s, grace_s=GRACE_S, armed=False
+            )
             await self._open()
 
         await (self.session.ask(begin) if self._role == "server" else begin(self.session.agent))
@@ -250,9 +263,16 @@ class TelemetryRun:
         return stream.complete
 
     async def _await_connection(self) -> None:
-        """Wait until those who need the host have connected to it again; a server nobody else needs."""
+        """Wait until those who need the host have connected to it again.
+
+        A server nobody else needs.
+        """
         if self._role == "server" and not await self.session.reconnect(self._lease_s):
-            raise HostError("lost", self.session.name, self.session.refusal or "the connection did not come back")
+            raise HostError(
+                "lost",
+                self.session.name,
+                self.session.refusal or "the connection did not come back",
+            )
         deadline = asyncio.get_running_loop().time() + self._lease_s
         while asyncio.get_running_loop().time() < deadline and not self.over:
             await asyncio.sleep(BACK_S)
@@ -293,12 +313,15 @@ class Telemetry:
     ) -> None:
         """Begin on the hosts of a step; those that take long are not waited for.
 
-        What still runs of another engine is gone on with: `journalled_ms` says up to when it is in the journal.
+        What still runs of another engine is gone on with: `journalled_ms` says up to when it is in
+        the journal.
         """
         if not self.plan.telemetry:
             return
         begun = [TelemetryRun(session, step, self.plan) for session in sessions]
-        begun += [TelemetryRun(each, step, self.plan, "server") for each in servers if not each.failed]
+        begun += [
+            TelemetryRun(each, step, self.plan, "server") for each in servers if not each.failed
+        ]
         self.runs += begun
         for run in begun:
             run.reader.after_ms = journalled_ms.get(run.session.name, 0)
@@ -306,7 +329,9 @@ class Telemetry:
         await _all_set([run.begun for run in begun], STARTED_S)
 
     async def seen_quiet(self) -> None:
-        """Wait a little until every host has told of a quiet second: a busy one is late with it, and matters most."""
+        """Wait a little until every host has told of a quiet second: a busy one is late with it,
+        and matters most.
+        """
         await _all_set([run.reader.told_quiet for run in self.runs if not run.over], LATE_S)
 
     def quiet(self, *, now: bool) -> None:
@@ -316,7 +341,10 @@ class Telemetry:
             run.reader.quiet = now
 
     async def end(self, step: int | None = None) -> None:
-        """End what was begun for a step that is over, or for all; the last lines may still arrive."""
+        """End what was begun for a step that is over, or for all.
+
+        The last lines may still arrive.
+        """
         over = [run for run in self.runs if step in (None, run.reader.step)]
         self.runs = [run for run in self.runs if run not in over]
         for run in over:

@@ -1,4 +1,7 @@
-"""Steps that run at the same time wait for each other before their loads start; none starts when one cannot."""
+"""Steps that run at the same time wait for each other before their loads start.
+
+None starts when one cannot.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ NOT_STARTED = "not started: "
 
 
 class Window:
-    """Where `steps` steps wait for each other: prepared, armed, and right before GO. One alone waits for none."""
+    """Where `steps` steps wait for each other: prepared, armed, and right before GO.
+
+    One alone waits for none.
+    """
 
     def __init__(self, steps: int = 1) -> None:
         self._barrier = asyncio.Barrier(steps)

@@ -1,4 +1,6 @@
-"""The JSON Schemas as they are shipped: made from the models by `make reference`, so that printing one loads none."""
+"""The JSON Schemas as they are shipped: made from the models by `make reference`, so that printing
+one loads none.
+"""
 
 from __future__ import annotations
 

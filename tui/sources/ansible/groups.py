@@ -29,7 +29,9 @@ class AnsibleGroup:
 class AnsibleGroups:
     """A whole inventory. `group_files`, `host_files`: variables of group_vars and host_vars."""
 
-    groups: dict[str, AnsibleGroup] = field(default_factory=lambda: {ALL: AnsibleGroup(), UNGROUPED: AnsibleGroup()})
+    groups: dict[str, AnsibleGroup] = field(
+        default_factory=lambda: {ALL: AnsibleGroup(), UNGROUPED: AnsibleGroup()}
+    )
     hosts: dict[str, dict[str, Any]] = field(default_factory=dict)  # their own variables
     group_files: dict[str, Variables] = field(default_factory=dict)
     host_files: dict[str, Variables] = field(default_factory=dict)
@@ -52,7 +54,10 @@ class AnsibleGroups:
             raise UsageError(f"more than {MOST_KNOWN} hosts")
 
     def members(self, wanted: str) -> list[str]:
-        """Return the hosts of a group, or the host of that name. Raises UsageError with the nearest name."""
+        """Return the hosts of a group, or the host of that name.
+
+        Raises UsageError with the nearest name.
+        """
         if wanted == ALL:
             return list(self.hosts)
         if wanted == UNGROUPED:
@@ -63,7 +68,9 @@ class AnsibleGroups:
             return [wanted]
         known = [*self.groups, *self.hosts]
         there = ", ".join(list(self.groups)[:20])
-        raise UsageError(f"no group or host '{wanted}'{did_you_mean(wanted, known)}; groups: {there}")
+        raise UsageError(
+            f"no group or host '{wanted}'{did_you_mean(wanted, known)}; groups: {there}"
+        )
 
     def _members_of(self, group: str) -> dict[str, None]:
         found: dict[str, None] = {}
@@ -107,7 +114,11 @@ class AnsibleGroups:
                 if child in parents:
                     parents[child].append(name)
         for _ in range(len(self.groups) + 1):
-            ready = [n for n in parents if n not in depths and all(above in depths for above in parents[n])]
+            ready = [
+                n
+                for n in parents
+                if n not in depths and all(above in depths for above in parents[n])
+            ]
             for name in ready:
                 depths[name] = 1 + max((depths[above] for above in parents[name]), default=0)
             if not ready:
@@ -121,9 +132,14 @@ class AnsibleGroups:
         assert self._depths is not None
 
     def variables_of(self, host: str) -> dict[str, Any]:
-        """Return the variables of a host: `all`, then groups from the outermost, then its own; files win over those."""
+        """Return the variables of a host: `all`, then groups from the outermost, then its own.
+
+        Files win over those.
+        """
         depths = self._depths
-        groups = sorted(self.groups_of[host], key=lambda name: (depths[name], self._priority(name), name))
+        groups = sorted(
+            self.groups_of[host], key=lambda name: (depths[name], self._priority(name), name)
+        )
         merged: dict[str, Any] = {}
         for layer in self._layers(groups, host):
             merged.update(layer)

@@ -39,8 +39,10 @@ class _IniReading:
     into: AnsibleGroups
     group: str = UNGROUPED
     kind: str = "hosts"
-    children: dict[str, int] = field(default_factory=dict)  # named before they are there, and the line
-    variables: dict[str, dict[str, Any]] = field(default_factory=dict)  # a group may begin behind its variables
+    # named before they are there, and the line
+    children: dict[str, int] = field(default_factory=dict)
+    # a group may begin behind its variables
+    variables: dict[str, dict[str, Any]] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)  # of sections of variables
 
     def line(self, number: int, text: str) -> None:
@@ -58,7 +60,9 @@ class _IniReading:
         """Begin a section."""
         if kind not in KINDS:
             allowed = ", ".join(f":{each}" for each in KINDS)
-            raise UsageError(f"section [{group}:{kind}]{did_you_mean(kind, KINDS)}; allowed are {allowed}")
+            raise UsageError(
+                f"section [{group}:{kind}]{did_you_mean(kind, KINDS)}; allowed are {allowed}"
+            )
         self.group, self.kind = group, kind
         if kind == "vars":
             self.places.setdefault(group, number)
@@ -95,7 +99,10 @@ class _IniReading:
         self.variables.setdefault(self.group, {})[name.strip()] = value_of(value.strip())
 
     def finish(self) -> None:
-        """Give groups their variables. Raises UsageError for groups that were named and never begun."""
+        """Give groups their variables.
+
+        Raises UsageError for groups that were named and never begun.
+        """
         for name, line in {**self.children, **self.places}.items():
             if name not in self.into.groups:
                 message = f"unknown group '{name}'{did_you_mean(name, self.into.groups)}"

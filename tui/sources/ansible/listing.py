@@ -1,4 +1,6 @@
-"""What `ansible-inventory --list` and dynamic inventories print: groups as JSON, variables under `_meta`."""
+"""What `ansible-inventory --list` and dynamic inventories print: groups as JSON, variables under
+`_meta`.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def read_listing(text: str) -> AnsibleGroups:
     for name, own in variables.items():
         found.add_host(ALL, name, _mapping(own))
     if META not in data and found.hosts:
-        raise UsageError("prints no _meta with hostvars: that needs ansible-inventory (pip install ansible-core)")
+        raise UsageError(
+            "prints no _meta with hostvars: that needs ansible-inventory (pip install ansible-core)"
+        )
     return found
 
 

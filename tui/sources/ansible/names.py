@@ -1,4 +1,6 @@
-"""How an inventory of Ansible spells hosts: ``www[01:50:2].lab:2222``, ``db-[a:f]``, ``[::1]:22``."""
+"""How an inventory of Ansible spells hosts: ``www[01:50:2].lab:2222``, ``db-[a:f]``,
+``[::1]:22``.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def _expanded(pattern: str) -> Iterator[str]:
     match = _RANGE.search(pattern)
     if match is None:
         if "[" in pattern or "]" in pattern:
-            raise UsageError(f"'{pattern[:60]}': not a range; allowed is [1:50], [01:50:2] or [a:f]")
+            raise UsageError(
+                f"'{pattern[:60]}': not a range; allowed is [1:50], [01:50:2] or [a:f]"
+            )
         yield pattern
         return
     parts = _counted(match)
@@ -47,7 +51,10 @@ def _expanded(pattern: str) -> Iterator[str]:
 
 
 def _counted(match: re.Match[str]) -> list[str]:
-    """Return what one range stands for, both ends included; zeros in front are kept, as Ansible does."""
+    """Return what one range stands for, both ends included.
+
+    Zeros in front are kept, as Ansible does.
+    """
     step = int(match[5] or 1)
     if step == 0:
         raise UsageError(f"'{match[0]}': the step is 0")
@@ -58,7 +65,9 @@ def _counted(match: re.Match[str]) -> list[str]:
         if (int(match[2]) - int(match[1])) // step >= MOST_KNOWN:
             raise UsageError(f"'{match[0]}': more than {MOST_KNOWN} hosts")
         width = len(match[1]) if match[1].startswith("0") else 0
-        found = [str(number).zfill(width) for number in range(int(match[1]), int(match[2]) + 1, step)]
+        found = [
+            str(number).zfill(width) for number in range(int(match[1]), int(match[2]) + 1, step)
+        ]
     if not found:
         raise UsageError(f"'{match[0]}': the range runs backwards")
     return found

@@ -74,24 +74,40 @@ class AnsibleSource(HostSource):
             names = inventory.members(wanted)
             hosts = tuple(host_of(name, inventory) for name in names)
         except UsageError as error:
-            raise UsageError([each._replace(file=each.file or str(path)) for each in error.problems]) from error
-        ignored = dict.fromkeys(key for name in names for key in inventory.variables_of(name) if key in IGNORED)
-        notes = [f"{text}: {key} is not applied; put the option into ~/.ssh/config" for key in ignored]
+            raise UsageError(
+                [each._replace(file=each.file or str(path)) for each in error.problems]
+            ) from error
+        ignored = dict.fromkeys(
+            key for name in names for key in inventory.variables_of(name) if key in IGNORED
+        )
+        notes = [
+            f"{text}: {key} is not applied; put the option into ~/.ssh/config" for key in ignored
+        ]
         return FoundHosts(hosts=hosts, how=tool or BUILT_IN, notes=tuple(notes))
 
     def complete(self, text: str, context: SourceContext) -> Iterable[str]:
         """Return the groups of a static inventory that is typed whole."""
         path, colon, _ = text.rpartition(":")
-        if not colon or not (context.directory / path).is_file() or os.access(context.directory / path, os.X_OK):
+        if (
+            not colon
+            or not (context.directory / path).is_file()
+            or os.access(context.directory / path, os.X_OK)
+        ):
             return ()
         return [f"{path}:{group}" for group in read_here(context.directory / path, context).groups]
 
     def state(self, context: SourceContext) -> str:
         """Return which reader there is."""
-        return program(TOOL, context) or "static inventories by the built-in reader; not installed: ansible-inventory"
+        return (
+            program(TOOL, context)
+            or "static inventories by the built-in reader; not installed: ansible-inventory"
+        )
 
     def _parted(self, text: str, context: SourceContext) -> tuple[Path, str]:
-        """Return the file and the group that a text names; a file that is there wins over a group behind a colon."""
+        """Return the file and the group that a text names.
+
+        A file that is there wins over a group behind a colon.
+        """
         file, colon, group = text.rpartition(":")
         whole = context.directory / from_home(text.replace("\0", "?"))
         if colon and not os.path.lexists(whole):
@@ -122,7 +138,11 @@ def read_here(path: Path, context: SourceContext) -> AnsibleGroups:
     if path.is_dir():
         found = AnsibleGroups()
         for file in sorted(path.iterdir()):
-            if not file.name.startswith(".") and not file.name.endswith(LEFT_OUT) and file.name not in VARIABLES:
+            if (
+                not file.name.startswith(".")
+                and not file.name.endswith(LEFT_OUT)
+                and file.name not in VARIABLES
+            ):
                 _add_file(file, found)
         _add_variables(path, found)
         return found
@@ -139,7 +159,9 @@ def read_here(path: Path, context: SourceContext) -> AnsibleGroups:
 
 def _add_file(path: Path, found: AnsibleGroups) -> None:
     if os.access(path, os.X_OK) or path.is_dir():
-        raise UsageError(Problem("in a folder, programs and folders need ansible-inventory", file=str(path)))
+        raise UsageError(
+            Problem("in a folder, programs and folders need ansible-inventory", file=str(path))
+        )
     text = _text(path)
     if path.name.endswith(YAML_ENDINGS):
         if text.strip().removeprefix("---").strip():
@@ -152,7 +174,9 @@ def _add_file(path: Path, found: AnsibleGroups) -> None:
 
 
 def _looks_like_yaml(text: str) -> bool:
-    """Tell whether a file without an ending is YAML: its first line that says something is ``---`` or ``NAME:``."""
+    """Tell whether a file without an ending is YAML: its first line that says something is ``---``
+    or ``NAME:``.
+    """
     lines = (line.rstrip() for line in text.splitlines())
     first = next((line for line in lines if line.strip() and line.lstrip()[0] not in "#;"), "")
     return first == "---" or (first.endswith(":") and not first.startswith("["))
@@ -171,16 +195,28 @@ def _read_variables(folder: Path, known: set[str], into: dict[str, Mapping[str, 
 
 
 def _variable_files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield whom a file of variables is about, and the file: NAME, NAME.yml, or any file in a folder NAME."""
+    """Yield whom a file of variables is about, and the file: NAME, NAME.yml, or any file in a
+    folder NAME.
+    """
     count = 0
     for entry in sorted(folder.iterdir()):
         inner = sorted(entry.rglob("*")) if entry.is_dir() else [entry]
-        name = entry.name if entry.is_dir() else entry.name.removesuffix(entry.suffix * (entry.suffix in YAML_ENDINGS))
+        name = (
+            entry.name
+            if entry.is_dir()
+            else entry.name.removesuffix(entry.suffix * (entry.suffix in YAML_ENDINGS))
+        )
         for file in inner:
-            if file.is_file() and not file.name.startswith(".") and file.suffix in ("", *YAML_ENDINGS):
+            if (
+                file.is_file()
+                and not file.name.startswith(".")
+                and file.suffix in ("", *YAML_ENDINGS)
+            ):
                 count += 1
                 if count > MOST_FILES:
-                    raise UsageError(Problem(f"more than {MOST_FILES} files of variables", file=str(folder)))
+                    raise UsageError(
+                        Problem(f"more than {MOST_FILES} files of variables", file=str(folder))
+                    )
                 yield name, file
 
 
@@ -189,7 +225,9 @@ def _variables(path: Path) -> Mapping[str, Any]:
 
     text = _text(path)
     if text.startswith("$ANSIBLE_VAULT"):
-        raise UsageError(Problem("is encrypted: that needs ansible-inventory and its password", file=str(path)))
+        raise UsageError(
+            Problem("is encrypted: that needs ansible-inventory and its password", file=str(path))
+        )
     return load(text, str(path)).data if text.strip().removeprefix("---").strip() else {}
 
 
@@ -201,7 +239,10 @@ def _text(path: Path) -> str:
 
 
 def host_of(name: str, inventory: AnsibleGroups) -> HostAddress:
-    """Return how a host is reached by its variables. Raises UsageError for what no host can be reached by."""
+    """Return how a host is reached by its variables.
+
+    Raises UsageError for what no host can be reached by.
+    """
     variables = inventory.variables_of(name)
     connection = variables.get("ansible_connection", "ssh")
     if connection not in (*SSH, *LOCALLY):
@@ -221,10 +262,14 @@ def _first_of(variables: Mapping[str, Any], names: Iterable[str]) -> Any:
 
 def _checked(host: str, key: str, value: Any) -> Any:
     if isinstance(value, str) and "{{" in value:
-        raise UsageError(f"host '{host}': {key} is a template, {value[:60]}: only a playbook can tell its value")
+        raise UsageError(
+            f"host '{host}': {key} is a template, {value[:60]}: only a playbook can tell its value"
+        )
     if key == "port":
         text = str(value)
-        if isinstance(value, bool) or not (text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536):
+        if isinstance(value, bool) or not (
+            text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536
+        ):
             raise UsageError(f"host '{host}': port {text[:40]!r} is not a number from 1 to 65535")
         return int(text)
     if not is_word(str(value)):

@@ -16,7 +16,9 @@ def read_yaml(text: str, file: str, into: AnsibleGroups) -> None:
     """Add what a YAML text says to an inventory. Raises UsageError with its place."""
     document = load(text, file)
     if "plugin" in document.data:
-        message = "a plugin makes these hosts: that needs ansible-inventory (pip install ansible-core)"
+        message = (
+            "a plugin makes these hosts: that needs ansible-inventory (pip install ansible-core)"
+        )
         raise UsageError(document.problem(("plugin",), message, key=True))
     for name, data in document.data.items():
         _YamlReading(document, into).group(str(name), data, (name,))
@@ -33,7 +35,10 @@ class _YamlReading:
         for key, value in self.mapping(data, path).items():
             here = (*path, key)
             if key not in SECTIONS:
-                message = f"unknown key '{key}'{did_you_mean(str(key), SECTIONS)}; allowed are {', '.join(SECTIONS)}"
+                message = (
+                    f"unknown key '{key}'{did_you_mean(str(key), SECTIONS)}; allowed are"
+                    f" {', '.join(SECTIONS)}"
+                )
                 raise UsageError(self.document.problem(here, message, key=True))
             for inner, of_it in self.mapping(value, here).items():
                 if key == "vars":
@@ -49,14 +54,23 @@ class _YamlReading:
         try:
             self.into.add_hosts(group, pattern, self.mapping(data, path))
         except UsageError as error:
-            raise UsageError(self.document.problem(path, error.problems[0].message, key=True)) from error
+            raise UsageError(
+                self.document.problem(path, error.problems[0].message, key=True)
+            ) from error
 
     def mapping(self, data: Any, path: KeyPath) -> Mapping[Any, Any]:
-        """Return what a key has below it; a single word stands for a key without anything, as Ansible reads it."""
+        """Return what a key has below it.
+
+        A single word stands for a key without anything, as Ansible reads it.
+        """
         if data is None:
             return {}
         if isinstance(data, str):
             return {data: None}
         if not isinstance(data, dict):
-            raise UsageError(self.document.problem(path, "a mapping is needed here: NAME: and what belongs to it"))
+            raise UsageError(
+                self.document.problem(
+                    path, "a mapping is needed here: NAME: and what belongs to it"
+                )
+            )
         return data

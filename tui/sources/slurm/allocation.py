@@ -1,4 +1,7 @@
-"""`slurm:@PARTITION,nodes=N,time=T`: an allocation for a run; the wait for it is told, its end is sure."""
+"""`slurm:@PARTITION,nodes=N,time=T`: an allocation for a run.
+
+The wait for it is told, its end is sure.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,15 @@ from tui.sources.keeper import Keeper
 from tui.sources.run_command import output_or_error
 from tui.sources.slurm.jobs import FIELDS, SlurmJob, job_in, partitions, slurm_program
 
-FORM = "slurm:@PARTITION[,nodes=N][,time=30m][,wait=1h][,account=A][,qos=Q][,constraint=C][,reservation=R]"
+FORM = (
+    "slurm:@PARTITION[,nodes=N][,time=30m][,wait=1h]"
+    "[,account=A][,qos=Q][,constraint=C][,reservation=R]"
+)
 PASSED_ON = ("account", "qos", "constraint", "reservation")
 KEYS = ("nodes", "time", "wait", "via", *PASSED_ON)
 MOST_NODES = 4096
-# Reasons for waiting that no waiting ends: the request does not fit the partition, the account or the QOS.
+# Reasons for waiting that no waiting ends: the request does not fit the partition, the account or
+# the QOS.
 HOPELESS = re.compile(
     r"PartitionConfig|PartitionNodeLimit|PartitionTimeLimit|BadConstraints|InvalidAccount|InvalidQOS"
     r"|\w*(?:PerJobLimit|MaxWallDurationPerJob\w*|AccountNotAllowed|QOSNotAllowed)"
@@ -57,20 +64,28 @@ def parse_wanted(text: str) -> Wanted:
     if not _NAME.fullmatch(partition):
         raise wrong(
             FORM,
-            "no partition is named" if not partition else f"'{partition[:60]}' is no name of a partition",
+            (
+                "no partition is named"
+                if not partition
+                else f"'{partition[:60]}' is no name of a partition"
+            ),
         )
     found: dict[str, str] = {}
     for option in options:
         key, equals, value = option.partition("=")
         if key not in KEYS:
-            raise UsageError(f"unknown option '{key}'{did_you_mean(key, KEYS)}; allowed are {', '.join(KEYS)}")
+            raise UsageError(
+                f"unknown option '{key}'{did_you_mean(key, KEYS)}; allowed are {', '.join(KEYS)}"
+            )
         if key in found:
             raise UsageError(f"{key} is given twice")
         if not equals or not _VALUE.fullmatch(value):
             raise UsageError(f"{key}: '{value[:60]}' is not allowed; allowed is {FORM}")
         found[key] = value
     passed_on = tuple(f"--{key}={found[key]}" for key in PASSED_ON if key in found)
-    return Wanted(partition, _nodes(found), _seconds(found, "time"), _seconds(found, "wait"), passed_on)
+    return Wanted(
+        partition, _nodes(found), _seconds(found, "time"), _seconds(found, "wait"), passed_on
+    )
 
 
 def _nodes(found: Mapping[str, str]) -> int:
@@ -93,7 +108,8 @@ def _seconds(found: Mapping[str, str], key: str) -> float | None:
 
 
 def allocate(wanted: Wanted, context: SourceContext) -> SlurmJob:
-    """Return the running job with the nodes; it ends with the last process of benchtui that uses it.
+    """Return the running job with the nodes; it ends with the last process of benchtui that uses
+    it.
 
     Raises UsageError when Slurm refuses, or the wait is over.
     """
@@ -132,7 +148,9 @@ def _wait(argv: list[str], name: str, wanted: Wanted, context: SourceContext) ->
             while salloc.poll() is None:
                 now = time.monotonic()
                 if wanted.wait_s is not None and now - began > wanted.wait_s:
-                    raise UsageError(f"no allocation within {wanted.wait_s:g} s: {_reason(name, context)}")
+                    raise UsageError(
+                        f"no allocation within {wanted.wait_s:g} s: {_reason(name, context)}"
+                    )
                 if now >= next_word:
                     next_word = now + NEXT_WORD_S
                     reason = _reason(name, context)

@@ -35,7 +35,10 @@ def slurm_program(name: str, context: SourceContext) -> str:
 
 
 def job_of(job_id: str, context: SourceContext) -> SlurmJob | None:
-    """Return a job; None when Slurm does not know it any more. Raises UsageError when Slurm does not answer."""
+    """Return a job; None when Slurm does not know it any more.
+
+    Raises UsageError when Slurm does not answer.
+    """
     argv = [
         slurm_program("squeue", context),
         "--noheader",
@@ -67,18 +70,29 @@ def own_jobs(context: SourceContext) -> list[str]:
         "--states=RUNNING",
         "--format=%i",
     ]
-    return [line.strip() for line in output_or_error(argv, context).splitlines() if JOB_ID.fullmatch(line.strip())]
+    return [
+        line.strip()
+        for line in output_or_error(argv, context).splitlines()
+        if JOB_ID.fullmatch(line.strip())
+    ]
 
 
 def partitions(context: SourceContext) -> list[str]:
     """Return the names of all partitions. Raises UsageError."""
-    printed = output_or_error([slurm_program("sinfo", context), "--noheader", "--format=%R"], context)
+    printed = output_or_error(
+        [slurm_program("sinfo", context), "--noheader", "--format=%R"], context
+    )
     return list(dict.fromkeys(line.strip() for line in printed.splitlines() if line.strip()))
 
 
 def node_names(folded: str, context: SourceContext) -> list[str]:
-    """Return the nodes of ``n[1-4],m7``; by scontrol, whose notation has more than ours. Raises UsageError."""
-    printed = output_or_error([slurm_program("scontrol", context), "show", "hostnames", folded], context)
+    """Return the nodes of ``n[1-4],m7``; by scontrol, whose notation has more than ours.
+
+    Raises UsageError.
+    """
+    printed = output_or_error(
+        [slurm_program("scontrol", context), "show", "hostnames", folded], context
+    )
     names = [name for line in printed.split() for name in expand(line)]
     if len(names) > MOST_KNOWN:
         raise UsageError(f"more than {MOST_KNOWN} nodes")

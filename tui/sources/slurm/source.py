@@ -1,4 +1,6 @@
-"""`slurm:JOBID`, `slurm:` inside of a job, `slurm:@PARTITION,nodes=N`: nodes of a running job of Slurm."""
+"""`slurm:JOBID`, `slurm:` inside of a job, `slurm:@PARTITION,nodes=N`: nodes of a running job of
+Slurm.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +51,14 @@ class SlurmSource(HostSource):
     def state(self, context: SourceContext) -> str:
         """Return which commands of Slurm there are."""
         missing = [name for name in TOOLS if program(name, context) is None]
-        return f"not installed: {', '.join(missing)}" if missing else str(program(TOOLS[0], context))
+        return (
+            f"not installed: {', '.join(missing)}" if missing else str(program(TOOLS[0], context))
+        )
 
     def _of_environment(self, context: SourceContext) -> FoundHosts:
-        job, nodes = (context.environ.get(name, "") for name in ("SLURM_JOB_ID", "SLURM_JOB_NODELIST"))
+        job, nodes = (
+            context.environ.get(name, "") for name in ("SLURM_JOB_ID", "SLURM_JOB_NODELIST")
+        )
         if not JOB_ID.fullmatch(job) or not nodes:
             raise UsageError(f"not inside of a Slurm job (no SLURM_JOB_ID); allowed is {self.form}")
         known = job_of(job, context)
@@ -66,7 +72,9 @@ class SlurmSource(HostSource):
             raise UsageError(f"Slurm has no job {job_id}{did_you_mean(job_id, running)}{there}")
         if job.state != "RUNNING":
             why = f" ({job.reason})" if job.reason not in ("", "None") else ""
-            raise UsageError(f"job {job_id} is {job.state.lower()}{why}; its nodes are known once it is running")
+            raise UsageError(
+                f"job {job_id} is {job.state.lower()}{why}; its nodes are known once it is running"
+            )
         return self._found(job_id, job.nodes, context, job.left_s)
 
     def _allocated(self, text: str, context: SourceContext) -> FoundHosts:
@@ -76,7 +84,9 @@ class SlurmSource(HostSource):
         job = allocate(wanted, context)
         return self._found(job.job_id, job.nodes, context, job.left_s)
 
-    def _found(self, job_id: str, folded: str, context: SourceContext, left_s: float | None) -> FoundHosts:
+    def _found(
+        self, job_id: str, folded: str, context: SourceContext, left_s: float | None
+    ) -> FoundHosts:
         hosts = tuple(HostAddress(name) for name in node_names(folded, context))
         return FoundHosts(hosts=hosts, how=f"Slurm job {job_id}", left_s=left_s)
 
@@ -87,6 +97,8 @@ def without_way(text: str) -> tuple[str, str]:
     named = [part.removeprefix("via=") for part in parts if part.startswith("via=")]
     for way in named:
         if way not in WAYS:
-            raise UsageError(f"via: '{way[:40]}'{did_you_mean(way, WAYS)}; allowed are srun and ssh")
+            raise UsageError(
+                f"via: '{way[:40]}'{did_you_mean(way, WAYS)}; allowed are srun and ssh"
+            )
     rest = ",".join(part for part in parts if not part.startswith("via="))
     return rest, WAYS[named[-1]] if named else "slurm"

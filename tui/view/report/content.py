@@ -54,7 +54,14 @@ from tui.view.report.tables import (
     operations_table,
     percentiles_table,
 )
-from tui.view.step_notes import attest_texts, checks_text, length_texts, load_sums, precondition_texts, remark_texts
+from tui.view.step_notes import (
+    attest_texts,
+    checks_text,
+    length_texts,
+    load_sums,
+    precondition_texts,
+    remark_texts,
+)
 
 if TYPE_CHECKING:
     from tui.analysis.trend import Trend
@@ -82,25 +89,65 @@ def disclosure(record: RunRecord) -> Iterator[Block]:
 
 def _facts(record: RunRecord) -> Iterator[tuple[str, list[str]]]:
     profile, made = record.profile, record.provenance
-    source = "; ".join(f"{name}: {' '.join(text.split())}" for name, text in profile.source.items() if text)
-    preset = {True: ", a preset", False: ", of one's own"}.get(profile.preset, "") if profile.preset is not None else ""
-    yield "profile", [f"{profile.tag} v{profile.version}{preset}" if profile.version is not None else profile.tag]
+    source = "; ".join(
+        f"{name}: {' '.join(text.split())}" for name, text in profile.source.items() if text
+    )
+    preset = (
+        {True: ", a preset", False: ", of one's own"}.get(profile.preset, "")
+        if profile.preset is not None
+        else ""
+    )
+    yield (
+        "profile",
+        [
+            (
+                f"{profile.tag} v{profile.version}{preset}"
+                if profile.version is not None
+                else profile.tag
+            )
+        ],
+    )
     yield "source", [source] if source else []
     yield "SHA-256", [profile.sha256] if profile.sha256 else []
     yield "target", [record.target] if record.target else []
     yield from _told(facts_together(record), "hosts")
-    yield from _told(compare({each.name: each.facts for each in record.servers if each.facts}), "servers")
+    yield from _told(
+        compare({each.name: each.facts for each in record.servers if each.facts}), "servers"
+    )
     yield "preconditioning", precondition_texts(record)
     yield "conditions", attest_texts(record)
-    yield "left out", [f"{left.profile}, {plural(left.steps, 'step')}: {left.reason}" for left in record.left_out]
+    yield (
+        "left out",
+        [
+            f"{left.profile}, {plural(left.steps, 'step')}: {left.reason}"
+            for left in record.left_out
+        ],
+    )
     yield "added options", _added(record)
     yield "thresholds", [f"{name} {value:g}" for name, value in record.thresholds.items()]
     yield "page cache", _cache_drops(record)
     yield "tools", _versions(made.tool_versions)
     yield "benchtui", [made.benchtui_version] if made.benchtui_version else []
-    yield "led from", [", ".join(f"{name} {value}" for name, value in made.jump_host.items())] if made.jump_host else []
-    yield "taken over", [f"{each.utc}, after {each.gap_s:.1f} s without an engine" for each in record.resumed]
-    yield "tags", [", ".join(f"{name}={value}" for name, value in record.tags.items())] if record.tags else []
+    yield (
+        "led from",
+        (
+            [", ".join(f"{name} {value}" for name, value in made.jump_host.items())]
+            if made.jump_host
+            else []
+        ),
+    )
+    yield (
+        "taken over",
+        [f"{each.utc}, after {each.gap_s:.1f} s without an engine" for each in record.resumed],
+    )
+    yield (
+        "tags",
+        (
+            [", ".join(f"{name}={value}" for name, value in record.tags.items())]
+            if record.tags
+            else []
+        ),
+    )
     yield "notes", [note.text for note in record.notes]
     yield "left behind", [*_files_left(record), *left_texts(record.objects_left)]
 
@@ -133,24 +180,40 @@ def _cache_drops(record: RunRecord) -> list[str]:
         return []
     failed = sorted({drop.host for drop in drops if not drop.ok})
     how = ", ".join(sorted({drop.method for drop in drops if drop.ok}))
-    return [f"dropped before each step ({how})" if not failed else f"not dropped on {', '.join(failed)}"]
+    return [
+        f"dropped before each step ({how})" if not failed else f"not dropped on {', '.join(failed)}"
+    ]
 
 
 def _files_left(record: RunRecord) -> list[str]:
     left = [(host.name, host.files_left) for host in record.hosts if host.files_left is not None]
-    return [f"{name}: {plural(len(found.paths), 'file')}, {units.size(found.bytes)}" for name, found in left]
+    return [
+        f"{name}: {plural(len(found.paths), 'file')}, {units.size(found.bytes)}"
+        for name, found in left
+    ]
 
 
 def _params(record: RunRecord) -> DocumentTable:
-    """Return the parameters as they were resolved, those that were changed marked; swept ones are in the steps."""
+    """Return the parameters as they were resolved, those that were changed marked.
+
+    Swept ones are in the steps.
+    """
     profile = record.profile
     axes = record.matrix.axes if record.matrix is not None else []
     rows: list[list[TableCell]] = []
     for name, value in profile.params.items():
-        how = f"changed to {profile.changed[name]}" if name in profile.changed else "swept" if name in axes else ""
+        how = (
+            f"changed to {profile.changed[name]}"
+            if name in profile.changed
+            else "swept"
+            if name in axes
+            else ""
+        )
         rows.append([name, _value(name, value), (how, LABEL)])
     return DocumentTable(
-        "Parameters", [DocumentColumn("name"), DocumentColumn("value", right=True), DocumentColumn("")], rows
+        "Parameters",
+        [DocumentColumn("name"), DocumentColumn("value", right=True), DocumentColumn("")],
+        rows,
     )
 
 
@@ -174,19 +237,30 @@ def _hosts(record: RunRecord) -> DocumentTable:
     ]
     rows = [_host(record, host) for host in record.hosts]
     return DocumentTable(
-        "Hosts of the run", heads, rows, "Clock: ahead of the machine that led the run, as far as it is known."
+        "Hosts of the run",
+        heads,
+        rows,
+        "Clock: ahead of the machine that led the run, as far as it is known.",
     )
 
 
 def _host(record: RunRecord, host: HostRecord) -> list[TableCell]:
     clock = host.clock
     known = clock is not None and clock.offset_s is not None
-    ahead = f"{(clock.offset_s or 0) * 1000:+.1f} ms" if clock is not None and known else units.UNKNOWN
+    ahead = (
+        f"{(clock.offset_s or 0) * 1000:+.1f} ms" if clock is not None and known else units.UNKNOWN
+    )
     if clock is not None and known and clock.uncertainty_s is not None:
         ahead += f" ± {clock.uncertainty_s * 1000:.1f}"
     state = f"{host.state or ''} {host.detail}".strip()
     version = record.provenance.tool_versions.get(host.name, "")
-    return [host.name, version, ahead, str(host.randseed) if host.randseed is not None else "", state]
+    return [
+        host.name,
+        version,
+        ahead,
+        str(host.randseed) if host.randseed is not None else "",
+        state,
+    ]
 
 
 # -- job files
@@ -198,13 +272,18 @@ def _job_files(record: RunRecord) -> Iterator[Code]:
     if not files:
         return
     first, *others = files
-    name = f"Job file of {first.host}" + (f", step {first.step + 1}" if len(record.steps) > 1 else "")
+    name = f"Job file of {first.host}" + (
+        f", step {first.step + 1}" if len(record.steps) > 1 else ""
+    )
     yield Code(name, first.text)
     differing = [line for each in others for line in _differs(record, first, each)]
     if differing:
         cut = len(differing) - MOST_LINES
         more = [f"# and {cut} lines more, in run.json"] if cut > 0 else []
-        yield Code("Other job files: the lines in which they differ", "\n".join([*differing[:MOST_LINES], *more]))
+        yield Code(
+            "Other job files: the lines in which they differ",
+            "\n".join([*differing[:MOST_LINES], *more]),
+        )
 
 
 def _differs(record: RunRecord, first: JobFile, other: JobFile) -> Iterator[str]:
@@ -236,7 +315,9 @@ MESSAGES = 100
 
 @dataclass(frozen=True, slots=True)
 class ReportedRun:
-    """A run to report: its record, its directory when it has one, published figures beside it, and its history."""
+    """A run to report: its record, its directory when it has one, published figures beside it, and
+    its history.
+    """
 
     record: RunRecord
     run_dir: Path | None = None
@@ -253,7 +334,8 @@ def report_of(
     drawn: bool = True,
     versus: Versus = ALONE,
 ) -> Report:
-    """Return the document of one run, or of several side by side; with charts when they are to be `drawn`.
+    """Return the document of one run, or of several side by side; with charts when they are to be
+    `drawn`.
 
     Raises UsageError for criteria of a profile that cannot be read.
     """
@@ -268,7 +350,9 @@ def report_of(
     found = compared(sides, versus)
     where = "side by side" if len(sides) == len(parts) else f"on {len(sides)} sides"
     title = f"{len(parts)} runs {where}"
-    return Report(title, parts, list(answers(found)), list(side_by_side(sides, found)), list(remarks), made)
+    return Report(
+        title, parts, list(answers(found)), list(side_by_side(sides, found)), list(remarks), made
+    )
 
 
 def _part(source: ReportedRun, place: str, name: str, *, drawn: bool) -> RunPart:
@@ -280,14 +364,20 @@ def _part(source: ReportedRun, place: str, name: str, *, drawn: bool) -> RunPart
         ("findings", "Findings", _findings(record)),
         ("limiter", "What limited it", _bottleneck(record, steps)),
         ("objections", "Objections", () if record.state == "running" else objection_blocks(record)),
-        ("capacity", "What it sustains", sizing_blocks(record.search, drawn=drawn) if record.search else ()),
+        (
+            "capacity",
+            "What it sustains",
+            sizing_blocks(record.search, drawn=drawn) if record.search else (),
+        ),
         ("results", "Results", _results(record, steps)),
         ("charts", "Charts", _charts(record, steps, heat) if drawn else ()),
         ("telemetry", "Load on hosts and servers", _telemetry(record, steps)),
         ("history", "History", _history(source, drawn=drawn)),
         ("published", "Beside published figures", _published(source.published)),
     )
-    sections = [DocumentSection(f"{place}-{name}", title, list(blocks)) for name, title, blocks in found]
+    sections = [
+        DocumentSection(f"{place}-{name}", title, list(blocks)) for name, title, blocks in found
+    ]
     shown = [each for each in sections if each.blocks]
     return RunPart(card_of(record, source.published, place, source.called), shown, name)
 
@@ -297,7 +387,10 @@ def _part(source: ReportedRun, place: str, name: str, *, drawn: bool) -> RunPart
 
 def _findings(record: RunRecord) -> Iterator[Block]:
     if record.state == "running":
-        text = f"{record.reason.capitalize()}. It is judged at its end; below stands what was found so far."
+        text = (
+            f"{record.reason.capitalize()}. It is judged at its end; below stands what was found so"
+            " far."
+        )
         yield Paragraph(text, WARN)
     elif record.verdict is not None:
         yield Paragraph(checks_text(record))
@@ -312,14 +405,18 @@ def _findings(record: RunRecord) -> Iterator[Block]:
     problems = list(_problems(record))
     if problems:
         yield DocumentTable(
-            "Problems on hosts", [DocumentColumn("host"), DocumentColumn("when"), DocumentColumn("what")], problems
+            "Problems on hosts",
+            [DocumentColumn("host"), DocumentColumn("when"), DocumentColumn("what")],
+            problems,
         )
     if record.checks_not_made:
         reasons: dict[str, list[str]] = {}
         for name, reason in record.checks_not_made.items():
             reasons.setdefault(reason, []).append(name)
         rows = [[", ".join(names), reason] for reason, names in reasons.items()]
-        yield DocumentTable("Could not be checked", [DocumentColumn("checks"), DocumentColumn("why")], rows)
+        yield DocumentTable(
+            "Could not be checked", [DocumentColumn("checks"), DocumentColumn("why")], rows
+        )
     said = [each for each in record.messages if each.severity != "info"]
     if said:
         told = [[each.host or "", each.severity, each.text] for each in said[:MESSAGES]]
@@ -358,7 +455,11 @@ def _problems(record: RunRecord) -> Iterator[list[str]]:
     for host in record.hosts:
         yield from ([host.name, problem.phase, problem.message] for problem in host.problems)
     for step in record.steps:
-        yield from ([each.host, step.name, each.message] for each in step.errors if each.code == "tool-error")
+        yield from (
+            [each.host, step.name, each.message]
+            for each in step.errors
+            if each.code == "tool-error"
+        )
 
 
 def _bottleneck(record: RunRecord, steps: Sequence[StepRecord]) -> Iterator[Block]:
@@ -386,7 +487,9 @@ def _results(record: RunRecord, steps: Sequence[StepRecord]) -> Iterator[Block]:
         yield from _step_tables(record, step)
     left_out = len(measured_steps(record)) - len(steps)
     if left_out > 0:
-        yield Paragraph(f"{left_out} more steps in detail: benchtui runs show --steps {record.run_id}", LABEL)
+        yield Paragraph(
+            f"{left_out} more steps in detail: benchtui runs show --steps {record.run_id}", LABEL
+        )
     if not steps:
         yield Paragraph("Nothing was measured.", WARN)
 
@@ -412,7 +515,9 @@ def _charts(record: RunRecord, steps: Sequence[StepRecord], heat: Heat) -> Itera
         if step.metadata is not None:
             yield from operations_chart(step)
         else:
-            yield from (_named(chart, name_of(record, step)) for chart in charts_of(record, step, heat))
+            yield from (
+                _named(chart, name_of(record, step)) for chart in charts_of(record, step, heat)
+            )
 
 
 def _named(chart: Chart, name: str) -> Chart:

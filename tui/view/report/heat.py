@@ -20,13 +20,19 @@ MOST_COLUMNS = 120
 
 @dataclass(slots=True)
 class HeatMap:
-    """Counts by column and bucket of one direction; column `k` is the `width_s` seconds from `k * width_s` on."""
+    """Counts by column and bucket of one direction.
+
+    Column `k` is the `width_s` seconds from `k * width_s` on.
+    """
 
     width_s: int
     columns: list[list[int]] = field(default_factory=list)
 
     def percentiles(self, wanted: Sequence[float]) -> list[dict[float, float | None]]:
-        """Return percentiles of each column in ns, by fio's rule; None where too few I/Os are behind one."""
+        """Return percentiles of each column in ns, by fio's rule.
+
+        None where too few I/Os are behind one.
+        """
         return [column_percentiles(dense_items(counts), wanted) for counts in self.columns]
 
 
@@ -52,7 +58,9 @@ def heat_of(run_dir: Path | None, steps: Sequence[StepRecord]) -> Heat:
             for clock in clocks.values():
                 clock.expect_late()
         elif isinstance(event, Sample):
-            t0, t1 = clocks.setdefault(event.host, HostTime()).interval(event.t, event.host_time_ms, event.interval_s)
+            t0, t1 = clocks.setdefault(event.host, HostTime()).interval(
+                event.t, event.host_time_ms, event.interval_s
+            )
             span = spans.get(event.step)
             if span is not None and event.phase == "measure" and not event.ramp:
                 _take(found, span, event, (t0 + t1) / 2)
@@ -94,7 +102,9 @@ def _take(found: Heat, span: _Span, sample: Sample, middle_s: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Columns of equal weight beside each other, `column` to `end` (exclusive), and the latencies that they span."""
+    """Columns of equal weight beside each other, `column` to `end` (exclusive), and the latencies
+    that they span.
+    """
 
     column: int
     end: int
@@ -107,10 +117,17 @@ ROWS_BITS = 4  # 16 of 64 buckets together: four rows each time the latency doub
 
 
 def patches_of(heat: HeatMap, bits: int = ROWS_BITS) -> list[Patch]:
-    """Return the heat map as rectangles, the lightest first; rows are whole buckets, so no count is moved."""
+    """Return the heat map as rectangles, the lightest first.
+
+    Rows are whole buckets, so no count is moved.
+    """
     weights = [weights_of(dense_items(counts), 0, 1 << bits) for counts in heat.columns]
     rows = sorted({row for column in weights for row in column})
-    found = [patch for row in rows for patch in _row_patches(row, [column.get(row) for column in weights], bits)]
+    found = [
+        patch
+        for row in rows
+        for patch in _row_patches(row, [column.get(row) for column in weights], bits)
+    ]
     return sorted(found, key=lambda patch: patch.weight)
 
 

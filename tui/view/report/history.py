@@ -1,4 +1,6 @@
-"""The history of a run's profile on its target, in a report: each run's figure, and where it changed."""
+"""The history of a run's profile on its target, in a report: each run's figure, and where it
+changed.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,14 @@ from tui.view.trend import change_word
 
 MOST_CHARTS = 4
 MOST_MARKS = 10
-AXES: dict[str, ChartMetric] = {"bytes_per_s": "bandwidth", "ns": "latency"}  # all others are counted
+# all others are counted
+AXES: dict[str, ChartMetric] = {"bytes_per_s": "bandwidth", "ns": "latency"}
 
 
 def history_blocks(record: RunRecord, trends: Sequence[Trend], *, drawn: bool) -> Iterator[Block]:
-    """Yield how the run stands among those of its profile on its target, of a sweep point by point."""
+    """Yield how the run stands among those of its profile on its target, of a sweep point by
+    point.
+    """
     for found in trends:
         yield Paragraph(*_said(found))
     if trends:
@@ -37,13 +42,20 @@ def _said(found: Trend) -> tuple[str, str]:
     """Return the last change in words, and its role."""
     runs = f"{found.name}: {plural(len(found.runs), 'run')} on this target"
     if not found.changes:
-        few = f"; {2 * LEAST} are needed to tell a change" if len(found.runs) < 2 * LEAST else ", no change detected"
+        few = (
+            f"; {2 * LEAST} are needed to tell a change"
+            if len(found.runs) < 2 * LEAST
+            else ", no change detected"
+        )
         return runs + few, LABEL
     last = found.changes[-1]
     word, role = change_word(found, last)
     since = found.runs[last.at]
     when = f", {since.utc[:10]}" if since.utc else ""
-    return f"{runs}: {word} since {since.run_id}{when}: {_percent(last.ratio)} (p {last.p:.3f})", role
+    return (
+        f"{runs}: {word} since {since.run_id}{when}: {_percent(last.ratio)} (p {last.p:.3f})",
+        role,
+    )
 
 
 def _percent(ratio: float) -> str:
@@ -58,13 +70,24 @@ def _table(record: RunRecord, trends: Sequence[Trend]) -> DocumentTable:
         for begin, end in found.spans:
             middle = median(found.values[begin:end])
             change = changes.get(begin)
-            first, ours = found.runs[begin], any(run.run_id == record.run_id for run in found.runs[begin:end])
-            told: Cell = "" if change is None else (f"{_percent(change.ratio)} (p {change.p:.3f})", _role(found, begin))
+            first, ours = (
+                found.runs[begin],
+                any(run.run_id == record.run_id for run in found.runs[begin:end]),
+            )
+            told: Cell = (
+                ""
+                if change is None
+                else (f"{_percent(change.ratio)} (p {change.p:.3f})", _role(found, begin))
+            )
             shown = metric.with_unit(middle) if metric is not None else f"{middle:g}"
             since = f"{first.run_id} ({first.utc[:10]})" if first.utc else first.run_id
-            rows.append([found.name, since, str(end - begin), shown, told, "this run" if ours else ""])
+            rows.append(
+                [found.name, since, str(end - begin), shown, told, "this run" if ours else ""]
+            )
     numbers = [DocumentColumn(title, right=True) for title in ("runs", "median", "change")]
-    note = " ".join(filter(None, (_left_out(max(each.left_out for each in trends)), _apart(trends))))
+    note = " ".join(
+        filter(None, (_left_out(max(each.left_out for each in trends)), _apart(trends)))
+    )
     return DocumentTable(
         "History on this target",
         [DocumentColumn("what"), DocumentColumn("from"), *numbers, DocumentColumn("")],
@@ -80,7 +103,11 @@ def _left_out(count: int) -> str:
 def _apart(trends: Sequence[Trend]) -> str:
     """Return how many runs are no part of it because they were measured otherwise."""
     count = sum(each.runs for each in others_of(trends))
-    return f"{plural(count, 'more run')} had other parameters, hosts or another tool: no part of it." if count else ""
+    return (
+        f"{plural(count, 'more run')} had other parameters, hosts or another tool: no part of it."
+        if count
+        else ""
+    )
 
 
 def _role(found: Trend, begin: int) -> str:
@@ -94,21 +121,31 @@ def _chart(record: RunRecord, found: Trend) -> Chart:
     rows: list[dict[str, Any]] = []
     for number, run in enumerate(found.runs, 1):
         ours = run.run_id == record.run_id
-        said = f"{run.run_id}: {metric.with_unit(run.headline_value)}{' (this run)' if ours else ''}"
+        said = (
+            f"{run.run_id}: {metric.with_unit(run.headline_value)}{' (this run)' if ours else ''}"
+        )
         rows.append({"n": number, "v": run.headline_value, "s": said, "o": ours})
     spans = [{"from": begin + 0.5, "to": end + 0.5, "m": median(found.values[begin:end])}
              for begin, end in found.spans]  # fmt: skip
     y = rate_axis(AXES.get(found.unit, "iops"), max(found.values), metric.title)
     marks = list(range(1, len(rows) + 1, max(1, len(rows) // MOST_MARKS)))
     scale = {"domain": [0.5, len(rows) + 0.5], "nice": False}
-    x = {"type": "quantitative", "scale": scale, "axis": {"title": "run", "values": marks, "format": "d"}}
+    x = {
+        "type": "quantitative",
+        "scale": scale,
+        "axis": {"title": "run", "values": marks, "format": "d"},
+    }
     points: dict[str, Any] = {"type": "point", "aria": True, "opacity": 1}
     at = {"x": {"field": "n", **x}, "y": {"field": "v", **y}, "description": {"field": "s"}}
     spec = layers(
         {
             "data": {"values": spans},
             "mark": {"type": "rule", "strokeWidth": 2, "color": MUTED},
-            "encoding": {"x": {"field": "from", **x}, "x2": {"field": "to"}, "y": {"field": "m", **y}},
+            "encoding": {
+                "x": {"field": "from", **x},
+                "x2": {"field": "to"},
+                "y": {"field": "m", **y},
+            },
         },
         {
             "transform": [{"filter": "!datum.o"}],

@@ -25,16 +25,24 @@ MEMBERS = 6
 
 def measured_steps(record: RunRecord) -> list[StepRecord]:
     """Return the steps that measured something and count."""
-    return [step for step in record.steps if not step.warmup and (step.results.aggregate or step.metadata)]
+    return [
+        step
+        for step in record.steps
+        if not step.warmup and (step.results.aggregate or step.metadata)
+    ]
 
 
 def detailed_steps(record: RunRecord) -> list[StepRecord]:
-    """Return the steps that are shown with charts and hosts: all of a few, of a matrix what the headlines are from."""
+    """Return the steps that are shown with charts and hosts: all of a few, of a matrix what the
+    headlines are from.
+    """
     measured = measured_steps(record)
     if len(measured) <= IN_FULL:
         return measured
     cells = record.matrix.cells if record.matrix is not None else []
-    headlines = [record.headline] if record.headline is not None else [cell.headline for cell in cells]
+    headlines = (
+        [record.headline] if record.headline is not None else [cell.headline for cell in cells]
+    )
     wanted = [found.step for found in headlines if found is not None and found.step is not None]
     found = [step for step in measured if step.index in wanted[:MEMBERS]]
     return found or measured[:1]
@@ -49,7 +57,10 @@ def name_of(record: RunRecord, step: StepRecord) -> str:
 
 
 def directions_of(step: StepRecord) -> list[str]:
-    """Return the directions of a step as they are shown; `mixed` beside reads and writes is in tables alone."""
+    """Return the directions of a step as they are shown.
+
+    `mixed` beside reads and writes is in tables alone.
+    """
     found = in_order(step.results.aggregate)
     return [name for name in found if name != "mixed" or len(found) == 1]
 
@@ -62,7 +73,10 @@ STATES = {"complete": GOOD, "failed": BAD, "aborted": BAD}
 
 
 def card_of(record: RunRecord, view: PublishedView | None, place: str, called: str = "") -> Card:
-    """Return what is to be known of a run at a glance; `place` is the id of its part, `called` what people call it."""
+    """Return what is to be known of a run at a glance.
+
+    `place` is the id of its part, `called` what people call it.
+    """
     number, unit, what = headline_parts(record)
     verdict, role = judged(record)
     profile = record.profile
@@ -82,12 +96,19 @@ def card_of(record: RunRecord, view: PublishedView | None, place: str, called: s
 
 
 def headline_parts(record: RunRecord) -> tuple[str, str, str]:
-    """Return number, unit and meaning of the figure that the profile is about; of a suite how much was measured."""
+    """Return number, unit and meaning of the figure that the profile is about.
+
+    Of a suite how much was measured.
+    """
     found = record.headline
     if found is None:
         points = record.matrix.cells if record.matrix is not None else measured_steps(record)
         unit = "measurement" if len(points) == 1 else "measurements"
-        return str(len(points)), unit, "the table has the figure of each" if points else "nothing was measured"
+        return (
+            str(len(points)),
+            unit,
+            "the table has the figure of each" if points else "nothing was measured",
+        )
     if record.search is not None:
         number, unit = METRICS[found.metric].split(found.value)
         return number, unit, found.text
@@ -105,7 +126,11 @@ def _point(record: RunRecord) -> str:
     step = record.headline.step if record.headline is not None else None
     cells = record.matrix.cells if record.matrix is not None else []
     found = next((cell for cell in cells if step in cell.steps), None)
-    return (found.key.removeprefix(record.profile.tag).strip() or found.key) if found is not None else ""
+    return (
+        (found.key.removeprefix(record.profile.tag).strip() or found.key)
+        if found is not None
+        else ""
+    )
 
 
 def judged(record: RunRecord) -> tuple[str, str]:
@@ -114,7 +139,11 @@ def judged(record: RunRecord) -> tuple[str, str]:
         return "still running, not judged yet", WARN
     if record.verdict is None:
         return f"{record.state}, not judged", STATES.get(record.state, WARN)
-    said = VERDICTS[record.verdict].capitalize() if record.verdict != "invalid" else VERDICTS[record.verdict]
+    said = (
+        VERDICTS[record.verdict].capitalize()
+        if record.verdict != "invalid"
+        else VERDICTS[record.verdict]
+    )
     role = ROLES[record.verdict]
     if record.state in ("complete", "imported", "baseline"):
         return said, role
@@ -122,14 +151,20 @@ def judged(record: RunRecord) -> tuple[str, str]:
 
 
 def said_of(record: RunRecord) -> Iterator[str]:
-    """Yield what the verdict rests on: how the run ended, what was checked, the worst of what was found."""
+    """Yield what the verdict rests on: how the run ended, what was checked, the worst of what was
+    found.
+    """
     if record.state == "imported":
-        yield "imported: figures as a load generator printed them elsewhere, judged as far as they go"
+        yield (
+            "imported: figures as a load generator printed them elsewhere, judged as far as they go"
+        )
     elif record.state == "running":
         yield f"{record.reason}; every figure is what was measured so far"
     elif record.state != "complete" or record.reason:
         yield f"{record.state}: {record.reason}" if record.reason else record.state
-    yield from filter(None, (checks_text(record).removeprefix(f"{VERDICTS.get(record.verdict or '')}: "),))
+    yield from filter(
+        None, (checks_text(record).removeprefix(f"{VERDICTS.get(record.verdict or '')}: "),)
+    )
     worst = [each for each in by_weight(record.findings) if each.severity != "info"]
     yield from (f"{each.severity} {each.id}: {each.message}" for each in worst[:WORST])
     if len(worst) > WORST:
@@ -142,9 +177,14 @@ def _facts(record: RunRecord, view: PublishedView | None) -> Iterator[tuple[str,
     yield "hosts", list(_hosts(record))
     yield "servers", [_names([each.name for each in record.servers])] if record.servers else []
     began = (record.created_utc or "start unknown").replace("T", " ")[:19]
-    took = f"{'so far' if record.state == 'running' else 'took'} {units.duration(record.duration_s)}"
+    took = (
+        f"{'so far' if record.state == 'running' else 'took'} {units.duration(record.duration_s)}"
+    )
     yield "when", [f"{began}{' UTC' if record.created_utc else ''}, {took}"]
-    yield "limited by", [step.limiter.text for step in detailed_steps(record) if step.limiter is not None][:2]
+    yield (
+        "limited by",
+        [step.limiter.text for step in detailed_steps(record) if step.limiter is not None][:2],
+    )
     yield "repeated", list(filter(None, (repeated_text(record),)))
     yield "published", list(_published(view))
 
@@ -157,7 +197,9 @@ def _load(record: RunRecord) -> Iterator[str]:
     said = ", ".join(f"{name}={value}" for name, value in changed.items())
     yield f"changed: {said}" if changed else "every parameter as the profile has it"
     if record.proves is not None:
-        yield f"counter-experiment: {record.proves.kind} as the bottleneck of {record.proves.run_id}"
+        yield (
+            f"counter-experiment: {record.proves.kind} as the bottleneck of {record.proves.run_id}"
+        )
 
 
 def _hosts(record: RunRecord) -> Iterator[str]:

@@ -22,8 +22,13 @@ from tui.view.report.content import ReportedRun
 if TYPE_CHECKING:
     from tui.analysis.trend import Trend
 
-REMARK = "Names, addresses, paths and notes were replaced or left out; the same name stands for the same thing."
-OWN_FACTS = frozenset({"hostname", "user", "uid", "boot_id", "machine_id", "serial", "wwn", "wwid", "uuid", "guid"})
+REMARK = (
+    "Names, addresses, paths and notes were replaced or left out; the same name stands for the same"
+    " thing."
+)
+OWN_FACTS = frozenset(
+    {"hostname", "user", "uid", "boot_id", "machine_id", "serial", "wwn", "wwid", "uuid", "guid"}
+)
 BY_NAME = frozenset({"per_host", "per_job", "jobs", "tasks", "tool_versions", "hosts"})
 
 
@@ -32,25 +37,37 @@ def _words(text: str) -> frozenset[str]:
 
 
 WORDS_OF_OURS = _words(
-    "metric direction unit severity state verdict scheme latency_kind schema phase kind change figure outcome method "
-    "id code role transport ended created_utc ended_utc utc start_utc end_utc sha256 benchtui_version answer"
+    "metric direction unit severity state verdict scheme latency_kind schema phase kind change"
+    " figure outcome method id code role transport ended created_utc ended_utc utc start_utc"
+    " end_utc sha256 benchtui_version answer"
 )
-"""Keys whose values are words of the schema: no name is replaced in them, though a host may be called `read`."""
+"""Keys whose values are words of the schema: no name is replaced in them, though a host may be
+called `read`.
+"""
 
 PLAIN_PARTS = _words(
-    "bin boot data dev disk etc export exports fs home lib lib64 local log media mnt mount nfs opt proc root run sbin "
-    "scratch shared srv sys test tmp usr var volumes work benchtui python python3 raw by-id "
-    "by-path by-uuid mapper null zero shm stdin stdout stderr read write trim"
+    "bin boot data dev disk etc export exports fs home lib lib64 local log media mnt mount nfs opt"
+    " proc root run sbin scratch shared srv sys test tmp usr var volumes work benchtui python"
+    " python3 raw by-id by-path by-uuid mapper null zero shm stdin stdout stderr read write trim"
 )
-DEVICE = re.compile(r"(sd[a-z]+\d*|nvme\d+(n\d+(p\d+)?)?|vd[a-z]+\d*|xvd[a-z]+\d*|md\d+|dm-\d+|loop\d+|nbd\d+|ram\d+)")
+DEVICE = re.compile(
+    r"(sd[a-z]+\d*|nvme\d+(n\d+(p\d+)?)?|vd[a-z]+\d*|xvd[a-z]+\d*|md\d+|dm-\d+|loop\d+|nbd\d+|ram\d+)"
+)
 BELOW = r"(?:/[\w.@%+:,~$-]+)"
 PATH = re.compile(rf"(?<![\w/.]){BELOW}+/?")
 PART = re.compile(r"[^/]+")
-MAC = re.compile(r"(?<![\w:])(?:[0-9a-fA-F]{2}:){5,19}[0-9a-fA-F]{2}(?![\w:])")  # and GIDs of InfiniBand
-IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)")  # a port may follow, a protocol stand before
-MAYBE_IPV6 = re.compile(r"(?:(?<![\w.:])|(?<=\w:))(?:[0-9a-fA-F]*[:.]){2,}[0-9a-fA-F]*(?<![.])(?!\w)")
+# and GIDs of InfiniBand
+MAC = re.compile(r"(?<![\w:])(?:[0-9a-fA-F]{2}:){5,19}[0-9a-fA-F]{2}(?![\w:])")
+# a port may follow, a protocol stand before
+IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)")
+MAYBE_IPV6 = re.compile(
+    r"(?:(?<![\w.:])|(?<=\w:))(?:[0-9a-fA-F]*[:.]){2,}[0-9a-fA-F]*(?<![.])(?!\w)"
+)
 UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
-WORLDWIDE = re.compile(r"\b(?:[in]qn\.\d{4}-\d\d\.[\w.:-]*\w|(?:eui|naa)\.[0-9a-f]{16,32}\b)", re.IGNORECASE)  # SAN
+# SAN
+WORLDWIDE = re.compile(
+    r"\b(?:[in]qn\.\d{4}-\d\d\.[\w.:-]*\w|(?:eui|naa)\.[0-9a-f]{16,32}\b)", re.IGNORECASE
+)
 USER_AT = re.compile(r"(?<![\w.-])([\w.-]+)@(?=[\w\[])")
 URL = re.compile(
     rf"(?<!\w)([A-Za-z][\w+.-]{{0,30}}://)(?:([\w.%+-]+)(?::[^\s/]*)?@)?([\w.-]*)((?:\[[^\]\s]*\])?(?::\d+)?)({BELOW}*/?)"
@@ -58,20 +75,27 @@ URL = re.compile(
 )
 SHARE = re.compile(rf"(?<![\w:/])//([\w.-]+)({BELOW}*)")
 HOST = r"[A-Za-z][\w-]*(?:\.[\w-]+)*"
-EXPORT = re.compile(rf"(?<![\w./-])(?:(?>{HOST})(?::\d+)?+,){{0,64}}+(?>{HOST})(?::\d+)?+(?=:/(?!/))")
+EXPORT = re.compile(
+    rf"(?<![\w./-])(?:(?>{HOST})(?::\d+)?+,){{0,64}}+(?>{HOST})(?::\d+)?+(?=:/(?!/))"
+)
 IN_EXPORT = re.compile(rf"(?<![\w.:-]){HOST}")
 DOMAIN = re.compile(r"(?<![\w./-])(?:[A-Za-z][\w-]*\.)+([A-Za-z]{2,})(?!\w)")
 ENDINGS = _words(
-    "com net org edu gov mil info io ai cloud local lan internal intern corp home localdomain example test invalid "
-    "de uk us fr ch at nl be eu it es pt pl cz se fi dk ie jp cn kr tw sg au nz ca br mx ru ua za"
-)  # of host names for sure; another word with dots between is one unless it is known as something else:
-OURS = _words("vm net kernel fs sunrpc fuse benchtui asyncssh")  # kernel settings, programs: what they begin with
+    "com net org edu gov mil info io ai cloud local lan internal intern corp home localdomain"
+    " example test invalid de uk us fr ch at nl be eu it es pt pl cz se fi dk ie jp cn kr tw sg au"
+    " nz ca br mx ru ua za"
+    # of host names for sure; another word with dots between is one unless it is known as something
+    # else:
+)
+# kernel settings, programs: what they begin with
+OURS = _words("vm net kernel fs sunrpc fuse benchtui asyncssh")
 COLUMNS = OURS.union(DIRECTIONS, (family for family, _ in TELEMETRY))
 KINDS = _words(
-    "json jsonl txt log csv xml html md yaml yml ini conf cfg job toml gz xz tgz tar zip so ko py sh "
-    "service socket target timer slice scope mount nano micro small medium large xlarge metal"
+    "json jsonl txt log csv xml html md yaml yml ini conf cfg job toml gz xz tgz tar zip so ko py"
+    " sh service socket target timer slice scope mount nano micro small medium large xlarge metal"
 )  # files, units of systemd, machines of clouds: what they end with
-CHECKS = frozenset(name.partition(".")[0] for name in THRESHOLDS) | FORMER.keys()  # as in straggler.rate
+# as in straggler.rate
+CHECKS = frozenset(name.partition(".")[0] for name in THRESHOLDS) | FORMER.keys()
 NETWORK = re.compile(r"(?:tcp|o2ib|gni|v)\d*")  # of Lustre's addresses; v1 and v2 of Ceph's
 WORD_OF_SOURCE = re.compile(r"[^\s,:/@=;()]+")
 BRACKETS = re.compile(r"\[[^\]]*\]")
@@ -80,12 +104,14 @@ NAMING = re.compile(
     r"=([^,\s]+)"
 )  # options of mounts whose values are names
 FILE_SYSTEMS = _words(
-    "tmpfs overlay none rootfs devtmpfs ramfs fuse fuseblk sshfs nfs nfs4 cifs smb3 smbfs zfs btrfs ceph ceph-fuse "
-    "lustre wekafs gpfs glusterfs juicefs beegfs_nodev default"
+    "tmpfs overlay none rootfs devtmpfs ramfs fuse fuseblk sshfs nfs nfs4 cifs smb3 smbfs zfs btrfs"
+    " ceph ceph-fuse lustre wekafs gpfs glusterfs juicefs beegfs_nodev default"
 )
 LEAST_WORD = 4
 SYSTEM = re.compile(r"/(?:sys|proc|(?:usr/)?(?:s?bin|lib\d*))(?:/|$)")
-NO_NAMES = _words("vm host node client server local localhost linux debian ubuntu rocky centos jump")
+NO_NAMES = _words(
+    "vm host node client server local localhost linux debian ubuntu rocky centos jump"
+)
 TAG_OF_OURS = re.compile(r"\d{8}T\d{6}Z-[a-z0-9-]+-[0-9a-f]{4}")
 
 
@@ -94,11 +120,13 @@ class Names:
     """What stands for what: ``host-1`` for the first host, the same in every run of a report."""
 
     known: dict[str, str] = field(default_factory=dict)
-    in_paths: dict[str, str] = field(default_factory=dict)  # too short to be told from words elsewhere
+    # too short to be told from words elsewhere
+    in_paths: dict[str, str] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)  # ids of runs that name nobody
     given: set[str] = field(default_factory=set)  # what stands for names
     public: set[str] = field(default_factory=set)  # sites that presets come from
-    tools: set[str] = field(default_factory=set)  # of the runs: files of theirs end with their names
+    # of the runs: files of theirs end with their names
+    tools: set[str] = field(default_factory=set)
     counts: dict[str, int] = field(default_factory=dict)
     _pattern: re.Pattern[str] | None = None
 
@@ -129,7 +157,8 @@ class Names:
             self._pattern = None
 
     def in_text(self, text: str) -> str:
-        """Return a text with every known name replaced, the longest first; parts of words are no names.
+        """Return a text with every known name replaced, the longest first; parts of words are no
+        names.
 
         Nor is what stands for a name: somebody may be called ``user``.
         """
@@ -137,7 +166,9 @@ class Names:
             return text
         if self._pattern is None:
             longest = sorted({*self.known, *self.given}, key=len, reverse=True)
-            self._pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, longest))})(?![^\W_])", re.IGNORECASE)
+            self._pattern = re.compile(
+                rf"(?<![^\W_])(?:{'|'.join(map(re.escape, longest))})(?![^\W_])", re.IGNORECASE
+            )
         return self._pattern.sub(lambda found: self.known.get(found[0].casefold(), found[0]), text)
 
 
@@ -178,7 +209,9 @@ def _learn(names: Names, record: RunRecord) -> None:
 
 
 def _learn_host(names: Names, name: str, kind: str, *others: str) -> None:
-    """Give a name to a host, let its other names and its first label stand for the same, and name its domains."""
+    """Give a name to a host, let its other names and its first label stand for the same, and name
+    its domains.
+    """
     names.give(name, kind)
     first, *domains = name.split(".")
     for alias in (*others, first):
@@ -193,7 +226,9 @@ def _learn_domains(names: Names, labels: Sequence[str]) -> None:
 
 
 def _learn_mount(names: Names, facts: Mapping[str, Fact]) -> None:
-    """Give a name to what the target is mounted from, and to users, domains and file systems in its options."""
+    """Give a name to what the target is mounted from, and to users, domains and file systems in its
+    options.
+    """
     own = str(facts.get("target_fstype") or "").casefold().split(".")
     _learn_source(names, str(facts.get("target_source") or ""), own)
     for value in NAMING.findall(str(facts.get("target_mount_options") or "")):
@@ -201,7 +236,8 @@ def _learn_mount(names: Names, facts: Mapping[str, Fact]) -> None:
 
 
 def _learn_source(names: Names, source: str, own: Sequence[str] = ()) -> None:
-    """Give a name to servers, pools and file systems in what is mounted; below ``:/`` and ``//SERVER`` paths tell.
+    """Give a name to servers, pools and file systems in what is mounted; below ``:/`` and
+    ``//SERVER`` paths tell.
 
     `own`: words for the kind of file system, which stay.
     """
@@ -242,17 +278,27 @@ def _learn_user(names: Names, user: object) -> None:
 
 
 def _redacted(names: Names, source: ReportedRun, number: int) -> ReportedRun:
-    """Return one run without names. Its journal is read for histograms alone: hosts are not told apart in them."""
+    """Return one run without names.
+
+    Its journal is read for histograms alone: hosts are not told apart in them.
+    """
     record = source.record
-    kept = record.run_id if record.profile.preset and TAG_OF_OURS.fullmatch(record.run_id) else f"run-{number}"
+    kept = (
+        record.run_id
+        if record.profile.preset and TAG_OF_OURS.fullmatch(record.run_id)
+        else f"run-{number}"
+    )
     left = record.model_copy(update={"run_id": kept, "notes": [], "tags": {}})
     names.kept.add(kept)
     if record.run_id != kept:
         names.known.setdefault(record.run_id.casefold(), kept)
         names._pattern = None
-    data = _without_free_text(left.model_dump(mode="json", by_alias=True), own=record.profile.preset is not True)
+    data = _without_free_text(
+        left.model_dump(mode="json", by_alias=True), own=record.profile.preset is not True
+    )
     replacer = Replacer(names)
-    _walk(data, replacer)  # once to learn every name: one that comes late stands in early texts, too
+    # once to learn every name: one that comes late stands in early texts, too
+    _walk(data, replacer)
     view = source.published and _without_names(source.published, names)
     told = RunRecord.model_validate(_walk(data, replacer))
     history = [_nameless(names, each, record.run_id, kept) for each in source.history]
@@ -260,9 +306,13 @@ def _redacted(names: Names, source: ReportedRun, number: int) -> ReportedRun:
 
 
 def _nameless(names: Names, found: Trend, own: str, kept: str) -> Trend:
-    """Return a history without names: its runs by number, `own` as it is called in the rest of the report."""
+    """Return a history without names: its runs by number, `own` as it is called in the rest of the
+    report.
+    """
     runs = [
-        msgspec.structs.replace(run, run_id=kept if run.run_id == own else f"run {place} of {len(found.runs)}")
+        msgspec.structs.replace(
+            run, run_id=kept if run.run_id == own else f"run {place} of {len(found.runs)}"
+        )
         for place, run in enumerate(found.runs, 1)
     ]
     profile, point = names.in_text(found.profile), names.in_text(found.point)
@@ -273,14 +323,18 @@ def _without_names(view: PublishedView, names: Names) -> PublishedView:
     """Return published figures without names: one's own baselines may hold some."""
     rows = [msgspec.structs.replace(row, label=names.in_text(row.label)) for row in view.rows]
     notes = [msgspec.structs.replace(note, text=names.in_text(note.text)) for note in view.notes]
-    return msgspec.structs.replace(view, tag=names.in_text(view.tag), rows=tuple(rows), notes=tuple(notes))
+    return msgspec.structs.replace(
+        view, tag=names.in_text(view.tag), rows=tuple(rows), notes=tuple(notes)
+    )
 
 
 def _without_free_text(data: dict[str, Any], *, own: bool) -> dict[str, Any]:
     """Return a record without what people wrote, and without facts that are nothing but a name."""
     profile = data["profile"]
     for each in (*data["hosts"], *data["servers"]):
-        each["facts"] = {name: value for name, value in each["facts"].items() if name not in OWN_FACTS}
+        each["facts"] = {
+            name: value for name, value in each["facts"].items() if name not in OWN_FACTS
+        }
         if each["files_left"]:
             each["files_left"].update(identities={}, directories={})
     if own:
@@ -288,7 +342,9 @@ def _without_free_text(data: dict[str, Any], *, own: bool) -> dict[str, Any]:
         for member in profile["members"]:
             member.update(title="", text=None, source={}, extends=[])
     for each in profile["job_files"]:
-        each["text"] = "\n".join(line for line in each["text"].splitlines() if not line.lstrip().startswith(("#", ";")))
+        each["text"] = "\n".join(
+            line for line in each["text"].splitlines() if not line.lstrip().startswith(("#", ";"))
+        )
     return data
 
 
@@ -305,7 +361,9 @@ class Replacer:
         found = URL.sub(self._url, found)
         found = USER_AT.sub(lambda match: f"{self._user(match[1])}@", found)
         found = SHARE.sub(lambda match: f"//{self._host(match[1])}{self._below(match[2])}", found)
-        found = EXPORT.sub(lambda match: IN_EXPORT.sub(lambda each: self._host(each[0]), match[0]), found)
+        found = EXPORT.sub(
+            lambda match: IN_EXPORT.sub(lambda each: self._host(each[0]), match[0]), found
+        )
         found = PATH.sub(lambda match: self._below(match[0]), found)
         found = MAYBE_IPV6.sub(self._address, MAC.sub(self._as("address"), found))
         found = DOMAIN.sub(self._domain, found)
@@ -319,27 +377,40 @@ class Replacer:
 
     def _host(self, name: str) -> str:
         low = name.casefold()
-        plain = len(name) < 2 or low in NO_NAMES or low in self.names.public or NETWORK.fullmatch(low)
+        plain = (
+            len(name) < 2 or low in NO_NAMES or low in self.names.public or NETWORK.fullmatch(low)
+        )
         if plain or self.names.stands(name) or name.startswith("127."):
             return name
         _learn_domains(self.names, name.split(".")[1:])
         return self.names.give(name, "server")
 
     def _url(self, match: re.Match[str]) -> str:
-        """Return a URL without names, without password and query; what a preset names is published."""
+        """Return a URL without names, without password and query.
+
+        What a preset names is published.
+        """
         scheme, user, host, port, path = match.groups(default="")
         if host.casefold() in self.names.public:
             return match[0]
-        return f"{scheme}{self._user(user) + '@' if user else ''}{self._host(host)}{port}{self._below(path)}"
+        login = f"{self._user(user)}@" if user else ""
+        return f"{scheme}{login}{self._host(host)}{port}{self._below(path)}"
 
     def _address(self, match: re.Match[str]) -> str:
-        """Return what stands for an IP address; versions and times of day look like one, and are none."""
+        """Return what stands for an IP address.
+
+        Versions and times of day look like one, and are none.
+        """
         text = match[0] if match[0].endswith("::") else match[0].rstrip(":")
         try:
             known = ip_address(text)
         except ValueError:
             return match[0]
-        return match[0] if known.is_loopback else self.names.give(text, "address") + match[0][len(text) :]
+        return (
+            match[0]
+            if known.is_loopback
+            else self.names.give(text, "address") + match[0][len(text) :]
+        )
 
     def _domain(self, match: re.Match[str]) -> str:
         """Return what stands for the name of a host; a column, a file or an option stays."""
@@ -365,7 +436,10 @@ class Replacer:
 
 
 def _walk(value: Any, replacer: Replacer, key: str = "") -> Any:
-    """Return a document with its texts replaced; keys of maps by host too, words of the schema not at all."""
+    """Return a document with its texts replaced.
+
+    Keys of maps by host too, words of the schema not at all.
+    """
     if isinstance(value, str):
         return value if key in WORDS_OF_OURS else replacer.text(value)
     if isinstance(value, list):
@@ -373,11 +447,18 @@ def _walk(value: Any, replacer: Replacer, key: str = "") -> Any:
     if isinstance(value, Mapping):
         named = key in BY_NAME
         keys = {name: replacer.names.in_text(name) if named else name for name in value}
-        inner = {name: _walk(each, replacer, "jobs" if key == "per_job" else name) for name, each in value.items()}
+        inner = {
+            name: _walk(each, replacer, "jobs" if key == "per_job" else name)
+            for name, each in value.items()
+        }
         return {keys[name]: each for name, each in inner.items()}
     return value
 
 
 def _has_text(values: Sequence[Any]) -> bool:
     """Tell whether a list may hold a text: long series of numbers are left as they are."""
-    return not values or not isinstance(values[0], int | float | None) or any(isinstance(each, str) for each in values)
+    return (
+        not values
+        or not isinstance(values[0], int | float | None)
+        or any(isinstance(each, str) for each in values)
+    )

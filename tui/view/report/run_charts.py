@@ -16,7 +16,15 @@ from tui.record.matrix import MatrixTable, main_axis, tables_of
 from tui.view.document import Chart
 from tui.view.matrix import KNEE, knee_texts, scale_of, title_of
 from tui.view.matrix_chart import METRICS, Series, is_logarithmic, series_of
-from tui.view.report.step_charts import SeriesSpan, band_layer, points_of, rate_axis, reading_note, rows_over, time_axis
+from tui.view.report.step_charts import (
+    SeriesSpan,
+    band_layer,
+    points_of,
+    rate_axis,
+    reading_note,
+    rows_over,
+    time_axis,
+)
 from tui.view.report.vega import GOOD, SERIES, WIDTH, Spec, layers
 
 MOST_CURVES = 8
@@ -31,10 +39,14 @@ def sweep_charts(record: RunRecord) -> Iterator[Chart]:
         found = series_of(table, axis) if axis is not None else []
         if axis is not None and found:
             more = len(found) - MOST_CURVES
-            yield sweep_chart(table, axis, found[:MOST_CURVES], named=len(tables) > 1, left_out=more)
+            yield sweep_chart(
+                table, axis, found[:MOST_CURVES], named=len(tables) > 1, left_out=more
+            )
 
 
-def sweep_chart(table: MatrixTable, axis: str, found: Sequence[Series], *, named: bool, left_out: int) -> Chart:
+def sweep_chart(
+    table: MatrixTable, axis: str, found: Sequence[Series], *, named: bool, left_out: int
+) -> Chart:
     """Return a table of the matrix over one of its axes, a curve for each of the others' values."""
     cells = [cell for each in found for cell in each.cells]
     numbers = sorted({(cell.numbers[axis], cell.texts[axis]) for cell in cells})
@@ -44,7 +56,11 @@ def sweep_chart(table: MatrixTable, axis: str, found: Sequence[Series], *, named
     def row(cell: Cell, name: str) -> dict[str, Any]:
         x = cell.numbers[axis]
         text = f"{cell.name}: {scale.text(cell.value)} {scale.unit}".rstrip()
-        low, high = (min(cell.values), max(cell.values)) if len(cell.values) > 1 else (cell.value, cell.value)
+        low, high = (
+            (min(cell.values), max(cell.values))
+            if len(cell.values) > 1
+            else (cell.value, cell.value)
+        )
         return {
             "x": log2(x) if logarithmic else x,
             "v": cell.value,
@@ -56,11 +72,20 @@ def sweep_chart(table: MatrixTable, axis: str, found: Sequence[Series], *, named
         }
 
     rows = [row(cell, each.name) for each in found for cell in each.cells]
-    title = f"{title_of(table, profile=named).rpartition(', ')[0] or title_of(table, profile=named)} over {axis}"
+    title = (
+        f"{title_of(table, profile=named).rpartition(', ')[0] or title_of(table, profile=named)} "
+        f"over"
+        f" {axis}"
+    )
     title = title[0].upper() + title[1:]
-    spec = _sweep_spec(rows, [(log2(n) if logarithmic else n, text) for n, text in numbers], axis, cells, found)
+    spec = _sweep_spec(
+        rows, [(log2(n) if logarithmic else n, text) for n, text in numbers], axis, cells, found
+    )
     knees = knee_texts(table)
-    alt = f"{title}: {'; '.join(row['s'] for row in rows[:24])}{'; ' + '; '.join(knees) if knees else ''}"
+    alt = (
+        f"{title}:"
+        f" {'; '.join(row['s'] for row in rows[:24])}{'; ' + '; '.join(knees) if knees else ''}"
+    )
     note = " ".join(f"{KNEE} {text}." for text in knees[:3])
     note += f" {left_out} more curves are in the table alone." if left_out > 0 else ""
     if any(len(cell.values) > 1 for cell in cells):
@@ -87,7 +112,12 @@ def _sweep_spec(
         "title": axis,
         "labelOverlap": "greedy",
     }
-    x = {"field": "x", "type": "quantitative", "scale": {"nice": False, "padding": 12, "zero": False}, "axis": marks}
+    x = {
+        "field": "x",
+        "type": "quantitative",
+        "scale": {"nice": False, "padding": 12, "zero": False},
+        "axis": marks,
+    }
     legend = {"title": None} if any(names) else None
     color = {
         "field": "d",
@@ -107,17 +137,31 @@ def _sweep_spec(
     }
     knee = {
         "transform": [{"filter": "datum.k"}],
-        "mark": {"type": "point", "shape": "diamond", "size": 190, "filled": False, "strokeWidth": 2},
+        "mark": {
+            "type": "point",
+            "shape": "diamond",
+            "size": 190,
+            "filled": False,
+            "strokeWidth": 2,
+        },
         "encoding": {"y": {"field": "v", **y}, "color": {"value": GOOD}},
     }
-    return layers(spread, line, points, knee, data={"values": list(rows)}, encoding={"x": x, "color": color})
+    return layers(
+        spread, line, points, knee, data={"values": list(rows)}, encoding={"x": x, "color": color}
+    )
 
 
 def operations_chart(step: StepRecord) -> Iterator[Chart]:
-    """Yield the operations of an MPI benchmark, each iteration as a point: those that move bytes, and the others."""
+    """Yield the operations of an MPI benchmark, each iteration as a point: those that move bytes,
+    and the others.
+    """
     found = step.metadata.operations if step.metadata is not None else {}
     for moving in (True, False):
-        known = {n: each for n, each in found.items() if each.mean is not None and bool(each.bytes_per_op) is moving}
+        known = {
+            n: each
+            for n, each in found.items()
+            if each.mean is not None and bool(each.bytes_per_op) is moving
+        }
         if known:
             yield _operations_chart(known)
 
@@ -127,7 +171,8 @@ def _operations_chart(known: Mapping[str, OperationRecord]) -> Chart:
     unit = metric_of_operation(max(moved.values()))
     means = {name: rate_of_operation(each.mean, moved[name]) or 0.0 for name, each in known.items()}
     rows: list[dict[str, Any]] = [
-        {"o": name, "v": mean, "s": f"{name}: {unit.with_unit(mean)}"} for name, mean in means.items()
+        {"o": name, "v": mean, "s": f"{name}: {unit.with_unit(mean)}"}
+        for name, mean in means.items()
     ]
     points = [
         {"o": name, "v": rate_of_operation(rate, moved[name])}
@@ -151,7 +196,9 @@ def _operations_chart(known: Mapping[str, OperationRecord]) -> Chart:
     }
     spec = {"width": WIDTH, "height": ROW_PX * len(known), "layer": [bars, dots]}
     alt = f"{what}: " + ", ".join(f"{name} {unit.text(mean)}" for name, mean in means.items())
-    return Chart("Operations side by side", spec, alt, "Marks are the iterations." if points else "")
+    return Chart(
+        "Operations side by side", spec, alt, "Marks are the iterations." if points else ""
+    )
 
 
 Seconds = list[float | None]
@@ -163,40 +210,62 @@ ROLES = (("client", "hosts"), ("server", "servers"))
 
 
 def telemetry_charts(step: StepRecord) -> Iterator[Chart]:
-    """Yield charts of CPU, network and disks over the measured time; nothing of what nobody looked at."""
+    """Yield charts of CPU, network and disks over the measured time.
+
+    Nothing of what nobody looked at.
+    """
     for role, who in ROLES:
-        hosts = [each for each in step.telemetry if each.role == role and each.start_s is not None and each.t_s]
+        hosts = [
+            each
+            for each in step.telemetry
+            if each.role == role and each.start_s is not None and each.t_s
+        ]
         if hosts:
             yield from _cpu(hosts, who)
             yield from _rates(hosts, who)
 
 
 def _cpu(hosts: Sequence[HostTelemetryRecord], who: str) -> Iterator[Chart]:
-    """Yield CPU over all hosts: the mean of them with the lowest and highest, and the busiest core anywhere."""
+    """Yield CPU over all hosts: the mean of them with the lowest and highest, and the busiest core
+    anywhere.
+    """
     curves = {
         "all cores": [by_second(each, "cpu.busy") for each in hosts],
         "busiest core": [by_second(each, "core.busy") for each in hosts],
     }
     points = {name: rows_over(columns) for name, columns in curves.items()}
-    points = {name: found for name, found in points.items() if any(point.mean is not None for point in found)}
+    points = {
+        name: found
+        for name, found in points.items()
+        if any(point.mean is not None for point in found)
+    }
     if not points:
         return
     seconds = max(len(column) for columns in curves.values() for column in columns)
     rows = [
-        {"t": p.t_s, "v": p.mean, "lo": p.low, "hi": p.high, "d": name} for name, found in points.items() for p in found
+        {"t": p.t_s, "v": p.mean, "lo": p.low, "hi": p.high, "d": name}
+        for name, found in points.items()
+        for p in found
     ]
     axis = {"values": [0, 25, 50, 75, 100], "labelExpr": "datum.value + ' %'", "title": "CPU"}
     y = {"type": "quantitative", "scale": {"domain": [0, 100], "nice": False}, "axis": axis}
-    several = "The line is the mean of the hosts, the band reaches from the lowest to the highest of them. "
+    several = (
+        "The line is the mean of the hosts, the band reaches from the lowest to the highest of"
+        " them. "
+    )
     note = (several if len(hosts) > 1 else "") + reading_note(seconds, "the seconds of all of them")
-    alt = f"CPU of {who}: " + "; ".join(f"{name} {_span(found, '%')}" for name, found in points.items())
+    alt = f"CPU of {who}: " + "; ".join(
+        f"{name} {_span(found, '%')}" for name, found in points.items()
+    )
     yield Chart(f"CPU of {who}", _telemetry_spec(rows, list(points), y, seconds), alt, note)
 
 
 def _rates(hosts: Sequence[HostTelemetryRecord], who: str) -> Iterator[Chart]:
     for title, families, parts in RATES:
         curves = {name: points_of(_summed(hosts, families, field)) for name, field in parts}
-        curves = {name: found for name, found in curves.items() if any(point.high for point in found)}
+        curves = {
+            name: found for name, found in curves.items() if any(point.high for point in found)
+        }
         if not curves:
             continue
         seconds = max(len(by_second(each, None)) for each in hosts)
@@ -206,7 +275,9 @@ def _rates(hosts: Sequence[HostTelemetryRecord], who: str) -> Iterator[Chart]:
             for p in found
         ]
         y = rate_axis(
-            "bandwidth", max(point.high or 0.0 for found in curves.values() for point in found), title.lower()
+            "bandwidth",
+            max(point.high or 0.0 for found in curves.values() for point in found),
+            title.lower(),
         )
         alt = f"{title} of {who}, all together: " + "; ".join(
             f"{name} {_span(found, '')}" for name, found in curves.items()
@@ -218,10 +289,16 @@ def _rates(hosts: Sequence[HostTelemetryRecord], who: str) -> Iterator[Chart]:
 def _span(points: Sequence[SeriesSpan], unit: str) -> str:
     known = [point for point in points if point.low is not None]
     low, high = min(p.low or 0.0 for p in known), max(p.high or 0.0 for p in known)
-    return f"{low:.0f} to {high:.0f} %" if unit else f"{units.bandwidth(low)} to {units.bandwidth(high)}"
+    return (
+        f"{low:.0f} to {high:.0f} %"
+        if unit
+        else f"{units.bandwidth(low)} to {units.bandwidth(high)}"
+    )
 
 
-def _telemetry_spec(rows: list[dict[str, Any]], names: list[str], y: dict[str, Any], seconds: int) -> dict[str, Any]:
+def _telemetry_spec(
+    rows: list[dict[str, Any]], names: list[str], y: dict[str, Any], seconds: int
+) -> dict[str, Any]:
     color = {
         "field": "d",
         "type": "nominal",
@@ -229,12 +306,20 @@ def _telemetry_spec(rows: list[dict[str, Any]], names: list[str], y: dict[str, A
         "scale": {"domain": names, "range": list(SERIES[: len(names)])},
     }
     band = band_layer(y, color, len(rows) // len(names))
-    line = {"mark": {"type": "line", "strokeWidth": 1.6}, "encoding": {"y": {"field": "v", **y}, "color": color}}
-    return layers(band, line, height=150, data={"values": rows}, encoding={"x": time_axis(max(seconds, 1))})
+    line = {
+        "mark": {"type": "line", "strokeWidth": 1.6},
+        "encoding": {"y": {"field": "v", **y}, "color": color},
+    }
+    return layers(
+        band, line, height=150, data={"values": rows}, encoding={"x": time_axis(max(seconds, 1))}
+    )
 
 
 def by_second(host: HostTelemetryRecord, name: str | None) -> Seconds:
-    """Return a column by the second of the measured window; without a name the seconds alone, unknown."""
+    """Return a column by the second of the measured window.
+
+    Without a name the seconds alone, unknown.
+    """
     start, end = host.start_s or 0.0, host.end_s if host.end_s is not None else host.t_s[-1]
     found: Seconds = [None] * max(1, round(end - start))
     for t, value in zip(host.t_s, host.values_of(name) if name else (), strict=False):
@@ -245,7 +330,10 @@ def by_second(host: HostTelemetryRecord, name: str | None) -> Seconds:
 
 
 def _summed(hosts: Sequence[HostTelemetryRecord], families: Sequence[str], field: str) -> Seconds:
-    """Return the sum over hosts and subjects by second; of a second that a host did not tell nothing is known."""
+    """Return the sum over hosts and subjects by second.
+
+    Of a second that a host did not tell nothing is known.
+    """
     columns = [_of_host(each, families, field) for each in hosts]
     columns = [column for column in columns if column]
     length = max(map(len, columns), default=0)
@@ -272,6 +360,12 @@ def _is(name: str, families: Sequence[str], field: str) -> bool:
 
 
 def _counts(host: HostTelemetryRecord, name: str) -> bool:
-    """Tell whether a device's traffic counts once: those below the target carry the same bytes again."""
+    """Tell whether a device's traffic counts once: those below the target carry the same bytes
+    again.
+    """
     parts = parse_column(name)
-    return parts.family != "dev" or host.devices.get(parts.subject) != "below" or "top" not in host.devices.values()
+    return (
+        parts.family != "dev"
+        or host.devices.get(parts.subject) != "below"
+        or "top" not in host.devices.values()
+    )

@@ -17,7 +17,17 @@ from tui.view.charts import value_ticks
 from tui.view.document import Block, Cell, Chart, DocumentTable, Facts, Paragraph
 from tui.view.document import DocumentColumn as Heading
 from tui.view.report.step_charts import rate_axis
-from tui.view.report.vega import GOOD, INK, MUTED, SERIES, WARN, Spec, latency_axis, layers, marked_axis
+from tui.view.report.vega import (
+    GOOD,
+    INK,
+    MUTED,
+    SERIES,
+    WARN,
+    Spec,
+    latency_axis,
+    layers,
+    marked_axis,
+)
 from tui.view.search import answer_facts, point_columns, point_rows, scaling_columns, start_texts
 from tui.view.search_chart import METRIC, capacity_of, model_points
 
@@ -29,7 +39,9 @@ OPEN = 8.0  # a latency so many times over all limits does not widen the axis
 
 
 def sizing_blocks(search: SearchRecord, *, drawn: bool) -> Iterator[Block]:
-    """Yield what the system sustains: in words, as charts when they are to be `drawn`, as tables."""
+    """Yield what the system sustains: in words, as charts when they are to be `drawn`, as
+    tables.
+    """
     yield Facts([(name, [text]) for name, text, _ in answer_facts(search)])
     if drawn:
         yield from curve_chart(search)
@@ -37,7 +49,9 @@ def sizing_blocks(search: SearchRecord, *, drawn: bool) -> Iterator[Block]:
     if search.scaling is not None and search.scaling.points:
         yield table_of("Throughput over hosts", scaling_columns(), search.scaling.points)
     if search.points:
-        yield table_of("Points in the order they were measured", point_columns(search), point_rows(search))
+        yield table_of(
+            "Points in the order they were measured", point_columns(search), point_rows(search)
+        )
     yield from (Paragraph(text, LABEL) for text in start_texts(search))
 
 
@@ -56,7 +70,10 @@ def _cell(runs: Sequence[Run]) -> Cell:
 
 
 def curve_chart(search: SearchRecord) -> Iterator[Chart]:
-    """Yield latencies over the achieved rate, with limits, capacity and knee; nothing without points."""
+    """Yield latencies over the achieved rate, with limits, capacity and knee.
+
+    Nothing without points.
+    """
     found = traces(search)
     if not found:
         return
@@ -66,14 +83,18 @@ def curve_chart(search: SearchRecord) -> Iterator[Chart]:
     highest = max(row["v"] for row in rows)
     high = max([min(highest, max(limits) * OPEN) if limits else highest, *limits]) * AIR
     low = min([row["v"] for row in rows] + list(limits)) / AIR
-    x = {"field": "x", **rate_axis(METRIC[unit], max(row["x"] for row in rows), f"achieved {BY_UNIT[unit].title}")}
+    x = {
+        "field": "x",
+        **rate_axis(METRIC[unit], max(row["x"] for row in rows), f"achieved {BY_UNIT[unit].title}"),
+    }
     scale = {"type": "log", "domain": [low, high], "nice": False, "clamp": True}
     y = {"type": "quantitative", "scale": scale, "axis": latency_axis(low, high, "latency")}
     names = [trace.name for trace in found]
     color = {"field": "d", "type": "nominal", "sort": names, "legend": {"title": None},
              "scale": {"domain": names, "range": list(SERIES[: len(names)])}}  # fmt: skip
     line = {"mark": {"type": "line", "strokeWidth": 1.7},
-            "encoding": {"x": x, "y": {"field": "v", **y}, "order": {"field": "o"}, "color": color}}  # fmt: skip
+            "encoding": {"x": x, "y": {"field": "v", **y}, "order": {"field": "o"},
+                "color": color}}  # fmt: skip
     points = {"mark": {"type": "point", "filled": True, "size": 42, "aria": True},
               "encoding": {"x": x, "y": {"field": "v", **y}, "color": color,
                            "description": {"field": "s"}}}  # fmt: skip
@@ -92,19 +113,32 @@ def _point(trace: Trace, each: CurvePoint, unit: str) -> dict[str, Any]:
     said = f"{trace.name} {units.latency(each.latency_ns)} at {rate(each.rate, unit)}"
     said += f", {verdict}" if verdict else ""
     order = each.point.offered_iops if each.point.offered_iops is not None else 1e18
-    return {"x": each.rate, "v": each.latency_ns, "d": trace.name, "s": said, "o": order, "b": verdict == "breaks"}
+    return {
+        "x": each.rate,
+        "v": each.latency_ns,
+        "d": trace.name,
+        "s": said,
+        "o": order,
+        "b": verdict == "breaks",
+    }
 
 
 def limit_layers(search: SearchRecord, found: Sequence[Trace], x: Spec, y: Spec) -> list[Spec]:
     """Return the limits of these traces as dashed lines with their words."""
     drawn = {trace.most_ns for trace in found if trace.most_ns}
-    texts = {each.most: limit_text(each) for each in search.limits if each.metric == "latency" and each.most in drawn}
+    texts = {
+        each.most: limit_text(each)
+        for each in search.limits
+        if each.metric == "latency" and each.most in drawn
+    }
     rows = [{"v": most, "t": text, "x": 0.0} for most, text in texts.items()]
     if not rows:
         return []
-    rule = {"data": {"values": rows}, "mark": {"type": "rule", "strokeDash": DASH, "stroke": WARN, "strokeWidth": 1.5},
+    rule = {"data": {"values": rows}, "mark": {"type": "rule", "strokeDash": DASH, "stroke": WARN,
+        "strokeWidth": 1.5},
             "encoding": {"y": {"field": "v", **y}}}  # fmt: skip
-    text = {"data": {"values": rows}, "mark": {"type": "text", "align": "left", "dx": 4, "dy": -7, "fill": WARN},
+    text = {"data": {"values": rows}, "mark": {"type": "text", "align": "left", "dx": 4, "dy": -7,
+        "fill": WARN},
             "encoding": {"x": x, "y": {"field": "v", **y}, "text": {"field": "t"}}}  # fmt: skip
     return [rule, text]
 
@@ -113,23 +147,35 @@ def _uprights(search: SearchRecord, x: Spec, unit: str) -> list[Spec]:
     """Return capacity and knee as upright lines, their intervals as bands."""
     found = []
     answer, knee = search.answer, search.knee
-    if answer is not None and answer.state in ("found", "met-at-full-load") and answer.capacity.value:
+    if (
+        answer is not None
+        and answer.state in ("found", "met-at-full-load")
+        and answer.capacity.value
+    ):
         found.append((answer.capacity, "capacity", GOOD))
     if knee is not None and knee.iops.value and search.kind == "curve":
         found.append((knee.iops, "knee", MUTED))
     return [
         layer
         for figure, name, color in found
-        for layer in upright(figure, f"{name} {rate(figure.value, unit)}", x, color, 12 if name == "capacity" else 26)
+        for layer in upright(
+            figure, f"{name} {rate(figure.value, unit)}", x, color, 12 if name == "capacity" else 26
+        )
     ]
 
 
 def upright(figure: ConfidenceInterval, text: str, x: Spec, color: str, text_y: int) -> list[Spec]:
-    """Return the layers of an upright line with its text, and the band of its interval where that is known."""
+    """Return the layers of an upright line with its text, and the band of its interval where that
+    is known.
+    """
     data = {"values": [{"x": figure.value, "lo": figure.low, "hi": figure.high, "t": text}]}
     band = {"data": data, "mark": {"type": "rect", "opacity": 0.13, "fill": color},
             "encoding": {"x": {**x, "field": "lo"}, "x2": {"field": "hi"}}}  # fmt: skip
-    rule = {"data": data, "mark": {"type": "rule", "stroke": color, "strokeDash": DASH}, "encoding": {"x": x}}
+    rule = {
+        "data": data,
+        "mark": {"type": "rule", "stroke": color, "strokeDash": DASH},
+        "encoding": {"x": x},
+    }
     place = {"y": {"value": text_y}, "text": {"field": "t"}}
     said = {"data": data, "mark": {"type": "text", "align": "right", "dx": -5, "fill": color},
             "encoding": {"x": x, **place}}  # fmt: skip
@@ -140,14 +186,19 @@ def _reading(search: SearchRecord, found: Sequence[Trace]) -> str:
     said = "Each point is a load of its own; lines join them by what was offered, full load last."
     if any(trace.most_ns is not None for trace in found):
         said += " A cross broke its limit, the dashed line."
-    return said + (" Bands are 95 % intervals." if search.answer is not None or search.knee is not None else "")
+    return said + (
+        " Bands are 95 % intervals." if search.answer is not None or search.knee is not None else ""
+    )
 
 
 # -- throughput over hosts
 
 
 def scaling_chart(scaling: ScalingRecord) -> Iterator[Chart]:
-    """Yield throughput over hosts against linear growth, with the law; what it says beyond the measured is dashed."""
+    """Yield throughput over hosts against linear growth, with the law.
+
+    What it says beyond the measured is dashed.
+    """
     measured = [point for point in scaling.points if not point.extrapolated and point.iops.value]
     if len(measured) < 2:
         return
@@ -155,11 +206,23 @@ def scaling_chart(scaling: ScalingRecord) -> Iterator[Chart]:
     most = max(point.hosts for point in scaling.points)
     each_host = (first.iops.value or 0.0) / first.hosts
     model = model_points(scaling)
-    top = max([each_host * most] + [point.iops.high or point.iops.value or 0.0 for point in scaling.points])
+    top = max(
+        [each_host * most]
+        + [point.iops.high or point.iops.value or 0.0 for point in scaling.points]
+    )
     hosts = sorted({point.hosts for point in scaling.points})
     many = len(hosts) > 12
-    axis = marked_axis(value_ticks("iops", float(most), 6), "hosts") if many else {"values": hosts, "title": "hosts"}
-    x = {"field": "x", "type": "quantitative", "scale": {"domain": [0, most * 1.03], "nice": False}, "axis": axis}
+    axis = (
+        marked_axis(value_ticks("iops", float(most), 6), "hosts")
+        if many
+        else {"values": hosts, "title": "hosts"}
+    )
+    x = {
+        "field": "x",
+        "type": "quantitative",
+        "scale": {"domain": [0, most * 1.03], "nice": False},
+        "axis": axis,
+    }
     y = rate_axis("iops", top)
     linear = [{"x": 0.0, "v": 0.0}, {"x": float(most), "v": each_host * most}]
     spec = layers(
@@ -170,15 +233,27 @@ def scaling_chart(scaling: ScalingRecord) -> Iterator[Chart]:
         height=HEIGHT,
     )  # fmt: skip
     texts = [
-        f"{point.hosts} hosts {rate(point.iops.value, 'iops')}, {units.percent(point.efficiency)} of linear"
-        f"{' (extrapolated)' if point.extrapolated else ''}"
+        f"{point.hosts} hosts {rate(point.iops.value, 'iops')},"
+        f" {units.percent(point.efficiency)} of"
+        f" linear{' (extrapolated)' if point.extrapolated else ''}"
         for point in scaling.points
     ]
-    note = "Grey: as the fewest hosts would grow linearly. Dashed: the fitted law beyond what was measured."
+    note = (
+        "Grey: as the fewest hosts would grow linearly. Dashed: the fitted law beyond what was"
+        " measured."
+    )
     yield Chart("IOPS over hosts", spec, f"IOPS over hosts: {'; '.join(texts)}", note)
 
 
-def _line(rows: list[dict[str, float]], x: Spec, y: Spec, color: str, width: float, *, dashed: bool = False) -> Spec:
+def _line(
+    rows: list[dict[str, float]],
+    x: Spec,
+    y: Spec,
+    color: str,
+    width: float,
+    *,
+    dashed: bool = False,
+) -> Spec:
     mark: Spec = {"type": "line", "stroke": color, "strokeWidth": width}
     mark |= {"strokeDash": DASH} if dashed else {}
     return {"data": {"values": rows}, "mark": mark, "encoding": {"x": x, "y": {"field": "v", **y}}}
@@ -187,16 +262,21 @@ def _line(rows: list[dict[str, float]], x: Spec, y: Spec, color: str, width: flo
 def _scale_points(scaling: ScalingRecord, x: Spec, y: Spec) -> list[Spec]:
     rows = [
         {"x": point.hosts, "v": point.iops.value, "lo": point.iops.low, "hi": point.iops.high,
-         "s": f"{point.hosts} hosts: {rate(point.iops.value, 'iops')}", "e": units.percent(point.efficiency)}
+         "s": f"{point.hosts} hosts: {rate(point.iops.value, 'iops')}",
+         "e": units.percent(point.efficiency)}
         for point in scaling.points
         if not point.extrapolated
     ]  # fmt: skip
     data = {"values": rows}
-    spread = {"data": data, "mark": {"type": "rule", "strokeWidth": 2, "stroke": INK, "opacity": 0.5},
+    spread = {"data": data, "mark": {"type": "rule", "strokeWidth": 2, "stroke": INK,
+        "opacity": 0.5},
               "encoding": {"x": x, "y": {"field": "lo", **y}, "y2": {"field": "hi"}}}  # fmt: skip
-    points = {"data": data, "mark": {"type": "point", "filled": True, "size": 60, "fill": GOOD, "aria": True},
-              "encoding": {"x": x, "y": {"field": "v", **y}, "description": {"field": "s"}}}  # fmt: skip
-    texts = {"data": data, "mark": {"type": "text", "align": "left", "dx": 7, "dy": 9, "fill": MUTED},
+    points = {"data": data, "mark": {"type": "point", "filled": True, "size": 60, "fill": GOOD,
+        "aria": True},
+              "encoding": {"x": x, "y": {"field": "v", **y},
+                  "description": {"field": "s"}}}  # fmt: skip
+    texts = {"data": data, "mark": {"type": "text", "align": "left", "dx": 7, "dy": 9,
+        "fill": MUTED},
              "encoding": {"x": x, "y": {"field": "v", **y}, "text": {"field": "e"}}}  # fmt: skip
     return [spread, points, texts]
 
@@ -205,22 +285,35 @@ ChartRow = dict[str, Any]
 
 
 def compared_blocks(found: SearchChange, name: str, first: str) -> Iterator[Block]:
-    """Yield what is said of a search against the first one: figures with intervals, the hosts that both have."""
+    """Yield what is said of a search against the first one: figures with intervals, the hosts that
+    both have.
+    """
     yield Paragraph(f"What they sustain, {name} against {first}:", LABEL)
-    yield Facts([(each.strip(), ["".join(text for text, _ in runs)]) for each, runs in search_facts(found)])
+    yield Facts(
+        [(each.strip(), ["".join(text for text, _ in runs)]) for each, runs in search_facts(found)]
+    )
     if found.hosts:
-        yield table_of(f"Throughput over hosts: {first} is A, {name} is B", hosts_columns(), found.hosts)
+        yield table_of(
+            f"Throughput over hosts: {first} is A, {name} is B", hosts_columns(), found.hosts
+        )
 
 
 def over_each_other(searches: Mapping[str, SearchRecord]) -> Iterator[Chart]:
-    """Yield the searches in one chart: latency over load, or throughput over hosts; nothing without two of a kind."""
+    """Yield the searches in one chart: latency over load, or throughput over hosts.
+
+    Nothing without two of a kind.
+    """
     grown = {name: each for name, each in searches.items() if each.scaling is not None}
     yield from _growth(grown) if len(grown) > 1 else _curves(searches)
 
 
 def _curves(searches: Mapping[str, SearchRecord]) -> Iterator[Chart]:
     first = next(iter(searches.values()))
-    pairs = {name: same_traces(first, each) for name, each in searches.items() if each.objective == first.objective}
+    pairs = {
+        name: same_traces(first, each)
+        for name, each in searches.items()
+        if each.objective == first.objective
+    }
     drawn: dict[str, Trace] = {name: pair[1] for name, pair in pairs.items() if pair is not None}
     if len(drawn) < 2:
         return
@@ -232,10 +325,21 @@ def _curves(searches: Mapping[str, SearchRecord]) -> Iterator[Chart]:
         for place, each in enumerate(curve.points)
     ]  # fmt: skip
     most = [trace.most_ns] if trace.most_ns else []
-    low, high = min([row["v"] for row in rows] + most) / AIR, max([row["v"] for row in rows] + most) * AIR
-    x = {"field": "x", **rate_axis(METRIC[unit], max(row["x"] for row in rows), f"achieved {BY_UNIT[unit].title}")}
+    low, high = (
+        min([row["v"] for row in rows] + most) / AIR,
+        max([row["v"] for row in rows] + most) * AIR,
+    )
+    x = {
+        "field": "x",
+        **rate_axis(METRIC[unit], max(row["x"] for row in rows), f"achieved {BY_UNIT[unit].title}"),
+    }
     scale = {"type": "log", "domain": [low, high], "nice": False, "clamp": True}
-    y = {"field": "v", "type": "quantitative", "scale": scale, "axis": latency_axis(low, high, "latency")}
+    y = {
+        "field": "v",
+        "type": "quantitative",
+        "scale": scale,
+        "axis": latency_axis(low, high, "latency"),
+    }
     what = f"{trace.direction} {trace.kind} over {BY_UNIT[unit].title}"
     marks = _capacities({name: searches[name] for name in drawn}, x)
     note = "Upright lines are the capacities, bands their 95 % intervals." if marks else ""
@@ -247,7 +351,9 @@ def _capacities(searches: Mapping[str, SearchRecord], x: Spec) -> list[Spec]:
     for place, (name, search) in enumerate(searches.items()):
         if search.answer is not None and capacity_of(search) is not None:
             text = f"capacity {name} {rate(search.answer.capacity.value, rate_unit(search))}"
-            found += upright(search.answer.capacity, text, x, SERIES[place % len(SERIES)], 12 + 14 * place)
+            found += upright(
+                search.answer.capacity, text, x, SERIES[place % len(SERIES)], 12 + 14 * place
+            )
     return found
 
 
@@ -262,20 +368,35 @@ def _growth(searches: Mapping[str, SearchRecord]) -> Iterator[Chart]:
         return
     hosts = sorted({row["x"] for row in rows})
     axis = {"values": hosts, "title": "hosts"}
-    x = {"field": "x", "type": "quantitative", "scale": {"domain": [0, hosts[-1] * 1.03], "nice": False}, "axis": axis}
+    x = {
+        "field": "x",
+        "type": "quantitative",
+        "scale": {"domain": [0, hosts[-1] * 1.03], "nice": False},
+        "axis": axis,
+    }
     y = {"field": "v", **rate_axis("iops", max(row["v"] for row in rows))}
     yield _lines("IOPS over hosts", rows, list(searches), x, y, [])
 
 
 def _lines(
-    what: str, rows: list[ChartRow], names: list[str], x: Spec, y: Spec, more: list[Spec], note: str = ""
+    what: str,
+    rows: list[ChartRow],
+    names: list[str],
+    x: Spec,
+    y: Spec,
+    more: list[Spec],
+    note: str = "",
 ) -> Chart:
     color = {"field": "d", "type": "nominal", "sort": names, "legend": {"title": None},
-             "scale": {"domain": names, "range": [SERIES[at % len(SERIES)] for at in range(len(names))]}}  # fmt: skip
+             "scale": {"domain": names,
+                 "range": [SERIES[at % len(SERIES)] for at in range(len(names))]}}  # fmt: skip
     line = {"mark": {"type": "line", "strokeWidth": 1.7},
             "encoding": {"x": x, "y": y, "order": {"field": "o"}, "color": color}}  # fmt: skip
     points = {"mark": {"type": "point", "filled": True, "size": 42, "aria": True},
-              "encoding": {"x": x, "y": y, "color": color, "description": {"field": "s"}}}  # fmt: skip
+              "encoding": {"x": x, "y": y, "color": color,
+                  "description": {"field": "s"}}}  # fmt: skip
     title = f"{what}, searches over each other"
     alt = f"{title}: {'; '.join(row['s'] for row in rows[:24])}"
-    return Chart(title, layers(*more, line, points, data={"values": rows}, height=HEIGHT), alt, note)
+    return Chart(
+        title, layers(*more, line, points, data={"values": rows}, height=HEIGHT), alt, note
+    )

@@ -1,4 +1,6 @@
-"""Several runs in a report: what differs, how far their figures are apart and how surely, their tails."""
+"""Several runs in a report: what differs, how far their figures are apart and how surely, their
+tails.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,15 @@ from tui.metrics.registry import MIXED, in_order
 from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
 from tui.text.line import BAD, LABEL, TEXT
-from tui.view.comparison import ROLES, counts_text, figure_text, interval_text, method_texts, sentence, signed
+from tui.view.comparison import (
+    ROLES,
+    counts_text,
+    figure_text,
+    interval_text,
+    method_texts,
+    sentence,
+    signed,
+)
 from tui.view.document import Block, Chart, DocumentColumn, DocumentTable, Paragraph
 from tui.view.document import Cell as TableCell
 from tui.view.report.overview import detailed_steps, judged
@@ -37,8 +47,8 @@ Found = dict[str, Comparison]
 class Versus:
     """How the runs of a report are held against each other.
 
-    `sides`: of how many runs each side is, in their order; empty: each run is one. `across`: parameters that are meant
-    to differ. `floors`: noise floors that were measured.
+    `sides`: of how many runs each side is, in their order; empty: each run is one. `across`:
+    parameters that are meant to differ. `floors`: noise floors that were measured.
     """
 
     sides: tuple[int, ...] = ()
@@ -51,7 +61,9 @@ class Versus:
         return [list(islice(left, count)) for count in self.sides or [1] * len(records)]
 
     def renamed(self, records: Iterable[tuple[RunRecord, RunRecord]]) -> Versus:
-        """Return the same for the second record of each pair, which is the first one without names."""
+        """Return the same for the second record of each pair, which is the first one without
+        names.
+        """
         return self if self.floors is None else replace(self, floors=self.floors.renamed(records))
 
 
@@ -60,7 +72,9 @@ ALONE = Versus()
 
 def names_of(sides: Sequence[Sequence[object]]) -> list[str]:
     """Return what the runs of each side are called: A, B, C; of a side of several A1, A2."""
-    names = [chr(ord("A") + place) if place < 26 else f"run {place + 1}" for place in range(len(sides))]
+    names = [
+        chr(ord("A") + place) if place < 26 else f"run {place + 1}" for place in range(len(sides))
+    ]
     return [
         name if len(side) == 1 else f"{name}{number}"
         for name, side in zip(names, sides, strict=True)
@@ -93,11 +107,16 @@ def side_by_side(sides: Sides, found: Found) -> Iterator[Block]:
         if criteria := judge_against(each):
             yield criteria_table(f"What must not be: {name} against A", criteria)
     names = names_of([[side] for side in sides])
-    known = {name: search for name, side in zip(names, sides, strict=True) if (search := side[0].search) is not None}
+    known = {
+        name: search
+        for name, side in zip(names, sides, strict=True)
+        if (search := side[0].search) is not None
+    }
     if len(known) < len(sides):
         yield from _tails(sides, names)
         return
-    from tui.view.report.searches import compared_blocks, over_each_other  # a tail of a point is of its load alone
+    # a tail of a point is of its load alone
+    from tui.view.report.searches import compared_blocks, over_each_other
 
     for name, each in found.items():
         yield from compared_blocks(each.search, name, "A") if each.search is not None else ()
@@ -112,10 +131,18 @@ def _runs(sides: Sides) -> DocumentTable:
         ["profile", *(record.profile.tag for record in records)],
         ["target", *(record.target or units.UNKNOWN for record in records)],
         ["hosts", *(str(len(record.hosts)) for record in records)],
-        ["began (UTC)", *((record.created_utc or units.UNKNOWN).replace("T", " ")[:16] for record in records)],
-        ["headline", *(record.headline.text if record.headline else units.UNKNOWN for record in records)],
+        [
+            "began (UTC)",
+            *((record.created_utc or units.UNKNOWN).replace("T", " ")[:16] for record in records),
+        ],
+        [
+            "headline",
+            *(record.headline.text if record.headline else units.UNKNOWN for record in records),
+        ],
     ]
-    return DocumentTable("The runs", [DocumentColumn(""), *(DocumentColumn(name) for name in names_of(sides))], rows)
+    return DocumentTable(
+        "The runs", [DocumentColumn(""), *(DocumentColumn(name) for name in names_of(sides))], rows
+    )
 
 
 def _gate(found: Comparison, name: str) -> Iterator[Block]:
@@ -137,21 +164,36 @@ def _gate(found: Comparison, name: str) -> Iterator[Block]:
 
 
 def _figures(found: Comparison, name: str) -> Iterator[Block]:
-    """Yield the figures with their changes, of a matrix the headlines of its points; and the changes as a chart."""
+    """Yield the figures with their changes, of a matrix the headlines of its points.
+
+    And the changes as a chart.
+    """
     table = compared_figures_table(found, name)
     if table is not None:
         yield table
-        yield from changes_chart(_changes(found), f"{name} against A", several=len(found.points) > 1)
+        yield from changes_chart(
+            _changes(found), f"{name} against A", several=len(found.points) > 1
+        )
 
 
 def _changes(found: Comparison, *, every: bool = False) -> list[tuple[str, Change]]:
     """Return the figures with their points, of a matrix the headlines alone unless `every`."""
     several = len(found.points) > 1 and not every
-    return [(point.name, each) for point in found.points for each in point.changes if not several or each.headline]
+    return [
+        (point.name, each)
+        for point in found.points
+        for each in point.changes
+        if not several or each.headline
+    ]
 
 
-def compared_figures_table(found: Comparison, name: str, *, every: bool = False) -> DocumentTable | None:
-    """Return the figures with their changes, of a matrix the headlines alone unless `every`; None without any."""
+def compared_figures_table(
+    found: Comparison, name: str, *, every: bool = False
+) -> DocumentTable | None:
+    """Return the figures with their changes, of a matrix the headlines alone unless `every`.
+
+    None without any.
+    """
     changes = _changes(found, every=every)
     if not changes:
         return None
@@ -159,12 +201,20 @@ def compared_figures_table(found: Comparison, name: str, *, every: bool = False)
     counted = len(found.a) > 1 or len(found.b) > 1
     rows = [_row(point if several else "", each, counted=counted) for point, each in changes]
     titles = ["A", name, *(["runs"] if counted else []), "change", "95 % interval"]
-    heads = [DocumentColumn("figure"), *(DocumentColumn(title, right=True) for title in titles), DocumentColumn("")]
-    if all(each.word == "not comparable" for _, each in changes):  # the answer says it of all of them
+    heads = [
+        DocumentColumn("figure"),
+        *(DocumentColumn(title, right=True) for title in titles),
+        DocumentColumn(""),
+    ]
+    # the answer says it of all of them
+    if all(each.word == "not comparable" for _, each in changes):
         heads, rows = heads[:-1], [row[:-1] for row in rows]
     note = "".join(f"{text[:1].upper()}{text[1:]}. " for text in method_texts(found)).strip()
     return DocumentTable(
-        f"Figures: {name} against A", heads, rows, f"Of repetitions the medians. {note}" if counted else note
+        f"Figures: {name} against A",
+        heads,
+        rows,
+        f"Of repetitions the medians. {note}" if counted else note,
     )
 
 
@@ -172,12 +222,18 @@ def _row(point: str, each: Change, *, counted: bool) -> list[TableCell]:
     title = f"{point}: {each.title}" if point else each.title
     why = f" ({each.why})" if each.why else ""
     word = (f"{each.word}{why}", ROLES.get(each.word, LABEL))
-    told = [figure_text(each, value) for value in (each.a, each.b)] + ([counts_text(each)] if counted else [])
+    told = [figure_text(each, value) for value in (each.a, each.b)] + (
+        [counts_text(each)] if counted else []
+    )
     return [title, *told, signed(each.change), interval_text(each), word]
 
 
-def changes_chart(changes: Sequence[tuple[str, Change]], title: str, *, several: bool = False) -> Iterator[Chart]:
-    """Yield the changes as points with their intervals, those that are better or worse in colour."""
+def changes_chart(
+    changes: Sequence[tuple[str, Change]], title: str, *, several: bool = False
+) -> Iterator[Chart]:
+    """Yield the changes as points with their intervals, those that are better or worse in
+    colour.
+    """
     rows: list[dict[str, Any]] = []
     for point, each in changes:
         if each.change is None or each.effect is None:
@@ -186,17 +242,32 @@ def changes_chart(changes: Sequence[tuple[str, Change]], title: str, *, several:
         ends = [_percent(value) for value in (each.effect.ratio, low, high)]
         label = f"{point}: {each.title}" if several else each.title
         said = f"{label}: {signed(each.change)}, {each.word}"
-        rows.append({"f": label, "v": ends[0], "lo": ends[1], "hi": ends[2], "s": said, "w": each.word})
+        rows.append(
+            {"f": label, "v": ends[0], "lo": ends[1], "hi": ends[2], "s": said, "w": each.word}
+        )
     if not rows:
         return
     most = max(2.0, *(abs(row[end]) for row in rows for end in ("v", "lo", "hi"))) * 1.08
     words = list(dict.fromkeys(row["w"] for row in rows))
-    axis = {"title": f"change, {title}", "labelExpr": "(datum.value > 0 ? '+' : '') + datum.value + ' %'"}
+    axis = {
+        "title": f"change, {title}",
+        "labelExpr": "(datum.value > 0 ? '+' : '') + datum.value + ' %'",
+    }
     x = {"type": "quantitative", "scale": {"domain": [-most, most], "nice": False}, "axis": axis}
     labels = {"title": None, "ticks": False, "domain": False, "labelLimit": 190}
-    y = {"field": "f", "type": "nominal", "sort": list(dict.fromkeys(row["f"] for row in rows)), "axis": labels}
+    y = {
+        "field": "f",
+        "type": "nominal",
+        "sort": list(dict.fromkeys(row["f"] for row in rows)),
+        "axis": labels,
+    }
     scale = {"domain": words, "range": [COLORS.get(word, MUTED) for word in words]}
-    color = {"field": "w", "type": "nominal", "scale": scale, "legend": {"title": None, "symbolType": "circle"}}
+    color = {
+        "field": "w",
+        "type": "nominal",
+        "scale": scale,
+        "legend": {"title": None, "symbolType": "circle"},
+    }
     zero = {"data": {"values": [{"z": 0}]}, "mark": {"type": "rule", "color": "var(--axis)"}}
     spec = {
         "width": WIDTH,
@@ -206,11 +277,21 @@ def changes_chart(changes: Sequence[tuple[str, Change]], title: str, *, several:
             {**zero, "encoding": {"x": {"field": "z", **x}}},
             {
                 "mark": {"type": "rule", "strokeWidth": 2},
-                "encoding": {"x": {"field": "lo", **x}, "x2": {"field": "hi"}, "y": y, "color": color},
+                "encoding": {
+                    "x": {"field": "lo", **x},
+                    "x2": {"field": "hi"},
+                    "y": y,
+                    "color": color,
+                },
             },
             {
                 "mark": {"type": "point", "filled": True, "size": 60, "aria": True, "opacity": 1},
-                "encoding": {"x": {"field": "v", **x}, "y": y, "color": color, "description": {"field": "s"}},
+                "encoding": {
+                    "x": {"field": "v", **x},
+                    "y": y,
+                    "color": color,
+                    "description": {"field": "s"},
+                },
             },
         ],
     }
@@ -223,22 +304,34 @@ def _percent(ratio: float) -> float:
 
 
 def _tails(sides: Sides, names: Sequence[str]) -> Iterator[Chart]:
-    """Yield the latency distributions over each other in the point that A's headline is from, a chart a direction.
+    """Yield the latency distributions over each other in the point that A's headline is from, a
+    chart a direction.
 
     Of a side with repetitions all their I/Os are taken together.
     """
     points = [points_of(side) for side in sides]
     shown = next(iter(detailed_steps(sides[0][0])), None)
-    if shown is None or (key := next((key for key, each in points[0].items() if _has(each, shown)), None)) is None:
+    if (
+        shown is None
+        or (key := next((key for key, each in points[0].items() if _has(each, shown)), None))
+        is None
+    ):
         return
     found = {name: side[key] for name, side in zip(names, points, strict=True) if key in side}
-    known = {name for point in found.values() for each in point.attempts for name in each.step.results.aggregate}
+    known = {
+        name
+        for point in found.values()
+        for each in point.attempts
+        for name in each.step.results.aggregate
+    }
     where = f" at {points[0][key].name}" if len(points[0]) > 1 else ""
     for direction in in_order(known - {MIXED}):
         merged = {name: point.merged(direction) for name, point in found.items()}
         curves = {name: tail_of(each.items(), each.total) for name, each in merged.items() if each}
         curves = {name: points for name, points in curves.items() if points}
-        chart = tail_chart(curves, f"{direction.capitalize()} latency distribution{where}, over each other")
+        chart = tail_chart(
+            curves, f"{direction.capitalize()} latency distribution{where}, over each other"
+        )
         if chart is not None and len(curves) > 1:
             yield chart
 

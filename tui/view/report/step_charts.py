@@ -22,7 +22,16 @@ from tui.view.document import Chart
 from tui.view.report import vega
 from tui.view.report.heat import Heat, HeatMap, patches_of
 from tui.view.report.overview import directions_of
-from tui.view.report.vega import HEAT, INK, WIDTH, Spec, colors_of, latency_axis, layers, marked_axis
+from tui.view.report.vega import (
+    HEAT,
+    INK,
+    WIDTH,
+    Spec,
+    colors_of,
+    latency_axis,
+    layers,
+    marked_axis,
+)
 
 MOST_POINTS = 180
 Values = Sequence[float | None]
@@ -30,7 +39,10 @@ Values = Sequence[float | None]
 
 @dataclass(frozen=True, slots=True)
 class SeriesSpan:
-    """So many seconds of a series: their mean, the lowest and the highest. `t_s` is their middle."""
+    """So many seconds of a series: their mean, the lowest and the highest.
+
+    `t_s` is their middle.
+    """
 
     t_s: float
     mean: float | None
@@ -43,10 +55,14 @@ def seconds_a_point(seconds: float, most: int = MOST_POINTS) -> int:
     return max(1, ceil(seconds / most))
 
 
-def points_of(values: Values, step_s: float = 1.0, most: int = MOST_POINTS, weights: Values = ()) -> list[SeriesSpan]:
-    """Return a series in at most `most` points: the mean of the known values, and the extremes among them.
+def points_of(
+    values: Values, step_s: float = 1.0, most: int = MOST_POINTS, weights: Values = ()
+) -> list[SeriesSpan]:
+    """Return a series in at most `most` points: the mean of the known values, and the extremes
+    among them.
 
-    A point whose values are all unknown is unknown. Means of latencies have the I/Os of their seconds as `weights`.
+    A point whose values are all unknown is unknown. Means of latencies have the I/Os of their
+    seconds as `weights`.
     """
     width = seconds_a_point(len(values), most)
     return [
@@ -65,11 +81,19 @@ def _point(values: Values, weights: Values, t_s: float) -> SeriesSpan:
 def reading_note(seconds: int, what: str = "the seconds in it") -> str:
     """Return how a down-sampled series is to be read; empty when nothing was left out."""
     width = seconds_a_point(seconds)
-    return f"Each point is {width} s: the line is their mean, the band reaches over all {what}." if width > 1 else ""
+    return (
+        f"Each point is {width} s: the line is their mean, the band reaches over all {what}."
+        if width > 1
+        else ""
+    )
 
 
-def rows_over(columns: Sequence[Values], step_s: float = 1.0, most: int = MOST_POINTS) -> list[SeriesSpan]:
-    """Return several series of one length as one: the mean over all of them, the lowest and the highest of any."""
+def rows_over(
+    columns: Sequence[Values], step_s: float = 1.0, most: int = MOST_POINTS
+) -> list[SeriesSpan]:
+    """Return several series of one length as one: the mean over all of them, the lowest and the
+    highest of any.
+    """
     length = max(map(len, columns), default=0)
     width = seconds_a_point(length, most)
     found = []
@@ -96,7 +120,9 @@ def charts_of(record: RunRecord, step: StepRecord, heat: Heat) -> Iterator[Chart
     yield from _percentiles_over_time(step, heat)
     for name in directions_of(step):
         if (step.index, name) in heat:
-            yield _heat_map(heat[step.index, name], name, kind_of(name, record.latency_kind_of(step)))
+            yield _heat_map(
+                heat[step.index, name], name, kind_of(name, record.latency_kind_of(step))
+            )
     yield from _distribution(step, record.latency_kind_of(step))
     for name in directions_of(step):
         yield from _hosts(record, step, name)
@@ -104,7 +130,10 @@ def charts_of(record: RunRecord, step: StepRecord, heat: Heat) -> Iterator[Chart
 
 def time_axis(seconds: float) -> Spec:
     """Return the encoding of time, from the first measured second on."""
-    axis = {**marked_axis(time_ticks(seconds, 84), "time since the measurement began"), "grid": False}
+    axis = {
+        **marked_axis(time_ticks(seconds, 84), "time since the measurement began"),
+        "grid": False,
+    }
     return {**T, "scale": {"domain": [0, seconds], "nice": False}, "axis": axis}
 
 
@@ -132,30 +161,45 @@ def _throughput(step: StepRecord) -> Iterator[Chart]:
         curves = {name: points_of(found[name], series.step_s) for name in names if name in found}
         if curves:
             title = METRICS[metric].title
-            yield band_chart(metric, curves, _seconds(series), f"{title[0].upper()}{title[1:]} over time")
+            yield band_chart(
+                metric, curves, _seconds(series), f"{title[0].upper()}{title[1:]} over time"
+            )
 
 
 def _known(series: SeriesRecord, metric: ChartMetric) -> dict[str, Values]:
     """Return the values of all hosts together by direction, where any is known."""
     columns = [column for column in series.columns if column.host is None]
-    found = {each.direction: each.iops if metric == "iops" else each.bw_bytes_per_s for each in columns}
-    return {name: values for name, values in found.items() if any(value is not None for value in values)}
+    found = {
+        each.direction: each.iops if metric == "iops" else each.bw_bytes_per_s for each in columns
+    }
+    return {
+        name: values for name, values in found.items() if any(value is not None for value in values)
+    }
 
 
 def _seconds(series: SeriesRecord) -> float:
     return max((len(column.iops) for column in series.columns), default=0) * series.step_s
 
 
-def band_chart(metric: ChartMetric, curves: Mapping[str, Sequence[SeriesSpan]], seconds: float, title: str) -> Chart:
+def band_chart(
+    metric: ChartMetric, curves: Mapping[str, Sequence[SeriesSpan]], seconds: float, title: str
+) -> Chart:
     """Return curves of a rate: lines of means, bands between the extremes."""
     rows: Rows = [
         {"t": point.t_s, "v": point.mean, "lo": point.low, "hi": point.high, "d": name}
         for name, points in curves.items()
         for point in points
     ]
-    highest = max((point.high or 0.0 for points in curves.values() for point in points), default=0.0)
+    highest = max(
+        (point.high or 0.0 for points in curves.values() for point in points), default=0.0
+    )
     y = rate_axis(metric, highest)
-    color = {"field": "d", "type": "nominal", "scale": colors_of(list(curves)), "legend": {"title": None}}
+    color = {
+        "field": "d",
+        "type": "nominal",
+        "scale": colors_of(list(curves)),
+        "legend": {"title": None},
+    }
     band = band_layer(y, color, max(len(points) for points in curves.values()))
     line = {
         "mark": {"type": "line", "strokeWidth": 1.7, "point": _single(curves)},
@@ -168,14 +212,23 @@ def band_chart(metric: ChartMetric, curves: Mapping[str, Sequence[SeriesSpan]], 
 
 
 def band_layer(y: Spec, color: Spec, points: int) -> Spec:
-    """Return the layer that reaches from the lowest to the highest of each point, as wide as a point: none is lost."""
+    """Return the layer that reaches from the lowest to the highest of each point, as wide as a
+    point: none is lost.
+    """
     mark = {"type": "rule", "opacity": 0.3, "strokeWidth": round(max(1.5, 450 / max(points, 1)), 1)}
-    return {"mark": mark, "encoding": {"y": {"field": "lo", **y}, "y2": {"field": "hi"}, "color": color}}
+    return {
+        "mark": mark,
+        "encoding": {"y": {"field": "lo", **y}, "y2": {"field": "hi"}, "color": color},
+    }
 
 
 def _single(curves: Mapping[str, Sequence[SeriesSpan]]) -> Any:
     """Return how points are drawn where a line alone would show nothing."""
-    return {"size": 24, "filled": True} if all(len(points) < 3 for points in curves.values()) else False
+    return (
+        {"size": 24, "filled": True}
+        if all(len(points) < 3 for points in curves.values())
+        else False
+    )
 
 
 def _range_text(metric: str, points: Sequence[SeriesSpan]) -> str:
@@ -187,7 +240,10 @@ def _range_text(metric: str, points: Sequence[SeriesSpan]) -> str:
 
 
 def _percentiles_over_time(step: StepRecord, heat: Heat) -> Iterator[Chart]:
-    """Yield a chart a direction: percentiles of all I/Os of a span, merged over hosts; without them p99 and mean."""
+    """Yield a chart a direction: percentiles of all I/Os of a span, merged over hosts.
+
+    Without them p99 and mean.
+    """
     series = step.series
     if series is None:
         return
@@ -207,18 +263,27 @@ Curve = list[tuple[float, float | None]]
 def _exact(heat: HeatMap) -> dict[str, Curve]:
     rows = heat.percentiles(PERCENTILES)
     times = [(place + 0.5) * heat.width_s for place in range(len(rows))]
-    found = {NAMES[each]: [(t, row[each]) for t, row in zip(times, rows, strict=True)] for each in PERCENTILES}
+    found = {
+        NAMES[each]: [(t, row[each]) for t, row in zip(times, rows, strict=True)]
+        for each in PERCENTILES
+    }
     return {name: points for name, points in found.items() if any(value for _, value in points)}
 
 
 def _coarse(series: SeriesRecord, name: str) -> dict[str, Curve]:
-    column = next((each for each in series.columns if each.host is None and each.direction == name), None)
+    column = next(
+        (each for each in series.columns if each.host is None and each.direction == name), None
+    )
     if column is None:
         return {}
-    parts: dict[str, Values] = {"mean": column.lat_mean_ns, "p99": [v and float(v) for v in column.p99_ns]}
+    parts: dict[str, Values] = {
+        "mean": column.lat_mean_ns,
+        "p99": [v and float(v) for v in column.p99_ns],
+    }
     found = {
         what: [
-            (p.t_s, p.high if what == "p99" else p.mean) for p in points_of(values, series.step_s, weights=column.iops)
+            (p.t_s, p.high if what == "p99" else p.mean)
+            for p in points_of(values, series.step_s, weights=column.iops)
         ]
         for what, values in parts.items()
     }
@@ -227,15 +292,23 @@ def _coarse(series: SeriesRecord, name: str) -> dict[str, Curve]:
 
 def _percentile_note(found: HeatMap | None, width: int) -> str:
     if found is None:
-        return "Without the histograms of each second: the mean, and the highest p99 of the seconds in a point."
+        return (
+            "Without the histograms of each second: the mean, and the highest p99 of the seconds in"
+            " a point."
+        )
     span = f"Each point is of all I/Os of {'a second' if width == 1 else f'{width} s'} on all hosts"
-    return f"{span}, from merged histograms. Points with fewer than {units.TAIL_SAMPLES} slower I/Os are left out."
+    return (
+        f"{span}, from merged histograms. Points with fewer than {units.TAIL_SAMPLES} slower I/Os"
+        " are left out."
+    )
 
 
 def _percentile_chart(
     name: str, curves: Mapping[str, Curve], seconds: float, low: float, high: float, note: str
 ) -> Chart:
-    rows: Rows = [{"t": t, "v": value, "d": what} for what, points in curves.items() for t, value in points]
+    rows: Rows = [
+        {"t": t, "v": value, "d": what} for what, points in curves.items() for t, value in points
+    ]
     names = list(curves)
     scale = {"domain": names, "range": [f"var(--p{place + 1})" for place in range(len(names))]}
     domain = [low / 1.15, high * 1.15]
@@ -245,14 +318,27 @@ def _percentile_chart(
         "scale": {"type": "log", "domain": domain, "nice": False},
         "axis": latency_axis(low / 1.15, high * 1.15, f"{name} latency"),
     }
-    color = {"field": "d", "type": "nominal", "scale": scale, "sort": names, "legend": {"title": None}}
+    color = {
+        "field": "d",
+        "type": "nominal",
+        "scale": scale,
+        "sort": names,
+        "legend": {"title": None},
+    }
     few = all(len(points) < 3 for points in curves.values())
     mark = {"type": "line", "strokeWidth": 1.7, "point": {"size": 24} if few else False}
     spec = layers(
-        {"mark": mark, "encoding": {"y": y, "color": color}}, data={"values": rows}, encoding={"x": time_axis(seconds)}
+        {"mark": mark, "encoding": {"y": y, "color": color}},
+        data={"values": rows},
+        encoding={"x": time_axis(seconds)},
     )
     said = ", ".join(_curve_text(what, points) for what, points in curves.items())
-    return Chart(f"{name.capitalize()} latency percentiles over time", spec, f"{name} latency over time: {said}", note)
+    return Chart(
+        f"{name.capitalize()} latency percentiles over time",
+        spec,
+        f"{name} latency over time: {said}",
+        note,
+    )
 
 
 def _curve_text(what: str, points: Curve) -> str:
@@ -285,7 +371,11 @@ def _heat_map(heat: HeatMap, name: str, kind: str) -> Chart:
         "scale": {"type": "log", "domain": [low, high], "nice": False},
         "axis": {**latency_axis(low, high, f"{name} latency"), "grid": False},
     }
-    legend = {"title": "share of the I/Os of a column, from", "symbolType": "square", "symbolStrokeWidth": 0}
+    legend = {
+        "title": "share of the I/Os of a column, from",
+        "symbolType": "square",
+        "symbolStrokeWidth": 0,
+    }
     scale = {"domain": list(SHARE_NAMES), "range": list(HEAT)}
     encoding = {
         "x": time_axis(seconds),
@@ -308,14 +398,20 @@ def _heat_map(heat: HeatMap, name: str, kind: str) -> Chart:
 
 
 def _distribution(step: StepRecord, kind: str) -> Iterator[Chart]:
-    """Yield the latency that each share of I/Os stays below, tails stretched: by the number of nines."""
-    curves = {name: tail_curve(step.results.aggregate[name], name, kind) for name in directions_of(step)}
+    """Yield the latency that each share of I/Os stays below, tails stretched: by the number of
+    nines.
+    """
+    curves = {
+        name: tail_curve(step.results.aggregate[name], name, kind) for name in directions_of(step)
+    }
     if chart := tail_chart({name: points for name, points in curves.items() if len(points) > 1}):
         yield chart
 
 
 def tail_curve(result: DirectionRecord, name: str, kind: str) -> Curve:
-    """Return (1 / share of slower I/Os, latency in ns) over a histogram, as far as enough I/Os are behind."""
+    """Return (1 / share of slower I/Os, latency in ns) over a histogram, as far as enough I/Os are
+    behind.
+    """
     latency = latency_of(result, name, kind)
     histogram = latency.buckets if latency is not None else None
     if latency is None or histogram is None:
@@ -380,13 +476,25 @@ def tail_chart(curves: Mapping[str, Curve], title: str = "Latency distribution")
         "scale": {"type": "log", "domain": [low, high], "nice": False},
         "axis": latency_axis(low, high, "latency"),
     }
-    color = {"field": "d", "type": "nominal", "scale": colors_of(list(curves)), "legend": {"title": None}}
+    color = {
+        "field": "d",
+        "type": "nominal",
+        "scale": colors_of(list(curves)),
+        "legend": {"title": None},
+    }
     spec = layers(
-        {"mark": {"type": "line", "strokeWidth": 1.8}, "encoding": {"x": x, "y": y, "color": color}},
+        {
+            "mark": {"type": "line", "strokeWidth": 1.8},
+            "encoding": {"x": x, "y": y, "color": color},
+        },
         data={"values": rows},
     )
-    said = "; ".join(f"{name} up to {units.latency(points[-1][1])}" for name, points in curves.items() if points)
-    note = f"From the merged histograms of all hosts; as far as {units.TAIL_SAMPLES} I/Os are slower."
+    said = "; ".join(
+        f"{name} up to {units.latency(points[-1][1])}" for name, points in curves.items() if points
+    )
+    note = (
+        f"From the merged histograms of all hosts; as far as {units.TAIL_SAMPLES} I/Os are slower."
+    )
     return Chart(title, spec, f"{title}, latency by percentile: {said}", note)
 
 
@@ -399,7 +507,11 @@ def _hosts(record: RunRecord, step: StepRecord, name: str) -> Iterator[Chart]:
     if len(rates) < 2:
         return
     middle = median(rates.values())
-    least = record.thresholds.get("straggler.rate", 0.8) * middle if len(rates) >= STRAGGLER_HOSTS else 0.0
+    least = (
+        record.thresholds.get("straggler.rate", 0.8) * middle
+        if len(rates) >= STRAGGLER_HOSTS
+        else 0.0
+    )
     if not middle:
         return
     shown = set(sorted(rates, key=lambda host: rates[host])[:MOST_HOSTS])
@@ -411,16 +523,37 @@ def _hosts(record: RunRecord, step: StepRecord, name: str) -> Iterator[Chart]:
             "v": rates[host],
             "m": middle,
             "c": FAR_BELOW if host in slow else name,
-            "s": f"{host}: {units.iops(rates[host])} IOPS, {units.share(rates[host] / middle)} of the median",
+            "s": (
+                f"{host}: {units.iops(rates[host])} IOPS, {units.share(rates[host] / middle)} of"
+                " the median"
+            ),
         }
         for host in order
     ]
-    x = {"field": "v", **rate_axis("iops", max(rates.values()), f"{name} {direction(name).counted}")}
-    scale = {"domain": [name, FAR_BELOW], "range": [vega.COLORS.get(name, vega.SERIES[0]), vega.WARN]}
+    x = {
+        "field": "v",
+        **rate_axis("iops", max(rates.values()), f"{name} {direction(name).counted}"),
+    }
+    scale = {
+        "domain": [name, FAR_BELOW],
+        "range": [vega.COLORS.get(name, vega.SERIES[0]), vega.WARN],
+    }
     color = {"field": "c", "type": "nominal", "scale": scale, "legend": SQUARES if slow else None}
-    along, across = ("x", "y") if len(order) <= ROWS else ("y", "x")  # many hosts stand beside each other
-    axis = {"title": None, "labelLimit": 160 if along == "x" else 70, "ticks": False, "labelOverlap": "greedy"}
-    places = {"field": "h", "type": "nominal", "sort": order, "axis": axis, "scale": {"paddingInner": 0.25}}
+    # many hosts stand beside each other
+    along, across = ("x", "y") if len(order) <= ROWS else ("y", "x")
+    axis = {
+        "title": None,
+        "labelLimit": 160 if along == "x" else 70,
+        "ticks": False,
+        "labelOverlap": "greedy",
+    }
+    places = {
+        "field": "h",
+        "type": "nominal",
+        "sort": order,
+        "axis": axis,
+        "scale": {"paddingInner": 0.25},
+    }
     bars = {
         "mark": {"type": "bar", "aria": True},
         "encoding": {across: places, along: x, "color": color, "description": {"field": "s"}},
@@ -431,7 +564,11 @@ def _hosts(record: RunRecord, step: StepRecord, name: str) -> Iterator[Chart]:
     }
     height = ROW_PX * len(order) if along == "x" else vega.HEIGHT
     spec = layers(bars, rule, height=height, data={"values": rows})
-    more = f" The {len(shown)} slowest of {len(rates)} are drawn." if len(rates) > len(shown) else ""
+    more = (
+        f" The {len(shown)} slowest of {len(rates)} are drawn." if len(rates) > len(shown) else ""
+    )
     alt = f"{name} IOPS of {len(rows)} hosts, median {units.iops(middle)}"
     alt += f"; far below: {', '.join(slow)}" if slow else "; none is far below"
-    yield Chart(f"Hosts side by side: {name}", spec, alt, f"The dashed line is the median host.{more}")
+    yield Chart(
+        f"Hosts side by side: {name}", spec, alt, f"The dashed line is the median host.{more}"
+    )

@@ -13,7 +13,13 @@ from tui.metrics.figures import kind_of, latency_of, shown_percentile
 from tui.metrics.registry import METRICS, direction, metric_of_operation, rate_of_operation
 from tui.model.criteria import default
 from tui.model.record import RunRecord
-from tui.model.step_record import DirectionRecord, LatencyRecord, MetadataRecord, OperationRecord, StepRecord
+from tui.model.step_record import (
+    DirectionRecord,
+    LatencyRecord,
+    MetadataRecord,
+    OperationRecord,
+    StepRecord,
+)
 from tui.record.cells import Cell, cells_of_record
 from tui.record.headline import rank_0_text
 from tui.record.matrix import MatrixTable, TableRow, tables_of
@@ -37,15 +43,23 @@ def _right(*titles: str) -> list[DocumentColumn]:
 
 
 def figures_table(record: RunRecord, step: StepRecord, title: str) -> DocumentTable | None:
-    """Return what a step did over all hosts, a row a direction, and a row a job where several did it."""
+    """Return what a step did over all hosts, a row a direction, and a row a job where several did
+    it.
+    """
     kind = record.latency_kind_of(step)
     rows = []
     for name, result in step.results.aggregate.items():
         rows.append(_figures(name, result, name, kind))
-        jobs = [(job, dirs[name]) for job, dirs in (step.results.jobs or {}).items() if name in dirs]
-        rows += [_figures(f"{name}, job {job}", part, name, kind) for job, part in jobs if len(jobs) > 1]
+        jobs = [
+            (job, dirs[name]) for job, dirs in (step.results.jobs or {}).items() if name in dirs
+        ]
+        rows += [
+            _figures(f"{name}, job {job}", part, name, kind) for job, part in jobs if len(jobs) > 1
+        ]
     heads = ["per second", "bandwidth", "mean", *(f"p{label(each)}" for each in QUICK), "max"]
-    return DocumentTable(title, [DocumentColumn("direction"), *_right(*heads)], rows) if rows else None
+    return (
+        DocumentTable(title, [DocumentColumn("direction"), *_right(*heads)], rows) if rows else None
+    )
 
 
 def _figures(what: str, result: DirectionRecord, name: str, kind: str) -> list[TableCell]:
@@ -61,11 +75,17 @@ def _figures(what: str, result: DirectionRecord, name: str, kind: str) -> list[T
     ]
 
 
-def _latencies(result: DirectionRecord, name: str, kind: str, wanted: Sequence[float] = QUICK) -> list[TableCell]:
+def _latencies(
+    result: DirectionRecord, name: str, kind: str, wanted: Sequence[float] = QUICK
+) -> list[TableCell]:
     latency = latency_of(result, name, kind)
     if latency is None:
         return [NO_FIGURE] * (len(wanted) + 2)
-    values = [latency.mean_ns, *(shown_percentile(latency, each) for each in wanted), latency.max_ns]
+    values = [
+        latency.mean_ns,
+        *(shown_percentile(latency, each) for each in wanted),
+        latency.max_ns,
+    ]
     return [units.latency(value) for value in values]
 
 
@@ -74,11 +94,19 @@ def percentiles_table(step: StepRecord) -> DocumentTable | None:
     found: list[tuple[str, LatencyRecord]] = []
     for name, result in step.results.aggregate.items():
         kinds = (("slat", result.slat), ("clat", result.clat), ("lat", result.lat))
-        found += [(f"{name} {kind}", latency) for kind, latency in kinds if latency is not None and latency.n]
+        found += [
+            (f"{name} {kind}", latency)
+            for kind, latency in kinds
+            if latency is not None and latency.n
+        ]
     if not found:
         return None
-    tails = {f"p{label(p)}": [shown_percentile(latency, p) for _, latency in found] for p in PERCENTILES}
-    rows: list[list[TableCell]] = [[name, *map(units.latency, values)] for name, values in tails.items()]
+    tails = {
+        f"p{label(p)}": [shown_percentile(latency, p) for _, latency in found] for p in PERCENTILES
+    }
+    rows: list[list[TableCell]] = [
+        [name, *map(units.latency, values)] for name, values in tails.items()
+    ]
     tops: tuple[tuple[str, Callable[[LatencyRecord], float | None]], ...] = (
         ("min", lambda each: each.min_ns),
         ("mean", lambda each: each.mean_ns),
@@ -91,10 +119,18 @@ def percentiles_table(step: StepRecord) -> DocumentTable | None:
         ["max", *(units.latency(latency.max_ns) for _, latency in found)],
         ["I/Os", *(units.exact(latency.n) for _, latency in found)],
     ]
-    note = f"Merged from the histograms of all hosts, never averaged. {units.TOO_FEW}: fewer I/Os than that are slower."
-    note = " ".join([note, *(f"{text[0].upper()}{text[1:]}." for text in bucket_texts(dict(found)))])
+    note = (
+        f"Merged from the histograms of all hosts, never averaged. {units.TOO_FEW}: fewer I/Os than"
+        " that are slower."
+    )
+    note = " ".join(
+        [note, *(f"{text[0].upper()}{text[1:]}." for text in bucket_texts(dict(found)))]
+    )
     return DocumentTable(
-        "Percentiles", [DocumentColumn("latency"), *_right(*(name for name, _ in found))], [*head, *rows, *rest], note
+        "Percentiles",
+        [DocumentColumn("latency"), *_right(*(name for name, _ in found))],
+        [*head, *rows, *rest],
+        note,
     )
 
 
@@ -103,11 +139,23 @@ def hosts_table(record: RunRecord, step: StepRecord) -> DocumentTable | None:
     rows = [row for name in step.results.aggregate for row in _host_rows(record, step, name)]
     if len(step.results.per_host) < 2 or not rows:
         return None
-    heads = ["per second", "of median", "bandwidth", "mean", *(f"p{label(each)}" for each in QUICK), "max"]
+    heads = [
+        "per second",
+        "of median",
+        "bandwidth",
+        "mean",
+        *(f"p{label(each)}" for each in QUICK),
+        "max",
+    ]
     slow, late = _limit(record, "straggler.rate"), _limit(record, "straggler.tail")
-    apart = f"Marked: below {units.share(slow)} of the median host's rate, or p99 above {late:g} x the median's."
+    apart = (
+        f"Marked: below {units.share(slow)} of the median host's rate, or p99 above {late:g} x the"
+        " median's."
+    )
     note = apart if len(step.results.per_host) >= STRAGGLER_HOSTS else ""
-    return DocumentTable("Hosts", [DocumentColumn("host"), DocumentColumn("direction"), *_right(*heads)], rows, note)
+    return DocumentTable(
+        "Hosts", [DocumentColumn("host"), DocumentColumn("direction"), *_right(*heads)], rows, note
+    )
 
 
 def _limit(record: RunRecord, name: str) -> float:
@@ -119,7 +167,10 @@ def _host_rows(record: RunRecord, step: StepRecord, name: str) -> Iterator[list[
     hosts = {host: dirs[name] for host, dirs in step.results.per_host.items() if name in dirs}
     rates = rates_of(step, name)
     middle = median(rates.values()) if rates else 0.0
-    tails = {host: shown_percentile(latency_of(result, name, kind), 99.0) for host, result in hosts.items()}
+    tails = {
+        host: shown_percentile(latency_of(result, name, kind), 99.0)
+        for host, result in hosts.items()
+    }
     known = [value for value in tails.values() if value and not isinstance(value, units.Few)]
     usual = median(known) if known else 0.0
     several = len(rates) >= STRAGGLER_HOSTS
@@ -133,7 +184,9 @@ def _host_rows(record: RunRecord, step: StepRecord, name: str) -> Iterator[list[
         cells = [figures[2], *figures[3:]]
         cells[3] = (str(cells[3]), WARN) if late else cells[3]
         mark = " ~" if result.from_samples else ""
-        share_cell: TableCell = (f"{units.share(share)}", WARN if slow else LABEL) if share is not None else NO_FIGURE
+        share_cell: TableCell = (
+            (f"{units.share(share)}", WARN if slow else LABEL) if share is not None else NO_FIGURE
+        )
         yield [
             (f"{host}{mark}", WARN if slow or late else TEXT),
             (name, LABEL),
@@ -152,10 +205,18 @@ def operations_table(found: MetadataRecord) -> DocumentTable:
     made = any(each.from_iterations for each in found.operations.values())
     whose = "" if made else rank_0_text(found)  # the tool's figures are of all ranks
     by = f", {whose}" if whose else ""
-    heads = _right("max", "min", "mean", "std dev", *(f"iteration {number}{by}" for number in range(1, shown + 1)))
+    heads = _right(
+        "max",
+        "min",
+        "mean",
+        "std dev",
+        *(f"iteration {number}{by}" for number in range(1, shown + 1)),
+    )
     rows = [_operation(name, each, shown) for name, each in found.operations.items()]
     moving = {bool(each.bytes_per_op) for each in found.operations.values()}
-    title = "Rates" if len(moving) > 1 else "Bandwidth" if True in moving else "Operations per second"
+    title = (
+        "Rates" if len(moving) > 1 else "Bandwidth" if True in moving else "Operations per second"
+    )
     return DocumentTable(title, [DocumentColumn("operation"), *heads], rows)
 
 
@@ -164,7 +225,9 @@ def _operation(name: str, each: OperationRecord, shown: int) -> list[TableCell]:
     values = [each.max, each.min, each.mean, each.stddev, *rates]
     mark = " ~" if each.from_iterations else ""
     metric, moved = metric_of_operation(each.bytes_per_op), each.bytes_per_op
-    texts = ("" if value is None else metric.text(rate_of_operation(value, moved)) for value in values)
+    texts = (
+        "" if value is None else metric.text(rate_of_operation(value, moved)) for value in values
+    )
     return [f"{name}{mark}", *texts]
 
 
@@ -177,7 +240,9 @@ def matrix_tables(record: RunRecord) -> list[MatrixTable]:
 
 
 def matrix_table(table: MatrixTable, *, named: bool) -> DocumentTable:
-    """Return a table of the matrix: a grid where an axis goes across, else a row a point with its latencies."""
+    """Return a table of the matrix: a grid where an axis goes across, else a row a point with its
+    latencies.
+    """
     scale = scale_of(table.cells)
     title = title_of(table, profile=named)
     title = title[:1].upper() + title[1:]
@@ -187,7 +252,12 @@ def matrix_table(table: MatrixTable, *, named: bool) -> DocumentTable:
             *_right(*(f"{table.across} {text}" for text in table.columns)),
         ]
         return DocumentTable(
-            title, heads, [[*row.labels, *(_figure(table, cell, scale) for cell in row.cells)] for row in table.rows]
+            title,
+            heads,
+            [
+                [*row.labels, *(_figure(table, cell, scale) for cell in row.cells)]
+                for row in table.rows
+            ],
         )
     heads = [
         *(DocumentColumn(name) for name in table.down),
@@ -210,25 +280,48 @@ def _row(table: MatrixTable, row: TableRow, scale: FigureScale) -> list[TableCel
     cell = row.cells[0]
     if cell is None:
         return [*row.labels, *[""] * 6]
-    spread = f"{scale.text(min(cell.values))}–{scale.text(max(cell.values))}" if len(cell.values) > 1 else ""
+    spread = (
+        f"{scale.text(min(cell.values))}–{scale.text(max(cell.values))}"
+        if len(cell.values) > 1
+        else ""
+    )
     count = str(len(cell.values)) if len(cell.values) > 1 else ""
     said: TableCell = (INVALID, BAD) if cell.invalid else cell.short or SAID.get(cell.state, "")
     what = "" if len({each.what for each in table.cells}) == 1 else f" {cell.what}"
     figure = _figure(table, cell, scale)
     figure = (f"{figure[0]}{what}", figure[1]) if isinstance(figure, tuple) else figure
-    return [*row.labels, figure, spread, count, units.latency(cell.mean_ns), units.latency(cell.p99_ns), said]
+    return [
+        *row.labels,
+        figure,
+        spread,
+        count,
+        units.latency(cell.mean_ns),
+        units.latency(cell.p99_ns),
+        said,
+    ]
 
 
 # -- criteria
 
 
-OUTCOMES = {"kept": TEXT, "broken": BAD, "not measured": WARN, "not comparable": WARN, "cannot be judged": WARN}
+OUTCOMES = {
+    "kept": TEXT,
+    "broken": BAD,
+    "not measured": WARN,
+    "not comparable": WARN,
+    "cannot be judged": WARN,
+}
 
 
 def criteria_table(title: str, judged: Sequence[JudgedCriterion]) -> DocumentTable:
     """Return how a run, or a side, stands by what must not be."""
     rows: list[list[TableCell]] = [
-        [each.criterion, each.point, each.measured or each.why, (each.outcome, OUTCOMES[each.outcome])]
+        [
+            each.criterion,
+            each.point,
+            each.measured or each.why,
+            (each.outcome, OUTCOMES[each.outcome]),
+        ]
         for each in judged
     ]
     return DocumentTable(
@@ -258,10 +351,16 @@ def load_tables(step: StepRecord, thresholds: Mapping[str, float]) -> Iterator[D
                 DocumentColumn("busiest NIC, disk"),
             ]
             rows: list[list[TableCell]] = [
-                [each.host, *(load_cell(each, name, 0, thresholds) for name, _, _ in columns), nic_and_disk(each)]
+                [
+                    each.host,
+                    *(load_cell(each, name, 0, thresholds) for name, _, _ in columns),
+                    nic_and_disk(each),
+                ]
                 for each in hosts
             ]
-            yield DocumentTable(title, heads, rows, "Mean/maximum over the measured window; marked: at its limit.")
+            yield DocumentTable(
+                title, heads, rows, "Mean/maximum over the measured window; marked: at its limit."
+            )
 
 
 def objection_blocks(record: RunRecord) -> Iterator[Block]:
@@ -271,7 +370,9 @@ def objection_blocks(record: RunRecord) -> Iterator[Block]:
         return
     yield Paragraph("".join(text for text, _ in counts_runs(found)))
     raised = [answer for answer in found if answer.standing != "n/a"]
-    rows = [[answer.objection.claim, WORDS[answer.standing], _evidence(answer)] for answer in raised]
+    rows = [
+        [answer.objection.claim, WORDS[answer.standing], _evidence(answer)] for answer in raised
+    ]
     yield DocumentTable(
         "Objections and evidence",
         [DocumentColumn("objection"), DocumentColumn("answer"), DocumentColumn("evidence")],
@@ -284,5 +385,11 @@ def objection_blocks(record: RunRecord) -> Iterator[Block]:
 
 def _evidence(answer: ObjectionAnswer) -> str:
     """Return the evidence, most important first, with the checks it comes from."""
-    told = sorted((each for each in answer.evidence if each.weight in ORDER), key=lambda each: ORDER.index(each.weight))
-    return "; ".join(f"{each.text} ({each.check})" if each.check else each.text for each in told) or "no data"
+    told = sorted(
+        (each for each in answer.evidence if each.weight in ORDER),
+        key=lambda each: ORDER.index(each.weight),
+    )
+    return (
+        "; ".join(f"{each.text} ({each.check})" if each.check else each.text for each in told)
+        or "no data"
+    )

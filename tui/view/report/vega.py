@@ -1,4 +1,7 @@
-"""Vega-Lite charts drawn to SVG by vl-convert: no browser, no script, no network; colours by the page's CSS."""
+"""Vega-Lite charts drawn to SVG by vl-convert: no browser, no script, no network.
+
+Colours by the page's CSS.
+"""
 
 from __future__ import annotations
 
@@ -61,15 +64,19 @@ CONFIG: Spec = {
     "header": {"labelColor": INK, "labelFontSize": FONT},
 }
 DURATION = (
-    "datum.value >= 1e9 ? datum.value / 1e9 + ' s' : datum.value >= 1e6 ? datum.value / 1e6 + ' ms' : "
-    "datum.value >= 1e3 ? datum.value / 1e3 + ' µs' : datum.value + ' ns'"
+    "datum.value >= 1e9 ? datum.value / 1e9 + ' s' : datum.value >= 1e6 ? datum.value / 1e6 + ' ms'"
+    " : datum.value >= 1e3 ? datum.value / 1e3 + ' µs' : datum.value + ' ns'"
 )
 
 
 def marked_axis(ticks: Ticks, title: str | None = None) -> Spec:
     """Return an axis with these marks and labels."""
     positions, labels = list(ticks.positions), list(ticks.labels)
-    return {"values": positions, "labelExpr": f"{_array(labels)}[indexof({positions}, datum.value)]", "title": title}
+    return {
+        "values": positions,
+        "labelExpr": f"{_array(labels)}[indexof({positions}, datum.value)]",
+        "title": title,
+    }
 
 
 def _array(texts: Sequence[str]) -> str:
@@ -79,16 +86,24 @@ def _array(texts: Sequence[str]) -> str:
 
 
 def latency_axis(lowest: float, highest: float, title: str | None = None) -> Spec:
-    """Return an axis for latencies in ns on a logarithmic scale: a mark at 1, 2 and 5 of each power of ten."""
+    """Return an axis for latencies in ns on a logarithmic scale: a mark at 1, 2 and 5 of each power
+    of ten.
+    """
     powers = range(2, 12)
     wide = highest / max(lowest, 1.0) > 300
     marks = [factor * 10**power for power in powers for factor in ((1,) if wide else (1, 2, 5))]
-    return {"values": [mark for mark in marks if lowest <= mark <= highest], "labelExpr": DURATION, "title": title}
+    return {
+        "values": [mark for mark in marks if lowest <= mark <= highest],
+        "labelExpr": DURATION,
+        "title": title,
+    }
 
 
 def colors_of(names: Sequence[str]) -> Spec:
     """Return the scale that gives each name a colour: directions theirs, others in turn."""
-    places = {name: COLORS.get(name) or SERIES[place % len(SERIES)] for place, name in enumerate(names)}
+    places = {
+        name: COLORS.get(name) or SERIES[place % len(SERIES)] for place, name in enumerate(names)
+    }
     return {"domain": list(places), "range": list(places.values())}
 
 
@@ -98,13 +113,18 @@ def layers(*found: Spec, height: int = HEIGHT, **more: Any) -> Spec:
 
 
 def svg_of(spec: Spec, alt: str) -> str:
-    """Return a chart as an SVG element for a page, as wide as the page lets it be. `alt` says what it shows."""
+    """Return a chart as an SVG element for a page, as wide as the page lets it be.
+
+    `alt` says what it shows.
+    """
     vl_convert = load_library("vl_convert", "an HTML report with charts")
     return cleaned(vl_convert.vegalite_to_svg({"config": CONFIG, "padding": 4, **spec}), alt)
 
 
 def cleaned(text: str, alt: str) -> str:
-    """Return a drawn SVG made fit for a page: small, with a name for screen readers, descriptions as tooltips."""
+    """Return a drawn SVG made fit for a page: small, with a name for screen readers, descriptions
+    as tooltips.
+    """
     ElementTree.register_namespace("", SVG)
     root = ElementTree.fromstring(text)
     for name in ("width", "height", "version", "class"):
@@ -116,7 +136,14 @@ def cleaned(text: str, alt: str) -> str:
     return ElementTree.tostring(root, encoding="unicode").replace("\n", " ")
 
 
-USELESS = {"stroke-miterlimit", "pointer-events", "aria-hidden", "aria-roledescription", "class", f"{{{XLINK}}}href"}
+USELESS = {
+    "stroke-miterlimit",
+    "pointer-events",
+    "aria-hidden",
+    "aria-roledescription",
+    "class",
+    f"{{{XLINK}}}href",
+}
 PLACES = {"d", "transform", "x", "y", "x1", "y1", "x2", "y2", "width", "height"}
 FRACTION = re.compile(r"-?(?<!\d)\d+\.\d{2,}(?:e-?\d+)?")
 IDLE = {"opacity": "1", "stroke-width": "1", "transform": "translate(0,0)", "font-weight": "normal"}
@@ -157,7 +184,11 @@ def _join(parent: ElementTree.Element) -> None:
 
 
 def _look(path: ElementTree.Element) -> dict[str, str]:
-    return {name: value for name, value in path.attrib.items() if name not in ("d", "aria-label", "role")}
+    return {
+        name: value
+        for name, value in path.attrib.items()
+        if name not in ("d", "aria-label", "role")
+    }
 
 
 def _tenth(found: re.Match[str]) -> str:

@@ -40,7 +40,13 @@ def html_of(report: Report) -> str:
         lstrip_blocks=True,
     )
     engine.globals.update(
-        text=cell_text, role=cell_role, svg=_svg, is_long=_is_long, marked=_marked, policy=POLICY, css=_css()
+        text=cell_text,
+        role=cell_role,
+        svg=_svg,
+        is_long=_is_long,
+        marked=_marked,
+        policy=POLICY,
+        css=_css(),
     )
     return engine.get_template("report.html").render(report=report)
 
@@ -52,7 +58,9 @@ def _css() -> Any:
 
 
 def _svg(chart: Chart) -> Any:
-    """Return a drawing as markup: it is serialised from a tree of elements, with nothing but shapes and texts in it."""
+    """Return a drawing as markup: it is serialised from a tree of elements, with nothing but shapes
+    and texts in it.
+    """
     from markupsafe import Markup
 
     return Markup(svg_of(chart.spec, chart.alt))
@@ -60,7 +68,9 @@ def _svg(chart: Chart) -> Any:
 
 def _marked(table: DocumentTable) -> str:
     """Return the names of the rows that are marked, so that they are seen in a folded table."""
-    return ", ".join(dict.fromkeys(cell_text(row[0]) for row in table.rows if cell_role(row[0]) in (WARN, BAD)))
+    return ", ".join(
+        dict.fromkeys(cell_text(row[0]) for row in table.rows if cell_role(row[0]) in (WARN, BAD))
+    )
 
 
 def _is_long(block: Block) -> bool:
@@ -73,9 +83,11 @@ Shape = Literal["html", "md"]
 
 
 def source_at(run_dir: Path, baselines: Path | None) -> tuple[ReportedRun, tuple[Problem, ...]]:
-    """Return a run with its published figures; one that goes on as far as it is. Raises BenchtuiError.
+    """Return a run with its published figures; one that goes on as far as it is. Raises
+    BenchtuiError.
 
-    `baselines` is the user's own directory, problems are of files in it; None: shipped figures alone.
+    `baselines` is the user's own directory, problems are of files in it; None: shipped figures
+    alone.
     """
     record = load_record(run_dir)
     view, problems = published(record, baselines)
@@ -83,11 +95,14 @@ def source_at(run_dir: Path, baselines: Path | None) -> tuple[ReportedRun, tuple
     return ReportedRun(with_tags(record, marks), run_dir, view, marks.title), problems
 
 
-def with_histories(sources: Sequence[ReportedRun], store: RunStore, *, always: bool = False) -> list[ReportedRun]:
-    """Return the runs with the history of their profile on their target, told once where runs share it.
+def with_histories(
+    sources: Sequence[ReportedRun], store: RunStore, *, always: bool = False
+) -> list[ReportedRun]:
+    """Return the runs with the history of their profile on their target, told once where runs share
+    it.
 
-    It is that of runs that were measured alike. One of fewer than SHOWN_FROM runs is left out unless `always`. Raises
-    UsageError.
+    It is that of runs that were measured alike. One of fewer than SHOWN_FROM runs is left out
+    unless `always`. Raises UsageError.
     """
     from tui.analysis.setup import head_at, head_of, measured, measured_at
     from tui.analysis.trend import trends_of
@@ -116,7 +131,8 @@ def written(
     words: Sequence[str] = (),
     versus: Versus = ALONE,
 ) -> str:
-    """Return the report of these runs. `redact` leaves out names, addresses and remarks, `words` among them.
+    """Return the report of these runs. `redact` leaves out names, addresses and remarks, `words`
+    among them.
 
     Raises UsageError for criteria of a profile that cannot be read.
     """
@@ -125,7 +141,9 @@ def written(
         from tui.view.report.redact import REMARK, redacted
 
         named, sources = sources, redacted(sources, words)
-        versus = versus.renamed([(old.record, new.record) for old, new in zip(named, sources, strict=True)])
+        versus = versus.renamed(
+            [(old.record, new.record) for old, new in zip(named, sources, strict=True)]
+        )
         remarks.append(REMARK)
     made = f"Made by benchtui {tui.__version__}, {format_utc(datetime.now(UTC))[:19]}Z"
     report = report_of(sources, made, remarks, drawn=shape == "html", versus=versus)

@@ -8,7 +8,16 @@ from msgspec import Struct
 from pydantic import Field
 
 from tui.model.problem import Problem, UsageError
-from tui.model.profile import ParamValue, Profile, Scalar, Strict, expand, host_params, safe_host, value_text
+from tui.model.profile import (
+    ParamValue,
+    Profile,
+    Scalar,
+    Strict,
+    expand,
+    host_params,
+    safe_host,
+    value_text,
+)
 from tui.model.quantities import parse_size
 from tui.workloads.elbencho import options
 from tui.workloads.elbencho.phases import PHASES, Phase, PhaseName
@@ -21,18 +30,28 @@ class Elbencho(Strict):
 
     phase: PhaseName = Field(description="What is measured; write with rwmixpct reads and writes")
     directory: Scalar | None = Field(
-        None, description="Directory mode: each thread has directories and files of its own in it (rN/dM/rN-fK)"
+        None,
+        description=(
+            "Directory mode: each thread has directories and files of its own in it (rN/dM/rN-fK)"
+        ),
     )
     file: Scalar | list[Scalar] | None = Field(
-        None, description="File mode: files or block devices that all threads of a host work on; may hold {host}"
+        None,
+        description=(
+            "File mode: files or block devices that all threads of a host work on; may hold {host}"
+        ),
     )
     options: dict[str, Scalar] = Field(
-        default_factory=dict, description="elbencho's options by their long names without dashes, such as threads: 8"
+        default_factory=dict,
+        description="elbencho's options by their long names without dashes, such as threads: 8",
     )
 
 
 class Load(Struct, frozen=True):
-    """What one host does. Sizes are bytes; `texts` are the options as elbencho takes them, in order."""
+    """What one host does.
+
+    Sizes are bytes; `texts` are the options as elbencho takes them, in order.
+    """
 
     phase: Phase
     directory: str
@@ -111,11 +130,20 @@ def body_of(profile: Profile) -> Elbencho:
     return profile.body
 
 
-def resolve(profile: Profile, params: Mapping[str, ParamValue], host: str, host_index: int, hosts: int) -> Load:
-    """Return what one host does, `host_index` counting from 1. Raises UsageError with every problem at once."""
+def resolve(
+    profile: Profile, params: Mapping[str, ParamValue], host: str, host_index: int, hosts: int
+) -> Load:
+    """Return what one host does, `host_index` counting from 1.
+
+    Raises UsageError with every problem at once.
+    """
     own = host_params(profile, params, host_index, hosts)
     texts = {name: value_text(profile.params[name].kind, value) for name, value in own.items()}
-    texts |= {"host": safe_host(host), "host_index": str(host_index), "next_index": str(host_index % hosts + 1)}
+    texts |= {
+        "host": safe_host(host),
+        "host_index": str(host_index),
+        "next_index": str(host_index % hosts + 1),
+    }
     return load_of(profile, texts)
 
 
@@ -125,7 +153,9 @@ def load_of(profile: Profile, texts: Mapping[str, str]) -> Load:
     given = {name: expand(value, texts) for name, value in body.options.items()}
     wrong = [told for name, text in given.items() if (told := options.option_problem(name, text))]
     if wrong:
-        raise UsageError([Problem(f"{profile.profile}: elbencho.options: {told}") for told in wrong])
+        raise UsageError(
+            [Problem(f"{profile.profile}: elbencho.options: {told}") for told in wrong]
+        )
     values = {name: options.value_text(name, text) for name, text in given.items()}
     files = body.file if isinstance(body.file, list) else [] if body.file is None else [body.file]
     load = Load(
@@ -162,7 +192,9 @@ def _sizes(load: Load) -> str:
     if load.files and load.phase.makes_ios and not load.size("size"):
         return "options.size is needed: how much of each file is read or written"
     if load.flag("direct") and load.phase.makes_ios and load.block % 512:
-        return f"options.block: {load.block} bytes are not a multiple of 512, which direct I/O needs"
+        return (
+            f"options.block: {load.block} bytes are not a multiple of 512, which direct I/O needs"
+        )
     if load.directory and load.phase.makes_ios and load.flag("rand") and not load.size("size"):
         return "options.size is needed for random offsets"
     return ""
@@ -182,12 +214,17 @@ def _mix(load: Load) -> str:
     if load.phase.name == "read" and load.flag("limitwrite"):
         return "options.limitwrite has no effect on phase read; use limitread"
     if load.phase.name == "write" and load.flag("limitread"):
-        return "options.limitread has no effect on phase write; use limitwrite, which limits reads and writes of a mix"
+        return (
+            "options.limitread has no effect on phase write; use limitwrite, which limits reads and"
+            " writes of a mix"
+        )
     return ""
 
 
 def with_options(profile: Profile, changed: Mapping[str, Scalar | None]) -> Profile:
     """Return a profile with options set, or left out where the value is None."""
     body = body_of(profile)
-    found = {name: value for name, value in {**body.options, **changed}.items() if value is not None}
+    found = {
+        name: value for name, value in {**body.options, **changed}.items() if value is not None
+    }
     return profile.model_copy(update={profile.tool: body.model_copy(update={"options": found})})

@@ -1,7 +1,9 @@
-"""elbencho's latency histograms: ranges as it prints them, as buckets that merge, and how wide they are.
+"""elbencho's latency histograms: ranges as it prints them, as buckets that merge, and how wide they
+are.
 
-Before 2026-08-26 (breuner/elbencho#116) buckets were quarter powers of two of a microsecond, 19 % wide; since then they
-are about 1 % wide. Which they are is seen from the edges. Percentiles are upper edges, as elbencho prints them."""
+Before 2026-08-26 (breuner/elbencho#116) buckets were quarter powers of two of a microsecond, 19 %
+wide; since then they are about 1 % wide. Which they are is seen from the edges. Percentiles are
+upper edges, as elbencho prints them."""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ from tui.model.event import Buckets
 RANGE = re.compile(r"([\d.]+)-([\d.]+) ?(us|ms|s)")
 UNIT_NS = {"us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 QUARTER = 2**0.25
-QUARTERS = frozenset(f"{edge:.{1 if edge < 10 else 0}f}" for edge in (QUARTER**power for power in range(1, 4 * 28 + 1)))
+QUARTERS = frozenset(
+    f"{edge:.{1 if edge < 10 else 0}f}"
+    for edge in (QUARTER**power for power in range(1, 4 * 28 + 1))
+)
 
 
 def histogram(printed: Iterable[Mapping[str, object]]) -> tuple[Buckets, float] | None:
@@ -52,7 +57,9 @@ def _row(printed: Mapping[str, object]) -> tuple[int, int, str, int]:
 
 
 def _widest(buckets: Buckets, low_ns: list[int]) -> float:
-    """Return the width of the widest bucket that holds the median or what is slower: edges are in whole µs."""
+    """Return the width of the widest bucket that holds the median or what is slower: edges are in
+    whole µs.
+    """
     half = sum(buckets.n) / 2
     slow = [at for at, reached in enumerate(accumulate(buckets.n)) if reached >= half]
     return round(max(buckets.upper_ns[at] / max(low_ns[at], 1) - 1 for at in slow), 4)

@@ -1,6 +1,8 @@
-"""elbencho's command lines into profiles: one for each phase, and a suite that runs them in elbencho's order.
+"""elbencho's command lines into profiles: one for each phase, and a suite that runs them in
+elbencho's order.
 
-Every phase becomes a step of its own, so that all hosts begin it together, as elbencho's service has them do."""
+Every phase becomes a step of its own, so that all hosts begin it together, as elbencho's service
+has them do."""
 
 from __future__ import annotations
 
@@ -17,14 +19,24 @@ from tui.model.problem import Problem, UsageError
 from tui.model.profile import Param, ParamKind, parse_param
 from tui.model.quantities import shown
 from tui.workloads.base import Imported
-from tui.workloads.elbencho.options import ELSEWHERE, OPTIONS, PHASE_OPTIONS, SHORT, UNKNOWN_FILES, option_problem
+from tui.workloads.elbencho.options import (
+    ELSEWHERE,
+    OPTIONS,
+    PHASE_OPTIONS,
+    SHORT,
+    UNKNOWN_FILES,
+    option_problem,
+)
 from tui.workloads.elbencho.phases import PHASES, Phase
 
 # Options without a value that are set elsewhere.
 BARE = frozenset(
-    (*PHASE_OPTIONS, "lat", "lathisto", "lathistogrpd", "latpercent", "livecsvex", "live1", "live1n", "nolive",
-     "nocsvlabels", "allelapsed", "cpu", "dirstats", "base10", "sync", "dropcache", "dryrun", "nopathexp", "nodelerr",
-     "service", "foreground", "quit", "interrupt", "nosvcshare", "netbench", "svcelapsed", "svcping", "dirsharing",
+    (*PHASE_OPTIONS, "lat", "lathisto", "lathistogrpd", "latpercent", "livecsvex", "live1",
+        "live1n", "nolive",
+     "nocsvlabels", "allelapsed", "cpu", "dirstats", "base10", "sync", "dropcache", "dryrun",
+     "nopathexp", "nodelerr",
+     "service", "foreground", "quit", "interrupt", "nosvcshare", "netbench", "svcelapsed",
+     "svcping", "dirsharing",
      "no0usecerr", "hdfs", "treerand", "treeroundrob", "help", "version")
 )  # fmt: skip
 PARAMS: dict[str, tuple[ParamKind, str]] = {
@@ -38,7 +50,8 @@ PARAMS: dict[str, tuple[ParamKind, str]] = {
 }
 PROMPT = " \t$>#%"  # what people copy along with a command
 DIRECTORY = ("directory", "A directory of the file system under test")
-FATAL = ("service", "foreground", "quit", "interrupt", "netbench", "configfile", "treefile", "treescan", "hdfs",
+FATAL = ("service", "foreground", "quit", "interrupt", "netbench", "configfile", "treefile",
+    "treescan", "hdfs",
          "rwmixthr", "rwmixthrpct", "dirsharing")  # fmt: skip
 MOST_PATHS = 1000
 
@@ -54,10 +67,15 @@ class _Command(Struct):
 
 
 def import_job(text: str, file: str, tag: str | None = None) -> Imported:
-    """Return the profiles of command lines. Raises UsageError with every option that has no place in a profile."""
+    """Return the profiles of command lines.
+
+    Raises UsageError with every option that has no place in a profile.
+    """
     tag = tag or _default_tag(file)
     if not re.fullmatch(TAG_PATTERN, tag):
-        raise UsageError(f"profile name {shown(tag)}: allowed is family/name in small letters, such as my/read")
+        raise UsageError(
+            f"profile name {shown(tag)}: allowed is family/name in small letters, such as my/read"
+        )
     messages: list[Problem] = []
     commands = [_command(line, words, file, messages) for line, words in _command_lines(text, file)]
     if not commands:
@@ -69,11 +87,21 @@ def import_job(text: str, file: str, tag: str | None = None) -> Imported:
     origin = PurePath(file).name
     if len(steps) == 1:
         return Imported([(tag, _profile(tag, origin, *steps[0], file))], messages)
-    members = [(f"{tag}-{number}", command, phase) for number, (command, phase) in enumerate(steps, 1)]
-    profiles = [(name, _profile(name, origin, command, phase, file)) for name, command, phase in members]
+    members = [
+        (f"{tag}-{number}", command, phase) for number, (command, phase) in enumerate(steps, 1)
+    ]
+    profiles = [
+        (name, _profile(name, origin, command, phase, file)) for name, command, phase in members
+    ]
     names = ", ".join(phase.name for _, phase in steps)
-    messages.append(Problem(f"{len(steps)} phases, a profile for each: {names}; {tag} runs them in order", file, 1))
-    return Imported([(tag, _suite(tag, origin, [name for name, _ in profiles])), *profiles], messages)
+    messages.append(
+        Problem(
+            f"{len(steps)} phases, a profile for each: {names}; {tag} runs them in order", file, 1
+        )
+    )
+    return Imported(
+        [(tag, _suite(tag, origin, [name for name, _ in profiles])), *profiles], messages
+    )
 
 
 def is_job(text: str) -> bool:
@@ -107,7 +135,9 @@ def _command_lines(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
         try:
             words = shlex.split(line.lstrip(PROMPT), comments=True)
         except ValueError as error:
-            raise UsageError(Problem(f"{error}: the shell could not read it", file=file, line=begin + 1)) from None
+            raise UsageError(
+                Problem(f"{error}: the shell could not read it", file=file, line=begin + 1)
+            ) from None
         yield begin + 1, words[1:]
 
 
@@ -116,13 +146,17 @@ def _command(line: int, words: Sequence[str], file: str, messages: list[Problem]
     for name, value in _options(words, found, problems):
         _take(found, name, value, problems, lambda text: messages.append(Problem(text, file, line)))
     if not found.phases and not problems:
-        problems.append("no phase: one of --mkdirs, --write, --stat, --read, --delfiles, --deldirs is needed")
+        problems.append(
+            "no phase: one of --mkdirs, --write, --stat, --read, --delfiles, --deldirs is needed"
+        )
     if not found.paths and not problems:
         problems.append("no path: elbencho works on a directory, a file or a block device")
     found.paths = [each for path in found.paths for each in _expanded(path)]
     relative = [path for path in found.paths if not path.startswith("/")]
     if relative:
-        problems.append(f"'{relative[0]}': an absolute path is needed, hosts have no current directory of yours")
+        problems.append(
+            f"'{relative[0]}': an absolute path is needed, hosts have no current directory of yours"
+        )
     if problems:
         raise UsageError([Problem(text, file, line) for text in problems])
     found.phases.sort(key=lambda phase: list(PHASES).index(phase.name))
@@ -140,11 +174,15 @@ def _expanded(path: str) -> list[str]:
         last = last or first
         if not (first.isdigit() and last.isdigit()) or int(last) - int(first) >= MOST_PATHS:
             return [path]
-        found += [f"{match[1]}{number:0{len(first)}d}" for number in range(int(first), int(last) + 1)]
+        found += [
+            f"{match[1]}{number:0{len(first)}d}" for number in range(int(first), int(last) + 1)
+        ]
     return [each for begin in found for each in _expanded(begin + match[3])]
 
 
-def _options(words: Sequence[str], found: _Command, problems: list[str]) -> Iterator[tuple[str, str]]:
+def _options(
+    words: Sequence[str], found: _Command, problems: list[str]
+) -> Iterator[tuple[str, str]]:
     """Yield each option by its long name with its value; paths go into the command."""
     at = 0
     while at < len(words):
@@ -172,7 +210,11 @@ def _name_of(word: str) -> tuple[str, bool, str]:
 
 
 def _bare(name: str) -> bool:
-    return name in BARE or OPTIONS.get(name) == "flag" or name not in (*OPTIONS, *ELSEWHERE, *UNKNOWN_FILES)
+    return (
+        name in BARE
+        or OPTIONS.get(name) == "flag"
+        or name not in (*OPTIONS, *ELSEWHERE, *UNKNOWN_FILES)
+    )
 
 
 def _take(found: _Command, name: str, value: str, problems: list[str], say: object) -> None:
@@ -196,12 +238,16 @@ def _take(found: _Command, name: str, value: str, problems: list[str], say: obje
 
 
 def _share_sizes(commands: Sequence[_Command]) -> None:
-    """Give commands that only remove or stat files the size that another one gives the same files."""
+    """Give commands that only remove or stat files the size that another one gives the same
+    files.
+    """
     layout = ("threads", "dirs", "files")
     known = {}
     for command in commands:
         if "size" in command.options:
-            known[tuple(command.options.get(name) for name in layout), *command.paths] = command.options["size"]
+            known[tuple(command.options.get(name) for name in layout), *command.paths] = (
+                command.options["size"]
+            )
     for command in commands:
         key = (tuple(command.options.get(name) for name in layout), *command.paths)
         if "size" not in command.options and key in known:
@@ -214,16 +260,22 @@ def _say_cut(commands: Sequence[_Command], file: str, messages: list[Problem]) -
         timed = [phase for phase in command.phases if phase.name not in ("mkdirs", "rmdirs")]
         if "timelimit" in command.options and "infloop" in command.options and len(timed) > 1:
             never = ", ".join(phase.name for phase in timed[1:])
-            text = f"the time limit ends {timed[0].name}, and elbencho itself would not run {never}; the suite does"
+            text = (
+                f"the time limit ends {timed[0].name}, and elbencho itself would not run {never};"
+                " the suite does"
+            )
             messages.append(Problem(text, file, command.line))
 
 
 def _say_shared(commands: Sequence[_Command], file: str, messages: list[Problem]) -> None:
     """Say that hosts work on the same files where names do not differ by host."""
     for command in commands:
-        if not ({"files", "dirs"} & set(command.options)) and not all(map(is_device, command.paths)):
+        if not ({"files", "dirs"} & set(command.options)) and not all(
+            map(is_device, command.paths)
+        ):
             text = (
-                f"{command.paths[0]}: hosts that share it work on the same file; {{host}} in a name gives each its own"
+                f"{command.paths[0]}: hosts that share it work on the same file; {{host}} in a name"
+                " gives each its own"
             )
             messages.append(Problem(text, file, command.line))
             return
@@ -233,18 +285,31 @@ def _say_shared(commands: Sequence[_Command], file: str, messages: list[Problem]
 
 
 def _suite(tag: str, origin: str, members: Sequence[str]) -> str:
-    lines = [*_head(tag, f"Imported from {origin}", "suite"), "suite:", *(f"  - {member}" for member in members)]
+    lines = [
+        *_head(tag, f"Imported from {origin}", "suite"),
+        "suite:",
+        *(f"  - {member}" for member in members),
+    ]
     return "\n".join(lines) + "\n"
 
 
 def _head(tag: str, title: str, tool: str) -> list[str]:
     import json
 
-    return [f"profile: {tag}", "version: 1", f"title: {json.dumps(title, ensure_ascii=False)}", f"tool: {tool}", ""]
+    return [
+        f"profile: {tag}",
+        "version: 1",
+        f"title: {json.dumps(title, ensure_ascii=False)}",
+        f"tool: {tool}",
+        "",
+    ]
 
 
 def _profile(tag: str, origin: str, command: _Command, phase: Phase, file: str) -> str:
-    """Return the YAML of one phase. Raises UsageError with the line of a command that cannot be planned."""
+    """Return the YAML of one phase.
+
+    Raises UsageError with the line of a command that cannot be planned.
+    """
     params, place = _places(command, file)
     options: dict[str, str] = {}
     for name, value in _fitting(command, phase).items():
@@ -255,10 +320,23 @@ def _profile(tag: str, origin: str, command: _Command, phase: Phase, file: str) 
         else:
             options[name] = value or "true"
     lines = _head(tag, f"Imported from {origin}: {phase.name}", "elbencho")
-    lines += ["params:", *(_param_line(name, param) for name, param in params.items()), "", "elbencho:"]
+    lines += [
+        "params:",
+        *(_param_line(name, param) for name, param in params.items()),
+        "",
+        "elbencho:",
+    ]
     lines += [f"  phase: {phase.name}", *place]
-    lines += ["  options:", *(f"    {name}: {_yaml(text)}" for name, text in options.items())] if options else []
-    lines += ["", *(["drop_caches: try"] if command.drop_caches else []), *_headline(command, phase)]
+    lines += (
+        ["  options:", *(f"    {name}: {_yaml(text)}" for name, text in options.items())]
+        if options
+        else []
+    )
+    lines += [
+        "",
+        *(["drop_caches: try"] if command.drop_caches else []),
+        *_headline(command, phase),
+    ]
     text = "\n".join(lines) + "\n"
     _check(text, file, command.line)
     return text
@@ -285,12 +363,22 @@ def _fitting(command: _Command, phase: Phase) -> dict[str, str]:
 
 
 def _places(command: _Command, file: str) -> tuple[dict[str, Param], list[str]]:
-    """Return the parameter and the lines for where it works: -n or -N say that the path is a directory."""
-    if "files" in command.options or "dirs" in command.options or any(not p.makes_ios for p in command.phases):
+    """Return the parameter and the lines for where it works: -n or -N say that the path is a
+    directory.
+    """
+    if (
+        "files" in command.options
+        or "dirs" in command.options
+        or any(not p.makes_ios for p in command.phases)
+    ):
         if len(command.paths) > 1:
-            raise UsageError(Problem("one directory is supported, not several", file=file, line=command.line))
+            raise UsageError(
+                Problem("one directory is supported, not several", file=file, line=command.line)
+            )
         kind, about = DIRECTORY
-        return {kind: Param(default=command.paths[0], kind="directory", help=about)}, ['  directory: "{directory}"']
+        return {kind: Param(default=command.paths[0], kind="directory", help=about)}, [
+            '  directory: "{directory}"'
+        ]
     if len(command.paths) == 1:
         param = Param(default=command.paths[0], kind="path", help="The file or device under test")
         return {"file": param}, ['  file: "{file}"']
@@ -298,17 +386,29 @@ def _places(command: _Command, file: str) -> tuple[dict[str, Param], list[str]]:
 
 
 def _headline(command: _Command, phase: Phase) -> list[str]:
-    device = [path for path in command.paths if path.startswith("/dev/") and not path.startswith("/dev/shm/")]
+    device = [
+        path
+        for path in command.paths
+        if path.startswith("/dev/") and not path.startswith("/dev/shm/")
+    ]
     lines = ["allow_device: true"] if device else []
     if not phase.makes_ios or not command.options.get("size"):
         return [*lines, f"headline: {{metric: ops, direction: {phase.files or phase.name}}}"]
     mixed = phase.name == "write" and command.options.get("rwmixpct", "0") not in ("0", "100")
-    metric = "bandwidth" if not command.options.get("rand") and "rand" not in command.options else "iops"
-    return [*lines, f"headline: {{metric: {metric}, direction: {'mixed' if mixed else phase.name}}}"]
+    metric = (
+        "bandwidth" if not command.options.get("rand") and "rand" not in command.options else "iops"
+    )
+    return [
+        *lines,
+        f"headline: {{metric: {metric}, direction: {'mixed' if mixed else phase.name}}}",
+    ]
 
 
 def _param_line(name: str, param: Param) -> str:
-    return f"  {name}: {{default: {_yaml(str(param.default))}, kind: {param.kind}, help: {_yaml(param.help)}}}"
+    return (
+        f"  {name}: {{default: {_yaml(str(param.default))}, kind: {param.kind}, help:"
+        f" {_yaml(param.help)}}}"
+    )
 
 
 def _yaml(text: str) -> str:
@@ -334,6 +434,8 @@ def _check(text: str, file: str, line: int) -> None:
         profile = load_profile(text, file)
         for name, param in profile.params.items():
             parse_param(param, profile.params[name].default)
-        build_steps(profile, resolve_params(profile, {}), [HostAddress("local", "local")], {"local": 1})
+        build_steps(
+            profile, resolve_params(profile, {}), [HostAddress("local", "local")], {"local": 1}
+        )
     except UsageError as error:
         raise UsageError([Problem(each.message, file, line) for each in error.problems]) from error

@@ -1,7 +1,8 @@
 """elbencho's output that was kept: its CSV and JSON result files, and the tables that it prints.
 
-Figures are those of "last done", of all hosts together: it prints none of each. JSON is read as that of our own runs.
-Rates of CSV and tables are cut to whole numbers, so bandwidth is made of the amount and the time."""
+Figures are those of "last done", of all hosts together: it prints none of each. JSON is read as
+that of our own runs. Rates of CSV and tables are cut to whole numbers, so bandwidth is made of the
+amount and the time."""
 
 from __future__ import annotations
 
@@ -48,13 +49,18 @@ def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
 
 
 def _no_number(error: ValueError, file: str, line: int) -> UsageError:
-    return UsageError([Problem(f"a result of elbencho holds what is no number: {error}", file=file, line=line)])
+    return UsageError(
+        [Problem(f"a result of elbencho holds what is no number: {error}", file=file, line=line)]
+    )
 
 
 def _numbered(found: Sequence[ImportedOutput]) -> list[ImportedOutput]:
     from msgspec.structs import replace
 
-    return [replace(each, place=place, result=replace(each.result, step=place)) for place, each in enumerate(found)]
+    return [
+        replace(each, place=place, result=replace(each.result, step=place))
+        for place, each in enumerate(found)
+    ]
 
 
 # -- JSON
@@ -101,7 +107,9 @@ def _json_output(value: Mapping[str, Any], over: Done) -> ImportedOutput:
     name = " ".join(filter(None, (str(value.get("label", "")).strip(), over.name.lower())))
     loads = list(_loads(row, over.name, result, hosts))
     command = str(config.get("command", "")).strip()
-    return ImportedOutput(0, name, result, ALL_HOSTS if hosts > 1 else "", loads, None, command, 0.001)
+    return ImportedOutput(
+        0, name, result, ALL_HOSTS if hosts > 1 else "", loads, None, command, 0.001
+    )
 
 
 def _version(version: str) -> str:
@@ -129,7 +137,9 @@ def _output(row: Row, phase: Phase) -> Iterator[ImportedOutput]:
     seconds = (_number(row, "time ms [last]") or 0.0) / 1000
     hosts = int(_number(row, "hosts") or 1)
     dirs = dict(_directions(row, phase, seconds))
-    result = HostResult(t=0.0, host="", step=0, dirs=dirs, tool_version=_version(row.get("version", "")))
+    result = HostResult(
+        t=0.0, host="", step=0, dirs=dirs, tool_version=_version(row.get("version", ""))
+    )
     _stamp(result, row, seconds)
     name = " ".join(filter(None, (row.get("label", "").strip(), row[KEY].lower())))
     load = list(_loads(row, row[KEY], result, hosts))
@@ -150,7 +160,10 @@ def _stamp(result: HostResult, row: Row, seconds: float) -> None:
 
 def _directions(row: Row, phase: Phase, seconds: float) -> Iterator[tuple[str, DirectionResult]]:
     mixed = _number(row, "rwmix read IOPS [last]") is not None
-    for prefix, name in (("", phase.name if phase.makes_ios else None), ("rwmix read ", "read" if mixed else None)):
+    for prefix, name in (
+        ("", phase.name if phase.makes_ios else None),
+        ("rwmix read ", "read" if mixed else None),
+    ):
         iops = _number(row, f"{prefix}IOPS [last]")
         if name is not None and iops is not None and seconds:
             yield name, _moved(row, prefix, iops, seconds)
@@ -158,7 +171,10 @@ def _directions(row: Row, phase: Phase, seconds: float) -> Iterator[tuple[str, D
         count = _number(row, "entries [last]")
         done_ = round(count if count is not None else entries * seconds)
         rounded = ["iops"] if count is not None else ["iops", "ios"]
-        yield phase.files or phase.name, DirectionResult(done_, 0, seconds, entries, 0.0, rounded=rounded)
+        yield (
+            phase.files or phase.name,
+            DirectionResult(done_, 0, seconds, entries, 0.0, rounded=rounded),
+        )
 
 
 def _moved(row: Row, prefix: str, iops: float, seconds: float) -> DirectionResult:
@@ -184,7 +200,13 @@ def _latency(row: Row, prefix: str, ios: int) -> LatencyResult | None:
         and (name := percentile_name(printed)) is not None
     }
     return LatencyResult(
-        ios, round(low * 1000), round(high * 1000), mean * 1000, None, percentiles, bucket_width=round(QUARTER - 1, 6)
+        ios,
+        round(low * 1000),
+        round(high * 1000),
+        mean * 1000,
+        None,
+        percentiles,
+        bucket_width=round(QUARTER - 1, 6),
     )
 
 

@@ -9,7 +9,9 @@ from itertools import pairwise
 from tui.workloads.reading import numbered
 
 HEADER = re.compile(r"OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE\s*")
-ROW = re.compile(r"(?P<phase>[A-Z0-9]+)?\s+(?P<what>[A-Za-z][\w/%]*+(?: ++[\w/%]++)*+)\s*:\s+(?P<values>\S.*)")
+ROW = re.compile(
+    r"(?P<phase>[A-Z0-9]+)?\s+(?P<what>[A-Za-z][\w/%]*+(?: ++[\w/%]++)*+)\s*:\s+(?P<values>\S.*)"
+)
 STAMP = re.compile(r"ISO DATE(?: start)?\s*: (\S+)")
 COMMAND = re.compile(r"COMMAND LINE: (.*)")
 ELAPSED = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:(\d+)ms)?")
@@ -17,7 +19,8 @@ HUMAN_US = {"us": 1.0, "ms": 1e3, "s": 1e6}
 LATENCY = re.compile(r"\b(min|avg|max)=([\d.]+)(us|ms|s)\b")
 PERCENTILE = re.compile(r"(?<![\d.])([\d.]+)%<=(\d+)")
 OPTIONS = {
-    "-t": "threads", "--threads": "threads", "--iodepth": "IO depth", "-b": "block size", "--block": "block size",
+    "-t": "threads", "--threads": "threads", "--iodepth": "IO depth", "-b": "block size",
+    "--block": "block size",
 }  # fmt: skip
 SIZES = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 NAMES = {
@@ -80,10 +83,16 @@ def _take(row: dict[str, str], what: str, values: str) -> None:
         row["CPU% [last]"] = last
     elif what in NAMES:
         row[f"{NAMES[what]} [last]"] = last
-    elif what.endswith(" latency") and (prefix := PREFIXES.get(what.removesuffix(" latency"))) is not None:
+    elif (
+        what.endswith(" latency")
+        and (prefix := PREFIXES.get(what.removesuffix(" latency"))) is not None
+    ):
         for name, value, unit in LATENCY.findall(values):
             row[f"{prefix}IO lat us [{name}]"] = str(float(value) * HUMAN_US[unit])
-    elif what.endswith(" lat % us") and (prefix := PREFIXES.get(what.removesuffix(" lat % us"))) is not None:
+    elif (
+        what.endswith(" lat % us")
+        and (prefix := PREFIXES.get(what.removesuffix(" lat % us"))) is not None
+    ):
         found = dict(PERCENTILE.findall(values))
         row[f"{prefix}IO percentiles"] = " ".join(found)
         row |= {f"{prefix}IO p{name}": value for name, value in found.items()}

@@ -46,7 +46,10 @@ RULES = (
         "elbencho-bad-option",
     ),
     rule(
-        r"IO failed: .*errno: (?P<number>\d+)", "error", "an I/O failed with error number {number}", "elbencho-io-error"
+        r"IO failed: .*errno: (?P<number>\d+)",
+        "error",
+        "an I/O failed with error number {number}",
+        "elbencho-io-error",
     ),
     rule(AT + r"ERROR: (?P<what>.*)", "error", "{what}", "elbencho-error"),
     rule(AT + r"(NOTE|WARNING|Warning): (?P<what>.*)", "warning", "{what}"),

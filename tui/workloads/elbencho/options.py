@@ -1,4 +1,6 @@
-"""elbencho's options by their long names: which a profile may set, what they take, and which are set elsewhere."""
+"""elbencho's options by their long names: which a profile may set, what they take, and which are
+set elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -12,34 +14,45 @@ Kind = Literal["flag", "count", "number", "size", "seconds", "percent", "text"]
 
 OPTIONS: Mapping[str, Kind] = {
     # what is read and written
-    "threads": "count", "dirs": "number", "files": "count", "size": "size", "block": "size", "iodepth": "count",
-    "direct": "flag", "rand": "flag", "norandalign": "flag", "randalgo": "text", "randamount": "size",
-    "backward": "flag", "strided": "flag", "rwmixpct": "percent", "limitread": "size", "limitwrite": "size",
+    "threads": "count", "dirs": "number", "files": "count", "size": "size", "block": "size",
+    "iodepth": "count",
+    "direct": "flag", "rand": "flag", "norandalign": "flag", "randalgo": "text",
+    "randamount": "size",
+    "backward": "flag", "strided": "flag", "rwmixpct": "percent", "limitread": "size",
+    "limitwrite": "size",
     "infloop": "flag", "timelimit": "seconds",
     # how
-    "blockvaralgo": "text", "blockvarpct": "percent", "cores": "text", "zones": "text", "fadv": "text",
+    "blockvaralgo": "text", "blockvarpct": "percent", "cores": "text", "zones": "text",
+    "fadv": "text",
     "flock": "text", "madv": "text", "mmap": "flag", "nofdsharing": "flag", "nodiocheck": "flag",
-    "preallocfile": "flag", "trunc": "flag", "trunctosize": "flag", "verify": "number", "verifydirect": "flag",
+    "preallocfile": "flag", "trunc": "flag", "trunctosize": "flag", "verify": "number",
+    "verifydirect": "flag",
     "statinline": "flag", "readinline": "flag",
     # GPUs, in builds that have them
     "cufile": "flag", "gds": "flag", "gpuids": "text", "gdsbufreg": "flag", "cuhostbufreg": "flag",
 }  # fmt: skip
 SHORT: Mapping[str, str] = {
-    "t": "threads", "n": "dirs", "N": "files", "s": "size", "b": "block", "i": "iterations", "c": "configfile",
+    "t": "threads", "n": "dirs", "N": "files", "s": "size", "b": "block", "i": "iterations",
+    "c": "configfile",
     "h": "help", "w": "write", "r": "read", "d": "mkdirs", "F": "delfiles", "D": "deldirs",
 }  # fmt: skip
 PHASE_OPTIONS = ("mkdirs", "write", "stat", "read", "delfiles", "deldirs")
 ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys(PHASE_OPTIONS, "phase: says what is measured"),
-    **dict.fromkeys(("lat", "lathisto", "lathistogrpd", "latpercent", "latpercent9s"), "latencies are always recorded"),
+    **dict.fromkeys(("lat", "lathisto", "lathistogrpd", "latpercent", "latpercent9s"),
+        "latencies are always recorded"),
     **dict.fromkeys(
-        ("livecsv", "livecsvex", "liveint", "live1", "live1n", "nolive", "csvfile", "jsonfile", "resfile", "label",
-         "nocsvlabels", "allelapsed", "cpu", "dirstats", "base10", "log", "svcelapsed", "no0usecerr"),
+        ("livecsv", "livecsvex", "liveint", "live1", "live1n", "nolive", "csvfile", "jsonfile",
+            "resfile", "label",
+         "nocsvlabels", "allelapsed", "cpu", "dirstats", "base10", "log", "svcelapsed",
+         "no0usecerr"),
         "benchtui decides what elbencho prints",
     ),
     **dict.fromkeys(
-        ("hosts", "hostsfile", "service", "foreground", "port", "quit", "interrupt", "numhosts", "rotatehosts",
-         "svcupint", "svcwait", "svcpwfile", "svcping", "nosvcshare", "servers", "clients", "serversfile",
+        ("hosts", "hostsfile", "service", "foreground", "port", "quit", "interrupt", "numhosts",
+            "rotatehosts",
+         "svcupint", "svcwait", "svcpwfile", "svcping", "nosvcshare", "servers", "clients",
+         "serversfile",
          "clientsfile", "netbench", "netdevs", "respsize", "recvbuf", "sendbuf"),
         "benchtui runs one elbencho on each host of the run, without its service",
     ),
@@ -56,7 +69,10 @@ ELSEWHERE: Mapping[str, str] = {
     "opslog": "a line for each I/O slows the load down",
 }  # fmt: skip
 UNKNOWN_FILES: Mapping[str, str] = {
-    **dict.fromkeys(("treefile", "treescan", "treerand", "treeroundrob", "treeroundup", "sharesize"), "custom trees"),
+    **dict.fromkeys(
+        ("treefile", "treescan", "treerand", "treeroundrob", "treeroundup", "sharesize"),
+        "custom trees",
+    ),
     "dirsharing": "directories that all threads share",
     "rwmixthr": "threads that only read in a write phase",
     "rwmixthrpct": "threads that only read in a write phase",
@@ -69,7 +85,10 @@ def option_problem(name: str, value: object) -> str:
     if name in ELSEWHERE:
         return f"{name} is not written here: {ELSEWHERE[name]}"
     if name in UNKNOWN_FILES:
-        return f"{name} is not supported: which files {UNKNOWN_FILES[name]} use is not known before the run"
+        return (
+            f"{name} is not supported: which files {UNKNOWN_FILES[name]} use is not known before"
+            " the run"
+        )
     if name.startswith("s3"):
         return f"{name} is not supported here: this profile is about files"
     if name not in OPTIONS:
@@ -82,7 +101,8 @@ def option_problem(name: str, value: object) -> str:
 
 
 def value_text(name: str, value: object) -> str | None:
-    """Return a value as elbencho takes it; of a flag that is set an empty text, None where it is not.
+    """Return a value as elbencho takes it; of a flag that is set an empty text, None where it is
+    not.
 
     Raises ValueError with what is allowed.
     """
@@ -96,7 +116,9 @@ def value_text(name: str, value: object) -> str | None:
     if kind in ("count", "number", "percent"):
         return str(_whole(text, kind))
     if not text or not text.isprintable() or text.startswith("-"):
-        raise ValueError(f"{shown(value)} is not allowed: printable text that does not begin with '-'")
+        raise ValueError(
+            f"{shown(value)} is not allowed: printable text that does not begin with '-'"
+        )
     return text
 
 
@@ -106,7 +128,9 @@ def _flag(value: object) -> str | None:
         return ""
     if word in ("0", "false", "no", "off"):
         return None
-    raise ValueError(f"{shown(value)} is not a flag: allowed are yes, no, true, false, on, off, 1, 0")
+    raise ValueError(
+        f"{shown(value)} is not a flag: allowed are yes, no, true, false, on, off, 1, 0"
+    )
 
 
 def _whole(text: str, kind: Kind) -> int:

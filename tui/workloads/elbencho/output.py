@@ -1,7 +1,9 @@
-"""What elbencho prints: rows of live figures as samples, a JSON object for each phase as its result.
+"""What elbencho prints: rows of live figures as samples, a JSON object for each phase as its
+result.
 
-Rows hold means of their interval. The last, shorter interval of a phase has no row, and a phase shorter than one none
-at all: what the object has beyond the rows becomes one more sample. Latencies are whole microseconds."""
+Rows hold means of their interval. The last, shorter interval of a phase has no row, and a phase
+shorter than one none at all: what the object has beyond the rows becomes one more sample. Latencies
+are whole microseconds."""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ Row = Mapping[str, str]
 
 
 class Counted(Struct):
-    """What one direction has done so far: I/Os or entries, bytes, and the sum of their latencies in ns."""
+    """What one direction has done so far: I/Os or entries, bytes, and the sum of their latencies in
+    ns.
+    """
 
     ios: int = 0
     bytes: int = 0
@@ -75,13 +79,19 @@ def number(row: Row, name: str) -> int:
     return int(text)
 
 
-def counted(row: Row, before: Mapping[str, Counted], interval_s: float, block: int | None) -> dict[str, Counted]:
+def counted(
+    row: Row, before: Mapping[str, Counted], interval_s: float, block: int | None
+) -> dict[str, Counted]:
     """Return what each direction of a row has done so far. Raises ValueError."""
     phase = phase_of(row["Phase"])
     assert phase is not None
     entries = number(row, "Entries")
     if not phase.makes_ios:
-        return {phase.name: _grown(before.get(phase.name, Counted()), entries, 0, number(row, "Lat Ent us"))}
+        return {
+            phase.name: _grown(
+                before.get(phase.name, Counted()), entries, 0, number(row, "Lat Ent us")
+            )
+        }
     name = MIX.get(row.get("MixType", ""), phase.name)
     old, moved = before.get(name, Counted()), number(row, "DoneBytes")
     ios = old.ios + _ios(moved - old.bytes, number(row, "IOPS") * interval_s, block)
@@ -93,7 +103,9 @@ def counted(row: Row, before: Mapping[str, Counted], interval_s: float, block: i
 
 
 def _ios(moved: int, by_rate: float, block: int | None) -> int:
-    """Return how many I/Os moved so many bytes: rates are cut to whole numbers, blocks are exact."""
+    """Return how many I/Os moved so many bytes: rates are cut to whole numbers, blocks are
+    exact.
+    """
     return moved // block if block and moved % block == 0 else round(by_rate)
 
 
@@ -110,7 +122,10 @@ def done(value: Mapping[str, Any], block: int | None) -> Done | None:
     phase, last, config = phase_of(name), part(value, "last_done"), part(value, "config")
     if phase is None:
         return None
-    start_ms, elapsed_ms = stamp_ms(str(value.get("iso_start_date", ""))), whole(last, "elapsed_time_ms")
+    start_ms, elapsed_ms = (
+        stamp_ms(str(value.get("iso_start_date", ""))),
+        whole(last, "elapsed_time_ms"),
+    )
     found = Done(phase, name, start_ms, start_ms + elapsed_ms, str(config.get("version", "")))
     latency = part(last, "latency")
     entries, ios = part(latency, "entries"), part(latency, "IO")
@@ -141,9 +156,16 @@ def whole(value: Mapping[str, Any], name: str) -> int:
 
 
 def _moved(
-    last: Mapping[str, Any], latency: Mapping[str, Any], counts: Mapping[str, Any], elapsed_ms: int, block: int | None
+    last: Mapping[str, Any],
+    latency: Mapping[str, Any],
+    counts: Mapping[str, Any],
+    elapsed_ms: int,
+    block: int | None,
 ) -> DirectionResult:
-    """Return I/Os of one direction. Their number is that of the histogram, or made of blocks, or of the rate."""
+    """Return I/Os of one direction.
+
+    Their number is that of the histogram, or made of blocks, or of the rate.
+    """
     moved = whole(last, "bytes")
     seconds = _seconds(moved, whole(last, "bytes/s"), elapsed_ms)
     lat = latency_of(latency, counts)
@@ -155,11 +177,20 @@ def _moved(
 
 
 def _finer(printed: int, made: float, seconds: float) -> float:
-    """Return the rate that counts make; where it is another one, not only more digits, the printed one."""
-    return made if abs(made - printed) <= 1 + printed * CUT_S / seconds or not printed else float(printed)
+    """Return the rate that counts make.
+
+    Where it is another one, not only more digits, the printed one.
+    """
+    return (
+        made
+        if abs(made - printed) <= 1 + printed * CUT_S / seconds or not printed
+        else float(printed)
+    )
 
 
-def _entries(last: Mapping[str, Any], latency: Mapping[str, Any], elapsed_ms: int) -> DirectionResult:
+def _entries(
+    last: Mapping[str, Any], latency: Mapping[str, Any], elapsed_ms: int
+) -> DirectionResult:
     """Return operations on files or directories."""
     count = whole(last, "entries")
     seconds = _seconds(count, whole(last, "entries/s"), elapsed_ms)
@@ -172,14 +203,19 @@ def _result(ios: int, moved: int, seconds: float, lat: LatencyResult | None) -> 
 
 
 def _seconds(amount: int, rate: int, elapsed_ms: int) -> float:
-    """Return how long a phase took: elapsed times are cut to ms, and amount over rate is finer as far as it fits."""
+    """Return how long a phase took: elapsed times are cut to ms, and amount over rate is finer as
+    far as it fits.
+    """
     fine = amount / rate if rate else 0.0
     low, high = elapsed_ms / 1000, (elapsed_ms + 1) / 1000
     return round(min(max(fine, low), high) if fine else max(low, 0.001), 6)
 
 
 def latency_of(latency: Mapping[str, Any], counts: Mapping[str, Any]) -> LatencyResult | None:
-    """Return the latencies of a phase; without a histogram only what is the mean of is known. Raises ValueError."""
+    """Return the latencies of a phase; without a histogram only what is the mean of is known.
+
+    Raises ValueError.
+    """
     if "avg_us" not in latency:
         return None
     low, mean, high = (whole(latency, name) * US for name in ("min_us", "avg_us", "max_us"))

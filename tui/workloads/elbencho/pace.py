@@ -1,7 +1,7 @@
 """elbencho held to a rate, and for so long: its limit is bytes per second and thread.
 
-A thread does its share of each second at once, as fast as it can, and sleeps until the second is over (RateLimiter.h):
-latencies at a low rate are those of bursts at full concurrency."""
+A thread does its share of each second at once, as fast as it can, and sleeps until the second is
+over (RateLimiter.h): latencies at a low rate are those of bursts at full concurrency."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ from tui.workloads.elbencho.plan import build_steps, job_load, shares_of
 
 LIMITS = ("limitread", "limitwrite")
 BURSTS = (
-    "elbencho sends each second's share in one burst and sleeps for the rest: latencies are those of bursts, "
-    "not of I/Os spread over the second"
+    "elbencho sends each second's share in one burst and sleeps for the rest: latencies are those"
+    " of bursts, not of I/Os spread over the second"
 )
 
 
 def timed(profile: Profile, seconds: float) -> Profile:
-    """Return a profile that puts the same load on the hosts for so long. Raises UsageError when it cannot."""
+    """Return a profile that puts the same load on the hosts for so long.
+
+    Raises UsageError when it cannot.
+    """
     if body_of(profile).phase not in ("write", "read"):
         raise UsageError(f"{profile.profile}: phase {body_of(profile).phase} can be done once only")
     return with_options(profile, {"infloop": True, "timelimit": f"{max(round(seconds), 1)}s"})
@@ -43,7 +46,10 @@ def pace(
     free = with_options(timed(profile, seconds), dict.fromkeys(LIMITS))
     if rate_iops is None:
         return Paced(build_steps(free, params, hosts, seeds)[0])
-    loads = [resolve(free, params, host.name, index, len(hosts)) for index, host in enumerate(hosts, start=1)]
+    loads = [
+        resolve(free, params, host.name, index, len(hosts))
+        for index, host in enumerate(hosts, start=1)
+    ]
     threads = sum(load.threads for load in loads)
     limit = limit_of(loads[0], rate_iops / threads)
     name = "limitwrite" if loads[0].phase.name == "write" else "limitread"
@@ -53,9 +59,14 @@ def pace(
 
 
 def limit_of(load: Load, rate_iops: float) -> int:
-    """Return the bytes per second of a thread that make so many I/Os. Raises UsageError for less than one a second."""
+    """Return the bytes per second of a thread that make so many I/Os.
+
+    Raises UsageError for less than one a second.
+    """
     if rate_iops < 1:
-        raise UsageError(f"{rate_iops:g} I/Os a second and thread: at least one is needed; use fewer threads")
+        raise UsageError(
+            f"{rate_iops:g} I/Os a second and thread: at least one is needed; use fewer threads"
+        )
     if load.even_block is None:
         raise UsageError("size is not a multiple of block: how many bytes an I/O has is not known")
     return round(rate_iops * load.even_block)
@@ -64,14 +75,18 @@ def limit_of(load: Load, rate_iops: float) -> int:
 def _offered(load: Load, rate_iops: float) -> JobLoad:
     """Return the job with the I/Os a second that it offers on one host."""
     job, shares = job_load(load), shares_of(load)
-    return replace(job, paced=True, rate_iops={name: rate_iops * shares[name] for name in job.directions})
+    return replace(
+        job, paced=True, rate_iops={name: rate_iops * shares[name] for name in job.directions}
+    )
 
 
 def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
     """Return which limits are left out, and which parameters for the length are not used."""
     given = body_of(profile).options
     left = [
-        f"{name}={given[name]} is left out: the search says what load is offered" for name in LIMITS if name in given
+        f"{name}={given[name]} is left out: the search says what load is offered"
+        for name in LIMITS
+        if name in given
     ]
     defaults = {name: param.default for name, param in profile.params.items()}
     unused = [name for name in lengths(profile) if params.get(name) != defaults.get(name)]
@@ -81,5 +96,14 @@ def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> list[st
 def lengths(profile: Profile) -> list[str]:
     """Return the parameters that say only how long it runs."""
     given: Mapping[str, Scalar] = body_of(profile).options
-    used = {name for option, value in given.items() if option != "timelimit" for name in placeholders(value)}
-    return [name for name in placeholders(given.get("timelimit")) if name in profile.params and name not in used]
+    used = {
+        name
+        for option, value in given.items()
+        if option != "timelimit"
+        for name in placeholders(value)
+    }
+    return [
+        name
+        for name in placeholders(given.get("timelimit"))
+        if name in profile.params and name not in used
+    ]

@@ -1,4 +1,6 @@
-"""elbencho's phases: the options that ask for them, and the directions that count their operations."""
+"""elbencho's phases: the options that ask for them, and the directions that count their
+operations.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,10 @@ MIXED = "RWMIX"  # what a phase of reads and writes is called begins with it
 
 
 class Phase(Struct, frozen=True):
-    """One phase: its long and short option, and its direction. `files`: that of whole files beside I/Os."""
+    """One phase: its long and short option, and its direction.
+
+    `files`: that of whole files beside I/Os.
+    """
 
     name: PhaseName
     option: str
@@ -39,5 +44,8 @@ PHASES: dict[str, Phase] = {
 
 
 def phase_of(printed: str) -> Phase | None:
-    """Return a phase by the name that elbencho prints, such as RMFILES or RWMIX70; None: it measures nothing."""
+    """Return a phase by the name that elbencho prints, such as RMFILES or RWMIX70.
+
+    None: it measures nothing.
+    """
     return PHASES["write"] if printed.startswith(MIXED) else PHASES.get(printed.lower())

@@ -1,4 +1,7 @@
-"""From a profile and hosts to the step that runs elbencho on each: commands, files, bytes, seconds. Pure."""
+"""From a profile and hosts to the step that runs elbencho on each: commands, files, bytes, seconds.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +26,16 @@ LAYOUT_BLOCK, LAYOUT_THREADS, LAYOUT_FILES = 1 << 20, 16, 200
 
 
 def build_steps(
-    profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], seeds: Mapping[str, int]
+    profile: Profile,
+    params: Mapping[str, ParamValue],
+    hosts: Sequence[HostAddress],
+    seeds: Mapping[str, int],
 ) -> list[Step]:
     """Return the one step of a profile on these hosts. Raises UsageError."""
     numbered = [(index, host.name) for index, host in enumerate(hosts, start=1)]
-    taking_part = [(index, name) for index, name in numbered if _has_share(profile, params, index, len(hosts))]
+    taking_part = [
+        (index, name) for index, name in numbered if _has_share(profile, params, index, len(hosts))
+    ]
     loads = {name: resolve(profile, params, name, index, len(hosts)) for index, name in taking_part}
     return [planned_step(profile, params, loads, seeds)]
 
@@ -38,7 +46,10 @@ def _has_share(profile: Profile, params: Mapping[str, ParamValue], index: int, h
 
 
 def planned_step(
-    profile: Profile, params: Mapping[str, ParamValue], loads: Mapping[str, Load], seeds: Mapping[str, int]
+    profile: Profile,
+    params: Mapping[str, ParamValue],
+    loads: Mapping[str, Load],
+    seeds: Mapping[str, int],
 ) -> Step:
     """Return the step of hosts whose loads are known. Raises UsageError."""
     offset, tasks = 0, []
@@ -75,7 +86,9 @@ def job_load(load: Load) -> JobLoad:
         direct=load.flag("direct"),
         stores=bool(ios),
         paced=limit > 0,
-        rate_bytes_per_s={name: limit * load.threads * shares_of(load)[name] for name in ios} if limit else {},
+        rate_bytes_per_s=(
+            {name: limit * load.threads * shares_of(load)[name] for name in ios} if limit else {}
+        ),
         random=load.flag("rand"),
         reducible=_reducible(load),
         block_bytes=load.even_block if ios else None,
@@ -89,13 +102,20 @@ def shares_of(load: Load) -> dict[str, float]:
 
 
 def _reducible(load: Load) -> str:
-    """Return why an array may store less than is written: blocks are random data unless told otherwise."""
+    """Return why an array may store less than is written: blocks are random data unless told
+    otherwise.
+    """
     left = load.count("blockvarpct", 100)
     return f"blockvarpct={left}" if load.writes and left < 100 else ""
 
 
 def _task(
-    profile: Profile, params: Mapping[str, ParamValue], host: str, load: Load, seed: int, offset: int
+    profile: Profile,
+    params: Mapping[str, ParamValue],
+    host: str,
+    load: Load,
+    seed: int,
+    offset: int,
 ) -> HostTask:
     makes_its_own = load.phase.name in ("mkdirs", "rmdirs")
     layout = _wants_layout(profile, params) and load.reads
@@ -110,24 +130,34 @@ def _task(
         layout=layout and any(not is_device(spec.path) for spec in files),
         writes_bytes=_writes_bytes(load, files),
         required_dir=load.directory or None,
-        expects="present"
-        if load.phase.name in ("stat", "rmfiles") or (load.phase.name == "read" and not layout)
-        else "",
+        expects=(
+            "present"
+            if load.phase.name in ("stat", "rmfiles") or (load.phase.name == "read" and not layout)
+            else ""
+        ),
         makes_directories=directories if load.phase.name == "mkdirs" else [],
     )
 
 
 def _wants_layout(profile: Profile, params: Mapping[str, ParamValue]) -> bool:
-    """Tell whether files are laid out first; the profile may leave it to a parameter: ``layout: "{layout}"``."""
+    """Tell whether files are laid out first.
+
+    The profile may leave it to a parameter: ``layout: "{layout}"``.
+    """
     layout = profile.prepare.layout
     if isinstance(layout, str):
         value = params.get(layout.strip().strip("{}"), layout)
-        return value if isinstance(value, bool) else str(value).lower() in ("1", "true", "yes", "on")
+        return (
+            value if isinstance(value, bool) else str(value).lower() in ("1", "true", "yes", "on")
+        )
     return bool(layout)
 
 
 def _writes_bytes(load: Load, files: Sequence[FileSpec]) -> int | None:
-    """Return how many bytes of files are written or removed; None of a device, whose size only the host knows."""
+    """Return how many bytes of files are written or removed.
+
+    None of a device, whose size only the host knows.
+    """
     if load.phase.name not in ("write", "rmfiles"):
         return 0
     if any(is_device(spec.path) for spec in files):
@@ -136,13 +166,19 @@ def _writes_bytes(load: Load, files: Sequence[FileSpec]) -> int | None:
 
 
 def places(load: Load, offset: int, named: bool) -> tuple[list[str], list[FileSpec]]:
-    """Return the directories and files of one host whose ranks begin at `offset`. Raises UsageError."""
+    """Return the directories and files of one host whose ranks begin at `offset`.
+
+    Raises UsageError.
+    """
     size = load.size("size")
     if load.files:
         return [], [FileSpec(path, size) for path in load.files]
     dirs, count = load.count("dirs", 1), load.count("files", 1)
     if load.threads * max(dirs, 1) * (count if named else 1) > MOST_FILES:
-        raise UsageError(f"{load.threads} threads x {dirs} directories x {count} files: at most {MOST_FILES} a host")
+        raise UsageError(
+            f"{load.threads} threads x {dirs} directories x {count} files: at most {MOST_FILES} a"
+            " host"
+        )
     directories: list[str] = []
     files: list[FileSpec] = []
     for rank in range(offset, offset + load.threads):
@@ -154,7 +190,9 @@ def places(load: Load, offset: int, named: bool) -> tuple[list[str], list[FileSp
 
 
 def _files_in(prefix: str, count: int, size: int, named: bool) -> list[FileSpec]:
-    """Return files as one path for all numbers, or each by its name: a layout looks at every single one."""
+    """Return files as one path for all numbers, or each by its name: a layout looks at every single
+    one.
+    """
     if named:
         return [FileSpec(f"{prefix}{number}", size) for number in range(count)]
     return [FileSpec(f"{prefix}{FILE_NUMBER}", size, count)]
@@ -164,23 +202,37 @@ def _files_in(prefix: str, count: int, size: int, named: bool) -> list[FileSpec]
 
 
 def script(load: Load, offset: int) -> str:
-    """Return the shell script that runs elbencho: its results come on the stdout that the script was given."""
+    """Return the shell script that runs elbencho: its results come on the stdout that the script
+    was given.
+    """
     return "\n".join(["exec 3>&1", _command(words(load, offset)), ""])
 
 
 def words(load: Load, offset: int) -> list[str]:
     """Return elbencho's words, an option each with its value; the paths last."""
     ranks = [f"--rankoffset {offset}"] if load.directory and offset else []
-    return [f"--{load.phase.option}", *_own(load), *ranks, *PRINTS, *_quoted(load.files or (load.directory,))]
+    return [
+        f"--{load.phase.option}",
+        *_own(load),
+        *ranks,
+        *PRINTS,
+        *_quoted(load.files or (load.directory,)),
+    ]
 
 
 def _own(load: Load) -> list[str]:
-    return [f"--{name} {shlex.quote(text)}" if text else f"--{name}" for name, text in load.texts.items()]
+    return [
+        f"--{name} {shlex.quote(text)}" if text else f"--{name}"
+        for name, text in load.texts.items()
+    ]
 
 
 def _quoted(paths: Sequence[str]) -> list[str]:
     """Return paths as words, taken as they are: elbencho expands ranges in square brackets."""
-    return [*(["--nopathexp"] if any("[" in path for path in paths) else []), *map(shlex.quote, paths)]
+    return [
+        *(["--nopathexp"] if any("[" in path for path in paths) else []),
+        *map(shlex.quote, paths),
+    ]
 
 
 def _command(given: Sequence[str]) -> str:
@@ -190,7 +242,15 @@ def _command(given: Sequence[str]) -> str:
 def plain_command(load: Load) -> str:
     """Return the command as somebody types it."""
     return (
-        " ".join(["elbencho", f"--{load.phase.option}", *_own(load), *_quoted(load.files or (load.directory,))]) + "\n"
+        " ".join(
+            [
+                "elbencho",
+                f"--{load.phase.option}",
+                *_own(load),
+                *_quoted(load.files or (load.directory,)),
+            ]
+        )
+        + "\n"
     )
 
 
@@ -210,5 +270,9 @@ def layout_script(files: Sequence[FileSpec]) -> str:
 def _layout_command(size: int, paths: Sequence[str]) -> str:
     threads = min(LAYOUT_THREADS, len(paths))
     block = min(size, LAYOUT_BLOCK)
-    given = [f"--write --sync --threads {threads} --size {size} --block {block}", *PRINTS, *_quoted(paths)]
+    given = [
+        f"--write --sync --threads {threads} --size {size} --block {block}",
+        *PRINTS,
+        *_quoted(paths),
+    ]
     return " \\\n  ".join(["elbencho", *given])

@@ -1,4 +1,6 @@
-"""The reader of one elbencho on one host: its output becomes samples, log lines, a result and its problems."""
+"""The reader of one elbencho on one host: its output becomes samples, log lines, a result and its
+problems.
+"""
 
 from __future__ import annotations
 
@@ -76,13 +78,22 @@ class ElbenchoReader:
         )
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return (code, message) of everything that makes the result doubtful or failed; empty is clean."""
+        """Return (code, message) of everything that makes the result doubtful or failed.
+
+        Empty is clean.
+        """
         self._finish()
-        found = {code: text for code, text in self._said.codes.items() if code != "elbencho-stopped-by-signal"}
+        found = {
+            code: text
+            for code, text in self._said.codes.items()
+            if code != "elbencho-stopped-by-signal"
+        }
         if not any(each.dirs for each in self._over):
             found["elbencho-no-output"] = self._why_no_output(exit_code)
         if self._unreadable:
-            found["elbencho-unreadable-output"] = f"{self._unreadable} lines of elbencho's figures were unreadable"
+            found["elbencho-unreadable-output"] = (
+                f"{self._unreadable} lines of elbencho's figures were unreadable"
+            )
         return list({**found, **self._end(exit_code, explained=bool(found))}.items())
 
     def _finish(self) -> None:
@@ -101,11 +112,23 @@ class ElbenchoReader:
         if exit_code is None:
             return {"elbencho-exit-unknown": "how elbencho ended is unknown"}
         if exit_code in KILLED_EXITS:
-            return {"elbencho-killed": "elbencho was killed (SIGKILL): it gave no result of the phase"}
-        if exit_code < 0 or exit_code > SIGNAL_EXIT or "elbencho-stopped-by-signal" in self._said.codes:
-            return {"elbencho-stopped-by-signal": "elbencho was ended by a signal before its own end"}
+            return {
+                "elbencho-killed": "elbencho was killed (SIGKILL): it gave no result of the phase"
+            }
+        if (
+            exit_code < 0
+            or exit_code > SIGNAL_EXIT
+            or "elbencho-stopped-by-signal" in self._said.codes
+        ):
+            return {
+                "elbencho-stopped-by-signal": "elbencho was ended by a signal before its own end"
+            }
         if exit_code and not explained:
-            return {"elbencho-exit-code": f"elbencho ended with exit code {exit_code} and said nothing about why"}
+            return {
+                "elbencho-exit-code": (
+                    f"elbencho ended with exit code {exit_code} and said nothing about why"
+                )
+            }
         return {}
 
     # -- lines
@@ -145,7 +168,11 @@ class ElbenchoReader:
         interval_s = (runtime_ms - self._runtime_ms) / 1000
         if interval_s <= 0:
             raise ValueError("a row that is no later than the one before")
-        now = {name: each for row in rows for name, each in counted(row, self._so_far, interval_s, self._block).items()}
+        now = {
+            name: each
+            for row in rows
+            for name, each in counted(row, self._so_far, interval_s, self._block).items()
+        }
         dirs = {name: each.since(self._so_far.get(name, Counted())) for name, each in now.items()}
         self._so_far.update(now)
         self._runtime_ms = runtime_ms
@@ -168,7 +195,9 @@ class ElbenchoReader:
         result = over.dirs[name]
         waited = round(result.lat.mean_ns * result.ios) if result.lat is not None else 0
         whole = Counted(result.ios, result.bytes, waited)
-        return whole.since(self._so_far.get(name, Counted()), result.lat.max_ns if result.lat is not None else 0)
+        return whole.since(
+            self._so_far.get(name, Counted()), result.lat.max_ns if result.lat is not None else 0
+        )
 
     def _made(self, end_ms: int, interval_s: float, dirs: dict[str, DirectionSample]) -> Sample:
         self._end_ms = max(end_ms, self._end_ms + 1)

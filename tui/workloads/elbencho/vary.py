@@ -1,4 +1,6 @@
-"""The same load on the same files with one thing changed: more or fewer in flight, smaller blocks, no rate."""
+"""The same load on the same files with one thing changed: more or fewer in flight, smaller blocks,
+no rate.
+"""
 
 from __future__ import annotations
 

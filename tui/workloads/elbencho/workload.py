@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from tui.workloads.elbencho.body import Elbencho
     from tui.workloads.elbencho.reader import ElbenchoReader
 
-SOURCE = "static builds for x86_64 and ARM64 are at github.com/breuner/elbencho/releases; no distribution packages it"
+SOURCE = (
+    "static builds for x86_64 and ARM64 are at github.com/breuner/elbencho/releases; no"
+    " distribution packages it"
+)
 ADVICE = {
     "files-there": "elbencho/files-rm",
     "files-missing": "elbencho/files-write, or prepare: {layout: true} for a read",
@@ -34,7 +37,8 @@ class ElbenchoWorkload(Workload):
     searched = True
     job_files = (".elbencho", ".sh")
     end_codes = frozenset(
-        ("elbencho-stopped-by-signal", "elbencho-killed", "elbencho-exit-unknown", "elbencho-exit-code",
+        ("elbencho-stopped-by-signal", "elbencho-killed", "elbencho-exit-unknown",
+            "elbencho-exit-code",
          "elbencho-no-output")
     )  # fmt: skip
 
@@ -46,7 +50,9 @@ class ElbenchoWorkload(Workload):
 
         return Elbencho
 
-    def problems(self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]) -> Iterator[Problem]:
+    def problems(
+        self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]
+    ) -> Iterator[Problem]:
         """Yield what is wrong with options, by themselves and together."""
         from tui.workloads.elbencho.check import problems
 
@@ -67,7 +73,11 @@ class ElbenchoWorkload(Workload):
         described |= {"properties": dict.fromkeys(OPTIONS, scalar), "additionalProperties": False}
 
     def build_steps(
-        self, profile: Profile, params: Mapping[str, ParamValue], hosts: list[HostAddress], seeds: Mapping[str, int]
+        self,
+        profile: Profile,
+        params: Mapping[str, ParamValue],
+        hosts: list[HostAddress],
+        seeds: Mapping[str, int],
     ) -> list[Step]:
         """Return the one step of a profile. Raises UsageError."""
         from tui.workloads.elbencho.plan import build_steps
@@ -129,7 +139,9 @@ class ElbenchoWorkload(Workload):
 
         return list(ARGV)
 
-    def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> ElbenchoReader:
+    def reader(
+        self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind
+    ) -> ElbenchoReader:
         """Return a reader for one elbencho's output."""
         from tui.workloads.elbencho.reader import ElbenchoReader
 
@@ -146,7 +158,10 @@ class ElbenchoWorkload(Workload):
 
         load = resolve(profile, params, "host", 1, 1)
         return [
-            (job_load(load).name, " ".join(f"{name}={text}" if text else name for name, text in load.texts.items()))
+            (
+                job_load(load).name,
+                " ".join(f"{name}={text}" if text else name for name, text in load.texts.items()),
+            )
         ]
 
     def job_text(self, profile: Profile, params: Mapping[str, ParamValue]) -> str:
@@ -162,7 +177,9 @@ class ElbenchoWorkload(Workload):
 
         return is_job(text)
 
-    def import_job(self, text: str, file: str, tag: str | None, environ: Mapping[str, str]) -> Imported:
+    def import_job(
+        self, text: str, file: str, tag: str | None, environ: Mapping[str, str]
+    ) -> Imported:
         """Return the profiles of elbencho's command lines, a profile for each phase."""
         from tui.workloads.elbencho.jobimport import import_job
 

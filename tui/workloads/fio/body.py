@@ -42,7 +42,8 @@ from tui.workloads.fio.option_table import (
 from tui.workloads.fio.options import SYNC_OPTIONS, JobOptions, depth_in_vain
 
 Options = dict[str, str]
-NAME_LISTS = ("filename", "directory", "opendir")  # options that take several names with ':' between them
+# options that take several names with ':' between them
+NAME_LISTS = ("filename", "directory", "opendir")
 
 
 class Fio(Strict):
@@ -51,13 +52,16 @@ class Fio(Strict):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     shared: dict[str, Scalar | None] = Field(
-        default_factory=dict, alias="global", description="Options of all jobs: the [global] section"
+        default_factory=dict,
+        alias="global",
+        description="Options of all jobs: the [global] section",
     )
     jobs: dict[str, dict[str, Scalar | None]] = Field(
         description="Job sections by name, each with its options", min_length=1
     )
     extra_options: list[str] = Field(
-        default_factory=list, description="Option names that benchtui does not know and shall pass on"
+        default_factory=list,
+        description="Option names that benchtui does not know and shall pass on",
     )
 
 
@@ -78,10 +82,16 @@ def resolve_options(
     """
     own, job = host_params(profile, params, host_index, hosts), job_of(profile)
     values = {name: value_text(profile.params[name].kind, value) for name, value in own.items()}
-    values.update(host=safe_host(host), host_index=str(host_index), next_index=str(host_index % hosts + 1))
-    shared = {name: expand(value, as_option(name, profile, values)) for name, value in job.shared.items()}
+    values.update(
+        host=safe_host(host), host_index=str(host_index), next_index=str(host_index % hosts + 1)
+    )
+    shared = {
+        name: expand(value, as_option(name, profile, values)) for name, value in job.shared.items()
+    }
     jobs = {
-        section: {name: expand(value, as_option(name, profile, values)) for name, value in options.items()}
+        section: {
+            name: expand(value, as_option(name, profile, values)) for name, value in options.items()
+        }
         for section, options in job.jobs.items()
     }
     _check_resolved(profile, shared, jobs)
@@ -89,10 +99,16 @@ def resolve_options(
 
 
 def as_option(option: str, profile: Profile, values: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the values as they stand in one option: in a list of names ``:`` separates, unless it is escaped."""
+    """Return the values as they stand in one option: in a list of names ``:`` separates, unless it
+    is escaped.
+    """
     if option not in NAME_LISTS:
         return values
-    paths = [name for name, param in profile.params.items() if param.kind in PATH_KINDS and name in values]
+    paths = [
+        name
+        for name, param in profile.params.items()
+        if param.kind in PATH_KINDS and name in values
+    ]
     return {**values, **{name: values[name].replace(":", "\\:") for name in paths}}
 
 
@@ -106,7 +122,9 @@ def _check_resolved(profile: Profile, shared: Options, jobs: dict[str, Options])
             if found := problem(canonical(name), text):
                 used = [f"'{inner}'" for inner in placeholders(written[section][name])]
                 by = f" (from parameter {', '.join(used)})" if used else ""
-                problems.append(Problem(f"{profile.profile}: fio option {section}.{name}{by}: {found}"))
+                problems.append(
+                    Problem(f"{profile.profile}: fio option {section}.{name}{by}: {found}")
+                )
     if problems:
         raise UsageError(problems)
 
@@ -120,12 +138,15 @@ def warm(profile: Profile, seconds: float) -> Profile:
         for name, options in own.jobs.items()
     }
     shared = {key: value for key, value in own.shared.items() if key != "ramp_time"} | timed
-    return profile.model_copy(update={profile.tool: own.model_copy(update={"shared": shared, "jobs": jobs})})
+    return profile.model_copy(
+        update={profile.tool: own.model_copy(update={"shared": shared, "jobs": jobs})}
+    )
 
 
 # Engines that read and write files by path; of others it is not said here where their data lies.
 FILE_ENGINES = (
-    "sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "aio", "linuxaio", "io_uring", "posixaio", "mmap",
+    "sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "aio", "linuxaio", "io_uring",
+    "posixaio", "mmap",
     "splice", "falloc", "ftruncate", "e4defrag", "filecreate", "filestat", "filedelete",
 )  # fmt: skip
 TRIMS = ("trim", "randtrim", "trimwrite", "randtrimwrite")
@@ -134,7 +155,9 @@ WRITES = ("write", "randwrite", "rw", "readwrite", "randrw", "trimwrite", "randt
 
 
 class Setting(Struct, frozen=True):
-    """One option that holds for a job: where it stands, and its value with the parameters' defaults."""
+    """One option that holds for a job: where it stands, and its value with the parameters'
+    defaults.
+    """
 
     path: KeyPath
     text: str
@@ -144,7 +167,9 @@ Effective = Mapping[str, Setting]  # by fio's own option names
 
 
 def name_problems(document: YamlDocument) -> Iterator[Problem]:
-    """Check job and option names on the bare data, so that they are reported however broken the rest is."""
+    """Check job and option names on the bare data, so that they are reported however broken the
+    rest is.
+    """
     fio = document.data.get("fio")
     if not isinstance(fio, dict):
         return
@@ -179,21 +204,39 @@ def _job_name_problems(path: KeyPath, document: YamlDocument) -> Iterator[Proble
     name = str(path[-1])
     if len(path) == 2:
         return
-    if not name or name != name.strip() or not name.isprintable() or set(name) & set("[];#/:") or name == "global":
-        message = f"found {shown(name)}; a job's name is printable, without [ ] ; # / : and is not 'global'"
+    if (
+        not name
+        or name != name.strip()
+        or not name.isprintable()
+        or set(name) & set("[];#/:")
+        or name == "global"
+    ):
+        message = (
+            f"found {shown(name)}; a job's name is printable, without [ ] ; # / : and is not"
+            " 'global'"
+        )
         yield document.problem(path, message, key=True)
 
 
-def _double_problems(path: KeyPath, options: Mapping[str, Any], document: YamlDocument) -> Iterator[Problem]:
+def _double_problems(
+    path: KeyPath, options: Mapping[str, Any], document: YamlDocument
+) -> Iterator[Problem]:
     first: dict[str, str] = {}
     for name in options:
         other = first.setdefault(canonical(name), name)
         if other != name:
-            yield document.problem((*path, name), f"'{name}' and '{other}' are one option of fio; give one", key=True)
+            yield document.problem(
+                (*path, name), f"'{name}' and '{other}' are one option of fio; give one", key=True
+            )
 
 
-def problems(profile: Profile, document: YamlDocument, texts: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield what is wrong with the jobs of a profile. `texts`: the parameters' defaults, of those that are right."""
+def problems(
+    profile: Profile, document: YamlDocument, texts: Mapping[str, str]
+) -> Iterator[Problem]:
+    """Yield what is wrong with the jobs of a profile.
+
+    `texts`: the parameters' defaults, of those that are right.
+    """
     for path, options in _sections(profile):
         yield from _option_problems(profile, path, options, texts, document)
     jobs = [effective(profile, name, texts) for name in job_of(profile).jobs]
@@ -226,9 +269,14 @@ def _option_problems(
 
 
 def effective(profile: Profile, job: str, texts: Mapping[str, str]) -> dict[str, Setting]:
-    """Return what holds for a job: its own options over the global ones, as far as they can be resolved."""
+    """Return what holds for a job: its own options over the global ones, as far as they can be
+    resolved.
+    """
     found: dict[str, Setting] = {}
-    for path, options in (("fio", "global"), job_of(profile).shared), (("fio", "jobs", job), job_of(profile).jobs[job]):
+    for path, options in (
+        (("fio", "global"), job_of(profile).shared),
+        (("fio", "jobs", job), job_of(profile).jobs[job]),
+    ):
         for name, value in options.items():
             if all(inner in texts for inner in placeholders(value)):
                 text = expand(value, as_option(name, profile, texts))
@@ -242,9 +290,13 @@ def _time_problems(job: Effective, document: YamlDocument) -> Iterator[Problem]:
     """A job that is bound to time must say how long; a runtime of 0 means for ever to fio."""
     based, runtime = job.get("time_based"), job.get("runtime")
     if based and based.text != "0" and runtime is None:
-        yield document.problem(based.path, "time_based needs a runtime", key=True, code=NEEDS_OPTION)
+        yield document.problem(
+            based.path, "time_based needs a runtime", key=True, code=NEEDS_OPTION
+        )
     if runtime and _is_zero(runtime.text):
-        yield document.problem(runtime.path, f"{runtime.path[-1]}: 0 means without end; a time above 0 is needed")
+        yield document.problem(
+            runtime.path, f"{runtime.path[-1]}: 0 means without end; a time above 0 is needed"
+        )
 
 
 def _is_zero(text: str) -> bool:
@@ -261,9 +313,16 @@ def _place_problems(profile: Profile, job: Effective, document: YamlDocument) ->
         message = f"directory: found {shown(directory.text)}; an absolute path is needed"
         yield document.problem(directory.path, message)
     for name in re.split(r"(?<!\\):", filename.text) if filename else ():
-        if name.startswith("/dev/") and not name.startswith("/dev/shm/") and not profile.allow_device:
+        if (
+            name.startswith("/dev/")
+            and not name.startswith("/dev/shm/")
+            and not profile.allow_device
+        ):
             assert filename
-            message = f"filename: {name} is a device; that needs 'allow_device: true', a device loses its data"
+            message = (
+                f"filename: {name} is a device; that needs 'allow_device: true', a device loses its"
+                " data"
+            )
             yield document.problem(filename.path, message)
         elif filename and not directory and not name.startswith(("/", "?")):
             message = f"filename: found {shown(name)}; an absolute path or a directory is needed"
@@ -284,21 +343,32 @@ def _object_problems(job: Effective, document: YamlDocument) -> Iterator[Problem
             yield document.problem(job[name].path, f"{name}: {why}")
 
 
-def _headline_problems(profile: Profile, jobs: Collection[Effective], document: YamlDocument) -> Iterator[Problem]:
+def _headline_problems(
+    profile: Profile, jobs: Collection[Effective], document: YamlDocument
+) -> Iterator[Problem]:
     """The direction of the headline is one that a job reports."""
     headline = profile.headline_spec
     if headline is None:
         return
     modes = [job.get("rw", Setting((), "read")).text.partition(":")[0] for job in jobs]
-    unified = any(job.get("unified_rw_reporting", Setting((), "0")).text in ("1", "mixed") for job in jobs)
+    unified = any(
+        job.get("unified_rw_reporting", Setting((), "0")).text in ("1", "mixed") for job in jobs
+    )
     known = all(mode in (*READS, *WRITES, *TRIMS) for mode in modes) and jobs
-    syncing = any(job.get(name, Setting((), "0")).text not in ("0", "") for job in jobs for name in SYNC_OPTIONS)
+    syncing = any(
+        job.get(name, Setting((), "0")).text not in ("0", "")
+        for job in jobs
+        for name in SYNC_OPTIONS
+    )
     if headline.direction == "sync" and not syncing:
         message = f"direction: found sync, but no job sets {', '.join(SYNC_OPTIONS)}"
         yield document.problem(("headline", "direction"), message)
     wanted = {"read": READS, "write": WRITES, "trim": TRIMS}.get(headline.direction)
     if known and wanted and not unified and not any(mode in wanted for mode in modes):
-        message = f"direction: found {headline.direction}, but the jobs do {', '.join(dict.fromkeys(modes))}"
+        message = (
+            f"direction: found {headline.direction}, but the jobs do"
+            f" {', '.join(dict.fromkeys(modes))}"
+        )
         yield document.problem(("headline", "direction"), message, code=NEEDS_OPTION)
     if wanted and unified:
         message = "direction: found {}, but unified_rw_reporting leaves only mixed"
@@ -306,12 +376,19 @@ def _headline_problems(profile: Profile, jobs: Collection[Effective], document: 
 
 
 def unreached(profile: Profile) -> Mapping[KeyPath, str]:
-    """Return the options of [global] that every job sets itself, by their place, each with what the jobs say."""
-    jobs = {name: {canonical(own): own for own in options} for name, options in job_of(profile).jobs.items()}
+    """Return the options of [global] that every job sets itself, by their place, each with what the
+    jobs say.
+    """
+    jobs = {
+        name: {canonical(own): own for own in options}
+        for name, options in job_of(profile).jobs.items()
+    }
     found: dict[KeyPath, str] = {}
     for option in job_of(profile).shared:
         names = [(job, own.get(canonical(option))) for job, own in jobs.items()]
-        said = [f"[{job}] {name}={_text(profile, job, name)}" for job, name in names if name is not None]
+        said = [
+            f"[{job}] {name}={_text(profile, job, name)}" for job, name in names if name is not None
+        ]
         if said and len(said) == len(names):
             found["fio", "global", option] = f"every job sets its own: {some(said, 3)}"
     return found
@@ -322,18 +399,27 @@ def _text(profile: Profile, job: str, option: str) -> str:
 
 
 def hints(profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
-    """Yield each queue depth that the profile asks for, by default or in its sweep, and the engine does not keep."""
+    """Yield each queue depth that the profile asks for, by default or in its sweep, and the engine
+    does not keep.
+    """
     for job in job_of(profile).jobs:
         for values in _points(profile):
             options = effective(profile, job, {**texts, **values})
-            if told := depth_in_vain(JobOptions(job, {}, {name: each.text for name, each in options.items()})):
+            if told := depth_in_vain(
+                JobOptions(job, {}, {name: each.text for name, each in options.items()})
+            ):
                 yield options["iodepth"].path, told
                 break
 
 
 def _points(profile: Profile) -> Iterator[dict[str, str]]:
-    """Yield what the profile is measured with by itself: its defaults, then the points of its sweep."""
+    """Yield what the profile is measured with by itself: its defaults, then the points of its
+    sweep.
+    """
     yield {}
     for point in grid_points(profile.sweep) if profile.sweep else ():
         params = {name: profile.params[name] for name in point if name in profile.params}
-        yield {name: value_text(param.kind, parse_param(param, point[name])) for name, param in params.items()}
+        yield {
+            name: value_text(param.kind, parse_param(param, point[name]))
+            for name, param in params.items()
+        }

@@ -1,7 +1,8 @@
 """fio's I/O engines on a host: some are modules that are not installed, some the kernel refuses.
 
-An engine that is missing ends the job with "engine NAME not loadable"; `fio --enghelp=NAME` loads it and does nothing
-else. io_uring is built in and may be refused by the kernel (kernel.io_uring_disabled, seccomp): one read shows it."""
+An engine that is missing ends the job with "engine NAME not loadable"; `fio --enghelp=NAME` loads
+it and does nothing else. io_uring is built in and may be refused by the kernel
+(kernel.io_uring_disabled, seccomp): one read shows it."""
 
 from __future__ import annotations
 
@@ -12,22 +13,36 @@ from tui.workloads.base import Requirement
 
 ALWAYS_THERE = ("sync", "psync", "vsync", "null")
 ONE_READ = ("io_uring", "libaio", "posixaio")
-HTTP_SOURCE = "package fio-engine-http, or build fio with the libcurl and OpenSSL development headers installed"
+HTTP_SOURCE = (
+    "package fio-engine-http, or build fio with the libcurl and OpenSSL development headers"
+    " installed"
+)
 NO_OPTIONS = "has no options"  # of an engine that is there, with exit code 1
 ENGINE = re.compile(r"^\s*ioengine\s*=\s*(\S+)", re.MULTILINE)
 
 
 def engines_of(job_files: Iterable[str]) -> list[str]:
     """Return the engines of job files that a host may lack, each once."""
-    found = dict.fromkeys(name for text in dict.fromkeys(job_files) for name in ENGINE.findall(text))
+    found = dict.fromkeys(
+        name for text in dict.fromkeys(job_files) for name in ENGINE.findall(text)
+    )
     return [name for name in found if name not in ALWAYS_THERE]
 
 
 def trial_of(engine: str) -> tuple[str, ...]:
-    """Return the arguments with which fio shows that an engine works, without touching any target."""
+    """Return the arguments with which fio shows that an engine works, without touching any
+    target.
+    """
     if engine not in ONE_READ:  # help takes the path of an engine in a file alone
         return (f"--enghelp={engine.removeprefix('external:')}",)
-    job = ("--name=trial", f"--ioengine={engine}", "--rw=read", "--bs=4k", "--size=4k", "--filename=/dev/zero")
+    job = (
+        "--name=trial",
+        f"--ioengine={engine}",
+        "--rw=read",
+        "--bs=4k",
+        "--size=4k",
+        "--filename=/dev/zero",
+    )
     return ("--max-jobs=1", "--output-format=terse", *job)
 
 
@@ -35,5 +50,9 @@ def requirement(engine: str) -> Requirement:
     """Return that a host's fio can load an engine."""
     source = HTTP_SOURCE if engine == "http" else ""
     return Requirement(
-        "fio", trial_args=trial_of(engine), trial_of=f"ioengine {engine}", trial_fine=NO_OPTIONS, source=source
+        "fio",
+        trial_args=trial_of(engine),
+        trial_of=f"ioengine {engine}",
+        trial_fine=NO_OPTIONS,
+        source=source,
     )

@@ -53,29 +53,50 @@ class ExportedMeasurement:
     @property
     def stem(self) -> str:
         """The name that fio-plot expects of a file: ``randread-16-4``."""
-        return "-".join(file_name(part) for part in (self.rw, self.main["iodepth"], self.main["numjobs"]))
+        return "-".join(
+            file_name(part) for part in (self.rw, self.main["iodepth"], self.main["numjobs"])
+        )
 
     @property
     def shared(self) -> Options:
         """What all jobs have in common."""
         first, *others = self.jobs.values()
-        return {name: value for name, value in first.items() if all(job.get(name) == value for job in others)}
+        return {
+            name: value
+            for name, value in first.items()
+            if all(job.get(name) == value for job in others)
+        }
 
 
 def measured(record: RunRecord) -> list[ExportedMeasurement]:
     """Return the measurements of a run that fio made. Raises UsageError when there is none."""
-    steps = [step for step in record.steps if not step.warmup and step.results.aggregate and step.metadata is None]
+    steps = [
+        step
+        for step in record.steps
+        if not step.warmup and step.results.aggregate and step.metadata is None
+    ]
     if not steps:
-        tools = ", ".join(sorted({step.tool or "" for step in record.steps if step.metadata})) or "nothing"
-        raise UsageError(f"{record.run_id}: fio's formats hold I/O that fio measured; this run measured {tools}")
+        tools = (
+            ", ".join(sorted({step.tool or "" for step in record.steps if step.metadata}))
+            or "nothing"
+        )
+        raise UsageError(
+            f"{record.run_id}: fio's formats hold I/O that fio measured; this run measured {tools}"
+        )
     return [_measured(record, step) for step in steps]
 
 
 def _measured(record: RunRecord, step: StepRecord) -> ExportedMeasurement:
-    texts = {each.host: each.text for each in record.profile.job_files if each.step == step.index and each.text}
+    texts = {
+        each.host: each.text
+        for each in record.profile.job_files
+        if each.step == step.index and each.text
+    }
     of_hosts = {host: jobs for host, text in texts.items() if (jobs := _jobs(text, step))}
     if not of_hosts:
-        return ExportedMeasurement(step, {step.name: _completed(_derived(step), step)}, {}, derived=True)
+        return ExportedMeasurement(
+            step, {step.name: _completed(_derived(step), step)}, {}, derived=True
+        )
     return ExportedMeasurement(step, _in_common(list(of_hosts.values())), of_hosts)
 
 
@@ -96,7 +117,9 @@ def _jobs(text: str, step: StepRecord) -> dict[str, Options]:
 
 
 def _options(section: JobFileSection) -> Options:
-    given = {option.name: "1" if option.value is None else option.value for option in section.options}
+    given = {
+        option.name: "1" if option.value is None else option.value for option in section.options
+    }
     names = {other: name for name, other in ALIASES.items()}
     return {names.get(name, name): value for name, value in given.items()}
 
@@ -128,13 +151,18 @@ def _duration_s(text: str | None) -> float | None:
 
 
 def _in_common(hosts: Sequence[dict[str, Options]]) -> dict[str, Options]:
-    """Return each job with the options that have one value on all hosts, and those that make it what it is."""
+    """Return each job with the options that have one value on all hosts, and those that make it
+    what it is.
+    """
     first, *others = hosts
 
     def same(job: str, key: str, value: str) -> bool:
         return key in DEFAULTS or all(each.get(job, {}).get(key) == value for each in others)
 
-    return {name: {key: value for key, value in job.items() if same(name, key, value)} for name, job in first.items()}
+    return {
+        name: {key: value for key, value in job.items() if same(name, key, value)}
+        for name, job in first.items()
+    }
 
 
 def _derived(step: StepRecord) -> Options:
@@ -153,7 +181,8 @@ def _derived(step: StepRecord) -> Options:
 
 
 def placed(found: Sequence[ExportedMeasurement]) -> Iterator[tuple[str, ExportedMeasurement]]:
-    """Yield each measurement with the folder that its files go to; none while their names differ without.
+    """Yield each measurement with the folder that its files go to; none while their names differ
+    without.
 
     A folder holds what one picture shows: points that differ in queue depth and jobs alone.
     """
@@ -163,8 +192,13 @@ def placed(found: Sequence[ExportedMeasurement]) -> Iterator[tuple[str, Exported
     taken = set()
     for each in found:
         parts = [file_name(each.step.profile or "")] if suite else []
-        point = {axis: each.step.point[axis] for axis in axes if axis in each.step.point}  # full load has no rate
-        parts += ["_".join(file_name(f"{axis}-{value}") for axis, value in point.items())] if point else []
+        # full load has no rate
+        point = {axis: each.step.point[axis] for axis in axes if axis in each.step.point}
+        parts += (
+            ["_".join(file_name(f"{axis}-{value}") for axis, value in point.items())]
+            if point
+            else []
+        )
         parts += [f"rep-{each.step.repetition}"] if repeats else []
         if (posixpath.join("", *parts), each.stem) in taken:  # a search may measure a point twice
             parts.append(f"step-{each.step.index}")
@@ -185,11 +219,15 @@ def _told_by_name(found: Sequence[ExportedMeasurement], axis: str) -> bool:
 Json = dict[str, Any]
 KINDS = ("slat", "clat", "lat")
 NO_LATENCY = {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}
-BOUNDS = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000)  # of the shares of I/Os by latency, in ns, us and ms
+# of the shares of I/Os by latency, in ns, us and ms
+BOUNDS = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000)
 
 
 def latency_json(latency: LatencyRecord | None) -> Json:
-    """Return one latency kind with percentiles and json+ bins; zeros, as fio prints, where nothing was counted."""
+    """Return one latency kind with percentiles and json+ bins.
+
+    Zeros, as fio prints, where nothing was counted.
+    """
     if latency is None or not latency.n:
         return dict(NO_LATENCY)
     found: Json = {
@@ -200,7 +238,9 @@ def latency_json(latency: LatencyRecord | None) -> Json:
         "N": latency.n,
     }
     if latency.percentiles_ns:
-        found["percentile"] = {f"{float(name):.6f}": value for name, value in latency.percentiles_ns.items()}
+        found["percentile"] = {
+            f"{float(name):.6f}": value for name, value in latency.percentiles_ns.items()
+        }
     if latency.histogram is not None:
         counts = zip(latency.histogram.idx, latency.histogram.n, strict=True)
         found["bins"] = {str(index_to_value(index)): count for index, count in counts}
@@ -208,7 +248,10 @@ def latency_json(latency: LatencyRecord | None) -> Json:
 
 
 def direction_json(part: DirectionRecord | None, seconds: SeriesColumns | None) -> Json:
-    """Return one direction. `seconds`: its values over time, of which fio prints range, mean and deviation."""
+    """Return one direction.
+
+    `seconds`: its values over time, of which fio prints range, mean and deviation.
+    """
     part = part or DirectionRecord(ios=0, bytes=0)
     bandwidth = part.bw_bytes_per_s or 0.0
     return {
@@ -228,7 +271,11 @@ def direction_json(part: DirectionRecord | None, seconds: SeriesColumns | None) 
 
 def _over_time(seconds: SeriesColumns | None, *, bandwidth: bool) -> Json:
     iops = _spread(seconds.iops if seconds is not None else ())
-    bw = _spread([each / 1024 for each in seconds.bw_bytes_per_s if each is not None] if seconds is not None else ())
+    bw = _spread(
+        [each / 1024 for each in seconds.bw_bytes_per_s if each is not None]
+        if seconds is not None
+        else ()
+    )
     return {
         "bw_min": round(bw[0]),
         "bw_max": round(bw[1]),
@@ -245,7 +292,10 @@ def _over_time(seconds: SeriesColumns | None, *, bandwidth: bool) -> Json:
 
 
 def _spread(values: Iterable[float | None]) -> tuple[float, float, float, float, int]:
-    """Return least, most, mean, sample deviation and number of values; zeros without any, as fio prints."""
+    """Return least, most, mean, sample deviation and number of values.
+
+    Zeros without any, as fio prints.
+    """
     known = [value for value in values if value is not None]
     if not known:
         return 0.0, 0.0, 0.0, 0.0, 0
@@ -253,10 +303,20 @@ def _spread(values: Iterable[float | None]) -> tuple[float, float, float, float,
 
 
 def latency_shares(dirs: Mapping[str, DirectionRecord]) -> Json:
-    """Return what share of all I/Os, in per cent, lies below each bound of ``latency_ns``, ``_us`` and ``_ms``."""
-    kept = [part.clat or part.lat for name, part in dirs.items() if name in ("read", "write", "trim", "mixed")]
+    """Return what share of all I/Os, in per cent, lies below each bound of ``latency_ns``, ``_us``
+    and ``_ms``.
+    """
+    kept = [
+        part.clat or part.lat
+        for name, part in dirs.items()
+        if name in ("read", "write", "trim", "mixed")
+    ]
     if "read" in dirs or "write" in dirs:
-        kept = [part.clat or part.lat for name, part in dirs.items() if name in ("read", "write", "trim")]
+        kept = [
+            part.clat or part.lat
+            for name, part in dirs.items()
+            if name in ("read", "write", "trim")
+        ]
     counts = [
         (index_to_value(index), count)
         for each in kept
@@ -271,8 +331,13 @@ def latency_shares(dirs: Mapping[str, DirectionRecord]) -> Json:
     }
 
 
-def _shares(counts: Sequence[tuple[int, int]], unit_ns: int, bounds: Sequence[int | None], total: int) -> Json:
-    """Return the shares by upper bound; the first one of a unit begins where the unit before it ends."""
+def _shares(
+    counts: Sequence[tuple[int, int]], unit_ns: int, bounds: Sequence[int | None], total: int
+) -> Json:
+    """Return the shares by upper bound.
+
+    The first one of a unit begins where the unit before it ends.
+    """
     found: Json = {}
     for low, high in pairwise((0 if unit_ns == 1 else 1, *bounds)):
         inside = sum(
@@ -290,7 +355,9 @@ Shape = Callable[[RunRecord, ExportedMeasurement], Json]
 
 def _files(source: ExportSource, shape: Shape) -> Iterator[ExportFile]:
     for folder, each in placed(measured(source.record)):
-        text = json.dumps(_head(source.record, each) | shape(source.record, each), indent=1, ensure_ascii=False)
+        text = json.dumps(
+            _head(source.record, each) | shape(source.record, each), indent=1, ensure_ascii=False
+        )
         yield ExportFile(posixpath.join(folder, f"{each.stem}.json"), [text.encode() + b"\n"])
 
 
@@ -299,9 +366,16 @@ def _head(record: RunRecord, each: ExportedMeasurement) -> Json:
     versions = sorted({task.tool_version for task in each.step.tasks.values() if task.tool_version})
     known: Json = {"fio version": ", ".join(versions) or "unknown"}
     if ended is not None:
-        known |= {"timestamp": int(ended.timestamp()), "timestamp_ms": round(ended.timestamp() * 1000)}
+        known |= {
+            "timestamp": int(ended.timestamp()),
+            "timestamp_ms": round(ended.timestamp() * 1000),
+        }
         known["time"] = f"{ended:%a %b %d %H:%M:%S %Y}"
-    own = {"run_id": record.run_id, "step": each.step.index, "hosts": sorted(each.step.results.per_host)}
+    own = {
+        "run_id": record.run_id,
+        "step": each.step.index,
+        "hosts": sorted(each.step.results.per_host),
+    }
     if each.derived:
         own["options"] = "derived from the figures: the record has no job file"
     return {**known, "global options": each.shared, "benchtui": own}
@@ -320,7 +394,9 @@ def _standalone(_: RunRecord, each: ExportedMeasurement) -> Json:
     jobs = each.step.results.jobs or {}
     if not jobs:
         name = next(iter(each.jobs))
-        return {"jobs": [_entry(each, name, each.main, each.step.results.aggregate, None, series=True)]}
+        return {
+            "jobs": [_entry(each, name, each.main, each.step.results.aggregate, None, series=True)]
+        }
     return {
         "jobs": [
             _entry(each, name, each.jobs.get(name, each.main), dirs, None, group=group)
@@ -330,13 +406,17 @@ def _standalone(_: RunRecord, each: ExportedMeasurement) -> Json:
 
 
 def _clients(_: RunRecord, each: ExportedMeasurement) -> Json:
-    """Return the hosts as servers of one client, and "All clients": with the percentiles that fio's client lacks."""
+    """Return the hosts as servers of one client, and "All clients": with the percentiles that fio's
+    client lacks.
+    """
     entries = [_of_host(each, host, dirs) for host, dirs in each.step.results.per_host.items()]
     over_all = _entry(each, ALL_CLIENTS, each.main, each.step.results.aggregate, None, series=True)
     return {"client_stats": [*(job for jobs in entries for job in jobs), over_all]}
 
 
-def _of_host(each: ExportedMeasurement, host: str, dirs: Mapping[str, DirectionRecord]) -> list[Json]:
+def _of_host(
+    each: ExportedMeasurement, host: str, dirs: Mapping[str, DirectionRecord]
+) -> list[Json]:
     options = each.of_hosts.get(host, each.jobs)
     jobs = (each.step.results.per_job or {}).get(host)
     first = next(iter(options))
@@ -366,7 +446,11 @@ def _entry(
     seconds = _series_columns(each, host) if series else {}
     errors = [error for task in tasks for error in task.errors]
     runtime_s = max((part.runtime_s or 0.0 for part in dirs.values()), default=0.0)
-    shown = ["mixed"] if "mixed" in dirs and not dirs.keys() & {"read", "write"} else ["read", "write", "trim"]
+    shown = (
+        ["mixed"]
+        if "mixed" in dirs and not dirs.keys() & {"read", "write"}
+        else ["read", "write", "trim"]
+    )
     sync = dirs.get("sync")
     return {
         "jobname": name,
@@ -376,7 +460,10 @@ def _entry(
         "elapsed": round(runtime_s),
         "job options": options,
         **{name: direction_json(dirs.get(name), seconds.get(name)) for name in shown},
-        "sync": {"total_ios": sync.ios if sync is not None else 0, "lat_ns": latency_json(sync.lat if sync else None)},
+        "sync": {
+            "total_ios": sync.ios if sync is not None else 0,
+            "lat_ns": latency_json(sync.lat if sync else None),
+        },
         "job_runtime": round(runtime_s * 1000),
         "usr_cpu": _mean([task.usr_cpu for task in tasks]),
         "sys_cpu": _mean([task.sys_cpu for task in tasks]),
@@ -386,7 +473,11 @@ def _entry(
 
 def _series_columns(each: ExportedMeasurement, host: str | None) -> dict[str, SeriesColumns]:
     series = each.step.series
-    return {column.direction: column for column in series.columns if column.host == host} if series else {}
+    return (
+        {column.direction: column for column in series.columns if column.host == host}
+        if series
+        else {}
+    )
 
 
 def _mean(values: list[float | None]) -> float | None:
@@ -395,10 +486,12 @@ def _mean(values: list[float | None]) -> float | None:
 
 
 JOBS = Exporter(
-    "fio's JSON+ of one process: all hosts merged into one group (fio_jsonplus_clat2csv, CBT, scripts, fio-plot)",
+    "fio's JSON+ of one process: all hosts merged into one group (fio_jsonplus_clat2csv, CBT,"
+    " scripts, fio-plot)",
     lambda source: _files(source, _standalone),
 )
 CLIENTS = Exporter(
-    "fio's JSON+ of a client: each host, and 'All clients' with merged bins and percentiles (fio-plot, pbench)",
+    "fio's JSON+ of a client: each host, and 'All clients' with merged bins and percentiles"
+    " (fio-plot, pbench)",
     lambda source: _files(source, _clients),
 )

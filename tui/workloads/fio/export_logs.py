@@ -22,9 +22,12 @@ def _files(source: ExportSource) -> Iterator[ExportFile]:
         for host in _hosts(each):
             for metric in ("bw", "iops", kind):
                 if next(_lines(each, metric, host), None) is None:
-                    continue  # such as latencies of a load generator that does not tell reads from writes
+                    # such as latencies of a load generator that does not tell reads from writes
+                    continue
                 name = _name(each, metric, host)
-                yield ExportFile(posixpath.join(folder, name), text_parts(_lines(each, metric, host)))
+                yield ExportFile(
+                    posixpath.join(folder, name), text_parts(_lines(each, metric, host))
+                )
 
 
 def _hosts(each: ExportedMeasurement) -> list[str | None]:
@@ -37,7 +40,9 @@ def _name(each: ExportedMeasurement, metric: str, host: str | None) -> str:
     depth, jobs = (file_name(each.main[name]) for name in ("iodepth", "numjobs"))
     of_host = "" if host is None else f".{file_name(host)}"
     folder = "" if host is None else "hosts"
-    return posixpath.join(folder, f"{file_name(each.rw)}-iodepth-{depth}-numjobs-{jobs}_{metric}.1.log{of_host}")
+    return posixpath.join(
+        folder, f"{file_name(each.rw)}-iodepth-{depth}-numjobs-{jobs}_{metric}.1.log{of_host}"
+    )
 
 
 def _lines(each: ExportedMeasurement, metric: str, host: str | None) -> Iterator[str]:
@@ -68,4 +73,7 @@ def _block(each: ExportedMeasurement, one: SeriesColumns) -> int:
     return round(part.bytes / part.ios) if part is not None and part.ios else 0
 
 
-LOGS = Exporter("fio's bw, iops and latency logs, a line a second (fio-plot -g, fio2gnuplot, fiologparser)", _files)
+LOGS = Exporter(
+    "fio's bw, iops and latency logs, a line a second (fio-plot -g, fio2gnuplot, fiologparser)",
+    _files,
+)

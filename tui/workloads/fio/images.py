@@ -15,7 +15,9 @@ OF_ANY_ENGINE = ("ioengine", "thread")  # what an engine is reached by beside it
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image, and the options by which a job reaches it: engine, pool, cluster, ..., in the order of the job."""
+    """An image, and the options by which a job reaches it: engine, pool, cluster, ..., in the order
+    of the job.
+    """
 
     name: str
     options: tuple[tuple[str, str], ...]
@@ -23,7 +25,9 @@ class Image:
 
 def images_used(jobs: Iterable[JobOptions]) -> list[str]:
     """Return the names of the images that jobs read or write, each once."""
-    named = (image_name(job) for job in jobs if job.fileless and not job.harmless and not job.on_objects)
+    named = (
+        image_name(job) for job in jobs if job.fileless and not job.harmless and not job.on_objects
+    )
     return list(dict.fromkeys(name for name in named if name))
 
 
@@ -33,12 +37,18 @@ def image_name(job: JobOptions) -> str | None:
 
 
 def has_images(task: HostTask) -> bool:
-    """Tell whether a task works on images, which can be written whole; a pool or a bucket cannot."""
+    """Tell whether a task works on images, which can be written whole.
+
+    A pool or a bucket cannot.
+    """
     return bool(task.images_used) and bool(_of_job_file(task.job_file))
 
 
 def images_of(tasks: Sequence[HostTask]) -> dict[str, list[Image]]:
-    """Return the images that tasks use, by host. One that several hosts share is the first one's alone."""
+    """Return the images that tasks use, by host.
+
+    One that several hosts share is the first one's alone.
+    """
     seen: set[Image] = set()
     found: dict[str, list[Image]] = {}
     for task in tasks:
@@ -55,6 +65,10 @@ def _of_job_file(text: str) -> list[Image]:
     found: list[Image] = []
     for job in jobs_of_job_file(text):
         name = next(filter(None, map(job.get, NAMED_BY)), None)
-        kept = tuple((key, value) for key, value in job.own.items() if key not in of_all or key in OF_ANY_ENGINE)
+        kept = tuple(
+            (key, value)
+            for key, value in job.own.items()
+            if key not in of_all or key in OF_ANY_ENGINE
+        )
         found += [Image(name, kept)] if name else []
     return found

@@ -23,8 +23,15 @@ OWN_SEED = "another one on each host"
 _SEEDING = ("randseed", "randrepeat", "allrandrepeat")
 
 
-def render(profile: Profile, params: Mapping[str, ParamValue], host: str, host_index: int, randseed: int | None) -> str:
-    """Return the job file as INI. With `randseed` None the text has no seed: the same load, as shown to people.
+def render(
+    profile: Profile,
+    params: Mapping[str, ParamValue],
+    host: str,
+    host_index: int,
+    randseed: int | None,
+) -> str:
+    """Return the job file as INI. With `randseed` None the text has no seed: the same load, as
+    shown to people.
 
     Raises UsageError when a name or value cannot stand in a job file.
     """
@@ -34,29 +41,49 @@ def render(profile: Profile, params: Mapping[str, ParamValue], host: str, host_i
     return render_options(shared, jobs, randseed)
 
 
-def render_options(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]], randseed: int | None) -> str:
-    """Return the job file of resolved options, in their order; what is added comes after them in [global]."""
+def render_options(
+    shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]], randseed: int | None
+) -> str:
+    """Return the job file of resolved options, in their order.
+
+    What is added comes after them in [global].
+    """
     lines = _section("global", shared, _added(shared, jobs, randseed))
     for name, own in jobs.items():
         lines += ["", *_section(_job_name(name), own, _grouping(shared, own, len(jobs)))]
     return "\n".join(lines) + "\n"
 
 
-def added_options(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Return what the job file gets beside the profile's options, by name; of the seed, that hosts differ by it."""
+def added_options(
+    shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]]
+) -> dict[str, str]:
+    """Return what the job file gets beside the profile's options, by name.
+
+    Of the seed, that hosts differ by it.
+    """
     added = _added(shared, jobs, 0)
     added |= {"randseed": OWN_SEED} if "randseed" in added else {}
-    return added | {name: value for own in jobs.values() for name, value in _grouping(shared, own, len(jobs)).items()}
+    return added | {
+        name: value
+        for own in jobs.values()
+        for name, value in _grouping(shared, own, len(jobs)).items()
+    }
 
 
 def explicit_seed(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]]) -> int | None:
     """Return the seed that the profile itself sets, if any."""
-    value = next((level["randseed"] for level in (shared, *jobs.values()) if "randseed" in level), None)
+    value = next(
+        (level["randseed"] for level in (shared, *jobs.values()) if "randseed" in level), None
+    )
     return int(value) if value is not None and str(value).isdecimal() else None
 
 
-def _added(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]], randseed: int | None) -> dict[str, str]:
-    """Return what [global] gets: one group, both latency kinds, and random offsets that no other host has."""
+def _added(
+    shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]], randseed: int | None
+) -> dict[str, str]:
+    """Return what [global] gets: one group, both latency kinds, and random offsets that no other
+    host has.
+    """
     present = set(shared).union(*jobs.values())
     added = {name: value for name, value in ADDED.items() if name not in present}
     if randseed is not None and not present.intersection(_SEEDING):
@@ -71,33 +98,61 @@ def _grouping(shared: Mapping[str, str], own: Mapping[str, str], count: int) -> 
 
 
 def _section(name: str, options: Mapping[str, str], added: Mapping[str, str]) -> list[str]:
-    """Return a section; what the profile does not say stands behind a remark, so that the plan and the record tell."""
+    """Return a section.
+
+    What the profile does not say stands behind a remark, so that the plan and the record tell.
+    """
     ours = [REMARK, *_lines(name, added)] if added else []
     return [f"[{name}]", *_lines(name, options), *ours]
 
 
 def _lines(name: str, options: Mapping[str, str]) -> list[str]:
-    return [f"{_key(name, option)}={_value(name, option, value)}" for option, value in options.items()]
+    return [
+        f"{_key(name, option)}={_value(name, option, value)}" for option, value in options.items()
+    ]
 
 
 def _job_name(name: str) -> str:
     """Check the name of a job: it also names its files."""
-    if not name or name.lower() == "global" or name != name.strip() or not name.isprintable() or set(name) & set("];#"):
-        raise UsageError(f"job name {name!r}: allowed is printable text without ']', ';' or '#', and not 'global'")
+    if (
+        not name
+        or name.lower() == "global"
+        or name != name.strip()
+        or not name.isprintable()
+        or set(name) & set("];#")
+    ):
+        raise UsageError(
+            f"job name {name!r}: allowed is printable text without ']', ';' or '#', and not"
+            " 'global'"
+        )
     return name
 
 
 def _key(job: str, option: str) -> str:
-    if not option or not option.isprintable() or "=" in option or option != option.strip() or option[0] in ";#[":
+    if (
+        not option
+        or not option.isprintable()
+        or "=" in option
+        or option != option.strip()
+        or option[0] in ";#["
+    ):
         raise UsageError(f"job {job}: {option!r} is not an option name")
     return option
 
 
 def _value(job: str, option: str, value: str) -> str:
-    """Check a value: fio has no way to write a line break in one, and reads nothing after ; or # (parse.c)."""
+    """Check a value: fio has no way to write a line break in one, and reads nothing after .
+
+    Or # (parse.c).
+    """
     text = str(value)
     if not text.isprintable():
-        raise UsageError(f"job {job}: {option}={text!r}: line breaks and control characters are not allowed")
+        raise UsageError(
+            f"job {job}: {option}={text!r}: line breaks and control characters are not allowed"
+        )
     if ";" in text or "#" in text:
-        raise UsageError(f"job {job}: {option}={text}: fio reads nothing after ';' or '#', and cannot escape them")
+        raise UsageError(
+            f"job {job}: {option}={text}: fio reads nothing after ';' or '#', and cannot escape"
+            " them"
+        )
     return text.strip() or "1"  # an option without a value is a flag that is set

@@ -1,7 +1,7 @@
 """A stock fio job file into profiles that render the same jobs.
 
-A profile is one step, so every stonewall begins another profile, and a suite runs them in order. Options of a
-[global] hold for the jobs after it, not for those before it (fio's init.c)."""
+A profile is one step, so every stonewall begins another profile, and a suite runs them in order.
+Options of a [global] hold for the jobs after it, not for those before it (fio's init.c)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,21 @@ from tui.model.plan import HARMLESS
 from tui.model.problem import Problem, UsageError
 from tui.model.quantities import plain_size, shown
 from tui.workloads.base import Imported
-from tui.workloads.fio.jobimport_ini import JobFileOption, JobFileSection, first_comment, read_sections
+from tui.workloads.fio.jobimport_ini import (
+    JobFileOption,
+    JobFileSection,
+    first_comment,
+    read_sections,
+)
 from tui.workloads.fio.jobimport_yaml import Import, ImportedJob, Phase, write_phase, write_suite
-from tui.workloads.fio.option_table import by_name, canonical, is_external, name_problem, option_problem, target_problem
+from tui.workloads.fio.option_table import (
+    by_name,
+    canonical,
+    is_external,
+    name_problem,
+    option_problem,
+    target_problem,
+)
 
 # Left out, by fio's own name: they decide what fio prints, which benchtui does for itself.
 PRINTING = {
@@ -61,21 +73,31 @@ class _Reading:
             self.messages.append(said)
 
 
-def import_job(text: str, file: str, tag: str | None = None, environ: Mapping[str, str] | None = None) -> Imported:
-    """Return the profiles of a job file's text. Raises UsageError with every line that has no place in a profile.
+def import_job(
+    text: str, file: str, tag: str | None = None, environ: Mapping[str, str] | None = None
+) -> Imported:
+    """Return the profiles of a job file's text. Raises UsageError with every line that has no place
+    in a profile.
 
-    `file` names it in messages and, without a `tag`, names the profile. `environ` has the values of ``${NAME}``.
+    `file` names it in messages and, without a `tag`, names the profile. `environ` has the values of
+    ``${NAME}``.
     """
     tag = tag or default_tag(file)
     if not re.fullmatch(TAG_PATTERN, tag):
-        raise UsageError(f"profile name {shown(tag)}: allowed is family/name in small letters, such as my/read")
+        raise UsageError(
+            f"profile name {shown(tag)}: allowed is family/name in small letters, such as my/read"
+        )
     reading = _Reading(file, environ or {})
     sections = read_sections(text, file)
     phases = list(_phases([_checked(section, reading) for section in sections], reading))
     if reading.problems:
         raise UsageError(sorted(reading.problems, key=lambda problem: problem.line or 0))
     reading.environ = {**reading.environ, **{name: f"${{{name}}}" for name in reading.secrets}}
-    about = Import(tag, first_comment(text)[:100] or f"Imported from {PurePath(file).name}", PurePath(file).name)
+    about = Import(
+        tag,
+        first_comment(text)[:100] or f"Imported from {PurePath(file).name}",
+        PurePath(file).name,
+    )
     phases = [_with_places(phase, reading) for phase in phases]
     written = _written(about, phases, reading)
     for phase, (_, profile) in zip(phases, written[-len(phases) :], strict=True):
@@ -93,11 +115,16 @@ def check_planned(text: str, phase: Phase, file: str) -> None:
 
     try:
         profile = load_profile(text, file)
-        build_steps(profile, resolve_params(profile, {}), [HostAddress("local", "local")], {"local": 1})
+        build_steps(
+            profile, resolve_params(profile, {}), [HostAddress("local", "local")], {"local": 1}
+        )
     except UsageError as error:
         told = [each.message for each in error.problems]
         lines = {f"job {job.name}:": job.line for job in phase.jobs}
-        at = {each: next((line for job, line in lines.items() if each.startswith(job)), phase.line) for each in told}
+        at = {
+            each: next((line for job, line in lines.items() if each.startswith(job)), phase.line)
+            for each in told
+        }
         raise UsageError([Problem(each, file, at[each]) for each in told]) from error
 
 
@@ -113,9 +140,14 @@ def _written(about: Import, phases: list[Phase], reading: _Reading) -> list[tupl
     members = []
     for number, phase in enumerate(phases, 1):
         names = ", ".join(job.name for job in phase.jobs)
-        member = replace(about, tag=f"{about.tag}-{number}", title=f"{about.title}: {names}"[:120].rstrip())
+        member = replace(
+            about, tag=f"{about.tag}-{number}", title=f"{about.title}: {names}"[:120].rstrip()
+        )
         members.append((member.tag, write_phase(member, phase, reading.environ, reading.file)))
-    message = f"stonewall: {len(phases)} steps one after the other, a profile for each; {about.tag} runs them in order"
+    message = (
+        f"stonewall: {len(phases)} steps one after the other, a profile for each; {about.tag} runs"
+        " them in order"
+    )
     reading.say(next(phase.line for phase in phases[1:]), message)
     return [(about.tag, write_suite(about, [tag for tag, _ in members])), *members]
 
@@ -124,7 +156,9 @@ def _written(about: Import, phases: list[Phase], reading: _Reading) -> list[tupl
 
 
 def is_secret(option: JobFileOption, variable: str) -> bool:
-    """Tell whether a variable must not be written into a profile: by its name, or by the option that it stands in."""
+    """Tell whether a variable must not be written into a profile: by its name, or by the option
+    that it stands in.
+    """
     return any(map(_SECRET.search, (canonical(option.name), variable.lower())))
 
 
@@ -134,11 +168,15 @@ def _checked(section: JobFileSection, reading: _Reading) -> JobFileSection:
     for option in section.options:
         name = canonical(option.name)
         if name in kept:
-            reading.say(option.line, f"{option.name} stands twice in [{section.name}]; the last one counts")
+            reading.say(
+                option.line, f"{option.name} stands twice in [{section.name}]; the last one counts"
+            )
             kept.pop(name)
         if not _left_out(option, reading):
             kept[name] = _readable(option, reading)
-    external = any(is_external(option.value or "") for name, option in kept.items() if name == "ioengine")
+    external = any(
+        is_external(option.value or "") for name, option in kept.items() if name == "ioengine"
+    )
     for option in kept.values():
         _check_name(option, external, reading)
     return replace(section, options=tuple(kept.values()))
@@ -161,7 +199,10 @@ def _readable(option: JobFileOption, reading: _Reading) -> JobFileOption:
     found = _KIB.fullmatch(value)
     if found and "misreads" in (option_problem(option.name, value) or ""):
         size = int(found[1]) * 1000 ** ("kmgtp".index(found[2].lower()) + 1)
-        message = f"{option.name}={value} is {size} bytes to fio, and stays so; {found[1]}{found[2]} has powers of 1024"
+        message = (
+            f"{option.name}={value} is {size} bytes to fio, and stays so; {found[1]}{found[2]} has"
+            " powers of 1024"
+        )
         reading.say(option.line, message)
         return replace(option, value=plain_size(size))
     return option
@@ -184,13 +225,22 @@ def _check_name(option: JobFileOption, external: bool, reading: _Reading) -> Non
 
 
 def _expanded(option: JobFileOption, value: str, reading: _Reading) -> str | None:
-    """Return a value with its variables filled in; None with a secret in it, and with one that is not set."""
+    """Return a value with its variables filled in.
+
+    None with a secret in it, and with one that is not set.
+    """
     for variable in _VARIABLE.findall(value):
         if is_secret(option, variable):
             reading.secrets.add(variable)
-            reading.say(option.line, f"${{{variable}}} stays so: each launch takes it from the environment, or asks")
+            reading.say(
+                option.line,
+                f"${{{variable}}} stays so: each launch takes it from the environment, or asks",
+            )
         elif not reading.environ.get(variable):
-            message = f"${{{variable}}} is not set in the environment; set it for the import, as for fio itself"
+            message = (
+                f"${{{variable}}} is not set in the environment; set it for the import, as for fio"
+                " itself"
+            )
             reading.wrong(option.line, message)
             return None
     if reading.secrets.intersection(_VARIABLE.findall(value)):
@@ -202,10 +252,16 @@ def _check_value(option: JobFileOption, text: str, reading: _Reading) -> None:
     name = option.name
     if found := option_problem(name, text):
         keyword = _KEYWORD.search(text)
-        hint = f": {keyword[0]} is not the same on every host; write a number" if keyword else f": {found}"
+        hint = (
+            f": {keyword[0]} is not the same on every host; write a number"
+            if keyword
+            else f": {found}"
+        )
         reading.wrong(option.line, f"{name}{hint}")
     elif name == "ioengine" and is_external(text):
-        reading.say(option.line, f"ioengine: every host of a run loads {shown(text)} and runs its code")
+        reading.say(
+            option.line, f"ioengine: every host of a run loads {shown(text)} and runs its code"
+        )
     elif canonical(name) == "kb_base" and text != "1024":
         reading.wrong(option.line, "kb_base: allowed is 1024: sizes in profiles are powers of 1024")
 
@@ -235,7 +291,8 @@ def _phases(sections: Sequence[JobFileSection], reading: _Reading) -> Iterator[P
 
 
 def _phase(
-    jobs: list[tuple[JobFileSection, dict[str, JobFileOption], dict[str, JobFileOption]]], reading: _Reading
+    jobs: list[tuple[JobFileSection, dict[str, JobFileOption], dict[str, JobFileOption]]],
+    reading: _Reading,
 ) -> Phase:
     common = {
         name: option
@@ -257,10 +314,15 @@ def _job(
     taken: Sequence[str],
     reading: _Reading,
 ) -> ImportedJob:
-    """Return a job under a name that a profile takes; where fio makes file names of it, they stay as they were."""
+    """Return a job under a name that a profile takes.
+
+    Where fio makes file names of it, they stay as they were.
+    """
     options = {name: option for name, option in own.items() if name != "stonewall"}
     if section.name.startswith("/dev/") and "filename" not in {**common, **options}:
-        options["filename"] = JobFileOption("filename", section.name.replace(":", "\\:"), section.line)
+        options["filename"] = JobFileOption(
+            "filename", section.name.replace(":", "\\:"), section.line
+        )
     name = plain = _BAD_IN_NAMES.sub("-", section.name).strip().strip("-") or "job"
     while name in taken or name == "global":
         name = f"{plain}-{len(taken) + 1}" if name == plain else f"{name}x"
@@ -275,10 +337,14 @@ def _keep_file_names(
 ) -> None:
     every = {**common, **options}
     if "filename" not in every and "filename_format" not in every:
-        options["filename_format"] = JobFileOption("filename_format", f"{section.name}.$jobnum.$filenum", section.line)
+        options["filename_format"] = JobFileOption(
+            "filename_format", f"{section.name}.$jobnum.$filenum", section.line
+        )
     elif "filename" not in every and "$jobname" in (every["filename_format"].value or ""):
         pattern = every["filename_format"]
-        options["filename_format"] = replace(pattern, value=(pattern.value or "").replace("$jobname", section.name))
+        options["filename_format"] = replace(
+            pattern, value=(pattern.value or "").replace("$jobname", section.name)
+        )
 
 
 def _with_time(phase: Phase, reading: _Reading) -> Phase:
@@ -304,17 +370,27 @@ def _with_objects(phase: Phase, reading: _Reading) -> Phase:
     """Drop options of files from jobs on objects, and have objects put that are got or deleted."""
     from tui.workloads.fio.objects import OF_FILES
 
-    jobs = [job for job in phase.jobs if _value({**phase.shared, **job.options}, "ioengine") == "http"]
+    jobs = [
+        job for job in phase.jobs if _value({**phase.shared, **job.options}, "ioengine") == "http"
+    ]
     if not jobs or len(jobs) < len(phase.jobs):
         return phase
     for name in OF_FILES:
         for options in (phase.shared, *(job.options for job in jobs)):
             if option := options.pop(name, None):
-                reading.say(option.line, f"{name} is left out: applies to files only; the job works on objects")
-    modes = [_value({**phase.shared, **job.options}, "rw", "read").partition(":")[0] for job in jobs]
+                reading.say(
+                    option.line,
+                    f"{name} is left out: applies to files only; the job works on objects",
+                )
+    modes = [
+        _value({**phase.shared, **job.options}, "rw", "read").partition(":")[0] for job in jobs
+    ]
     phase.fill = any(mode not in ("write", "randwrite") for mode in modes)
     if phase.fill:
-        reading.say(phase.line, "objects are put before they are got or deleted: 'prepare: precondition' is set")
+        reading.say(
+            phase.line,
+            "objects are put before they are got or deleted: 'prepare: precondition' is set",
+        )
     return phase
 
 
@@ -331,7 +407,9 @@ def _own_options(phase: Phase, names: Sequence[str]) -> None:
 
 
 def _zero_time(option: JobFileOption | None) -> bool:
-    return bool(option and option.value and re.fullmatch(r"0+(us|usec|ms|msec|s|m|h|d)?", option.value))
+    return bool(
+        option and option.value and re.fullmatch(r"0+(us|usec|ms|msec|s|m|h|d)?", option.value)
+    )
 
 
 # -- where files and devices are
@@ -343,7 +421,9 @@ def _with_places(phase: Phase, reading: _Reading) -> Phase:
         every = {**phase.shared, **job.options}
         filename = every.get("filename")
         names = re.split(r"(?<!\\):", filename.value or "") if filename else []
-        if devices := [name for name in names if name.startswith("/dev/") and not name.startswith("/dev/shm/")]:
+        if devices := [
+            name for name in names if name.startswith("/dev/") and not name.startswith("/dev/shm/")
+        ]:
             phase.device = True
             assert filename
             lost = [name for name in devices if name not in HARMLESS]
@@ -354,7 +434,10 @@ def _with_places(phase: Phase, reading: _Reading) -> Phase:
         if _needs_directory(every, names):
             phase.homeless.append(job)
     if phase.homeless:
-        message = "no directory: fio takes the one it is started in; here it is the parameter 'directory', set it"
+        message = (
+            "no directory: fio takes the one it is started in; here it is the parameter"
+            " 'directory', set it"
+        )
         reading.say(phase.homeless[0].line, message)
     return phase
 

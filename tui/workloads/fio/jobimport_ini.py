@@ -32,7 +32,9 @@ class JobFileSection:
 
     @property
     def shared(self) -> bool:
-        """Whether its options hold for the jobs after it: fio asks for the first six letters only."""
+        """Whether its options hold for the jobs after it: fio asks for the first six letters
+        only.
+        """
         return self.name.startswith("global")
 
 
@@ -55,14 +57,20 @@ def read_sections(text: str, file: str) -> list[JobFileSection]:
             sections[-1] = JobFileSection(sections[-1].name, sections[-1].line, tuple(options))
     jobs = sum(not section.shared for section in sections)
     if not problems and not 0 < jobs <= MAX_JOBS:
-        problems.append(Problem(f"the file has {jobs or 'no'} jobs; 1 to {MAX_JOBS} sections are expected", file, 1))
+        problems.append(
+            Problem(
+                f"the file has {jobs or 'no'} jobs; 1 to {MAX_JOBS} sections are expected", file, 1
+            )
+        )
     if problems:
         raise UsageError(problems)
     return sections
 
 
 def meaningful_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (number, line) without comments and blanks: fio drops what follows ``;`` or ``#``, wherever they stand."""
+    """Yield (number, line) without comments and blanks: fio drops what follows ``;`` or ``#``,
+    wherever they stand.
+    """
     for number, line in enumerate(text.split("\n"), 1):
         if bare := re.split("[;#]", line, maxsplit=1)[0].strip(" \t\r\n\f"):
             yield number, bare
@@ -94,7 +102,10 @@ def _line_problem(line: str, inside: bool) -> str | None:
     if line.startswith("include"):
         return f"'{shown(line)[1:-1]}': include is not supported; put the lines of that file here"
     if not inside:
-        return f"found {shown(line)} before the first section; begin with [global] or the name of a job in brackets"
+        return (
+            f"found {shown(line)} before the first section; begin with [global] or the name of a"
+            " job in brackets"
+        )
     name = line.partition("=")[0].strip()
     if not re.fullmatch(r"[^\s${}]+", name) or not name.isprintable():
         return f"found {shown(line)}; an option is written name=value, or name alone"

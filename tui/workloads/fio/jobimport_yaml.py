@@ -1,4 +1,6 @@
-"""The YAML of an imported job: what is often changed becomes a parameter, the rest stays as it was written."""
+"""The YAML of an imported job: what is often changed becomes a parameter, the rest stays as it was
+written.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ PARAMS: dict[str, tuple[ParamKind, str]] = {
 DEFAULT_DIRECTORY = "/var/tmp"
 BIG_BLOCK = 128 * 1024
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
-_PLAIN = re.compile(r"[A-Za-z/$][A-Za-z0-9_./$+-]*(?:[:,][A-Za-z0-9_./$+-]+)*|\d{1,15}[a-zA-Z]{1,3}")
+_PLAIN = re.compile(
+    r"[A-Za-z/$][A-Za-z0-9_./$+-]*(?:[:,][A-Za-z0-9_./$+-]+)*|\d{1,15}[a-zA-Z]{1,3}"
+)
 _YAML_WORDS = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
 _READ = ("read", "randread")
 _TRIM = ("trim", "randtrim")
@@ -83,12 +87,21 @@ def write_suite(about: Import, members: Sequence[str]) -> str:
 
 
 def write_phase(about: Import, phase: Phase, environ: Mapping[str, str], file: str) -> str:
-    """Return the YAML of jobs that run together. Raises UsageError that points at lines of the job file."""
+    """Return the YAML of jobs that run together.
+
+    Raises UsageError that points at lines of the job file.
+    """
     sheet = _Sheet(phase, environ)
     _name_variables(sheet, file)
     _name_params(sheet)
     body = [*_fio_lines(sheet), "", *_tail(phase)]
-    lines = [*_head(about, "fio"), "", *_param_lines(sheet.params), *([""] if sheet.params else []), *body]
+    lines = [
+        *_head(about, "fio"),
+        "",
+        *_param_lines(sheet.params),
+        *([""] if sheet.params else []),
+        *body,
+    ]
     text = "\n".join(lines) + "\n"
     _check(text, phase, file)
     return text
@@ -103,21 +116,31 @@ def _every_option(phase: Phase) -> Iterator[JobFileOption]:
 
 
 def _name_variables(sheet: _Sheet, file: str) -> None:
-    """Make a parameter of each ``${NAME}``, of the kind of the option that it is the whole value of."""
+    """Make a parameter of each ``${NAME}``, of the kind of the option that it is the whole value
+    of.
+    """
     problems = []
     for option in _every_option(sheet.phase):
         for variable in _VARIABLE.findall(option.value or ""):
             whole = option.value == f"${{{variable}}}"
-            kinds: list[ParamKind] = [PARAMS.get(canonical(option.name), ("text", ""))[0]] if whole else []
+            kinds: list[ParamKind] = (
+                [PARAMS.get(canonical(option.name), ("text", ""))[0]] if whole else []
+            )
             if variable in sheet.variables:
                 if not whole:
                     _loosen(sheet, variable)
                 continue
             if sheet.environ[variable] == f"${{{variable}}}":
                 kinds = ["secret"]
-            param = _first_param([*kinds, "text"], sheet.environ[variable], f"{variable} of the job file")
+            param = _first_param(
+                [*kinds, "text"], sheet.environ[variable], f"{variable} of the job file"
+            )
             if param is None:
-                problems.append(Problem(f"the value of ${{{variable}}} cannot stand in a profile", file, option.line))
+                problems.append(
+                    Problem(
+                        f"the value of ${{{variable}}} cannot stand in a profile", file, option.line
+                    )
+                )
             else:
                 sheet.variables[variable] = _add(sheet, _param_name(variable), param)
     if problems:
@@ -157,17 +180,29 @@ def _add(sheet: _Sheet, name: str, param: Param) -> str:
 
 
 def _name_params(sheet: _Sheet) -> None:
-    """Make parameters of the options that people change, where the profile has one value of them."""
+    """Make parameters of the options that people change, where the profile has one value of
+    them.
+    """
     phase = sheet.phase
     if phase.homeless:
-        param = Param(default=DEFAULT_DIRECTORY, kind="directory", help="Where the test files are; fio took its own")
+        param = Param(
+            default=DEFAULT_DIRECTORY,
+            kind="directory",
+            help="Where the test files are; fio took its own",
+        )
         sheet.by_option["@directory"] = _add(sheet, "directory", param)
     for name, (kind, about) in PARAMS.items():
         values = {option.value for option in _every_option(phase) if canonical(option.name) == name}
         value = next(iter(values)) if len(values) == 1 else None
-        if value is None or "$" in value or (kind in ("path", "directory") and set(value) & set(":\\{}")):
+        if (
+            value is None
+            or "$" in value
+            or (kind in ("path", "directory") and set(value) & set(":\\{}"))
+        ):
             continue
-        device = name == "filename" and value.startswith("/dev/") and not value.startswith("/dev/shm/")
+        device = (
+            name == "filename" and value.startswith("/dev/") and not value.startswith("/dev/shm/")
+        )
         kind = "device" if device else kind
         found = _first_param((kind,), value, about)
         if found is not None and _same_text(kind, value):
@@ -176,7 +211,10 @@ def _name_params(sheet: _Sheet) -> None:
 
 def _same_text(kind: ParamKind, value: str) -> bool:
     """Paths are made plain on the way to fio; one that would change is left alone."""
-    return kind not in ("path", "directory", "device") or parse_param(Param(default=value, kind=kind), value) == value
+    return (
+        kind not in ("path", "directory", "device")
+        or parse_param(Param(default=value, kind=kind), value) == value
+    )
 
 
 # -- text
@@ -191,11 +229,17 @@ def _param_lines(params: Mapping[str, Param]) -> list[str]:
     if not params:
         return []
     width = max(map(len, params)) + 1
-    return ["params:", *(f"  {name + ':':<{width}} {_param_text(param)}" for name, param in params.items())]
+    return [
+        "params:",
+        *(f"  {name + ':':<{width}} {_param_text(param)}" for name, param in params.items()),
+    ]
 
 
 def _param_text(param: Param) -> str:
-    return f"{{default: {json_or_plain(str(param.default))}, kind: {param.kind}, help: {scalar(param.help)}}}"
+    return (
+        f"{{default: {json_or_plain(str(param.default))}, kind: {param.kind}, help:"
+        f" {scalar(param.help)}}}"
+    )
 
 
 def _fio_lines(sheet: _Sheet) -> list[str]:
@@ -210,7 +254,10 @@ def _fio_lines(sheet: _Sheet) -> list[str]:
     for job in phase.jobs:
         own = [_option_text(sheet, option) for option in job.options.values()]
         own += [_directory_text(sheet)] if job in phase.homeless and not everywhere else []
-        lines += [f"    {scalar(job.name)}:{'' if own else ' {}'}", *(f"      {text}" for text in own)]
+        lines += [
+            f"    {scalar(job.name)}:{'' if own else ' {}'}",
+            *(f"      {text}" for text in own),
+        ]
     return lines
 
 
@@ -241,7 +288,9 @@ def _escaped(sheet: _Sheet, value: str) -> str:
 def scalar(text: str) -> str:
     """Return a text as a YAML scalar that is read as that text, quoted where it must be."""
     words = re.fullmatch(r"[A-Za-z/][\w./$+-]*(?: [\w./$+()%-]+)*", text, re.ASCII)
-    plain = (words or _PLAIN.fullmatch(text)) and text.lower() not in _YAML_WORDS and len(text) < 200
+    plain = (
+        (words or _PLAIN.fullmatch(text)) and text.lower() not in _YAML_WORDS and len(text) < 200
+    )
     return text if plain else json.dumps(text, ensure_ascii=False)
 
 
@@ -252,7 +301,11 @@ def json_or_plain(text: str) -> str:
 
 def _tail(phase: Phase) -> list[str]:
     put_first = ["prepare: {precondition: {fill: 1, rounds: 0}}"] if phase.fill else []
-    return [*(["allow_device: true"] if phase.device else []), *put_first, f"headline: {_headline(phase)}"]
+    return [
+        *(["allow_device: true"] if phase.device else []),
+        *put_first,
+        f"headline: {_headline(phase)}",
+    ]
 
 
 # -- what the profile is about
@@ -268,7 +321,9 @@ def _headline(phase: Phase) -> str:
     if len(engines) == 1 and (operation := engines.pop()):
         return f"{{metric: ops, direction: {operation}}}"
     modes = {mode.partition(":")[0] for mode in _values(phase, "rw", "read")}
-    syncs = any(value not in ("", "0") for name in SYNC_OPTIONS for value in _values(phase, name, "0"))
+    syncs = any(
+        value not in ("", "0") for name in SYNC_OPTIONS for value in _values(phase, name, "0")
+    )
     if syncs and not modes <= set(_READ):
         return "{metric: latency, direction: sync, percentile: 99}"
     unified = any(value in ("1", "mixed") for value in _values(phase, "unified_rw_reporting", "0"))
@@ -315,7 +370,11 @@ def _places(text: str, phase: Phase) -> Callable[[Problem], int]:
     lines: dict[int, int] = {}
     for path, (line, _) in document.keys.items():
         if path[:2] == ("fio", "global") and len(path) == 3:
-            lines[line] = phase.shared[canonical(str(path[2]))].line if canonical(str(path[2])) in phase.shared else 1
+            lines[line] = (
+                phase.shared[canonical(str(path[2]))].line
+                if canonical(str(path[2])) in phase.shared
+                else 1
+            )
         elif path[:2] == ("fio", "jobs") and len(path) >= 3:
             job = next(job for job in phase.jobs if job.name == path[2])
             option = job.options.get(canonical(str(path[3]))) if len(path) == 4 else None

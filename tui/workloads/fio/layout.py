@@ -21,10 +21,12 @@ _UNKNOWN_FILES = ("opendir", "read_iolog")
 def files_of(
     shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]], *, strict: bool = True
 ) -> tuple[list[FileSpec], list[str]]:
-    """Return every file that the jobs will use, each once, and the directories that must exist for them.
+    """Return every file that the jobs will use, each once, and the directories that must exist for
+    them.
 
-    Paths are absolute. Devices are listed with the bytes used of them, 0 when that is the whole device. Raises
-    UsageError when names are not known before the run, and, when `strict`, when sizes are not; else these are 0.
+    Paths are absolute. Devices are listed with the bytes used of them, 0 when that is the whole
+    device. Raises UsageError when names are not known before the run, and, when `strict`, when
+    sizes are not; else these are 0.
     """
     sizes: dict[str, int] = {}
     counts: dict[str, int] = {}
@@ -38,7 +40,9 @@ def files_of(
             counts[spec.path] = max(spec.count, counts.get(spec.path, 0))
             starts[spec.path] = _earlier(starts.get(spec.path, spec.start_bytes), spec.start_bytes)
         directories.update(dict.fromkeys(_directories(job, job.get("directory"))))
-    directories.update(dict.fromkeys(posixpath.dirname(path) for path in sizes if not is_device(path)))
+    directories.update(
+        dict.fromkeys(posixpath.dirname(path) for path in sizes if not is_device(path))
+    )
     files = [FileSpec(path, size, counts[path], starts[path]) for path, size in sizes.items()]
     return files, sorted(directories)
 
@@ -63,13 +67,20 @@ def job_files(job: JobOptions, *, strict: bool = True) -> list[FileSpec]:
     """Return the files of one job, over all its workers. Raises UsageError as `files_of` does."""
     for option in _UNKNOWN_FILES:
         if job.get(option):
-            raise UsageError(f"job {job.name}: {option} is not supported: its files are not known before the run")
+            raise UsageError(
+                f"job {job.name}: {option} is not supported: its files are not known before the run"
+            )
     named = _named_files(job)
-    return list(_shared_files(job, named, strict=strict) if named else _generated_files(job, strict=strict))
+    return list(
+        _shared_files(job, named, strict=strict) if named else _generated_files(job, strict=strict)
+    )
 
 
 def _shared_files(job: JobOptions, named: Sequence[str], *, strict: bool) -> Iterator[FileSpec]:
-    """Yield the files of ``filename``, which all workers share; a name given twice takes its share of size twice."""
+    """Yield the files of ``filename``, which all workers share.
+
+    A name given twice takes its share of size twice.
+    """
     sizes = _FileSizes(job, len(named), strict=strict, device=all(map(is_device, named)))
     for worker in range(job.numjobs if job.get("offset_increment") else 1):
         for path, size in zip(named, sizes.of_worker(worker), strict=True):
@@ -77,7 +88,9 @@ def _shared_files(job: JobOptions, named: Sequence[str], *, strict: bool) -> Ite
 
 
 def _named_files(job: JobOptions) -> list[str]:
-    """Return the paths of ``filename``: those of [global] and of the job add up, all in the first directory."""
+    """Return the paths of ``filename``: those of [global] and of the job add up, all in the first
+    directory.
+    """
     found: list[str] = []
     for level in (job.shared, job.own):
         if "filename" in level:
@@ -98,31 +111,44 @@ def _directories(job: JobOptions, text: str | None) -> list[str]:
 
 
 def _absolute(job: JobOptions, base: str | None, name: str) -> str:
-    """Return the path fio opens: directory and name joined with a slash, even when the name begins with one."""
+    """Return the path fio opens: directory and name joined with a slash, even when the name begins
+    with one.
+    """
     path = f"{base}/{name}" if base is not None else name
     _check_plain(job, path)
     if not path.startswith("/"):
-        raise UsageError(f"job {job.name}: '{path}' must be an absolute path; set directory= in the same section")
+        raise UsageError(
+            f"job {job.name}: '{path}' must be an absolute path; set directory= in the same section"
+        )
     return posixpath.normpath("/" + path.lstrip("/"))
 
 
 def _check_plain(job: JobOptions, path: str) -> None:
     if re.search(r"\$(\{|clientuid|ncpus|mb_memory|pagesize)", path, re.IGNORECASE):
-        raise UsageError(f"job {job.name}: '{path}' holds a variable whose value is not known before the run")
+        raise UsageError(
+            f"job {job.name}: '{path}' holds a variable whose value is not known before the run"
+        )
 
 
 def _generated_files(job: JobOptions, *, strict: bool) -> Iterator[FileSpec]:
-    """Yield the files named by ``filename_format``: one set for each worker, directories taken in turn."""
+    """Yield the files named by ``filename_format``: one set for each worker, directories taken in
+    turn.
+    """
     count = job.count("nrfiles")
     template = job.get("filename_format") or DEFAULT_FORMAT
     directories = _directories(job, job.get("directory"))
     if not directories:
-        raise UsageError(f"job {job.name}: directory= or filename= is needed, so that files do not land just anywhere")
+        raise UsageError(
+            f"job {job.name}: directory= or filename= is needed, so that files do not land just"
+            " anywhere"
+        )
     if job.makes_no_data and _numbers_only_names(template):
         yield from _numbered_files(job, directories, template, count)
         return
     if job.numjobs * count > MAX_FILES:
-        raise UsageError(f"job {job.name}: {job.numjobs * count} files; at most {MAX_FILES} are supported")
+        raise UsageError(
+            f"job {job.name}: {job.numjobs * count} files; at most {MAX_FILES} are supported"
+        )
     sizes = _FileSizes(job, count, strict=strict, device=False)
     first: set[str] = set()
     for worker in range(job.numjobs):
@@ -137,32 +163,48 @@ def _generated_files(job: JobOptions, *, strict: bool) -> Iterator[FileSpec]:
 
 
 def _numbers_only_names(template: str) -> bool:
-    """Tell whether the files of one worker lie in one directory and differ by their number alone."""
+    """Tell whether the files of one worker lie in one directory and differ by their number
+    alone.
+    """
     folder, _, name = template.lower().rpartition("/")
     return FILE_NUMBER not in folder and name.count(FILE_NUMBER) == 1
 
 
-def _numbered_files(job: JobOptions, directories: Sequence[str], template: str, count: int) -> Iterator[FileSpec]:
+def _numbered_files(
+    job: JobOptions, directories: Sequence[str], template: str, count: int
+) -> Iterator[FileSpec]:
     """Yield one path for all files of each worker: there may be millions."""
     names = [file_name(template, job.name, worker, FILE_NUMBER) for worker in range(job.numjobs)]
-    paths = [_absolute(job, directories[worker % len(directories)], name) for worker, name in enumerate(names)]
+    paths = [
+        _absolute(job, directories[worker % len(directories)], name)
+        for worker, name in enumerate(names)
+    ]
     if len(set(paths)) < len(paths):
         raise _no_worker_number(job, template)
     yield from (FileSpec(path, 0, count) for path in paths)
 
 
 def _no_worker_number(job: JobOptions, template: str) -> UsageError:
-    """Return the error of a format that gives two workers the same file: fio leaves the second without any."""
+    """Return the error of a format that gives two workers the same file: fio leaves the second
+    without any.
+    """
     return UsageError(
-        f"job {job.name}: filename_format={template} must hold $jobnum, so that each of the {job.numjobs} workers "
-        "has its own files; for a file that they share use filename="
+        f"job {job.name}: filename_format={template} must hold $jobnum, so that each of the"
+        f" {job.numjobs} workers has its own files; for a file that they share use filename="
     )
 
 
 def file_name(template: str, job: str, worker: int, number: int | str) -> str:
-    """Return the file name of a ``filename_format`` (fio init.c, make_filename; keywords in any case)."""
+    """Return the file name of a ``filename_format`` (fio init.c, make_filename; keywords in any
+    case).
+    """
     values = {"jobname": job, "jobnum": str(worker), "filenum": str(number)}
-    return re.sub(r"\$(jobname|jobnum|filenum)", lambda match: values[match[1].lower()], template, flags=re.IGNORECASE)
+    return re.sub(
+        r"\$(jobname|jobnum|filenum)",
+        lambda match: values[match[1].lower()],
+        template,
+        flags=re.IGNORECASE,
+    )
 
 
 class _FileSizes:
@@ -189,11 +231,20 @@ class _FileSizes:
             return [0] * self._count
         each, rest = divmod(self._total, self._count)
         start = self._offset + self._increment * worker
-        return [start + each + (self._block if place < rest // self._block else 0) for place in range(self._count)]
+        return [
+            start + each + (self._block if place < rest // self._block else 0)
+            for place in range(self._count)
+        ]
 
     def start(self, worker: int) -> int | None:
-        """Return where one worker begins in each of its files, in bytes; None when only the host can tell."""
-        if any((self._job.get(option) or "").endswith(OF_THE_TARGET) for option in ("offset", "offset_increment")):
+        """Return where one worker begins in each of its files, in bytes.
+
+        None when only the host can tell.
+        """
+        if any(
+            (self._job.get(option) or "").endswith(OF_THE_TARGET)
+            for option in ("offset", "offset_increment")
+        ):
             return None
         return self._offset + self._increment * worker
 
@@ -201,31 +252,47 @@ class _FileSizes:
         for option in ("filesize", "size", "offset", "offset_increment"):
             value = self._job.get(option) or ""
             if value.endswith(OF_THE_TARGET):
-                allowed = "a size such as 4G instead of a percentage or zones, of a file that is to be made,"
+                allowed = (
+                    "a size such as 4G instead of a percentage or zones, of a file that is to be"
+                    " made,"
+                )
                 raise self._job.wrong(option, value, allowed)
         if self._fixed is None and self._total is None:
-            raise UsageError(f"job {self._job.name}: size= or filesize= is needed to know its files")
+            raise UsageError(
+                f"job {self._job.name}: size= or filesize= is needed to know its files"
+            )
 
     def _check_room(self) -> None:
-        """Raise UsageError when a worker has less than one block of a file: fio ends with "blocksize too large"."""
+        """Raise UsageError when a worker has less than one block of a file: fio ends with
+        "blocksize too large".
+        """
         if self._job.makes_no_data:
             return
         option = "filesize" if self._fixed is not None else "size"
-        each = self._fixed if self._fixed is not None else self._total and self._total // self._count
+        each = (
+            self._fixed if self._fixed is not None else self._total and self._total // self._count
+        )
         given = self._job.get(option) or ""
         if each is not None and each < self._block:
             share = f" for {self._count} files" if option == "size" and self._count > 1 else ""
             bare = "; a number without a unit is bytes" if given.isdigit() else ""
             block = units.size(self._block)
-            raise UsageError(f"job {self._job.name}: {option}={given}{share} is less than one block of {block}{bare}")
+            raise UsageError(
+                f"job {self._job.name}: {option}={given}{share} is less than one block of"
+                f" {block}{bare}"
+            )
         last = self._offset + self._increment * (self._job.numjobs - 1)
         if self._fixed is not None and last + self._block > self._fixed:
             begin = f"offset {units.size(last)} of worker {self._job.numjobs}"
-            raise UsageError(f"job {self._job.name}: {begin} leaves less than one block of filesize={given}")
+            raise UsageError(
+                f"job {self._job.name}: {begin} leaves less than one block of filesize={given}"
+            )
 
 
 def _smallest_block(job: JobOptions) -> int:
-    """Return the smallest block size: fio gives what does not divide evenly to the first files, in such blocks."""
+    """Return the smallest block size: fio gives what does not divide evenly to the first files, in
+    such blocks.
+    """
     text = job.get("bs") or job.get("bsrange") or "4k"
     blocks = [job_part for part in text.split(",") for job_part in part.split("-") if job_part]
     sizes = [JobOptions(job.name, {}, {"bs": block}).size("bs") or 4096 for block in blocks]
@@ -233,7 +300,10 @@ def _smallest_block(job: JobOptions) -> int:
 
 
 def unique(files: Iterable[FileSpec]) -> dict[str, int]:
-    """Return sizes by path, the largest for a path that is named twice; devices and empty files left out."""
+    """Return sizes by path, the largest for a path that is named twice.
+
+    Devices and empty files left out.
+    """
     sizes: dict[str, int] = {}
     for spec in files:
         if spec.size_bytes > 0 and not is_device(spec.path):
@@ -279,26 +349,38 @@ class _Section:
 def layout_job(files: Sequence[FileSpec]) -> str:
     """Return the job file that lays out these files: at most 16 at a time, buffered, each fsynced.
 
-    A file reaches its full size only with its last byte: what does not fill a whole block is written after all whole
-    blocks. Devices and files of size 0 are left out. Without anything to write, the text has no job.
-    Raises UsageError for a path that no job file can hold.
+    A file reaches its full size only with its last byte: what does not fill a whole block is
+    written after all whole blocks. Devices and files of size 0 are left out. Without anything to
+    write, the text has no job. Raises UsageError for a path that no job file can hold.
     """
     groups = by_size(files)
-    bodies = [section for size, paths in groups.items() for section in _bodies(size, paths, _shares(groups)[size])]
+    bodies = [
+        section
+        for size, paths in groups.items()
+        for section in _bodies(size, paths, _shares(groups)[size])
+    ]
     tails = [_tail(size, paths) for size, paths in groups.items() if size > BLOCK and size % BLOCK]
     shared = {"ioengine": "psync", "direct": "0", **WRITES_WHOLE}
     lines = ["[global]", *(f"{name}={value}" for name, value in shared.items())]
     for number, section in enumerate([*bodies, *tails]):
         first_tail = number == len(bodies)
-        lines += _lines(number, section, waits=first_tail or (0 < number < len(bodies) and number % MAX_PARALLEL == 0))
+        lines += _lines(
+            number,
+            section,
+            waits=first_tail or (0 < number < len(bodies) and number % MAX_PARALLEL == 0),
+        )
     return "\n".join(lines) + "\n"
 
 
 def _shares(groups: dict[int, list[str]]) -> dict[int, int]:
-    """Return how many sections each size gets: all together at most 16, unless there are more sizes than that."""
+    """Return how many sections each size gets: all together at most 16, unless there are more sizes
+    than that.
+    """
     total = sum(map(len, groups.values()))
     spare = max(MAX_PARALLEL - len(groups), 0)
-    return {size: min(1 + spare * len(paths) // total, len(paths)) for size, paths in groups.items()}
+    return {
+        size: min(1 + spare * len(paths) // total, len(paths)) for size, paths in groups.items()
+    }
 
 
 def _bodies(size: int, paths: Sequence[str], count: int) -> list[_Section]:
@@ -320,7 +402,12 @@ def _lines(number: int, section: _Section, *, waits: bool) -> list[str]:
 
 
 def job_name(path: str) -> str:
-    """Return a path as fio reads it in a job file; some it cannot read (parse.c, strip_blank_end)."""
+    """Return a path as fio reads it in a job file.
+
+    Some it cannot read (parse.c, strip_blank_end).
+    """
     if not path.isprintable() or ";" in path or "#" in path or path != path.strip():
-        raise UsageError(f"fio cannot use the file {path!r}: line breaks, ';', '#' and end blanks have no escape")
+        raise UsageError(
+            f"fio cannot use the file {path!r}: line breaks, ';', '#' and end blanks have no escape"
+        )
     return escape(path)

@@ -1,7 +1,9 @@
-"""fio's logs that were kept: bandwidth, IOPS and latencies of each I/O or of intervals, and histograms of intervals.
+"""fio's logs that were kept: bandwidth, IOPS and latencies of each I/O or of intervals, and
+histograms of intervals.
 
-A row is ``msec, value, direction, block size[, offset, ...]``: bandwidth in KiB/s, latencies in ns; the block size of
-an interval is 0. A row of a histogram has the counts of all buckets since the row before in place of the value."""
+A row is ``msec, value, direction, block size[, offset, ...]``: bandwidth in KiB/s, latencies in ns;
+the block size of an interval is 0. A row of a histogram has the counts of all buckets since the row
+before in place of the value."""
 
 from __future__ import annotations
 
@@ -12,16 +14,27 @@ from itertools import pairwise
 from math import nan
 
 from tui.metrics.histogram import PERCENTILES, PLAT_BUCKETS, Histogram, index_to_value
-from tui.model.event import Buckets, DirectionResult, DirectionSample, HostResult, LatencyResult, Sample
+from tui.model.event import (
+    Buckets,
+    DirectionResult,
+    DirectionSample,
+    HostResult,
+    LatencyResult,
+    Sample,
+)
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput, KeptFile, KeptLog
 from tui.workloads.reading import numbered
 
-NAME = re.compile(r"(?P<stem>.+?)_(?P<kind>bw|iops|slat|clat_hist|clat|lat)(?:\.(?P<job>\d+))?\.log(?:\.(?P<host>.+))?")
-OF_SWEEP = re.compile(r"-iodepth-(\d+)-numjobs-(\d+)$")  # as fio-plot's bench-fio calls logs and results of a point
+NAME = re.compile(
+    r"(?P<stem>.+?)_(?P<kind>bw|iops|slat|clat_hist|clat|lat)(?:\.(?P<job>\d+))?\.log(?:\.(?P<host>.+))?"
+)
+# as fio-plot's bench-fio calls logs and results of a point
+OF_SWEEP = re.compile(r"-iodepth-(\d+)-numjobs-(\d+)$")
 ROW = re.compile(r"\d+, *(?:\d+, *[0-2]|[0-2], *\d+), *\d+\b.*")
 DIRECTIONS = ("read", "write", "trim")
-EACH_IO = ("clat", "lat", "bw", "iops")  # logs that tell each I/O: any of them counts, the first ones their time
+# logs that tell each I/O: any of them counts, the first ones their time
+EACH_IO = ("clat", "lat", "bw", "iops")
 EPOCH_MS = 10**11  # log_unix_epoch: later than that is a time of day
 ROUNDED = ("ios", "bytes", "iops", "bw_bytes_per_s", "clat")
 MOST_S = 10**6
@@ -30,7 +43,10 @@ MOST = 2**64  # fio counts in 64 bits
 
 @dataclass(slots=True)
 class LogSecond:
-    """What one direction did in one second. `weight` is of the mean latencies that `waited` sums."""
+    """What one direction did in one second.
+
+    `weight` is of the mean latencies that `waited` sums.
+    """
 
     ios: float = 0.0
     bytes: float = 0.0
@@ -44,14 +60,19 @@ Seconds = dict[tuple[str, int], LogSecond]  # by direction and second
 
 
 def kept_logs(files: Sequence[KeptFile]) -> list[KeptLog]:
-    """Return what logs tell, those of one name and host together. Raises UsageError with the line of a broken row."""
+    """Return what logs tell, those of one name and host together.
+
+    Raises UsageError with the line of a broken row.
+    """
     groups: dict[tuple[str, str], list[tuple[str, KeptFile]]] = {}
     for file in files:
         match = NAME.fullmatch(file.name.rpartition("/")[2])
         if match and (not file.text or ROW.match(file.text)):
             stem = OF_SWEEP.sub(r"-\1-\2", match["stem"])
             groups.setdefault((stem, match["host"] or ""), []).append((match["kind"], file))
-    return [log for (stem, host), logs in groups.items() if (log := _log(stem, host, logs)) is not None]
+    return [
+        log for (stem, host), logs in groups.items() if (log := _log(stem, host, logs)) is not None
+    ]
 
 
 def _log(stem: str, host: str, logs: Sequence[tuple[str, KeptFile]]) -> KeptLog | None:
@@ -62,7 +83,9 @@ def _log(stem: str, host: str, logs: Sequence[tuple[str, KeptFile]]) -> KeptLog 
     begun_ms = min(each[0][0] for _, each in told)
     begun_ms = begun_ms if begun_ms > EPOCH_MS else 0
     seconds: Seconds = {}
-    each_io = next((kind for kind in EACH_IO for other, each in told if kind == other and each[0][3]), None)
+    each_io = next(
+        (kind for kind in EACH_IO for other, each in told if kind == other and each[0][3]), None
+    )
     length_ms = _covered(told, each_io is not None) - begun_ms
     for kind, each in told:
         if kind == "clat_hist":
@@ -70,7 +93,9 @@ def _log(stem: str, host: str, logs: Sequence[tuple[str, KeptFile]]) -> KeptLog 
         elif each[0][3] and kind == each_io:
             _take_each(seconds, each, begun_ms, timed=kind in ("clat", "lat"))
         elif not each[0][3] and kind != "slat":
-            mean = "clat" if kind == "lat" and not any(other == "clat" for other, _ in told) else kind
+            mean = (
+                "clat" if kind == "lat" and not any(other == "clat" for other, _ in told) else kind
+            )
             _take_intervals(seconds, each, begun_ms, length_ms, mean)
     samples = list(_samples(seconds, begun_ms, length_ms))
     result = _result(seconds, length_ms / 1000, begun_ms, exact=each_io is not None)
@@ -79,10 +104,14 @@ def _log(stem: str, host: str, logs: Sequence[tuple[str, KeptFile]]) -> KeptLog 
 
 
 def _covered(told: Sequence[tuple[str, Sequence[Row]]], each_io: bool) -> int:
-    """Return until when logs tell everything: fio leaves out an interval that was not over when a job ended."""
+    """Return until when logs tell everything: fio leaves out an interval that was not over when a
+    job ended.
+    """
     rates = [rows for kind, rows in told if kind in ("iops", "bw")] or [rows for _, rows in told]
     ends = [rows[-1][0] for rows in rates]
-    steps = [later[0] - row[0] for rows in rates for row, later in pairwise(rows) if later[0] > row[0]]
+    steps = [
+        later[0] - row[0] for rows in rates for row, later in pairwise(rows) if later[0] > row[0]
+    ]
     apart = max(ends) - min(ends)
     return max(ends) if each_io or apart > 2 * min(steps, default=0) else min(ends)
 
@@ -95,14 +124,25 @@ def _rows(file: KeptFile, *, histogram: bool) -> list[Row]:
             row = tuple(int(word, 0) for word in (words if histogram else words[:4]))
         except ValueError:
             row = ()
-        if len(row) < 4 or not 0 <= row[1 if histogram else 2] < len(DIRECTIONS) or min(row) < 0 or max(row) >= MOST:
-            needed = "msec, direction, block size, counts" if histogram else "msec, value, direction, block size"
+        if (
+            len(row) < 4
+            or not 0 <= row[1 if histogram else 2] < len(DIRECTIONS)
+            or min(row) < 0
+            or max(row) >= MOST
+        ):
+            needed = (
+                "msec, direction, block size, counts"
+                if histogram
+                else "msec, value, direction, block size"
+            )
             message = f"found '{line.strip()[:40]}'; a row of a log of fio has {needed}"
             raise UsageError([Problem(message, file=file.place, line=number)])
         found.append(row if not histogram else (row[0], 0, *row[1:]))
     found.sort(key=lambda row: row[0])
     if found and found[-1][0] - found[0][0] > MOST_S * 1000:
-        raise UsageError([Problem("its rows are more than eleven days apart", file=file.place, line=len(found))])
+        raise UsageError(
+            [Problem("its rows are more than eleven days apart", file=file.place, line=len(found))]
+        )
     return found
 
 
@@ -122,7 +162,9 @@ def _take_each(seconds: Seconds, rows: Sequence[Row], begun_ms: int, *, timed: b
 
 
 def _intervals(rows: Sequence[Row], begun_ms: int) -> Iterator[tuple[Row, float, float]]:
-    """Yield rows with the begin and the end of the interval that they tell of, ms since the begin."""
+    """Yield rows with the begin and the end of the interval that they tell of, ms since the
+    begin.
+    """
     before: dict[int, float] = {}
     for row in rows:
         end = row[0] - begun_ms
@@ -130,7 +172,9 @@ def _intervals(rows: Sequence[Row], begun_ms: int) -> Iterator[tuple[Row, float,
         before[row[2]] = end
 
 
-def _take_intervals(seconds: Seconds, rows: Sequence[Row], begun_ms: int, length_ms: int, kind: str) -> None:
+def _take_intervals(
+    seconds: Seconds, rows: Sequence[Row], begun_ms: int, length_ms: int, kind: str
+) -> None:
     """Spread what intervals tell over their seconds, as far as all logs reach."""
     for row, start, over in _intervals(rows, begun_ms):
         at, end = start, min(over, length_ms)
@@ -147,11 +191,16 @@ def _take_intervals(seconds: Seconds, rows: Sequence[Row], begun_ms: int, length
 
 
 def _take_histograms(seconds: Seconds, rows: Sequence[Row], begun_ms: int) -> None:
-    """Add histograms to the second that the middle of their interval lies in; coarse ones by the middle of a group."""
+    """Add histograms to the second that the middle of their interval lies in.
+
+    Coarse ones by the middle of a group.
+    """
     for row, start, end in _intervals(rows, begun_ms):
         coarse = max(1, PLAT_BUCKETS // max(1, len(row) - 4))
         second = _second(seconds, row, (start + end) / 2)
-        counts = {place * coarse + coarse // 2: count for place, count in enumerate(row[4:]) if count}
+        counts = {
+            place * coarse + coarse // 2: count for place, count in enumerate(row[4:]) if count
+        }
         second.histogram.merge(Histogram(counts))
 
 
@@ -159,7 +208,9 @@ def _samples(seconds: Seconds, begun_ms: int, end_ms: int) -> Iterator[Sample]:
     """Yield a sample a second; where only means are known, one bucket stands for their number."""
     for second in sorted({second for _, second in seconds}):
         until_ms = min((second + 1) * 1000, max(end_ms, second * 1000 + 1))
-        dirs = {name: _sample(seconds[name, second]) for name in DIRECTIONS if (name, second) in seconds}
+        dirs = {
+            name: _sample(seconds[name, second]) for name in DIRECTIONS if (name, second) in seconds
+        }
         length_s = (until_ms - second * 1000) / 1000
         yield Sample(
             t=0.0,
@@ -176,7 +227,9 @@ def _sample(told: LogSecond) -> DirectionSample:
     ios, mean = round(told.ios), told.waited / told.weight if told.weight else None
     if told.histogram:
         count = told.histogram.total
-        return DirectionSample(ios or count, round(told.bytes), round((mean or 0.0) * count), 0, told.histogram.buckets)
+        return DirectionSample(
+            ios or count, round(told.bytes), round((mean or 0.0) * count), 0, told.histogram.buckets
+        )
     if mean is None or not ios:
         return DirectionSample(ios, round(told.bytes))
     return DirectionSample(ios, round(told.bytes), round(mean * ios), 0, Buckets([0], [ios]))
@@ -187,7 +240,9 @@ def _result(seconds: Seconds, length_s: float, begun_ms: int, *, exact: bool) ->
     parts: dict[str, list[LogSecond]] = {}
     for (name, _), second in seconds.items():
         parts.setdefault(name, []).append(second)
-    dirs = {name: _direction(parts[name], length_s, exact=exact) for name in DIRECTIONS if name in parts}
+    dirs = {
+        name: _direction(parts[name], length_s, exact=exact) for name in DIRECTIONS if name in parts
+    }
     end_ms = round(begun_ms + length_s * 1000) if begun_ms else None
     used = {name: part for name, part in dirs.items() if part.ios}
     return HostResult(t=0.0, host="", step=0, dirs=used, end_ms=end_ms)
@@ -200,7 +255,9 @@ def _direction(parts: Sequence[LogSecond], length_s: float, *, exact: bool) -> D
     ios = round(sum(part.ios for part in parts)) or histogram.total
     moved = round(sum(part.bytes for part in parts))
     rate = length_s or 1.0
-    result = DirectionResult(ios, moved, length_s, ios / rate, moved / rate, rounded=[] if exact else list(ROUNDED))
+    result = DirectionResult(
+        ios, moved, length_s, ios / rate, moved / rate, rounded=[] if exact else list(ROUNDED)
+    )
     result.clat = _latency(parts, histogram)
     if result.clat is None and "clat" in result.rounded:
         result.rounded.remove("clat")
@@ -214,4 +271,6 @@ def _latency(parts: Sequence[LogSecond], histogram: Histogram) -> LatencyResult 
         return LatencyResult(0, 0, 0, mean, nan) if weight else None
     buckets = histogram.buckets
     low, high = (index_to_value(index) for index in (buckets.idx[0], buckets.idx[-1]))
-    return LatencyResult(histogram.total, low, high, mean, nan, histogram.percentiles(PERCENTILES), buckets)
+    return LatencyResult(
+        histogram.total, low, high, mean, nan, histogram.percentiles(PERCENTILES), buckets
+    )

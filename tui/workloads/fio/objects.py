@@ -1,8 +1,10 @@
-"""Objects that fio's http engine puts, gets and deletes: their names, what it would miscount, how they are put first.
+"""Objects that fio's http engine puts, gets and deletes: their names, what it would miscount, how
+they are put first.
 
-Seen in engines/http.c: each block is an object of its own, `FILE_OFFSET_LENGTH`; trim is DELETE; a GET or DELETE that
-is answered with 404 counts as done, in a bucket that does not exist too; a flush is an error; after its first DELETE a
-worker sends every PUT as DELETE; any other status than 2xx ends the job with EIO, and its number is on stderr alone.
+Seen in engines/http.c: each block is an object of its own, `FILE_OFFSET_LENGTH`; trim is DELETE; a
+GET or DELETE that is answered with 404 counts as done, in a bucket that does not exist too; a flush
+is an error; after its first DELETE a worker sends every PUT as DELETE; any other status than 2xx
+ends the job with EIO, and its number is on stderr alone.
 """
 
 from __future__ import annotations
@@ -21,9 +23,19 @@ from tui.workloads.fio.options import JobOptions, jobs_of_job_file
 
 DOES: dict[str, Literal["put", "get", "delete"]] = {"read": "get", "write": "put", "trim": "delete"}
 FLUSHES = ("fsync", "fdatasync", "sync_file_range", "end_fsync", "fsync_on_close")
-OF_FILES = ("direct", "buffered", "sync", "directory", "opendir", "invalidate", "create_on_open", "unlink")
+OF_FILES = (
+    "direct",
+    "buffered",
+    "sync",
+    "directory",
+    "opendir",
+    "invalidate",
+    "create_on_open",
+    "unlink",
+)
 # With these an object may get its turn more than once; number_ios only ends a job early.
-AGAIN = ("time_based", "loops", "io_size", "norandommap", "random_distribution", "percentage_random", "rw_sequencer",
+AGAIN = ("time_based", "loops", "io_size", "norandommap", "random_distribution",
+    "percentage_random", "rw_sequencer",
          "zonemode")  # fmt: skip
 SIZES = ("bsrange", "bssplit", "bs_unaligned")
 DELETED_TWICE = "would delete objects twice; fio counts deleting a missing object as success"
@@ -31,7 +43,9 @@ OFF = (None, "", "0", "none", "random", "sequential")
 
 
 def object_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
-    """Yield (option, why) of what fio's http engine cannot do, or would count though it did not do it."""
+    """Yield (option, why) of what fio's http engine cannot do, or would count though it did not do
+    it.
+    """
     if not job.on_objects:
         return
     for name in SECRETS:
@@ -42,11 +56,17 @@ def object_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
             yield name, "objects are not flushed: fio's http engine ends with an error"
     for name in OF_FILES:
         if job.get(name) not in OFF:
-            yield name, "applies to files only; objects bypass the host's page cache and file systems"
+            yield (
+                name,
+                "applies to files only; objects bypass the host's page cache and file systems",
+            )
     if job.get("http_verbose") not in OFF:
         yield "http_verbose", "prints request headers, signatures included, into fio's output"
     if job.get("http_object_mode") == "range":
-        yield "http_object_mode", "range is not supported: fio would put each block over the whole object"
+        yield (
+            "http_object_mode",
+            "range is not supported: fio would put each block over the whole object",
+        )
     yield from _size_problems(job)
     yield from _delete_problems(job)
 
@@ -64,7 +84,13 @@ def _delete_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
     if "trim" not in access:
         return
     if access != ("trim",):
-        yield "rw", "fio sends every PUT after its first DELETE as a DELETE; delete in a profile of its own"
+        yield (
+            "rw",
+            (
+                "fio sends every PUT after its first DELETE as a DELETE; delete in a profile of"
+                " its own"
+            ),
+        )
     if ":" in (job.get("rw") or ""):
         yield "rw", DELETED_TWICE
     for name in AGAIN:
@@ -73,19 +99,32 @@ def _delete_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
 
 
 def object_sets(job: JobOptions) -> list[ObjectSet]:
-    """Return the objects of one job over all its workers. Raises UsageError when names or sizes are not known."""
+    """Return the objects of one job over all its workers.
+
+    Raises UsageError when names or sizes are not known.
+    """
     size = job.size("bs") or 4096
     does = tuple(DOES[each] for each in job.access)
     counts: dict[tuple[str, str], int] = {}
     for name, count in _counted(job, size):
         store, key = _split(job, name)
         counts[store, key] = counts.get((store, key), 0) + count
-    return [ObjectSet(store, f"{key}_{size}", count, size, does) for (store, key), count in counts.items()]
+    return [
+        ObjectSet(store, f"{key}_{size}", count, size, does)
+        for (store, key), count in counts.items()
+    ]
 
 
 def _counted(job: JobOptions, size: int) -> Iterator[tuple[str, int]]:
-    """Yield the name of each file of a job and of how many objects it is made. Raises UsageError."""
-    named = [name for level in (job.shared, job.own) for name in split_list(str(level.get("filename") or ""))]
+    """Yield the name of each file of a job and of how many objects it is made.
+
+    Raises UsageError.
+    """
+    named = [
+        name
+        for level in (job.shared, job.own)
+        for name in split_list(str(level.get("filename") or ""))
+    ]
     files = len(named) or max(job.count("nrfiles"), 1)
     each = _file_bytes(job, files)
     if not each or each % size:
@@ -93,14 +132,19 @@ def _counted(job: JobOptions, size: int) -> Iterator[tuple[str, int]]:
     if named:
         apart = (job.size("offset_increment") or 0) >= each
         if job.numjobs > 1 and not apart and job.writes:
-            told = f"its {job.numjobs} workers use the same objects; use filename_format with $jobnum"
+            told = (
+                f"its {job.numjobs} workers use the same objects; use filename_format with $jobnum"
+            )
             raise _unplanned(job, told)
         yield from ((f"{name}_*", each // size * (job.numjobs if apart else 1)) for name in named)
         return
     template = job.get("filename_format") or DEFAULT_FORMAT
     for word, several in (("$jobnum", job.numjobs > 1), ("$filenum", files > 1)):
         if several and word not in template.lower():
-            raise _unplanned(job, f"filename_format={template} needs {word}, so that each object has its own name")
+            raise _unplanned(
+                job,
+                f"filename_format={template} needs {word}, so that each object has its own name",
+            )
     pattern = re.sub(r"\$(jobnum|filenum)", "*", template, flags=re.IGNORECASE)
     name = re.sub(r"\$jobname", lambda _: job.name, pattern, flags=re.IGNORECASE)
     yield f"{name}_{'0' if each == size else '*'}", each // size * files * job.numjobs
@@ -115,7 +159,9 @@ def _file_bytes(job: JobOptions, files: int) -> int:
 
 
 def _split(job: JobOptions, name: str) -> tuple[str, str]:
-    """Return host and bucket, and the key: the first part of a path is the bucket, or stands for one in the host."""
+    """Return host and bucket, and the key: the first part of a path is the bucket, or stands for
+    one in the host.
+    """
     if not name.startswith("/") or "$" in name:
         allowed = "must start with / and use no variables except $jobname, $jobnum and $filenum"
         raise _unplanned(job, f"object name '{name}': {allowed}")
@@ -134,10 +180,15 @@ def sets_of(jobs: Sequence[JobOptions]) -> list[ObjectSet]:
 
 
 def check_put(tasks: Sequence[HostTask], *, put_first: bool) -> None:
-    """Raise UsageError when objects are got or deleted that no step of the plan puts: fio would count them all."""
+    """Raise UsageError when objects are got or deleted that no step of the plan puts: fio would
+    count them all.
+    """
     needed = (each for task in tasks for each in task.objects if each.does != ("put",))
     if not put_first and (each := next(needed, None)):
-        told = "fio counts GETs and DELETEs of missing objects as successful, so the plan must put them"
+        told = (
+            "fio counts GETs and DELETEs of missing objects as successful, so the plan must put"
+            " them"
+        )
         added = "prepare: {precondition: {fill: 1, rounds: 0}}"
         raise UsageError(f"{'/'.join(each.does)} of {each.names}: {told}: {added}")
 
@@ -150,12 +201,16 @@ PUTS = {
     "group_reporting": "1",
     "exitall_on_error": "1",
 }
-NAMED_BY = ("ioengine", "thread", "filename", "filename_format", "nrfiles", "filesize", "size", "bs", "numjobs",
+NAMED_BY = ("ioengine", "thread", "filename", "filename_format", "nrfiles", "filesize", "size",
+    "bs", "numjobs",
             "offset", "offset_increment")  # fmt: skip
 
 
 def fill_tasks(tasks: Sequence[HostTask], argv: Sequence[str], times: int) -> list[HostTask]:
-    """Return what each host does to put all objects of these tasks; those that hosts share are put by the first."""
+    """Return what each host does to put all objects of these tasks.
+
+    Those that hosts share are put by the first.
+    """
     seen: set[tuple[str, str]] = set()
     by_host: dict[str, list[HostTask]] = {}
     for task in tasks:
@@ -164,7 +219,9 @@ def fill_tasks(tasks: Sequence[HostTask], argv: Sequence[str], times: int) -> li
     return [task for task in found if task.objects]
 
 
-def _fill_task(tasks: Sequence[HostTask], argv: Sequence[str], times: int, seen: set[tuple[str, str]]) -> HostTask:
+def _fill_task(
+    tasks: Sequence[HostTask], argv: Sequence[str], times: int, seen: set[tuple[str, str]]
+) -> HostTask:
     options = {**PUTS, **({"loops": str(times)} if times > 1 else {})}
     lines = ["[global]", *(f"{name}={value}" for name, value in options.items())]
     objects: list[ObjectSet] = []
@@ -172,8 +229,14 @@ def _fill_task(tasks: Sequence[HostTask], argv: Sequence[str], times: int, seen:
         new = [each for each in object_sets(job) if each.key not in seen]
         if new:
             seen |= {each.key for each in new}
-            lines += [f"[fill{len(objects)}]", *(f"{name}={value}" for name, value in job.own.items())]
-            objects += [ObjectSet(each.store, each.names, each.count, each.size_bytes, ("put",)) for each in new]
+            lines += [
+                f"[fill{len(objects)}]",
+                *(f"{name}={value}" for name, value in job.own.items()),
+            ]
+            objects += [
+                ObjectSet(each.store, each.names, each.count, each.size_bytes, ("put",))
+                for each in new
+            ]
     return HostTask(
         host=tasks[0].host,
         randseed=tasks[0].randseed,
@@ -188,7 +251,11 @@ def _jobs_of(text: str) -> list[JobOptions]:
     """Return the jobs of a job file of ours with what names their objects and reaches the store."""
     of_all: Mapping[str, object] = table()["options"]
     return [
-        JobOptions(job.name, {}, {name: job.own[name] for name in job.own if name in NAMED_BY or name not in of_all})
+        JobOptions(
+            job.name,
+            {},
+            {name: job.own[name] for name in job.own if name in NAMED_BY or name not in of_all},
+        )
         for job in jobs_of_job_file(text)
         if job.on_objects
     ]

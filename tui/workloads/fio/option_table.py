@@ -10,12 +10,20 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tui.model.problem import did_you_mean
-from tui.model.quantities import SIZE_FORMS, parse_duration, parse_size, plain_duration, plain_size, shown
+from tui.model.quantities import (
+    SIZE_FORMS,
+    parse_duration,
+    parse_size,
+    plain_duration,
+    plain_size,
+    shown,
+)
 
 Reach = Literal["load", "places", "targets", "access", "own", "refused"]
-"""load: shapes the I/O. places: files and devices, which the plan lists. targets: images, pools and URLs, past any file
-of the host; the plan lists them too. access: how an engine connects and logs in. own: a name in the private directory
-that benchtui starts fio in, or in the control groups. refused: the rest."""
+"""load: shapes the I/O. places: files and devices, which the plan lists. targets: images, pools and
+URLs, past any file of the host; the plan lists them too. access: how an engine connects and logs
+in. own: a name in the private directory that benchtui starts fio in, or in the control groups.
+refused: the rest."""
 
 # Never with any value, by fio's own name.
 UNSEEN = {
@@ -24,11 +32,15 @@ UNSEEN = {
     "merge_blktrace_file": "fio would write a file that no plan names",
     "profile": "fio would run jobs of its own; write them under 'jobs'",
     "libblkio_path": "benchtui does not check that device before the run; name it with 'filename'",
-    "libblkio_pre_connect_props": "it can name a device that benchtui does not check before the run",
+    "libblkio_pre_connect_props": (
+        "it can name a device that benchtui does not check before the run"
+    ),
     "ioscheduler": "it changes the device for everybody; set it on the hosts, benchtui records it",
     "donorname": "fio would overwrite and remove a file that no plan names",
     "dp_scheme": "fio would read a file of the host that no plan names",
-    "verify_state_load": "the state of an earlier run is not in the directory that benchtui starts fio in",
+    "verify_state_load": (
+        "the state of an earlier run is not in the directory that benchtui starts fio in"
+    ),
     "allow_mounted_write": "a device that is mounted is not written to",
     "cgroup_nodelete": "a control group would stay behind on the host",
     "aux-path": "benchtui starts fio in a directory of its own",
@@ -36,7 +48,8 @@ UNSEEN = {
     "arguments": "no command of a profile runs on a host",
 }
 SWITCHED_OFF = ("0", "false", "no")
-SWITCHES = ("verify_state_load", "allow_mounted_write", "cgroup_nodelete")  # of these, what is off is harmless
+# of these, what is off is harmless
+SWITCHES = ("verify_state_load", "allow_mounted_write", "cgroup_nodelete")
 
 PLACES = ("filename", "directory", "filename_format", "opendir")
 TARGETS: dict[str, tuple[str, ...]] = {
@@ -53,37 +66,60 @@ TARGETS: dict[str, tuple[str, ...]] = {
 }
 """Engines whose data lies past any file of the host, and the options that say where."""
 ACCESS = (
-    "pool", "svcl", "object_class", "brick", "http_host", "http_user", "http_pass", "http_s3_key", "http_s3_keyid",
+    "pool", "svcl", "object_class", "brick", "http_host", "http_user", "http_pass", "http_s3_key",
+    "http_s3_keyid",
     "http_s3_security_token", "http_swift_auth_token", "http_s3_region", "http_s3_sse_customer_key",
-    "http_s3_sse_customer_algorithm", "http_s3_storage_class", "libblkio_driver", "libblkio_pre_start_props",
-    "gpu_dev_ids", "namenode", "hostname", "initiator", "interface", "clustername", "clientname", "conf",
-    "rbd_encryption_format", "rbd_encryption_passphrase", "bindname", "xnvme_be", "xnvme_mem", "xnvme_async",
+    "http_s3_sse_customer_algorithm", "http_s3_storage_class", "libblkio_driver",
+    "libblkio_pre_start_props",
+    "gpu_dev_ids", "namenode", "hostname", "initiator", "interface", "clustername", "clientname",
+    "conf",
+    "rbd_encryption_format", "rbd_encryption_passphrase", "bindname", "xnvme_be", "xnvme_mem",
+    "xnvme_async",
     "xnvme_sync", "xnvme_admin", "xnvme_dev_subnqn",
 )  # fmt: skip
-SECRETS = ("http_pass", "http_s3_key", "http_s3_security_token", "http_s3_sse_customer_key", "http_swift_auth_token")
-OWN = ("write_iolog", "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "cgroup", "verify_dump",
+SECRETS = (
+    "http_pass",
+    "http_s3_key",
+    "http_s3_security_token",
+    "http_s3_sse_customer_key",
+    "http_swift_auth_token",
+)
+OWN = ("write_iolog", "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "cgroup",
+    "verify_dump",
        "verify_state_save")  # fmt: skip
 TEXTS_OF_LOAD = (
-    "description", "name", "wait_for", "bssplit", "percentage_sequential", "verifysort", "verifysort_nr",
-    "verify_pattern", "buffer_pattern", "verify_async_cpus", "replay_skip", "plids", "rwmixcycle", "comm",
-    "cpus_allowed", "numa_cpu_nodes", "numa_mem_policy", "log_compression_cpus", "ignore_error", "flow_watermark",
+    "description", "name", "wait_for", "bssplit", "percentage_sequential", "verifysort",
+    "verifysort_nr",
+    "verify_pattern", "buffer_pattern", "verify_async_cpus", "replay_skip", "plids", "rwmixcycle",
+    "comm",
+    "cpus_allowed", "numa_cpu_nodes", "numa_mem_policy", "log_compression_cpus", "ignore_error",
+    "flow_watermark",
     "cmdprio_bssplit", "write_mode", "pi_chk", "ioengine", "mem",
 )  # fmt: skip
-IN_A_FILE = ("image", "rbdname", "uri", "filename")  # what engines that are loaded from a file call their image
+# what engines that are loaded from a file call their image
+IN_A_FILE = ("image", "rbdname", "uri", "filename")
 ENGINES_OF_FILES = (
-    "sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "aio", "linuxaio", "io_uring", "io_uring_cmd", "posixaio",
-    "mmap", "splice", "falloc", "ftruncate", "e4defrag", "filecreate", "filestat", "filedelete", "dircreate", "dirstat",
-    "dirdelete", "dev-dax", "libpmem", "sg", "mtd", "libzbc", "xnvme", "libcufile", "libhipfile", "ime_aio",
+    "sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "aio", "linuxaio", "io_uring",
+    "io_uring_cmd", "posixaio",
+    "mmap", "splice", "falloc", "ftruncate", "e4defrag", "filecreate", "filestat", "filedelete",
+    "dircreate", "dirstat",
+    "dirdelete", "dev-dax", "libpmem", "sg", "mtd", "libzbc", "xnvme", "libcufile", "libhipfile",
+    "ime_aio",
     "ime_psync", "ime_psyncv", "windowsaio", "solarisaio",
 )  # fmt: skip
 ENGINES_OF_NOTHING = ("null", "cpuio", "page_fault")
 ENGINES_OF_NETWORKS = ("net", "netsplice", "rdma")  # what they send is stored nowhere
 UNSEEN_ENGINES = {
     "exec": "no command of a profile runs on a host",
-    "pmemblk": "the name of its file holds more than a path, and benchtui does not check that file before the run",
+    "pmemblk": (
+        "the name of its file holds more than a path, and benchtui does not check that file before"
+        " the run"
+    ),
     "libblkio": "benchtui does not check its device before the run",
 }
-_TARGET_OPTIONS = frozenset(name for names in TARGETS.values() for name in names) - frozenset(PLACES)
+_TARGET_OPTIONS = frozenset(name for names in TARGETS.values() for name in names) - frozenset(
+    PLACES
+)
 _CLASSES: dict[str, Reach] = {
     **dict.fromkeys(TEXTS_OF_LOAD, "load"),
     **dict.fromkeys(ACCESS, "access"),
@@ -96,7 +132,10 @@ _PATTERNS = ("verify_pattern", "buffer_pattern")
 
 
 def reach_of(name: str, kind: str) -> Reach | None:
-    """Return what an option, by fio's own name, can reach; `kind` is its type in the table. None: nobody has said."""
+    """Return what an option, by fio's own name, can reach; `kind` is its type in the table.
+
+    None: nobody has said.
+    """
     found = _CLASSES.get(name)
     return found or (None if kind == "text" else "load")
 
@@ -110,8 +149,12 @@ def reach_of_engine(engine: str) -> Reach | None:
     return next((reach for reach, engines in classes if engine in engines), None)
 
 
-def target_problem(engine: str, *, external: bool, writes: bool, names: Container[str]) -> str | None:
-    """Return why a job that writes past any file of the host cannot be allowed to: none of its options says where."""
+def target_problem(
+    engine: str, *, external: bool, writes: bool, names: Container[str]
+) -> str | None:
+    """Return why a job that writes past any file of the host cannot be allowed to: none of its
+    options says where.
+    """
     named_by = IN_A_FILE if external else TARGETS.get(engine, ())
     if not writes or not named_by or any(name in names for name in named_by):
         return None
@@ -119,15 +162,23 @@ def target_problem(engine: str, *, external: bool, writes: bool, names: Containe
 
 
 def reach_problem(name: str, text: str) -> str | None:
-    """Return why an option, by fio's own name, reaches what the safety rules do not see, or None."""
+    """Return why an option, by fio's own name, reaches what the safety rules do not see, or
+    None.
+    """
     if (reason := UNSEEN.get(name)) and not (name in SWITCHES and text in SWITCHED_OFF):
         return f"found {shown(text)}; it is not allowed: {reason}"
     if name == "ioengine" and (reason := UNSEEN_ENGINES.get(text)):
         return f"found '{text}': {reason}"
     if name in _PATTERNS and "'" in text:
-        return f"found {shown(text)}; a pattern from a file is not allowed: fio would read a file that no plan names"
+        return (
+            f"found {shown(text)}; a pattern from a file is not allowed: fio would read a file that"
+            " no plan names"
+        )
     if is_log(name) and ("/" in text or "$" in text):
-        return f"found {shown(text)}; a log is given by its plain name: fio overwrites what is at a path"
+        return (
+            f"found {shown(text)}; a log is given by its plain name: fio overwrites what is at a"
+            " path"
+        )
     if name in ("iomem", "mem") and text.startswith("mmap") and ":" in text:
         return f"found {shown(text)}; memory from a file is not allowed: fio overwrites that file"
     if name == "cgroup" and ".." in text.split("/"):
@@ -189,7 +240,9 @@ _UNPRINTED = re.compile(r"[\x00-\x1f\x7f]")
 
 @functools.cache
 def table() -> dict[str, Any]:
-    """Return the table: `options` and `engine_options` by name (type, values, min, max, alias), `engines`."""
+    """Return the table: `options` and `engine_options` by name (type, values, min, max, alias),
+    `engines`.
+    """
     text = Path(__file__).with_name("fio_options.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     for name, limits in LIMITS.items():
@@ -227,7 +280,10 @@ def is_external(engine: str) -> bool:
 
 
 def canonical(name: str) -> str:
-    """Return fio's own name of an option that may be given by its alias; an unknown name as it is."""
+    """Return fio's own name of an option that may be given by its alias.
+
+    An unknown name as it is.
+    """
     return canonical_names().get(name, name)
 
 
@@ -236,7 +292,10 @@ def name_problem(name: str, *, external: bool = False) -> str | None:
     if reason := OWN_OPTIONS.get(canonical(name)):
         return f"'{name}' is not allowed in a profile: {reason}"
     if name.startswith("-"):
-        return f"unknown fio option '{name}': options stand in a profile without dashes, as in a job file"
+        return (
+            f"unknown fio option '{name}': options stand in a profile without dashes, as in a job"
+            " file"
+        )
     option = by_name().get(name)
     if option is None:
         return None if external else f"unknown fio option '{name}'{did_you_mean(name, by_name())}"
@@ -244,7 +303,8 @@ def name_problem(name: str, *, external: bool = False) -> str | None:
 
 
 def option_problem(name: str, text: str) -> str | None:
-    """Return why fio would not take this value, or would misread it, as far as that can be known, or None.
+    """Return why fio would not take this value, or would misread it, as far as that can be known,
+    or None.
 
     `text` has no placeholders.
     """
@@ -276,7 +336,10 @@ def engine_problem(text: str) -> str | None:
     engines = table()["engines"]
     if text in engines or is_external(text):
         return None
-    return f"unknown ioengine '{text}'{did_you_mean(text, engines)}; an engine in a file is given by its path"
+    return (
+        f"unknown ioengine '{text}'{did_you_mean(text, engines)}; an engine in a file is given by"
+        " its path"
+    )
 
 
 def _bool_problem(_option: dict[str, Any], text: str) -> str | None:
@@ -284,7 +347,9 @@ def _bool_problem(_option: dict[str, Any], text: str) -> str | None:
 
 
 def _set_problem(_option: dict[str, Any], text: str) -> str | None:
-    return None if text in ("", *WORDS) else f"found {shown(text)}; allowed are 0 and 1, or no value"
+    return (
+        None if text in ("", *WORDS) else f"found {shown(text)}; allowed are 0 and 1, or no value"
+    )
 
 
 def _choice_problem(option: dict[str, Any], text: str) -> str | None:
@@ -348,7 +413,9 @@ def _misread_size(text: str) -> str | None:
 
 def _range_problem(option: dict[str, Any], text: str) -> str | None:
     """One end of a range, or of up to three ranges by direction."""
-    return next((found for part in re.split("[-,:]", text) if (found := _size_problem(option, part))), None)
+    return next(
+        (found for part in re.split("[-,:]", text) if (found := _size_problem(option, part))), None
+    )
 
 
 def _zone_problem(option: dict[str, Any], text: str) -> str | None:
@@ -362,7 +429,11 @@ def _time_problem(_option: dict[str, Any], text: str) -> str | None:
     except ValueError:
         return f"found {shown(text)}; allowed are {_TIME_FORMS}"
     right = _FIO_TIME.fullmatch(text)
-    return None if right else f"found {shown(text)}, which fio misreads; write {plain_duration(seconds)}"
+    return (
+        None
+        if right
+        else f"found {shown(text)}, which fio misreads; write {plain_duration(seconds)}"
+    )
 
 
 def _floats_problem(option: dict[str, Any], text: str) -> str | None:

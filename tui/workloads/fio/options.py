@@ -79,7 +79,8 @@ SYNC_ENGINES = frozenset(
     )
 )
 
-# Engines that use no files of the host (FIO_DISKLESSIO), so there is nothing to lay out or to clean up.
+# Engines that use no files of the host (FIO_DISKLESSIO), so there is nothing to lay out or to clean
+# up.
 FILELESS_ENGINES = frozenset(
     (
         "null",
@@ -114,7 +115,8 @@ HARMLESS_ENGINES = frozenset(("null", "cpuio", "exec", "page_fault"))
 # Engines that remove their files, whatever rw says.
 DELETING_ENGINES = frozenset(("filedelete",))
 
-# Engines that work on files without reading or writing them: one operation a file, reported as reads.
+# Engines that work on files without reading or writing them: one operation a file, reported as
+# reads.
 FILE_OPERATIONS = frozenset(("filecreate", "filestat", "filedelete"))
 
 SYNC_OPTIONS = ("fsync", "fdatasync", "sync_file_range")
@@ -135,7 +137,9 @@ class JobOptions(Struct, frozen=True):
     def get(self, option: str) -> str | None:
         """Return a value as text, None when it is not set."""
         names = [name for name in (option, ALIASES.get(option)) if name]
-        found = (level[name] for level in (self.own, self.shared) for name in names if name in level)
+        found = (
+            level[name] for level in (self.own, self.shared) for name in names if name in level
+        )
         value = next(found, None)
         return None if value is None else str(value).strip()
 
@@ -155,7 +159,10 @@ class JobOptions(Struct, frozen=True):
             raise self.wrong(option, value, "a whole number") from None
 
     def size(self, option: str) -> int | None:
-        """Return bytes, the larger of a range; None when unset, or when only the host knows: %, zones."""
+        """Return bytes, the larger of a range.
+
+        None when unset, or when only the host knows: %, zones.
+        """
         value = self.get(option)
         if value is None or value.endswith(OF_THE_TARGET):
             return None
@@ -185,7 +192,10 @@ class JobOptions(Struct, frozen=True):
 
     @property
     def fileless(self) -> bool:
-        """Whether the engine uses no files of the host; of one that is loaded from a file nothing is known."""
+        """Whether the engine uses no files of the host.
+
+        Of one that is loaded from a file nothing is known.
+        """
         return self.engine in FILELESS_ENGINES or is_external(self.get("ioengine") or "")
 
     @property
@@ -200,8 +210,12 @@ class JobOptions(Struct, frozen=True):
 
     @property
     def makes_no_data(self) -> bool:
-        """Whether the job only creates, stats or removes files, which then have no size that matters."""
-        return self.engine in FILE_OPERATIONS and (self.engine == "filecreate" or self.flag("create_on_open"))
+        """Whether the job only creates, stats or removes files, which then have no size that
+        matters.
+        """
+        return self.engine in FILE_OPERATIONS and (
+            self.engine == "filecreate" or self.flag("create_on_open")
+        )
 
     @property
     def queues(self) -> bool:
@@ -220,12 +234,18 @@ class JobOptions(Struct, frozen=True):
 
     @property
     def keeps_no_depth(self) -> bool:
-        """Whether iodepth says nothing (init.c caps it at 1 for FIO_SYNCIO); offloaded I/O has threads for it."""
+        """Whether iodepth says nothing (init.c caps it at 1 for FIO_SYNCIO).
+
+        Offloaded I/O has threads for it.
+        """
         return not self.queues and self.get("io_submit_mode") != "offload"
 
     @property
     def access(self) -> tuple[str, ...]:
-        """Kinds of I/O this job does: read, write, trim. Raises UsageError for an unknown ``rw``."""
+        """Kinds of I/O this job does: read, write, trim.
+
+        Raises UsageError for an unknown ``rw``.
+        """
         mode = (self.get("rw") or "read").partition(":")[0].lower()
         if mode not in DIRECTIONS:
             raise self.wrong("rw", mode, "one of " + ", ".join(DIRECTIONS))
@@ -240,7 +260,9 @@ class JobOptions(Struct, frozen=True):
 
     @property
     def syncs(self) -> bool:
-        """Whether this job makes its writes durable as it goes, so that fio reports how long that took."""
+        """Whether this job makes its writes durable as it goes, so that fio reports how long that
+        took.
+        """
         values = (self.get(option) for option in SYNC_OPTIONS)
         return self.access != ("read",) and any(value not in (None, "0", "") for value in values)
 
@@ -250,13 +272,17 @@ class JobOptions(Struct, frozen=True):
         return self.access != ("read",) or self.engine in DELETING_ENGINES
 
 
-def job_options(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]]) -> list[JobOptions]:
+def job_options(
+    shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]]
+) -> list[JobOptions]:
     """Return the jobs of a job file in their order."""
     return [JobOptions(name, shared, own) for name, own in jobs.items()]
 
 
 def jobs_of_job_file(text: str) -> list[JobOptions]:
-    """Return the jobs of a job file of ours with all of their options, those of [global] first, by fio's own names."""
+    """Return the jobs of a job file of ours with all of their options, those of [global] first, by
+    fio's own names.
+    """
     shared: dict[str, str] = {}
     jobs: list[JobOptions] = []
     for section in read_sections(text, "job file"):
@@ -304,7 +330,9 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         workers=job.numjobs,
         held=job.in_flight,
         wave=wave,
-        bound_s=job.seconds("runtime") if job.flag("time_based") and job.seconds("runtime") > 0 else None,
+        bound_s=job.seconds("runtime")
+        if job.flag("time_based") and job.seconds("runtime") > 0
+        else None,
         queues=job.queues,
         direct=job.flag("direct") or not job.flag("buffered", default=True),
         stores=not job.harmless and not job.makes_no_data,
@@ -315,7 +343,8 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         range_bytes=_range_bytes(job),
         ranges=job.numjobs * _file_count(job),
         skew=_skews(job),
-        each_once=not job.flag("norandommap") and (job.get("random_distribution") or "random") == "random",
+        each_once=not job.flag("norandommap")
+        and (job.get("random_distribution") or "random") == "random",
         same_offsets=_same_offsets(job),
         reducible=_reducible(job),
         durable=_durable(job),
@@ -325,20 +354,27 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
         poisson=job.get("rate_process") == "poisson",
         whole_blocks=True,
         in_vain=depth_in_vain(job),
-        idle=(f"iodepth={job.get('iodepth')}",) if job.keeps_no_depth and job.get("iodepth") else (),
+        idle=(f"iodepth={job.get('iodepth')}",)
+        if job.keeps_no_depth and job.get("iodepth")
+        else (),
         objects=job.on_objects,
     )
 
 
 def _block(job: JobOptions) -> int | None:
-    """Return the size of each I/O, where all have the same: one value for all directions, no range, no mixture."""
+    """Return the size of each I/O, where all have the same: one value for all directions, no range,
+    no mixture.
+    """
     given = job.get("bs") or "4k"
     several = any(job.get(name) for name in ("bsrange", "bssplit")) or "," in given or "-" in given
     return None if several else job.size("bs") or 4096
 
 
 def _blocks(job: JobOptions) -> dict[str, tuple[BlockShare, ...]]:
-    """Return the sizes of I/Os by direction; lists have a place for read, write and trim, the last one for the rest."""
+    """Return the sizes of I/Os by direction.
+
+    Lists have a place for read, write and trim, the last one for the rest.
+    """
     if job.count("num_range", 1) > 1:
         return {}
     if split := job.get("bssplit"):
@@ -362,17 +398,25 @@ def _range(given: str) -> tuple[BlockShare, ...]:
 
 
 def _split(given: str) -> tuple[BlockShare, ...]:
-    """Return the sizes of `4k/10:64k/50:32k/`: what has no percentage shares the rest. Raises ValueError."""
+    """Return the sizes of `4k/10:64k/50:32k/`: what has no percentage shares the rest.
+
+    Raises ValueError.
+    """
     parts = [part.partition("/") for part in given.split(":") if part]
     told = [float(share) / 100 if share else None for _, _, share in parts]
     left = max(1.0 - sum(share or 0.0 for share in told), 0.0) / max(told.count(None), 1)
     shares = [left if share is None else share for share in told]
     sizes = [parse_size(size) for size, _, _ in parts]
-    return tuple(BlockShare(size, size, share) for size, share in zip(sizes, shares, strict=True) if share)
+    return tuple(
+        BlockShare(size, size, share) for size, share in zip(sizes, shares, strict=True) if share
+    )
 
 
 def _range_bytes(job: JobOptions) -> int | None:
-    """Return the bytes of one file that a worker's I/O goes over; None where only the host knows."""
+    """Return the bytes of one file that a worker's I/O goes over.
+
+    None where only the host knows.
+    """
     if job.get("zonemode") not in (None, "none"):
         return None
     whole = job.size("size")
@@ -388,7 +432,10 @@ def _file_count(job: JobOptions) -> int:
 def _skews(job: JobOptions) -> dict[str, Skew]:
     """Return the distributions by direction; none of I/O that is partly sequential."""
     given = job.get("random_distribution") or "random"
-    if not (job.get("rw") or "").startswith("rand") or job.get("percentage_random") not in (None, "100"):
+    if not (job.get("rw") or "").startswith("rand") or job.get("percentage_random") not in (
+        None,
+        "100",
+    ):
         return {}
     kind, _, rest = given.partition(":")
     places = rest.split(",") if kind.startswith("zoned") else [rest]
@@ -396,7 +443,11 @@ def _skews(job: JobOptions) -> dict[str, Skew]:
         skews = [_skew(job, kind, f"{kind}:{place}" if place else kind, place) for place in places]
     except ValueError:
         return {}
-    found = {name: skews[min(place, len(skews) - 1)] for place, name in enumerate(RATED) if name in job.access}
+    found = {
+        name: skews[min(place, len(skews) - 1)]
+        for place, name in enumerate(RATED)
+        if name in job.access
+    }
     return {name: skew for name, skew in found.items() if skew is not None}
 
 
@@ -416,18 +467,31 @@ def _skew(job: JobOptions, kind: str, text: str, value: str) -> Skew | None:
     if not whole:
         return None
     of_size = parse_size if kind == "zoned_abs" else float
-    return Skew(text, "zoned", zones=tuple((float(share) / 100, of_size(size) / whole) for share, _, size in pairs))
+    return Skew(
+        text,
+        "zoned",
+        zones=tuple((float(share) / 100, of_size(size) / whole) for share, _, size in pairs),
+    )
 
 
 def _rates(job: JobOptions, option: str) -> dict[str, float]:
-    """Return what all workers of a job are to do in each direction; a list has a place for read, write and trim."""
+    """Return what all workers of a job are to do in each direction.
+
+    A list has a place for read, write and trim.
+    """
     given = job.get(option)
     if not given:
         return {}
     parts = [part.strip() for part in given.split(",")]
     values = parts if len(parts) > 1 else parts * len(RATED)
-    found = {name: _amount(job, option, value) for name, value in zip(RATED, values, strict=False) if value}
-    return {name: value * job.numjobs for name, value in found.items() if value and name in job.access}
+    found = {
+        name: _amount(job, option, value)
+        for name, value in zip(RATED, values, strict=False)
+        if value
+    }
+    return {
+        name: value * job.numjobs for name, value in found.items() if value and name in job.access
+    }
 
 
 def _amount(job: JobOptions, option: str, value: str) -> float:
@@ -435,7 +499,9 @@ def _amount(job: JobOptions, option: str, value: str) -> float:
 
 
 def _same_offsets(job: JobOptions) -> bool:
-    """Tell whether the profile itself seeds the offsets: fio <= 3.42 takes randseed for them with randrepeat=0 only."""
+    """Tell whether the profile itself seeds the offsets: fio <= 3.42 takes randseed for them with
+    randrepeat=0 only.
+    """
     return job.flag("randrepeat", default=job.get("randseed") is not None)
 
 
@@ -443,7 +509,8 @@ def _reducible(job: JobOptions) -> str:
     if job.access == ("read",):
         return ""
     if job.get("scramble_buffers") == "0" and not job.flag("refill_buffers"):
-        return _named(job, REDUCIBLE) or "scramble_buffers=0"  # each worker writes one buffer again and again
+        # each worker writes one buffer again and again
+        return _named(job, REDUCIBLE) or "scramble_buffers=0"
     return _named(job, REDUCIBLE)
 
 
@@ -451,7 +518,9 @@ def _durable(job: JobOptions) -> str:
     if job.access == ("read",):
         return ""
     said = _named(job, SYNC_OPTIONS)
-    return said or ("sync=" + (job.get("sync") or "") if job.get("sync") not in (None, "0", "none") else "")
+    return said or (
+        "sync=" + (job.get("sync") or "") if job.get("sync") not in (None, "0", "none") else ""
+    )
 
 
 def _named(job: JobOptions, options: Sequence[str]) -> str:

@@ -1,4 +1,6 @@
-"""Whether fio ran the job that it was given: what it printed of its options, beside the job file of the plan."""
+"""Whether fio ran the job that it was given: what it printed of its options, beside the job file of
+the plan.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,12 @@ _DECODER = msgspec.json.Decoder(_Output)
 
 
 def contradictions(job_file: str, printed: bytes) -> list[str]:
-    """Return ``bs=1k (job file: 4k)`` for each option that fio printed otherwise than the job file has it.
+    """Return ``bs=1k (job file: 4k)`` for each option that fio printed otherwise than the job file
+    has it.
 
-    Of options that one of the two lacks nothing is said, nor of those that fio puts something in for (``$jobname``).
-    `printed` is a status object; of one that cannot be read, or that names no options, nothing is said.
+    Of options that one of the two lacks nothing is said, nor of those that fio puts something in
+    for (``$jobname``). `printed` is a status object; of one that cannot be read, or that names no
+    options, nothing is said.
     """
     try:
         output = _DECODER.decode(printed)
@@ -43,13 +47,17 @@ def contradictions(job_file: str, printed: bytes) -> list[str]:
         if names and job.name not in names and not any("$" in name for name in names):
             told.append(f"a job [{job.name}] that the job file does not have")
         # a group is reported by the name of its first job and the options of its last one
-        as_given = sorted(([*_differing(options, output.shared | job.options)] for _, options in given), key=len)
+        as_given = sorted(
+            ([*_differing(options, output.shared | job.options)] for _, options in given), key=len
+        )
         told += as_given[0] if as_given else []
     return list(dict.fromkeys(told))
 
 
 def sections(job_file: str) -> list[tuple[str, dict[str, str]]]:
-    """Return name and options of each job of a job file as they are written, those of [global] before it among them."""
+    """Return name and options of each job of a job file as they are written, those of [global]
+    before it among them.
+    """
     shared: dict[str, str] = {}
     found: list[tuple[str, dict[str, str]]] = []
     current = shared
@@ -73,7 +81,9 @@ def _differing(given: Mapping[str, str], printed: Mapping[str, str]) -> Iterator
 
 
 def _meaning(name: str, value: str) -> object:
-    """Return what fio makes of a value: 64M, 64m and 67108864 are one size, 4s and 4 one runtime."""
+    """Return what fio makes of a value: 64M, 64m and 67108864 are one size, 4s and 4 one
+    runtime.
+    """
     option = by_name().get(name, {})
     kind = option.get("type", "text")
     value = value.strip()
@@ -90,5 +100,8 @@ def _meaning(name: str, value: str) -> object:
 
 
 def _seconds(value: str, per_unit: float) -> float:
-    """Return seconds; a number without a unit is in those of the option (options.c, .is_seconds)."""
+    """Return seconds.
+
+    A number without a unit is in those of the option (options.c, .is_seconds).
+    """
     return round(int(value) * per_unit if value.isdecimal() else parse_duration(value), 6)

@@ -50,12 +50,16 @@ class KeptJob(StatusJob):
 
 
 class FioDocument(msgspec.Struct):
-    """An object of fio whole, of one process or of a client over its servers, whose stamp is in seconds."""
+    """An object of fio whole, of one process or of a client over its servers, whose stamp is in
+    seconds.
+    """
 
     timestamp_ms: Stamp = 0
     timestamp: Stamp = 0
     version: str = field(name=VERSION, default="")
-    shared: dict[str, Any] | list[dict[str, Any]] = field(name="global options", default_factory=dict)
+    shared: dict[str, Any] | list[dict[str, Any]] = field(
+        name="global options", default_factory=dict
+    )
     jobs: list[KeptJob] = field(default_factory=list)
     clients: list[KeptJob] = field(name="client_stats", default_factory=list)
 
@@ -67,12 +71,20 @@ class FioDocument(msgspec.Struct):
     def shared_by(self, host: str, port: int) -> dict[str, str]:
         """Return the global options of one host; newer clients tell those of each."""
         parts = self.shared if isinstance(self.shared, list) else [self.shared]
-        own = [part for part in parts if part.get("hostname", host) == host and part.get("port", port) == port]
+        own = [
+            part
+            for part in parts
+            if part.get("hostname", host) == host and part.get("port", port) == port
+        ]
         told = own[0] if own else {}
-        return {name: str(value) for name, value in told.items() if name not in ("hostname", "port")}
+        return {
+            name: str(value) for name, value in told.items() if name not in ("hostname", "port")
+        }
 
     def is_of_same(self, other: FioDocument) -> bool:
-        """Tell whether an earlier one is of the same fio, which printed its state again and again."""
+        """Tell whether an earlier one is of the same fio, which printed its state again and
+        again.
+        """
         if not self.jobs or [(job.jobname, job.groupid) for job in self.jobs] != [
             (job.jobname, job.groupid) for job in other.jobs
         ]:
@@ -88,7 +100,10 @@ _decoder = msgspec.json.Decoder(FioDocument, strict=False)
 
 
 def json_outputs(text: str, file: str) -> list[ImportedOutput]:
-    """Return every output in a text; of a fio that printed its state again and again the last. Raises UsageError."""
+    """Return every output in a text; of a fio that printed its state again and again the last.
+
+    Raises UsageError.
+    """
     kept: list[FioDocument] = []
     for line, data in _objects(text, file):
         document = _decoded(data, file, line)
@@ -102,7 +117,9 @@ def json_outputs(text: str, file: str) -> list[ImportedOutput]:
 
 
 def _is_cut(text: str) -> bool:
-    """Tell whether a stream ends inside of an object: the last whole one was printed while fio was running."""
+    """Tell whether a stream ends inside of an object: the last whole one was printed while fio was
+    running.
+    """
     return text.rfind("\n{\n") > text.rfind("\n}\n") > 0
 
 
@@ -129,12 +146,18 @@ def _framed(text: str, file: str) -> Iterator[bytes]:
     framer, limits = Framer(), budget()
     for start in range(0, len(text), BLOCK):
         limits.check(file)
-        yield from (piece for piece in framer.feed(text[start : start + BLOCK].encode()) if isinstance(piece, bytes))
+        yield from (
+            piece
+            for piece in framer.feed(text[start : start + BLOCK].encode())
+            if isinstance(piece, bytes)
+        )
     yield from (piece for piece in framer.close() if isinstance(piece, bytes))
 
 
 def _inner(text: str, file: str) -> Iterator[tuple[int, bytes]]:
-    """Yield fio's objects in what other programs wrote: in lists, on one line, indented in their own way."""
+    """Yield fio's objects in what other programs wrote: in lists, on one line, indented in their
+    own way.
+    """
     decoder, at, none, limits = json.JSONDecoder(), 0, True, budget()
     limits.check_json(text, file)
     counted, line, wasted = 0, 1, 0
@@ -145,13 +168,20 @@ def _inner(text: str, file: str) -> Iterator[tuple[int, bytes]]:
             value, at = decoder.raw_decode(text, match.end() - 1)
         except (ValueError, RecursionError) as error:
             at = match.end()
-            wasted += 2 * getattr(error, "pos", len(text)) - at  # it also counts the lines before its place
+            # it also counts the lines before its place
+            wasted += 2 * getattr(error, "pos", len(text)) - at
             continue
         for each in _of_fio(value):
             none = False
             yield line, json.dumps(each).encode()
     if none:
-        raise UsageError([Problem("the JSON ends in the middle of an object", file=file, line=text.count("\n") + 1)])
+        raise UsageError(
+            [
+                Problem(
+                    "the JSON ends in the middle of an object", file=file, line=text.count("\n") + 1
+                )
+            ]
+        )
 
 
 def _of_fio(value: object, depth: int = 0) -> Iterator[Mapping[str, Any]]:
@@ -182,7 +212,9 @@ def _outputs(found: FioDocument, place: int) -> Iterator[ImportedOutput]:
         if not found.stamp_ms:
             result.end_ms = None
         stamp_error_s = 0.001 if found.timestamp_ms or result.start_ms else 1.0
-        yield ImportedOutput(place, ", ".join(options), result, name, loads, runtime_s, stamp_error_s=stamp_error_s)
+        yield ImportedOutput(
+            place, ", ".join(options), result, name, loads, runtime_s, stamp_error_s=stamp_error_s
+        )
 
 
 def _hosts(found: FioDocument) -> dict[tuple[str, int], tuple[str, list[KeptJob]]]:
@@ -201,7 +233,10 @@ def _hosts(found: FioDocument) -> dict[tuple[str, int], tuple[str, list[KeptJob]
 
 
 def planned(jobs: Sequence[JobOptions]) -> tuple[list[JobLoad], float | None]:
-    """Return what jobs are in the field's words, and their runtime; nothing where their options cannot be read."""
+    """Return what jobs are in the field's words, and their runtime.
+
+    Nothing where their options cannot be read.
+    """
     try:
         return job_loads(jobs), timing(jobs).runtime_s
     except UsageError:
@@ -210,7 +245,8 @@ def planned(jobs: Sequence[JobOptions]) -> tuple[list[JobLoad], float | None]:
 
 LINE = re.compile(r"(?:<[^<>\s]+> ?)?(?P<version>[3-5]);(?P<fio>fio-[^;]*);.*")
 PERCENTILES = 20
-HEAD, TAIL, DISK = 5, 34, 9  # fields before and behind the directions, then so many for each disk, then a description
+# fields before and behind the directions, then so many for each disk, then a description
+HEAD, TAIL, DISK = 5, 34, 9
 FIELDS = {3: 41, 4: 41, 5: 47}  # of one direction
 DIRECTIONS = {3: ("read", "write"), 4: ("read", "write", "trim"), 5: ("read", "write", "trim")}
 KIB, US = 1024, 1000
@@ -218,13 +254,20 @@ ROUNDED = ("ios", "bytes", "iops", "bw_bytes_per_s", "slat", "clat", "lat")
 
 
 def terse_outputs(text: str, file: str) -> list[ImportedOutput]:
-    """Return the outputs in a text: lines that follow each other are jobs of one fio. Raises UsageError."""
+    """Return the outputs in a text: lines that follow each other are jobs of one fio.
+
+    Raises UsageError.
+    """
     groups: list[list[tuple[str, StatusJob]]] = []
     before = 0
     for number, line in numbered(text, file):
         if match := LINE.fullmatch(line.strip()):
             job = _job(match, line.strip(), file, number)
-            if not groups or number > before + 1 or any(job.jobname == other.jobname for _, other in groups[-1]):
+            if (
+                not groups
+                or number > before + 1
+                or any(job.jobname == other.jobname for _, other in groups[-1])
+            ):
                 groups.append([])
             groups[-1].append((match["fio"], job))
             before = number
@@ -249,7 +292,10 @@ def _job(match: re.Match[str], line: str, file: str, number: int) -> StatusJob:
     if len(words) < needed or (len(words) - needed) % DISK > 1:
         names = ("mixed",)  # unified_rw_reporting: reads and writes are counted together
         if len(words) < HEAD + width + TAIL:
-            message = f"a terse line of version {version} has {needed} fields or more, this one {len(words)}"
+            message = (
+                f"a terse line of version {version} has {needed} fields or more, this one"
+                f" {len(words)}"
+            )
             raise UsageError([Problem(message, file=file, line=number)])
     try:
         job = StatusJob(jobname=words[2], groupid=int(words[3]), error=int(words[4]))
@@ -259,7 +305,11 @@ def _job(match: re.Match[str], line: str, file: str, number: int) -> StatusJob:
         job.usr_cpu, job.sys_cpu = float(cpu[0].rstrip("%")), float(cpu[1].rstrip("%"))
     except ValueError as error:
         raise UsageError(
-            [Problem(f"a terse line of fio holds what is no number: {error}", file=file, line=number)]
+            [
+                Problem(
+                    f"a terse line of fio holds what is no number: {error}", file=file, line=number
+                )
+            ]
         ) from None
     job.job_runtime = max(part.runtime for part in job.directions().values())
     return job
@@ -297,13 +347,21 @@ def _percentiles(words: Sequence[str]) -> Iterator[tuple[str, float]]:
 
 STAMP_ERROR_S = 1.0
 UNTOLD = "not told in the output"
-PRINTED = ("bytes", "bw_bytes_per_s", "slat", "clat", "lat")  # to four digits, percentiles to their unit
+# to four digits, percentiles to their unit
+PRINTED = ("bytes", "bw_bytes_per_s", "slat", "clat", "lat")
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
-    """Return every output in a text; of a fio that printed its state again and again the last. Raises UsageError."""
+    """Return every output in a text; of a fio that printed its state again and again the last.
+
+    Raises UsageError.
+    """
     text = text.replace("\r\n", "\n")
-    return json_outputs(text, file) or terse_outputs(text, file) or list(_of_text(printed_outputs(text, file)))
+    return (
+        json_outputs(text, file)
+        or terse_outputs(text, file)
+        or list(_of_text(printed_outputs(text, file)))
+    )
 
 
 def _of_text(found: Sequence[Printed]) -> Iterator[ImportedOutput]:
@@ -337,7 +395,9 @@ def _of_one(printed: Printed, place: int, host: str) -> ImportedOutput:
     names = dict.fromkeys(job.jobname for job in jobs)
     told = command_options(printed.command) if printed.command else []
     loads, runtime_s = planned(told) if told else (_from_lines(printed), None)
-    return ImportedOutput(place, ", ".join(names), result, host, loads, runtime_s, printed.command, STAMP_ERROR_S)
+    return ImportedOutput(
+        place, ", ".join(names), result, host, loads, runtime_s, printed.command, STAMP_ERROR_S
+    )
 
 
 def mark_rounded(result: HostResult, names: Sequence[str]) -> None:
@@ -348,7 +408,10 @@ def mark_rounded(result: HostResult, names: Sequence[str]) -> None:
 
 
 def _from_lines(printed: Printed) -> list[JobLoad]:
-    """Return the load as far as fio's first words on each job tell it; whether it synced, they do not."""
+    """Return the load as far as fio's first words on each job tell it.
+
+    Whether it synced, they do not.
+    """
     workers: dict[str, int] = {}
     for section in printed.sections:
         workers[section.job.jobname] = workers.get(section.job.jobname, 0) + section.workers
@@ -360,7 +423,9 @@ def _from_lines(printed: Printed) -> list[JobLoad]:
 
 
 def command_options(command: str) -> list[JobOptions]:
-    """Return the jobs of a command line: options before the first name are those of all, when there are several."""
+    """Return the jobs of a command line: options before the first name are those of all, when there
+    are several.
+    """
     try:
         words = shlex.split(command)
     except ValueError:

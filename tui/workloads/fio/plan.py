@@ -32,7 +32,10 @@ Resolved = tuple[Mapping[str, str], Jobs]
 
 
 class Timing(Struct, frozen=True):
-    """Seconds of a job file. `runtime_s` counts to the latest end of the last job, None when only a size ends one."""
+    """Seconds of a job file.
+
+    `runtime_s` counts to the latest end of the last job, None when only a size ends one.
+    """
 
     startdelay_s: float
     ramp_s: float
@@ -40,7 +43,10 @@ class Timing(Struct, frozen=True):
 
 
 def build_steps(
-    profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], seeds: Mapping[str, int]
+    profile: Profile,
+    params: Mapping[str, ParamValue],
+    hosts: Sequence[HostAddress],
+    seeds: Mapping[str, int],
 ) -> list[Step]:
     """Return the one step of a fio profile on these hosts. Raises UsageError."""
     taking_part, resolved = resolve_on(profile, params, hosts)
@@ -52,9 +58,12 @@ def resolve_on(
 ) -> tuple[list[HostAddress], list[Resolved]]:
     """Return the hosts that have a share, and the options of each. Raises UsageError."""
     numbered = enumerate(hosts, start=1)
-    taking_part = [(index, host) for index, host in numbered if _has_share(profile, params, index, hosts)]
+    taking_part = [
+        (index, host) for index, host in numbered if _has_share(profile, params, index, hosts)
+    ]
     resolved: list[Resolved] = [
-        resolve_options(profile, params, host.name, index, len(hosts)) for index, host in taking_part
+        resolve_options(profile, params, host.name, index, len(hosts))
+        for index, host in taking_part
     ]
     return [host for _, host in taking_part], resolved
 
@@ -95,23 +104,37 @@ def planned_step(
 def shown_latency(profile: Profile, jobs: Sequence[JobOptions]) -> Literal["lat"] | None:
     """Return lat where clat would hide the wait, None where it is as the profile says.
 
-    An engine that queues I/O without direct waits for the page cache in the submission, which clat leaves out.
+    An engine that queues I/O without direct waits for the page cache in the submission, which clat
+    leaves out.
     """
     if "latency" in profile.model_fields_set:
         return None
     cached = (not job.flag("direct") and job.flag("buffered", default=True) for job in jobs)
-    waits = any(job.queues and not job.fileless and buffers for job, buffers in zip(jobs, cached, strict=True))
+    waits = any(
+        job.queues and not job.fileless and buffers
+        for job, buffers in zip(jobs, cached, strict=True)
+    )
     return "lat" if waits else None
 
 
-def _has_share(profile: Profile, params: Mapping[str, ParamValue], index: int, hosts: Sequence[HostAddress]) -> bool:
-    """Tell whether a host gets something of every count that is spread; one that gets nothing sits out."""
+def _has_share(
+    profile: Profile, params: Mapping[str, ParamValue], index: int, hosts: Sequence[HostAddress]
+) -> bool:
+    """Tell whether a host gets something of every count that is spread.
+
+    One that gets nothing sits out.
+    """
     own = host_params(profile, params, index, len(hosts))
     return all(own[name] for name, param in profile.params.items() if param.spread)
 
 
 def _task(
-    profile: Profile, params: Mapping[str, ParamValue], host: str, shared: Mapping[str, str], jobs: Jobs, seed: int
+    profile: Profile,
+    params: Mapping[str, ParamValue],
+    host: str,
+    shared: Mapping[str, str],
+    jobs: Jobs,
+    seed: int,
 ) -> HostTask:
     """Return what one host does."""
     layout = wants_layout(profile, params)
@@ -156,21 +179,26 @@ def argv(jobs: Sequence[JobOptions]) -> list[str]:
 
 
 def wants_layout(profile: Profile, params: Mapping[str, ParamValue]) -> bool:
-    """Tell whether files are laid out first; the profile may leave it to a parameter: ``layout: "{layout}"``."""
+    """Tell whether files are laid out first.
+
+    The profile may leave it to a parameter: ``layout: "{layout}"``.
+    """
     layout = profile.prepare.layout
     if isinstance(layout, str):
         value = params.get(layout.strip().strip("{}"), layout)
-        return value if isinstance(value, bool) else str(value).lower() in ("1", "true", "yes", "on")
+        return (
+            value if isinstance(value, bool) else str(value).lower() in ("1", "true", "yes", "on")
+        )
     return bool(layout)
 
 
 def writes_bytes(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec]) -> int | None:
     """Return how many bytes of files the measurement can overwrite or create: 0 when it only reads.
 
-    What fio writes before it measures, into a file that is missing or short, is not counted: only a look at the host
-    can tell (engine/destroy.py, laid_out).
-    None when there is no bound: a whole device, files whose size is not known before the run, or an engine that
-    writes to something else than files.
+    What fio writes before it measures, into a file that is missing or short, is not counted: only a
+    look at the host can tell (engine/destroy.py, laid_out). None when there is no bound: a whole
+    device, files whose size is not known before the run, or an engine that writes to something else
+    than files.
     """
     writers = [job for job in job_options(shared, jobs) if job.writes]
     if any(job.fileless and not job.harmless and not job.on_objects for job in writers):
@@ -184,7 +212,10 @@ def writes_bytes(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec
 
 
 def only_read(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec]) -> list[str]:
-    """Return the files that jobs read while others write to other files; empty when no job writes."""
+    """Return the files that jobs read while others write to other files.
+
+    Empty when no job writes.
+    """
     writing = {job.name: jobs[job.name] for job in job_options(shared, jobs) if job.writes}
     if not writing:
         return []
@@ -193,15 +224,21 @@ def only_read(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec]) 
 
 
 def expects(jobs: Sequence[JobOptions]) -> Literal["", "absent", "present"]:
-    """Return whether the files must not be there, or must be, so that what is measured is what the engine is for."""
+    """Return whether the files must not be there, or must be, so that what is measured is what the
+    engine is for.
+    """
     engines = {job.engine if job.makes_no_data else "" for job in jobs}
     if engines == {"filecreate"}:
         return "absent"
     return "present" if engines and engines <= {"filestat", "filedelete"} else ""
 
 
-def required_dir(profile: Profile, params: Mapping[str, ParamValue], directories: Sequence[str]) -> str | None:
-    """Return the longest directory given by a parameter that holds a directory of the job: it must exist already."""
+def required_dir(
+    profile: Profile, params: Mapping[str, ParamValue], directories: Sequence[str]
+) -> str | None:
+    """Return the longest directory given by a parameter that holds a directory of the job: it must
+    exist already.
+    """
     given = [
         posixpath.normpath(str(params[name]))
         for name, param in profile.params.items()
@@ -223,12 +260,16 @@ def directions(jobs: Sequence[JobOptions]) -> list[str]:
 
 
 def in_flight(jobs: Sequence[JobOptions]) -> int:
-    """Return the most I/Os that one host holds in flight: workers x iodepth of the jobs that run together."""
+    """Return the most I/Os that one host holds in flight: workers x iodepth of the jobs that run
+    together.
+    """
     return max((sum(job.in_flight for job in wave) for wave in waves(jobs)), default=0)
 
 
 def timing(jobs: Sequence[JobOptions]) -> Timing:
-    """Return when the first load starts, the longest ramp, and what is left of the time to the last job's end."""
+    """Return when the first load starts, the longest ramp, and what is left of the time to the last
+    job's end.
+    """
     groups = waves(jobs)
     if not groups:
         return Timing(0.0, 0.0, None)
@@ -263,11 +304,19 @@ def fill(steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
             if task.files or not has_images(task) or task.host in images:
                 tasks.setdefault(task.host, []).append(task)
     direct = all(job.direct for step in steps for job in step.jobs)
-    return [_fill_task(every, images.get(host, []), times, block_bytes, direct=direct) for host, every in tasks.items()]
+    return [
+        _fill_task(every, images.get(host, []), times, block_bytes, direct=direct)
+        for host, every in tasks.items()
+    ]
 
 
 def _fill_task(
-    tasks: Sequence[HostTask], images: Sequence[Image], times: int, block_bytes: int, *, direct: bool
+    tasks: Sequence[HostTask],
+    images: Sequence[Image],
+    times: int,
+    block_bytes: int,
+    *,
+    direct: bool,
 ) -> HostTask:
     """Return the one task that fills what all these tasks of a host use."""
     files = _together(tasks)
@@ -279,7 +328,9 @@ def _fill_task(
     return HostTask(
         host=first.host,
         randseed=first.randseed,
-        job_file=fill_job(files, times, block_bytes, direct=direct, engine=_engine(tasks), images=images),
+        job_file=fill_job(
+            files, times, block_bytes, direct=direct, engine=_engine(tasks), images=images
+        ),
         argv=argv([]),
         directories=list(dict.fromkeys(path for task in tasks for path in task.directories)),
         files=files,
@@ -291,21 +342,32 @@ def _fill_task(
 
 
 def _together(tasks: Sequence[HostTask]) -> list[FileSpec]:
-    """Return the files of all tasks, each once, with all that any of them uses. Raises UsageError."""
+    """Return the files of all tasks, each once, with all that any of them uses.
+
+    Raises UsageError.
+    """
     found: dict[str, FileSpec] = {}
-    for spec in (spec for task in tasks for spec in task.files if is_device(spec.path) or spec.size_bytes):
+    for spec in (
+        spec for task in tasks for spec in task.files if is_device(spec.path) or spec.size_bytes
+    ):
         other = found.get(spec.path, spec)
         if spec.start_bytes is None or other.start_bytes is None:
-            raise UsageError(f"fill: where the load begins on {spec.path} is not known; give offset in bytes")
+            raise UsageError(
+                f"fill: where the load begins on {spec.path} is not known; give offset in bytes"
+            )
         whole = not spec.size_bytes or not other.size_bytes
         size = 0 if whole else max(spec.size_bytes, other.size_bytes)
-        found[spec.path] = FileSpec(spec.path, size, start_bytes=min(spec.start_bytes, other.start_bytes))
+        found[spec.path] = FileSpec(
+            spec.path, size, start_bytes=min(spec.start_bytes, other.start_bytes)
+        )
     return list(found.values())
 
 
 def _engine(tasks: Sequence[HostTask]) -> str:
     """Return the engine to fill with: the load's own where it keeps many blocks in flight."""
-    return next((name for name in engines_of(task.job_file for task in tasks) if name in QUEUEING), "psync")
+    return next(
+        (name for name in engines_of(task.job_file for task in tasks) if name in QUEUEING), "psync"
+    )
 
 
 def fill_job(
@@ -317,18 +379,28 @@ def fill_job(
     engine: str,
     images: Sequence[Image] = (),
 ) -> str:
-    """Return the job file that fills these: files at most 16 at a time, each device and image by a job of its own.
+    """Return the job file that fills these: files at most 16 at a time, each device and image by a
+    job of its own.
 
-    An image is written from its begin to its end by the engine that the load uses: how large it is, that knows.
+    An image is written from its begin to its end by the engine that the load uses: how large it is,
+    that knows.
 
-    What does not fill a whole block at the end of a file is written beside it, buffered: O_DIRECT takes whole blocks.
+    What does not fill a whole block at the end of a file is written beside it, buffered: O_DIRECT
+    takes whole blocks.
     """
-    own = {"ioengine": engine, "direct": str(int(direct)), "loops": str(times), "bs": str(block_bytes)}
+    own = {
+        "ioengine": engine,
+        "direct": str(int(direct)),
+        "loops": str(times),
+        "bs": str(block_bytes),
+    }
     shared = {**WRITES_WHOLE, **own}
     shared |= {"iodepth": str(DEPTH)} if engine in QUEUEING else {}
     lines = ["[global]", *(f"{name}={value}" for name, value in shared.items())]
     whole = [*_devices(files), *map(_image, images)]
-    for number, section in enumerate([*whole, *_bodies(files, block_bytes), *_tails(files, block_bytes)]):
+    for number, section in enumerate(
+        [*whole, *_bodies(files, block_bytes), *_tails(files, block_bytes)]
+    ):
         lines += [f"[fill{number}]", *section]
     return "\n".join(lines) + "\n"
 
@@ -357,7 +429,9 @@ def _bodies(files: Sequence[FileSpec], block_bytes: int) -> list[list[str]]:
     sections = []
     for size, paths in groups.items():
         count = min(1 + spare * len(paths) // total, len(paths))
-        names = [[f"filename={job_name(path)}" for path in paths[start::count]] for start in range(count)]
+        names = [
+            [f"filename={job_name(path)}" for path in paths[start::count]] for start in range(count)
+        ]
         sections += [[f"filesize={size}", *each] for each in names]
     return sections
 

@@ -17,7 +17,10 @@ from tui.workloads.reading import OTHER_JOB, LineSplitter
 
 STATUS_COLLECTOR = 35
 HTTP_STATUS = "fio-http-status"
-NO_STATUS = "a request got no HTTP status: connection refused or lost, name unknown, certificate, or object too large"
+NO_STATUS = (
+    "a request got no HTTP status: connection refused or lost, name unknown, certificate, or object"
+    " too large"
+)
 NAMED = 3  # options that are named when several differ
 
 _ERRNO_HINTS = {
@@ -27,7 +30,10 @@ _ERRNO_HINTS = {
     errno.EPERM: "not permitted",
     errno.EROFS: "the file system is read-only",
     errno.ENOENT: "a file or directory does not exist",
-    errno.EINVAL: "the file system or device refused the request; often it does not take direct=1 or this block size",
+    errno.EINVAL: (
+        "the file system or device refused the request; often it does not take direct=1 or this"
+        " block size"
+    ),
     errno.EDQUOT: "the disk quota is used up",
     errno.ESTALE: "stale file handle: the file system was remounted, or the server lost the file",
     errno.ETIMEDOUT: "the storage did not answer in time",
@@ -35,12 +41,17 @@ _ERRNO_HINTS = {
     errno.EMFILE: "too many open files: raise the open file limit (ulimit -n), or set openfiles",
     errno.EAGAIN: "a limit of the host is reached; for libaio see fs.aio-max-nr",
     errno.EILSEQ: "verification failed: data read back differ from data written",
-    STATUS_COLLECTOR: "fio's status collector gave up, not the storage: a job was stuck in one I/O while others ended",
+    STATUS_COLLECTOR: (
+        "fio's status collector gave up, not the storage: a job was stuck in one I/O while others"
+        " ended"
+    ),
 }
 
 
 def errno_text(number: int) -> str:
-    """Return what an error number of fio means: "EIO (Input/output error): the storage returned ..."."""
+    """Return what an error number of fio means: "EIO (Input/output error): the storage returned
+    ...".
+    """
     hint = _ERRNO_HINTS.get(number)
     if number == STATUS_COLLECTOR:
         return str(hint)
@@ -84,17 +95,24 @@ RULES = (
     rule(
         r"err=5/file:engines/http\.c",
         "error",
-        "a fio job stopped: a request failed, without an HTTP status if none is named (connection, name, certificate)",
+        "a fio job stopped: a request failed, without an HTTP status if none is named (connection,"
+        " name, certificate)",
     ),
     silent(r"first I/O failed\. If .* is a zoned block device"),
-    rule(rf"pid=\d+, err={STATUS_COLLECTOR}/", "warning", _ERRNO_HINTS[STATUS_COLLECTOR], "fio-status-collector"),
+    rule(
+        rf"pid=\d+, err={STATUS_COLLECTOR}/",
+        "warning",
+        _ERRNO_HINTS[STATUS_COLLECTOR],
+        "fio-status-collector",
+    ),
     rule(
         r"pid=\d+, err=(?P<number>\d+)/(?:file:(?P<source>[^:]+):\d+, func=[^,]+, error=.*)?",
         "error",
         _job_failed,
     ),
     rule(
-        r"io_u error on file (?P<file>.+): (?P<why>[^:]+): (?P<op>\w+) offset=(?P<offset>\d+), buflen=(?P<length>\d+)",
+        r"io_u error on file (?P<file>.+): (?P<why>[^:]+): (?P<op>\w+) offset=(?P<offset>\d+),"
+        r" buflen=(?P<length>\d+)",
         "error",
         "{op} of {length} bytes at offset {offset} of {file} failed: {why}",
     ),
@@ -116,7 +134,12 @@ RULES = (
         "a fio worker gave up waiting for fio's status collector; this is not a storage error",
         "fio-status-collector",
     ),
-    rule(r"ENOSPC on laying out file", "error", "no space left while laying out the test files", "fio-no-space"),
+    rule(
+        r"ENOSPC on laying out file",
+        "error",
+        "no space left while laying out the test files",
+        "fio-no-space",
+    ),
     rule(
         r"file:ioengines\.c.*func=dlopen, error=(?P<why>.*)",
         "error",
@@ -129,7 +152,12 @@ RULES = (
         "this fio has no I/O engine {engine}",
         "fio-engine-missing",
     ),
-    rule(r"failed to load engine", "error", "the I/O engine could not be loaded", "fio-engine-missing"),
+    rule(
+        r"failed to load engine",
+        "error",
+        "the I/O engine could not be loaded",
+        "fio-engine-missing",
+    ),
     rule(
         r"fio: (?P<path>.+) is not a directory",
         "error",
@@ -215,10 +243,24 @@ RULES = (
         "the job {job} has no size= and its file does not exist",
         "fio-no-size",
     ),
-    rule(r"you need to specify valid offset=", "error", "offset= lies beyond the end of a file", "fio-bad-value"),
-    rule(r"blocksize is larger than data set range", "error", "bs= is larger than the file", "fio-bad-value"),
+    rule(
+        r"you need to specify valid offset=",
+        "error",
+        "offset= lies beyond the end of a file",
+        "fio-bad-value",
+    ),
+    rule(
+        r"blocksize is larger than data set range",
+        "error",
+        "bs= is larger than the file",
+        "fio-bad-value",
+    ),
     rule(r"Too many open files", "error", errno_text(errno.EMFILE), "fio-open-files"),
-    rule(r"^(?:valid values)?: *(?P<value>\S+) *(?P<meaning>.*)", "info", "allowed: {value} {meaning}"),
+    rule(
+        r"^(?:valid values)?: *(?P<value>\S+) *(?P<meaning>.*)",
+        "info",
+        "allowed: {value} {meaning}",
+    ),
     rule(r"file hash not empty on exit", "info", "{line}"),
     rule(
         r"file:options\.c.*func=lstat, error=(?P<why>.*)",
@@ -227,7 +269,9 @@ RULES = (
     ),
 )
 
-_WORRYING = re.compile(r"\b(error|fail(?:s|ed|ure)?|cannot|can't|unable|refus\w+|invalid)\b", re.IGNORECASE)
+_WORRYING = re.compile(
+    r"\b(error|fail(?:s|ed|ure)?|cannot|can't|unable|refus\w+|invalid)\b", re.IGNORECASE
+)
 
 
 def explainer() -> Explainer:
@@ -248,7 +292,9 @@ KILLED_EXITS = (-9, 137)
 class FioReader:
     """Reads one fio process on one host. Implements `tui.workloads.base.Reader`."""
 
-    def __init__(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind = "clat") -> None:
+    def __init__(
+        self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind = "clat"
+    ) -> None:
         self._host, self._step = host, step
         self._measures = phase == "measure"
         self._kind = latency_kind
@@ -256,7 +302,8 @@ class FioReader:
         self._meter = Meter(host, step.index, phase, latency_kind, ramp=ramp)
         self._framer = Framer()
         self._stderr = LineSplitter()
-        self._said: list[str] = []  # the last of stderr: of a fio that only says why, and prints nothing
+        # the last of stderr: of a fio that only says why, and prints nothing
+        self._said: list[str] = []
         self._explainer = explainer()
         self._last: Snapshot | None = None
         self._last_text = b""
@@ -275,7 +322,9 @@ class FioReader:
         return told
 
     def flush(self) -> list[Sample | LogLine]:
-        """Return what the end of both streams completes: lines without a newline and a sample that was held back."""
+        """Return what the end of both streams completes: lines without a newline and a sample that
+        was held back.
+        """
         self._finish()
         items, self._finished = self._finished, []
         return items
@@ -285,7 +334,9 @@ class FioReader:
         self._finish()
         if self._last is None:
             return None
-        own_end = exit_code is not None and not self._ended_by_signal(exit_code) and not self._framer.cut
+        own_end = (
+            exit_code is not None and not self._ended_by_signal(exit_code) and not self._framer.cut
+        )
         return host_result(decode(self._last_text), self._host, self._step.index, final=own_end)
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
@@ -312,7 +363,11 @@ class FioReader:
     def _take(self, pieces: list[bytes | str]) -> list[Sample | LogLine]:
         items: list[Sample | LogLine] = []
         for piece in pieces:
-            item = self._explainer.explain(piece) if isinstance(piece, str) else self._take_object(piece)
+            item = (
+                self._explainer.explain(piece)
+                if isinstance(piece, str)
+                else self._take_object(piece)
+            )
             if item is not None:
                 items.append(item)
         return items
@@ -322,7 +377,9 @@ class FioReader:
             snapshot = decode(text, self._kind)
         except SnapshotError as error:
             self._unreadable += 1
-            return self._explainer.explain(f"a status object of fio is unreadable and was left out: {error}")
+            return self._explainer.explain(
+                f"a status object of fio is unreadable and was left out: {error}"
+            )
         self._last, self._last_text = snapshot, text
         return self._meter.feed(snapshot)
 
@@ -343,23 +400,39 @@ class FioReader:
 
     def _error_verdicts(self, exit_code: int | None) -> dict[str, str]:
         errors = sorted({job.error for job in self._last.jobs if job.error}) if self._last else []
-        failed = f"; {exit_code} jobs failed" if exit_code is not None and 1 < exit_code < SIGNAL_EXIT else ""
+        failed = (
+            f"; {exit_code} jobs failed"
+            if exit_code is not None and 1 < exit_code < SIGNAL_EXIT
+            else ""
+        )
         if any(task.objects for task in self._step.tasks) and errno.EIO in errors:
             errors.remove(errno.EIO)  # that a request failed, which its status tells better
-            status = {} if HTTP_STATUS in self._explainer.codes else {"fio-no-http-status": NO_STATUS + failed}
+            status = (
+                {}
+                if HTTP_STATUS in self._explainer.codes
+                else {"fio-no-http-status": NO_STATUS + failed}
+            )
             return status | {_error_code(number): errno_text(number) + failed for number in errors}
         return {_error_code(number): errno_text(number) + failed for number in errors}
 
     def _message_verdicts(self) -> dict[str, str]:
         """Return what only messages tell; a stop by signal is judged by `_end_verdicts`."""
-        return {code: text for code, text in self._explainer.codes.items() if code != "fio-stopped-by-signal"}
+        return {
+            code: text
+            for code, text in self._explainer.codes.items()
+            if code != "fio-stopped-by-signal"
+        }
 
     def _stream_verdicts(self) -> dict[str, str]:
         found = {}
         if broken := self._unreadable + self._framer.broken:
-            found["fio-unreadable-output"] = f"{broken} status objects of fio were unreadable and left out"
+            found["fio-unreadable-output"] = (
+                f"{broken} status objects of fio were unreadable and left out"
+            )
         if self._framer.cut:
-            found["fio-output-cut"] = "fio's output ends in the middle of a status object; an earlier one is used"
+            found["fio-output-cut"] = (
+                "fio's output ends in the middle of a status object; an earlier one is used"
+            )
         return found
 
     def _job_verdicts(self) -> dict[str, str]:
@@ -368,17 +441,25 @@ class FioReader:
             return {}
         other = contradictions(task.job_file, self._last_text)
         more = f" and {len(other) - NAMED} more" if len(other) > NAMED else ""
-        return {OTHER_JOB: f"fio ran another job than the plan: {', '.join(other[:NAMED])}{more}"} if other else {}
+        return (
+            {OTHER_JOB: f"fio ran another job than the plan: {', '.join(other[:NAMED])}{more}"}
+            if other
+            else {}
+        )
 
     def _end_verdicts(self, exit_code: int | None, *, explained: bool) -> dict[str, str]:
         if exit_code is None:
             return {"fio-exit-unknown": "how fio ended is unknown"}
         if exit_code in KILLED_EXITS:
-            return {"fio-killed": "fio was killed (SIGKILL); the result is the last status it printed"}
+            return {
+                "fio-killed": "fio was killed (SIGKILL); the result is the last status it printed"
+            }
         if self._ended_by_signal(exit_code):
             return {"fio-stopped-by-signal": "fio was ended by a signal before its own end"}
         if exit_code and not explained:
-            return {"fio-exit-code": f"fio ended with exit code {exit_code} and said nothing about why"}
+            return {
+                "fio-exit-code": f"fio ended with exit code {exit_code} and said nothing about why"
+            }
         return {}
 
 

@@ -8,12 +8,27 @@ from dataclasses import dataclass, field
 
 from tui.metrics.histogram import PERCENTILES, Bins, Histogram, combine_directions, label
 from tui.metrics.registry import direction
-from tui.model.event import Buckets, DirectionResult, DirectionSample, HostResult, LatencyResult, PhaseName, Sample
+from tui.model.event import (
+    Buckets,
+    DirectionResult,
+    DirectionSample,
+    HostResult,
+    LatencyResult,
+    PhaseName,
+    Sample,
+)
 from tui.model.plain_data import percentile_name
-from tui.workloads.fio.snapshot import LatencyKind, Snapshot, StatusDirection, StatusJob, StatusLatency
+from tui.workloads.fio.snapshot import (
+    LatencyKind,
+    Snapshot,
+    StatusDirection,
+    StatusJob,
+    StatusLatency,
+)
 
 MIN_INTERVAL_MS = 50
-CLOCK_SET_MS = 10_000  # stamps that run ahead of the load's own time by more: the clock was set forward
+# stamps that run ahead of the load's own time by more: the clock was set forward
+CLOCK_SET_MS = 10_000
 
 
 @dataclass(slots=True)
@@ -31,7 +46,13 @@ class _Totals:
         latency = part.latency(direction(name).latency or kind)
         if latency is None:
             return cls(part.total_ios, part.io_bytes)
-        return cls(part.total_ios, part.io_bytes, latency.n * latency.mean, int(latency.max), Bins(latency.bins))
+        return cls(
+            part.total_ios,
+            part.io_bytes,
+            latency.n * latency.mean,
+            int(latency.max),
+            Bins(latency.bins),
+        )
 
 
 @dataclass(slots=True)
@@ -54,11 +75,18 @@ class _Entry:
 class Meter:
     """Makes samples of the snapshots of one fio process.
 
-    `ramp` says that the load begins with ramp_time, which is what tells ramp load from a job without latencies.
+    `ramp` says that the load begins with ramp_time, which is what tells ramp load from a job
+    without latencies.
     """
 
     def __init__(
-        self, host: str, step: int, phase: PhaseName, kind: LatencyKind = "clat", *, ramp: bool = False
+        self,
+        host: str,
+        step: int,
+        phase: PhaseName,
+        kind: LatencyKind = "clat",
+        *,
+        ramp: bool = False,
     ) -> None:
         self._host, self._step, self._phase = host, step, phase
         self._kind = kind
@@ -68,7 +96,9 @@ class Meter:
         self._held: Snapshot | None = None
 
     def feed(self, snapshot: Snapshot) -> Sample | None:
-        """Return the sample since the last one, or None when it is too short to stand alone: the next will hold it."""
+        """Return the sample since the last one, or None when it is too short to stand alone: the
+        next will hold it.
+        """
         entries = self._read(snapshot)
         interval_ms = self._interval_ms(snapshot.timestamp_ms, entries)
         if interval_ms is None and not any(entry.ios for entry in entries):
@@ -80,7 +110,10 @@ class Meter:
         return self._sample(snapshot.timestamp_ms, interval_ms, entries)
 
     def flush(self) -> Sample | None:
-        """Return what is still held back, at the end of the stream; None when it holds nothing new."""
+        """Return what is still held back, at the end of the stream.
+
+        None when it holds nothing new.
+        """
         if self._held is None:
             return None
         snapshot, entries = self._held, self._read(self._held)
@@ -95,28 +128,45 @@ class Meter:
         return self._entries[place] if place < len(self._entries) else None
 
     def _read(self, snapshot: Snapshot) -> list[_Entry]:
-        return [self._entry(job, self._before(place), snapshot.timestamp_ms) for place, job in enumerate(snapshot.jobs)]
+        return [
+            self._entry(job, self._before(place), snapshot.timestamp_ms)
+            for place, job in enumerate(snapshot.jobs)
+        ]
 
     def _entry(self, job: StatusJob, before: _Entry | None, now_ms: int) -> _Entry:
         """Return the state of one ``jobs`` entry, compared with how it was before."""
         parts = job.directions()
-        entry = _Entry({name: _Totals.of(part, name, self._kind) for name, part in parts.items()}, job.jobname)
+        entry = _Entry(
+            {name: _Totals.of(part, name, self._kind) for name, part in parts.items()}, job.jobname
+        )
         runtime_ms = entry.runtime_ms = max((part.runtime for part in parts.values()), default=0)
         # fio >= 3.42 reads `runtime` before it waits for its workers and the counters after.
         entry.running_ms = now_ms - job.job_start if 0 < job.job_start <= now_ms else runtime_ms
         fell = before is not None and _fell(entry, before)
         entry.ramp_over = fell or (before is not None and before.ramp_over)
-        entry.ramp = self._has_ramp and not entry.ramp_over and entry.ios > 0 and not _has_latency(parts.values())
+        entry.ramp = (
+            self._has_ramp
+            and not entry.ramp_over
+            and entry.ios > 0
+            and not _has_latency(parts.values())
+        )
         entry.reset = fell or (before is not None and before.ramp and not entry.ramp)
         return entry
 
     def _interval_ms(self, now_ms: int, entries: list[_Entry]) -> int | None:
-        """Return milliseconds since the last sample, not more than the load itself has run; None at the beginning."""
+        """Return milliseconds since the last sample, not more than the load itself has run.
+
+        None at the beginning.
+        """
         since = None if self._time_ms is None else now_ms - self._time_ms
-        active = [entry for entry in entries if entry.ios and not entry.ramp] or [e for e in entries if e.ios]
+        active = [entry for entry in entries if entry.ios and not entry.ramp] or [
+            e for e in entries if e.ios
+        ]
         anew = all(entry.reset for entry in active) or not any(entry.ios for entry in self._entries)
         if since is not None and not anew:
-            ran = max((self._ran_ms(place, entry) for place, entry in enumerate(entries)), default=0)
+            ran = max(
+                (self._ran_ms(place, entry) for place, entry in enumerate(entries)), default=0
+            )
             clock_was_set = since < 0 or since - ran > CLOCK_SET_MS
             return ran if clock_was_set and ran > 0 else since
         if not active or not anew:
@@ -157,14 +207,18 @@ class Meter:
     def _restarts(self, entries: list[_Entry]) -> bool:
         """Tell whether nothing that was counted before still counts."""
         known = [entry for entry, before in zip(entries, self._entries, strict=False) if before.ios]
-        return any(entry.reset for entry in known) and all(entry.reset or entry.ramp for entry in known)
+        return any(entry.reset for entry in known) and all(
+            entry.reset or entry.ramp for entry in known
+        )
 
 
 def _grown_parts(entry: _Entry, before: _Entry | None) -> dict[str, DirectionSample]:
     """Return what one entry did since before, by direction."""
     earlier = {} if before is None or entry.reset else before.dirs
     return {
-        name: _grown(now, earlier.get(name) or _Totals()) for name, now in entry.dirs.items() if now.ios or now.bytes
+        name: _grown(now, earlier.get(name) or _Totals())
+        for name, now in entry.dirs.items()
+        if now.ios or now.bytes
     }
 
 
@@ -175,17 +229,24 @@ def _add(dirs: dict[str, DirectionSample], parts: dict[str, DirectionSample]) ->
         dirs[name] = part if known is None else _together(known, part)
 
 
-def _without_repeats(jobs: dict[str, dict[str, DirectionSample]]) -> dict[str, dict[str, DirectionSample | None]]:
-    """Return the parts of jobs, None where the job did all of a direction: the sample has that already."""
+def _without_repeats(
+    jobs: dict[str, dict[str, DirectionSample]],
+) -> dict[str, dict[str, DirectionSample | None]]:
+    """Return the parts of jobs, None where the job did all of a direction: the sample has that
+    already.
+    """
     doing = Counter(name for parts in jobs.values() for name in parts)
     return {
-        job: {name: part if doing[name] > 1 else None for name, part in parts.items()} for job, parts in jobs.items()
+        job: {name: part if doing[name] > 1 else None for name, part in parts.items()}
+        for job, parts in jobs.items()
     }
 
 
 def _fell(entry: _Entry, before: _Entry) -> bool:
     """Tell whether a counter went back, as all do at the end of ramp_time."""
-    return any(now.ios < then.ios for name, now in entry.dirs.items() if (then := before.dirs.get(name)))
+    return any(
+        now.ios < then.ios for name, now in entry.dirs.items() if (then := before.dirs.get(name))
+    )
 
 
 def _has_latency(parts: Iterable[StatusDirection]) -> bool:
@@ -224,7 +285,9 @@ LABELS = tuple(map(label, PERCENTILES))
 
 
 def kept_result(snapshot: Snapshot, place: int) -> HostResult:
-    """Return what fio counted on a host that somebody else ran it on: with every percentile that it printed."""
+    """Return what fio counted on a host that somebody else ran it on: with every percentile that it
+    printed.
+    """
     starts = [job.job_start for job in snapshot.jobs if job.job_start > 0]
     return HostResult(
         t=0.0,
@@ -243,7 +306,10 @@ def kept_result(snapshot: Snapshot, place: int) -> HostResult:
 
 
 def host_result(snapshot: Snapshot, host: str, step: int, *, final: bool) -> HostResult:
-    """Return what fio counted on one host, entries of ``jobs`` merged by direction; the percentiles of every record."""
+    """Return what fio counted on one host, entries of ``jobs`` merged by direction.
+
+    The percentiles of every record.
+    """
     result = kept_result(snapshot, step)
     result.host, result.final = host, final
     for dirs in (result.dirs, *result.jobs.values()):
@@ -262,7 +328,10 @@ def _failed(job: StatusJob) -> int:
 
 def _end_ms(snapshot: Snapshot) -> int:
     """Return when the load ended; fio prints its last object up to half a second later."""
-    ends = [job.job_start + _runtime_ms(job) if job.job_start > 0 else snapshot.timestamp_ms for job in snapshot.jobs]
+    ends = [
+        job.job_start + _runtime_ms(job) if job.job_start > 0 else snapshot.timestamp_ms
+        for job in snapshot.jobs
+    ]
     return min(max(ends, default=snapshot.timestamp_ms), snapshot.timestamp_ms)
 
 
@@ -273,7 +342,8 @@ def _runtime_ms(job: StatusJob) -> int:
 def latency_result(latency: StatusLatency | None) -> LatencyResult | None:
     """Return one latency kind; None when fio counted none.
 
-    Percentiles are fio's own (same buckets, same rule), but none is above the exact maximum, as fio's may be.
+    Percentiles are fio's own (same buckets, same rule), but none is above the exact maximum, as
+    fio's may be.
     """
     if latency is None or latency.n == 0:
         return None
@@ -293,7 +363,11 @@ def latency_result(latency: StatusLatency | None) -> LatencyResult | None:
 def _printed(latency: StatusLatency) -> dict[str, int]:
     """Return the percentiles that fio printed, in order."""
     most, told = int(latency.max), latency.percentile or {}
-    named = {name: value for printed, value in told.items() if (name := percentile_name(printed)) is not None}
+    named = {
+        name: value
+        for printed, value in told.items()
+        if (name := percentile_name(printed)) is not None
+    }
     return {name: min(int(named[name]), most) for name in sorted(named, key=float)}
 
 
@@ -330,14 +404,18 @@ def direction_result(part: StatusDirection) -> DirectionResult:
 def _by_name(jobs: Sequence[StatusJob]) -> dict[str, dict[str, DirectionResult]]:
     """Return the directions of every job name; entries of the same name are one."""
     names = dict.fromkeys(job.jobname for job in jobs)
-    return {name: _merged_directions([job for job in jobs if job.jobname == name]) for name in names}
+    return {
+        name: _merged_directions([job for job in jobs if job.jobname == name]) for name in names
+    }
 
 
 def _merged_directions(jobs: Sequence[StatusJob]) -> dict[str, DirectionResult]:
     """Return the directions that did I/O, over all entries."""
     waves = _waves(jobs)
     names = dict.fromkeys(name for job in jobs for name in job.directions())
-    return {name: _over_waves(waves, name) for name in names if any(_busy(job, name) for job in jobs)}
+    return {
+        name: _over_waves(waves, name) for name in names if any(_busy(job, name) for job in jobs)
+    }
 
 
 def _busy(job: StatusJob, name: str) -> bool:
@@ -346,7 +424,10 @@ def _busy(job: StatusJob, name: str) -> bool:
 
 
 def _waves(jobs: Sequence[StatusJob]) -> list[list[StatusJob]]:
-    """Return the entries that ran together; a job with stonewall (alias wait_for_previous) waits for all before it."""
+    """Return the entries that ran together.
+
+    A job with stonewall (alias wait_for_previous) waits for all before it.
+    """
     waves: list[list[StatusJob]] = []
     for job in jobs:
         waits = "stonewall" in job.options or "wait_for_previous" in job.options
@@ -357,9 +438,13 @@ def _waves(jobs: Sequence[StatusJob]) -> list[list[StatusJob]]:
 
 
 def _over_waves(waves: Sequence[Sequence[StatusJob]], name: str) -> DirectionResult:
-    """Return one direction: rates are summed over jobs that ran together, and averaged over time from wave to wave."""
+    """Return one direction: rates are summed over jobs that ran together, and averaged over time
+    from wave to wave.
+    """
     parts = [
-        combine_directions([direction_result(job.directions()[name]) for job in wave if _busy(job, name)])
+        combine_directions(
+            [direction_result(job.directions()[name]) for job in wave if _busy(job, name)]
+        )
         for wave in waves
         if any(_busy(job, name) for job in wave)
     ]
@@ -375,4 +460,8 @@ def _over_waves(waves: Sequence[Sequence[StatusJob]], name: str) -> DirectionRes
 def _cpu(jobs: Sequence[StatusJob], name: str) -> float | None:
     """Return CPU percent of one job's time, averaged over all jobs by how long they ran."""
     total = sum(job.job_runtime for job in jobs)
-    return sum(float(getattr(job, name)) * job.job_runtime for job in jobs) / total if total > 0 else None
+    return (
+        sum(float(getattr(job, name)) * job.job_runtime for job in jobs) / total
+        if total > 0
+        else None
+    )

@@ -18,7 +18,8 @@ from tui.workloads.fio.option_table import (
     table,
 )
 
-EXTERNAL = r"^external:|^/|\.so$|\{"  # as `option_table.is_external`; or a parameter, whose value may be one
+# as `option_table.is_external`; or a parameter, whose value may be one
+EXTERNAL = r"^external:|^/|\.so$|\{"
 SCALARS = ["string", "number", "boolean"]
 
 
@@ -36,7 +37,9 @@ def name_options(kinds: dict[str, Any]) -> None:
         "additionalProperties": {"type": [*SCALARS, "null"]},
     }
     properties = kinds["Fio"]["properties"]
-    described = {key: value for key, value in properties["global"].items() if key in ("description", "title")}
+    described = {
+        key: value for key, value in properties["global"].items() if key in ("description", "title")
+    }
     properties["global"] = {**described, "$ref": "#/$defs/Options"}
     properties["jobs"]["additionalProperties"] = {"$ref": "#/$defs/Options"}
     _refuse_unknown(kinds, list(known))
@@ -45,16 +48,23 @@ def name_options(kinds: dict[str, Any]) -> None:
 def _refuse_unknown(kinds: dict[str, Any], known: list[str]) -> None:
     """Refuse names that fio does not know, as `check.name_problems` does.
 
-    Names pass where `extra_options` hands them on, and where an engine in a file may have options of its own.
+    Names pass where `extra_options` hands them on, and where an engine in a file may have options
+    of its own.
     """
     kinds["KnownOptions"] = {"title": "options of fio alone", "propertyNames": {"enum": known}}
     kinds["KnownValues"] = {
         "title": "values that fio takes",
         "properties": {name: value_schema(name, by_name()[name]) for name in known},
     }
-    external = {"required": ["ioengine"], "properties": {"ioengine": {"type": "string", "pattern": EXTERNAL}}}
+    external = {
+        "required": ["ioengine"],
+        "properties": {"ioengine": {"type": "string", "pattern": EXTERNAL}},
+    }
     in_global = {"required": ["global"], "properties": {"global": external}}
-    in_a_job = {"required": ["jobs"], "properties": {"jobs": {"not": {"additionalProperties": {"not": external}}}}}
+    in_a_job = {
+        "required": ["jobs"],
+        "properties": {"jobs": {"not": {"additionalProperties": {"not": external}}}},
+    }
     ref = {"$ref": "#/$defs/KnownOptions"}
     values = {"$ref": "#/$defs/KnownValues"}  # `extra_options` hands on names with any value
     valued = {"properties": {"global": values, "jobs": {"additionalProperties": values}}}
@@ -107,14 +117,21 @@ def _refused(own: str, kind: str) -> dict[str, Any] | None:
 def _of_kind(name: str, option: dict[str, Any]) -> dict[str, Any]:
     kind = option["type"]
     if name == "ioengine":
-        known = "|".join(re.escape(each) for each in table()["engines"] if each not in UNSEEN_ENGINES)
+        known = "|".join(
+            re.escape(each) for each in table()["engines"] if each not in UNSEEN_ENGINES
+        )
         return {"type": "string", "pattern": rf"^(({known})|external:.*|/.*|.*\.so)$"}
     if kind in ("bool", "set"):
         bare = [{"enum": ["", None]}] if kind == "set" else []
         return {"anyOf": [_words(["0", "1"]), *bare]}
     if kind == "choice" and option.get("values"):
         words = "|".join(map(re.escape, option["values"]))
-        return {"anyOf": [_words(option["values"]), {"type": "string", "pattern": f"^({words})([:,][^#;]*)?$"}]}
+        return {
+            "anyOf": [
+                _words(option["values"]),
+                {"type": "string", "pattern": f"^({words})([:,][^#;]*)?$"},
+            ]
+        }
     if kind in ("int", "size"):
         return _number(option, canonical(name))
     letters = "[^#;/$" if kind == "text" and is_log(canonical(name)) else "[^#;"
@@ -123,7 +140,9 @@ def _of_kind(name: str, option: dict[str, Any]) -> dict[str, Any]:
 
 def _number(option: dict[str, Any], own: str) -> dict[str, Any]:
     low, high = option.get("min"), option.get("max")
-    limits = {key: limit for key, limit in (("minimum", low), ("maximum", high)) if limit is not None}
+    limits = {
+        key: limit for key, limit in (("minimum", low), ("maximum", high)) if limit is not None
+    }
     below = [NEGATIVE] if option["type"] == "int" and (low is None or low < 0) else []
     one = f"({'|'.join([SIZE, *([HEXADECIMAL] if option['type'] == 'int' else []), *below])})"
     several = f"({one}?(,{one}?)+)" if option.get("parts") and option["type"] == "int" else ""

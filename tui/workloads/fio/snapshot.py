@@ -21,9 +21,11 @@ Piece = bytes | str
 
 
 def find_line(text: bytes | bytearray, sign: bytes, start: int = 0) -> int:
-    """Return where the newline before a line of one character is, -1 without one; its own newline must be there.
+    """Return where the newline before a line of one character is, -1 without one; its own newline
+    must be there.
 
-    Of braces there are few: looking for them takes a tenth of the time that looking for newlines takes.
+    Of braces there are few: looking for them takes a tenth of the time that looking for newlines
+    takes.
     """
     line = b"\n" + sign + b"\n"
     at = text.find(sign, start + 1)
@@ -35,8 +37,8 @@ def find_line(text: bytes | bytearray, sign: bytes, start: int = 0) -> int:
 class Framer:
     """Cuts bytes in any pieces into complete objects (bytes) and noise lines (str), in their order.
 
-    `broken` counts objects that were given up: begun again before their end, or endless. `cut` tells after `close`
-    that the stream ended inside an object.
+    `broken` counts objects that were given up: begun again before their end, or endless. `cut`
+    tells after `close` that the stream ended inside an object.
     """
 
     def __init__(self) -> None:
@@ -81,7 +83,9 @@ class Framer:
         return True
 
     def _cut_line(self, pieces: list[Piece]) -> bool:
-        """Give what there is of a line that does not end: memory is not for as much as a broken tool prints."""
+        """Give what there is of a line that does not end: memory is not for as much as a broken
+        tool prints.
+        """
         pieces.append(clean(bytes(self._buffer)).strip())
         self._buffer.clear()
         self._scanned = 0
@@ -115,7 +119,8 @@ class Framer:
 
 LatencyKind = Literal["slat", "clat", "lat"]
 Count = Annotated[int, Meta(ge=0, le=MOST_NUMBER)]
-Amount = Annotated[float, Meta(ge=0, le=2.0**64)]  # fio counts in 64 bits: the least of nothing is its largest number
+# fio counts in 64 bits: the least of nothing is its largest number
+Amount = Annotated[float, Meta(ge=0, le=2.0**64)]
 Stamp = Annotated[int, Meta(ge=0, le=MOST_STAMP_MS)]
 ErrorNumber = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 
@@ -128,7 +133,10 @@ class SnapshotError(ValueError):
 
 
 class StatusLatency(Struct):
-    """One ``slat_ns``, ``clat_ns`` or ``lat_ns`` object. `bins` are counts by bucket middle in ns."""
+    """One ``slat_ns``, ``clat_ns`` or ``lat_ns`` object.
+
+    `bins` are counts by bucket middle in ns.
+    """
 
     min: Amount = 0
     max: Amount = 0
@@ -140,7 +148,10 @@ class StatusLatency(Struct):
 
 
 class StatusDirection(Struct):
-    """One ``read``, ``write``, ``trim`` or ``mixed`` object. `runtime` is milliseconds, the longest of the members."""
+    """One ``read``, ``write``, ``trim`` or ``mixed`` object.
+
+    `runtime` is milliseconds, the longest of the members.
+    """
 
     io_bytes: Count = 0
     total_ios: Count = 0
@@ -159,21 +170,33 @@ class StatusDirection(Struct):
 
 
 class Syncs(Struct):
-    """The ``sync`` object: fsync, fdatasync. `lat` counts them all, fio's own `total_ios` leaves fdatasync out."""
+    """The ``sync`` object: fsync, fdatasync.
+
+    `lat` counts them all, fio's own `total_ios` leaves fdatasync out.
+    """
 
     lat: StatusLatency | None = field(name="lat_ns", default=None)
 
     def direction(self, runtime_ms: int) -> StatusDirection | None:
-        """Return it as a direction that ran as long as the I/O beside it; None when nothing was synced."""
+        """Return it as a direction that ran as long as the I/O beside it.
+
+        None when nothing was synced.
+        """
         count = self.lat.n if self.lat is not None else 0
         rate = count * 1000 / runtime_ms if runtime_ms else 0.0
-        return StatusDirection(total_ios=count, runtime=runtime_ms, iops=rate, lat=self.lat) if count else None
+        return (
+            StatusDirection(total_ios=count, runtime=runtime_ms, iops=rate, lat=self.lat)
+            if count
+            else None
+        )
 
 
 class StatusJob(Struct):
-    """One entry of ``jobs``: a group, with group_reporting. `job_start` is epoch ms, 0 or absent before it starts.
+    """One entry of ``jobs``: a group, with group_reporting. `job_start` is epoch ms, 0 or absent
+    before it starts.
 
-    `total_err` are I/Os that failed, where a job goes on all the same (continue_on_error); else it is absent.
+    `total_err` are I/Os that failed, where a job goes on all the same (continue_on_error); else it
+    is absent.
     """
 
     jobname: str = ""
@@ -192,8 +215,14 @@ class StatusJob(Struct):
     sync: Syncs | None = None
 
     def directions(self) -> dict[str, StatusDirection]:
-        """Return the directions that are reported once: `mixed` only when read and write are not there as well."""
-        split = {name: part for name in ("read", "write", "trim") if (part := getattr(self, name)) is not None}
+        """Return the directions that are reported once: `mixed` only when read and write are not
+        there as well.
+        """
+        split = {
+            name: part
+            for name in ("read", "write", "trim")
+            if (part := getattr(self, name)) is not None
+        }
         found = split if split or self.mixed is None else {"mixed": self.mixed}
         runtime_ms = max((part.runtime for part in found.values()), default=0)
         syncs = self.sync.direction(runtime_ms) if self.sync is not None else None

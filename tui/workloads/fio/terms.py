@@ -1,4 +1,6 @@
-"""A fio job without a profile: ``rw=randread bs=4k,64k numjobs=8 iodepth=16 directory=/mnt/weka``."""
+"""A fio job without a profile: ``rw=randread bs=4k,64k numjobs=8 iodepth=16
+directory=/mnt/weka``.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +18,23 @@ from tui.workloads.terms import GivenTerms, JobTerm, TermJob, TermParam, fits, u
 PATTERNS = ("randread", "randwrite", "randrw", "read", "write", "rw")
 ENGINES = ("libaio", "io_uring", "posixaio", "psync")
 TERMS = (
-    JobTerm("rw", "text", "randread", "randread, randwrite, randrw, read, write, rw", "pattern", PATTERNS),
-    JobTerm("rwmixread", "number", "", "Percent of reads, where rw is randrw or rw: 70", "mix, % reads"),
-    JobTerm("bs", "size", "", "Size of each I/O; 4k for random I/O, 1m for sequential", "block size"),
+    JobTerm("rw", "text", "randread", "randread, randwrite, randrw, read, write, rw", "pattern",
+        PATTERNS),
+    JobTerm("rwmixread", "number", "", "Percent of reads, where rw is randrw or rw: 70",
+        "mix, % reads"),
+    JobTerm("bs", "size", "", "Size of each I/O; 4k for random I/O, 1m for sequential",
+        "block size"),
     JobTerm("numjobs", "count", "8", "Jobs on each host, each with a file of its own", "jobs"),
     JobTerm("iodepth", "count", "16", "I/Os that each job keeps in flight", "queue depth"),
-    JobTerm("ioengine", "text", "", "psync for a queue depth of 1, otherwise libaio", "engine", ENGINES),
+    JobTerm("ioengine", "text", "", "psync for a queue depth of 1, otherwise libaio", "engine",
+        ENGINES),
     JobTerm("size", "size", "1g", "Size of each job's file", "file size"),
     JobTerm("runtime", "duration", "30s", "Measured time of each step", "runtime"),
     JobTerm("ramp_time", "duration", "5s", "Load before the measured time; 0: none", "ramp"),
     JobTerm("direct", "flag", "1", "1: past the page cache (O_DIRECT)", "direct I/O", ("1", "0")),
     JobTerm("directory", "directory", "", "Directory on the hosts for the test files", "directory"),
-    JobTerm("filename", "path", "", "A file or block device instead of a directory", "file, device"),
+    JobTerm("filename", "path", "", "A file or block device instead of a directory",
+        "file, device"),
 )  # fmt: skip
 BY_NAME = {term.name: term for term in TERMS}
 STRUCTURAL = ("rw", "ioengine")  # they decide which other options there are and which figure counts
@@ -47,7 +54,9 @@ def make_job(given: GivenTerms) -> TermJob:
     _check_target(values)
     params = {name: _param(name, each) for name, each in values.items() if _is_param(name, each)}
     options = {name: f"{{{name}}}" if name in params else each[0] for name, each in values.items()}
-    own = {name: options.pop(name) for name in ("rw", "rwmixread", "bs", "numjobs") if name in options}
+    own = {
+        name: options.pop(name) for name in ("rw", "rwmixread", "bs", "numjobs") if name in options
+    }
     place = {"filename_format": "benchtui.{host}.$jobnum.$filenum"} if "directory" in values else {}
     body = {"global": {**options, **place, "time_based": 1}, "jobs": {"job": own}}
     words = [*values["rw"], *values["bs"]]
@@ -56,7 +65,10 @@ def make_job(given: GivenTerms) -> TermJob:
 
 
 def _checked(given: GivenTerms) -> dict[str, Sequence[str]]:
-    """Return values by fio's own name. Raises UsageError for an unknown option or a value that fio refuses."""
+    """Return values by fio's own name.
+
+    Raises UsageError for an unknown option or a value that fio refuses.
+    """
     found: dict[str, Sequence[str]] = {}
     for name, values in given.items():
         if problem := name_problem(name):
@@ -81,7 +93,9 @@ def _as_option(name: str, value: str) -> str:
 
 def _defaults(said: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
     """Return the terms that hold where nothing else is said, in the order of the table."""
-    values: dict[str, Sequence[str]] = {term.name: (term.default,) for term in TERMS if term.default}
+    values: dict[str, Sequence[str]] = {
+        term.name: (term.default,) for term in TERMS if term.default
+    }
     patterns, depths = said.get("rw", values["rw"]), said.get("iodepth", values["iodepth"])
     values["bs"] = ("4k",) if any(each.startswith("rand") for each in patterns) else ("1m",)
     values["ioengine"] = ("psync",) if set(depths) == {"1"} else ("libaio",)
@@ -95,7 +109,9 @@ def _defaults(said: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
 
 
 def _check_target(values: Mapping[str, Sequence[str]]) -> None:
-    """Raise UsageError where the job has no place for its files: no default suits everybody's storage."""
+    """Raise UsageError where the job has no place for its files: no default suits everybody's
+    storage.
+    """
     places = [name for name in ("directory", "filename") if name in values]
     fileless = set(values["ioengine"]) <= FILELESS_ENGINES
     if len(places) != 1 and not fileless:
@@ -104,16 +120,24 @@ def _check_target(values: Mapping[str, Sequence[str]]) -> None:
     for name in places:
         for value in values[name]:
             if not fits("path", [value]):
-                raise UsageError(f"fio: {name}={value}: allowed is an absolute path on the hosts, without # ; $ ` \\")
+                raise UsageError(
+                    f"fio: {name}={value}: allowed is an absolute path on the hosts, without # ; $"
+                    " ` \\"
+                )
 
 
 def _is_param(name: str, values: Sequence[str]) -> bool:
-    """Tell whether a term may be changed at launch: all but what the rest of the profile depends on."""
+    """Tell whether a term may be changed at launch: all but what the rest of the profile depends
+    on.
+    """
     return bool(re.match(NAME_PATTERN, name)) and (name not in STRUCTURAL or len(values) > 1)
 
 
 def _param(name: str, values: Sequence[str]) -> TermParam:
-    """Return a term as a parameter; of the kind text where fio takes more than the term's own kind."""
+    """Return a term as a parameter.
+
+    Of the kind text where fio takes more than the term's own kind.
+    """
     term = BY_NAME.get(name)
     if term is None:
         return TermParam("text", values, f"fio's option {name}")
@@ -122,7 +146,9 @@ def _param(name: str, values: Sequence[str]) -> TermParam:
 
 
 def _directions(values: Mapping[str, Sequence[str]]) -> set[str]:
-    return {each for mode in values["rw"] for each in DIRECTIONS.get(mode.partition(":")[0].lower(), ())}
+    return {
+        each for mode in values["rw"] for each in DIRECTIONS.get(mode.partition(":")[0].lower(), ())
+    }
 
 
 def _more(values: Mapping[str, Sequence[str]], params: Mapping[str, TermParam]) -> dict[str, Any]:

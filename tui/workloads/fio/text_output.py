@@ -1,6 +1,8 @@
-"""What fio prints for people, as they paste it into tickets: read into the objects that its JSON is read into.
+"""What fio prints for people, as they paste it into tickets: read into the objects that its JSON is
+read into.
 
-Versions from 2 on. Lines that say nothing of the figures, and text around the outputs, are passed over."""
+Versions from 2 on. Lines that say nothing of the figures, and text around the outputs, are passed
+over."""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from tui.workloads.reading import clean, numbered
 
 NUMBER = r"\s*([\d.]+[kMGT]?)\s*"
 HEADER = re.compile(
-    r"(?P<name>\S.*?): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err=\s*(?P<error>\d+)\s*(?:\(.*\)\s*)?:"
+    r"(?P<name>\S.*?): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\):"
+    r" err=\s*(?P<error>\d+)\s*(?:\(.*\)\s*)?:"
     r" pid=(?P<pid>\d+)(?::\s*(?P<date>.*))?"
 )
 RATE = re.compile(
@@ -25,18 +28,27 @@ RATE = re.compile(
     r"\(([\d.]+[^\W\d]\w*)/(\d+)msec\).*"
 )
 DIGITS = 0.01  # fio prints three or more
-OLD_RATE = re.compile(r"\s*(read|write|trim)\s*: io=([\d.]+[^\W\d]\w*), bw=(\S+), iops=\s*(\d+), runt=\s*(\d+)msec.*")
+OLD_RATE = re.compile(
+    r"\s*(read|write|trim)\s*: io=([\d.]+[^\W\d]\w*), bw=(\S+), iops=\s*(\d+), runt=\s*(\d+)msec.*"
+)
 MEANT_AS_RATE = re.compile(r"\s*(read|write|trim|mixed)\s*: (IOPS|io)=.*")
 LATENCY = re.compile(
-    rf"\s*(slat|clat|lat)\s*\((nsec|usec|msec)\)\s*: min={NUMBER}, max={NUMBER}, avg={NUMBER}, stdev={NUMBER}"
+    rf"\s*(slat|clat|lat)\s*\((nsec|usec|msec)\)\s*: min={NUMBER}, max={NUMBER}, avg={NUMBER},"
+    rf" stdev={NUMBER}"
 )
 PERCENTILES = re.compile(r"\s*(\w+) percentiles \((nsec|usec|msec)\)\s*:.*")
 PERCENTILE = re.compile(r"(?<![\d.])([\d.]+)th=\[\s*([\d.]+[kMGT]?)\s*\]")
 CPU = re.compile(r"\s*cpu\s*: usr=([\d.]+)%, sys=([\d.]+)%.*")
 DEPTHS = re.compile(r"\s*IO depths\s*: 1=([\d.]+)%.*")
-ISSUED = re.compile(r"\s*issued rwts?\s*:\s*total=([\d,]+)(?:\s+short=([\d,]+))?(?:\s+dropped=([\d,]+))?.*")
-OLD_ISSUED = re.compile(r"\s*issued\s*:\s*total=r=(\d+)/w=(\d+)/d=(\d+)(?:, short=r=(\d+)/w=(\d+)/d=(\d+))?.*")
-JOB_LINE = re.compile(r"(?P<name>\S.*?): \(g=\d+\): rw=(\w+), bs=(.*?),? ioengine=([^,]+), iodepth=(\d+).*")
+ISSUED = re.compile(
+    r"\s*issued rwts?\s*:\s*total=([\d,]+)(?:\s+short=([\d,]+))?(?:\s+dropped=([\d,]+))?.*"
+)
+OLD_ISSUED = re.compile(
+    r"\s*issued\s*:\s*total=r=(\d+)/w=(\d+)/d=(\d+)(?:, short=r=(\d+)/w=(\d+)/d=(\d+))?.*"
+)
+JOB_LINE = re.compile(
+    r"(?P<name>\S.*?): \(g=\d+\): rw=(\w+), bs=(.*?),? ioengine=([^,]+), iodepth=(\d+).*"
+)
 BLOCKS = re.compile(r"(?<![\d.])([\d.]+[kKmMgG]?)i?B?-([\d.]+[kKmMgG]?)i?B?")
 COMMAND = re.compile(r"[\s>$#%]*+(?:sudo\s+)?(?:\S*/)?fio\s+(-.*)")
 # of a shell: [root@h1 ~]#, me@h1:/mnt$
@@ -44,7 +56,8 @@ PROMPT = re.compile(r"\s*(?:\([^()]*\)\s*)?\[?[\w.-]+@(?P<host>[\w.-]++)[^#$%>\n
 VERSION = re.compile(r"(?:hostname=.*, fio=)?(fio-\d[\w.-]*)(?:, flags=.*)?")
 BETWEEN = re.compile(r"(Run status group|Disk stats)\b.*")
 OF_HOST = re.compile(r"<([^<>\s]+)>\s?")
-HOST_BELOW = re.compile(r".*<([^<>\s]+)>\s*")  # a client names the host of the results that follow at the end of a line
+# a client names the host of the results that follow at the end of a line
+HOST_BELOW = re.compile(r".*<([^<>\s]+)>\s*")
 FACTORS = {"nsec": 1.0, "usec": 1e3, "msec": 1e6}
 POWERS = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 SAME_PRINT_S = 2.0  # results of one fio are stamped when they are printed, one after the other
@@ -53,7 +66,8 @@ ISSUED_ORDER = ("read", "write", "trim")
 
 @dataclass(slots=True)
 class PrintedSection:
-    """The results of one job, or of one group of them. `depth_one`: never more than one I/O was in flight.
+    """The results of one job, or of one group of them. `depth_one`: never more than one I/O was in
+    flight.
 
     `counted`: how many I/Os there were is told exactly.
     """
@@ -69,9 +83,11 @@ class PrintedSection:
 
 @dataclass(slots=True)
 class Printed:
-    """What one fio printed on one host. `command` is the last one above it, `lines` what it says of jobs at first.
+    """What one fio printed on one host. `command` is the last one above it, `lines` what it says of
+    jobs at first.
 
-    What one client prints of its hosts has the same `session`. `prompt_host`: the host in the shell prompt above it.
+    What one client prints of its hosts has the same `session`. `prompt_host`: the host in the shell
+    prompt above it.
     """
 
     host: str
@@ -84,7 +100,10 @@ class Printed:
 
 
 def printed_outputs(text: str, file: str) -> list[Printed]:
-    """Return the outputs in a text, in order. Raises UsageError with the line of what cannot be read."""
+    """Return the outputs in a text, in order.
+
+    Raises UsageError with the line of what cannot be read.
+    """
     parser = _Parser(file)
     for number, line in numbered(text, file):
         parser.take(number, clean(line.encode()).rstrip())
@@ -147,7 +166,12 @@ class _Parser:
         elif version := VERSION.fullmatch(line.strip()):
             self.version = version[1]
         elif job := JOB_LINE.fullmatch(line.strip()):
-            self.lines[job["name"]] = {"rw": job[2], "bs": _block(job[3]), "ioengine": job[4], "iodepth": job[5]}
+            self.lines[job["name"]] = {
+                "rw": job[2],
+                "bs": _block(job[3]),
+                "ioengine": job[4],
+                "iodepth": job[5],
+            }
         else:
             return False
         self.session += 1
@@ -161,20 +185,38 @@ class _Parser:
 
     def _header(self, header: re.Match[str], host: str) -> None:
         self._complete()
-        job = StatusJob(jobname=header["name"].strip(), groupid=int(header["group"]), error=int(header["error"]))
+        job = StatusJob(
+            jobname=header["name"].strip(), groupid=int(header["group"]), error=int(header["error"])
+        )
         section = PrintedSection(
-            self.number, job, int(header["jobs"]), parse_stamp(header["date"] or ""), pid=int(header["pid"])
+            self.number,
+            job,
+            int(header["jobs"]),
+            parse_stamp(header["date"] or ""),
+            pid=int(header["pid"]),
         )
         last = self.found[-1] if self.found and not self.separate else None
         if last is None or last.host != host or not _together(last.sections[-1], section):
-            last = Printed(host, [], self.version, self.command, dict(self.lines), self.session, self.prompt_host)
+            last = Printed(
+                host,
+                [],
+                self.version,
+                self.command,
+                dict(self.lines),
+                self.session,
+                self.prompt_host,
+            )
             self.found.append(last)
         last.sections.append(section)
         self.section, self.part, self.percentiles, self.separate = section, None, None, False
 
     def _complete(self) -> None:
         """Refuse results without figures, unless they are those of a job that failed."""
-        if self.section is not None and not self.section.job.directions() and not self.section.job.error:
+        if (
+            self.section is not None
+            and not self.section.job.directions()
+            and not self.section.job.error
+        ):
             name, line = self.section.job.jobname, self.section.line
             self._wrong(f"'{name}' has no figures: neither a read nor a write line follows", line)
 
@@ -216,15 +258,22 @@ class _Parser:
             return
         factor = FACTORS[match[2]]
         low, high, mean, deviation = (self._number(match[place]) * factor for place in range(3, 7))
-        setattr(self.part, match[1], StatusLatency(low, high, mean, deviation, n=self.part.total_ios))
+        setattr(
+            self.part, match[1], StatusLatency(low, high, mean, deviation, n=self.part.total_ios)
+        )
 
     def _percentiles(self, match: re.Match[str]) -> None:
-        latency = getattr(self.part, match[1], None) if match[1] in ("slat", "clat", "lat") else None
+        latency = (
+            getattr(self.part, match[1], None) if match[1] in ("slat", "clat", "lat") else None
+        )
         self.percentiles = (latency, FACTORS[match[2]]) if latency is not None else None
 
     def _cpu(self, match: re.Match[str]) -> None:
         assert self.section is not None
-        self.section.job.usr_cpu, self.section.job.sys_cpu = self._number(match[1]), self._number(match[2])
+        self.section.job.usr_cpu, self.section.job.sys_cpu = (
+            self._number(match[1]),
+            self._number(match[2]),
+        )
 
     def _depths(self, match: re.Match[str]) -> None:
         assert self.section is not None
@@ -232,7 +281,8 @@ class _Parser:
 
     def _issued(self, match: re.Match[str]) -> None:
         total, short, dropped = (
-            dict(zip(ISSUED_ORDER, (group or "").split(","), strict=False)) for group in match.groups()
+            dict(zip(ISSUED_ORDER, (group or "").split(","), strict=False))
+            for group in match.groups()
         )
         self._count(total, short, dropped)
 
@@ -241,7 +291,9 @@ class _Parser:
         total, short = (dict(zip(ISSUED_ORDER, groups[at : at + 3], strict=True)) for at in (0, 3))
         self._count(total, short, {})
 
-    def _count(self, total: Mapping[str, str], short: Mapping[str, str], dropped: Mapping[str, str]) -> None:
+    def _count(
+        self, total: Mapping[str, str], short: Mapping[str, str], dropped: Mapping[str, str]
+    ) -> None:
         """Take exact counts of I/Os: rates and latencies are of as many."""
         assert self.section is not None
         self.section.counted = True
@@ -281,12 +333,23 @@ def _together(before: PrintedSection, after: PrintedSection) -> bool:
 
 
 def _block(text: str) -> str:
-    """Return the block size of a job's first line: one value, or a range where there are several."""
+    """Return the block size of a job's first line: one value, or a range where there are
+    several.
+    """
     found = [size for pair in BLOCKS.findall(text) for size in pair]
-    return next(iter(found), "") if len(set(found)) == 1 else f"{min(found)}-{max(found)}" if found else ""
+    return (
+        next(iter(found), "")
+        if len(set(found)) == 1
+        else f"{min(found)}-{max(found)}"
+        if found
+        else ""
+    )
 
 
 def _finer(printed: float, ios: int, runtime_ms: int) -> float:
-    """Return the rate that exact counts make; where it is another one, not only more digits, the printed one."""
+    """Return the rate that exact counts make.
+
+    Where it is another one, not only more digits, the printed one.
+    """
     made = ios * 1000 / runtime_ms if runtime_ms else printed
     return made if abs(made - printed) <= 1 + DIGITS * printed else printed

@@ -13,7 +13,15 @@ from msgspec.structs import replace
 from tui.model.address import HostAddress
 from tui.model.plan import FILE_NUMBER, JobLoad
 from tui.model.problem import UsageError
-from tui.model.profile import ParamValue, Profile, Scalar, expand, placeholders, resolve_params, value_text
+from tui.model.profile import (
+    ParamValue,
+    Profile,
+    Scalar,
+    expand,
+    placeholders,
+    resolve_params,
+    value_text,
+)
 from tui.model.search import Change, usual_ramp_s
 from tui.workloads.base import Paced
 from tui.workloads.fio.body import Fio, job_of
@@ -28,7 +36,8 @@ LEAST = 10  # I/Os a second of one worker: fio's snapshots wait for each of them
 def worker_rates(total: int, workers: int) -> list[int]:
     """Return the rate option of each worker, larger ones first; 0 < workers <= total.
 
-    The options add up to the total where fio keeps them as they are, and come to it where it rounds gaps.
+    The options add up to the total where fio keeps them as they are, and come to it where it rounds
+    gaps.
     """
     if total <= EXACT_BELOW * workers:
         return [total // workers + (at < total % workers) for at in range(workers)]
@@ -39,7 +48,9 @@ def worker_rates(total: int, workers: int) -> list[int]:
 
 
 def rate_of_gap(gap_us: int) -> float:
-    """Return the I/Os a second that fio begins with a mean gap of so many microseconds before it rounds."""
+    """Return the I/Os a second that fio begins with a mean gap of so many microseconds before it
+    rounds.
+    """
     return 1e6 / (gap_us - 0.5)
 
 
@@ -49,13 +60,19 @@ def option_of_gap(gap_us: int) -> int:
 
 
 def shares(total: int, percents: Sequence[int]) -> list[int]:
-    """Return a total split by percentages that add up to 100; the last one takes what rounding leaves."""
+    """Return a total split by percentages that add up to 100.
+
+    The last one takes what rounding leaves.
+    """
     found = [round(total * percent / 100) for percent in percents[:-1]]
     return [*found, total - sum(found)]
 
 
 def in_proportion(total: int, parts: Sequence[float], least: Sequence[int]) -> list[int]:
-    """Return a total split by parts, none less than its least; they add up to the total. Raises ValueError."""
+    """Return a total split by parts, none less than its least; they add up to the total.
+
+    Raises ValueError.
+    """
     if total < sum(least):
         raise ValueError(f"{total} is less than {sum(least)}")
     wanted = [total * part / sum(parts) for part in parts]
@@ -69,7 +86,9 @@ def in_proportion(total: int, parts: Sequence[float], least: Sequence[int]) -> l
 
 
 def spread(rates: Sequence[int], hosts: Sequence[int]) -> list[list[int]]:
-    """Return the rates by host, which have so many workers each: first workers of all hosts first."""
+    """Return the rates by host, which have so many workers each: first workers of all hosts
+    first.
+    """
     order = sorted((worker, host) for host, count in enumerate(hosts) for worker in range(count))
     found: list[list[int]] = [[] for _ in hosts]
     for (_, host), rate in zip(order, rates, strict=False):
@@ -82,20 +101,34 @@ Jobs = dict[str, dict[str, Scalar | None]]
 
 AGAIN = "-again"
 WAITS = ("stonewall", "wait_for_previous", "wait_for")  # the copy of a job runs beside it
-RATES = ("rate", "rate_iops", "rate_min", "rate_iops_min", "rate_process", "rate_cycle", "rate_ignore_thinktime")
+RATES = (
+    "rate",
+    "rate_iops",
+    "rate_min",
+    "rate_iops_min",
+    "rate_process",
+    "rate_cycle",
+    "rate_ignore_thinktime",
+)
 PLACED = ("offset", "fileoffset", "offset_increment", "zonemode", "zonesize", "zonerange")
 LEAST_BLOCK = 4096  # smaller ones cannot be read and written past the page cache everywhere
 
 
 def vary(profile: Profile, params: Mapping[str, ParamValue], change: Change) -> Profile:
-    """Return a profile whose jobs do the same but for one change. Raises UsageError when they cannot."""
+    """Return a profile whose jobs do the same but for one change.
+
+    Raises UsageError when they cannot.
+    """
     own, make = job_of(profile), CHANGES.get(change)
     if make is None:
         raise UsageError(f"{profile.profile}: {change} is no change of its jobs")
     # what differs by host stays a placeholder
     alike = {name: value for name, value in params.items() if not profile.params[name].spread}
     texts = {name: value_text(profile.params[name].kind, value) for name, value in alike.items()}
-    read = {section: {name: expand(value, texts) for name, value in each.items()} for section, each in own.jobs.items()}
+    read = {
+        section: {name: expand(value, texts) for name, value in each.items()}
+        for section, each in own.jobs.items()
+    }
     shared = {name: expand(value, texts) for name, value in own.shared.items()}
     jobs: Jobs = {}
     for job in job_options(shared, read):
@@ -122,27 +155,40 @@ def without(options: Own, names: tuple[str, ...]) -> dict[str, Scalar | None]:
 
 
 def twice_in_flight(job: JobOptions, own: Own) -> Jobs:
-    """Engines that queue hold twice as many; of the others as many workers again run beside the first ones."""
+    """Engines that queue hold twice as many.
+
+    Of the others as many workers again run beside the first ones.
+    """
     if job.queues:
         return {job.name: {**own, "iodepth": 2 * max(job.count("iodepth"), 1)}}
     return twice_workers(job, own)
 
 
 def twice_workers(job: JobOptions, own: Own) -> Jobs:
-    """As many workers again, on the same files; where these are gone through in order, on the other half."""
+    """As many workers again, on the same files.
+
+    Where these are gone through in order, on the other half.
+    """
     copy = without(own, WAITS)
     if not job.get("filename") and not job.fileless:
         template = job.get("filename_format") or DEFAULT_FORMAT
-        copy["filename_format"] = re.sub(r"\$jobname", lambda _: job.name, template, flags=re.IGNORECASE)
+        copy["filename_format"] = re.sub(
+            r"\$jobname", lambda _: job.name, template, flags=re.IGNORECASE
+        )
         if job.name.startswith("/"):
             copy = without(copy, ("filename_format",)) | {"filename": job.name}
-    if not (job.get("rw") or "read").startswith("rand") and not any(job.get(name) for name in PLACED):
+    if not (job.get("rw") or "read").startswith("rand") and not any(
+        job.get(name) for name in PLACED
+    ):
         copy |= other_half(job)
     return {job.name: dict(own), job.name.rpartition("/")[2] + AGAIN: copy}
 
 
 def other_half(job: JobOptions) -> dict[str, Scalar | None]:
-    """Return the options of workers that begin in the middle of each file; of files of unknown size none."""
+    """Return the options of workers that begin in the middle of each file.
+
+    Of files of unknown size none.
+    """
     files, block = max(job.count("nrfiles"), 1), job.size("bs") or LEAST_BLOCK
     fixed = job.size("filesize")
     half = (fixed or (job.size("size") or 0) // files) // 2 // block * block
@@ -191,7 +237,10 @@ Rates = tuple[int, ...]  # of one worker, one a direction
 
 @dataclass(frozen=True, slots=True)
 class SharedRate:
-    """What one job does on all hosts: each worker's rates by host; workers that have none have no part."""
+    """What one job does on all hosts: each worker's rates by host.
+
+    Workers that have none have no part.
+    """
 
     job: JobOptions
     workers: list[list[Rates]]
@@ -201,9 +250,14 @@ class SharedRate:
     def load(self, load: JobLoad) -> JobLoad:
         """Return what the job is on the first host."""
         own = self.workers[0]
-        totals = {name: float(sum(rates[at] for rates in own)) for at, name in enumerate(_paced_directions(self.job))}
+        totals = {
+            name: float(sum(rates[at] for rates in own))
+            for at, name in enumerate(_paced_directions(self.job))
+        }
         held = load.held // max(load.workers, 1) * len(own)
-        return replace(load, workers=len(own), held=held, paced=True, rate_iops=totals, rate_bytes_per_s={})
+        return replace(
+            load, workers=len(own), held=held, paced=True, rate_iops=totals, rate_bytes_per_s={}
+        )
 
 
 def pace(
@@ -217,7 +271,9 @@ def pace(
 ) -> Paced:
     """Return the step that offers this load. Raises UsageError with why it cannot be paced."""
     own_ramp = ramp_of(profile)
-    timed = timed_profile(profile, seconds, f"{usual_ramp_s(seconds):g}s" if own_ramp is None else own_ramp)
+    timed = timed_profile(
+        profile, seconds, f"{usual_ramp_s(seconds):g}s" if own_ramp is None else own_ramp
+    )
     taking_part, resolved = resolve_on(timed, params, hosts)
     plans = [job_options(shared, jobs) for shared, jobs in resolved]
     if not plans:
@@ -242,7 +298,9 @@ def pace(
 def ramp_of(profile: Profile) -> Scalar | None:
     """Return the ramp that a profile's jobs have; None: it says nothing of one."""
     levels = (job_of(profile).shared, *job_of(profile).jobs.values())
-    return next((level["ramp_time"] for level in levels if level.get("ramp_time") is not None), None)
+    return next(
+        (level["ramp_time"] for level in levels if level.get("ramp_time") is not None), None
+    )
 
 
 def timed_profile(profile: Profile, seconds: float, ramp: Scalar) -> Profile:
@@ -252,20 +310,29 @@ def timed_profile(profile: Profile, seconds: float, ramp: Scalar) -> Profile:
     own: Fio = job_of(warm(profile, seconds))
     shared: dict[str, Scalar | None] = {**without(own.shared, RATES), "ramp_time": ramp}
     jobs = {name: without(options, RATES) for name, options in own.jobs.items()}
-    return profile.model_copy(update={profile.tool: own.model_copy(update={"shared": shared, "jobs": jobs})})
+    return profile.model_copy(
+        update={profile.tool: own.model_copy(update={"shared": shared, "jobs": jobs})}
+    )
 
 
 def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> Iterator[str]:
-    """Yield what a search does not do of what a profile and its parameters ask for: rates, and how long it goes on."""
+    """Yield what a search does not do of what a profile and its parameters ask for: rates, and how
+    long it goes on.
+    """
     _, resolved = resolve_on(profile, params, [HostAddress("h1")])
     for job in job_options(*resolved[0]) if resolved else []:
-        held = ", ".join(f"{name}={job.get(name)}" for name in HELD_TO if job.get(name) not in (None, "0", ""))
+        held = ", ".join(
+            f"{name}={job.get(name)}" for name in HELD_TO if job.get(name) not in (None, "0", "")
+        )
         if held:
             yield f"job {job.name}: {held} is left out: the search says what load is offered"
     defaults = resolve_params(profile, {})
     for name in lengths(profile):
         if params.get(name) != defaults.get(name):
-            yield f"{name} is not used: each point lasts as its figures need, between point and most of the search"
+            yield (
+                f"{name} is not used: each point lasts as its figures need, between point and most"
+                " of the search"
+            )
 
 
 def lengths(profile: Profile) -> list[str]:
@@ -281,11 +348,17 @@ def check(profile: Profile, jobs: Sequence[JobOptions]) -> None:
     """Raise UsageError when these jobs cannot be measured for so many seconds."""
     for job in jobs:
         if job.makes_no_data or job.engine in DELETING_ENGINES:
-            raise UsageError(f"job {job.name}: each of its files is worked on once: it cannot be paced")
+            raise UsageError(
+                f"job {job.name}: each of its files is worked on once: it cannot be paced"
+            )
         if job.on_objects and "trim" in job.access:
-            raise UsageError(f"job {job.name}: each of its objects is deleted once: it cannot be paced")
+            raise UsageError(
+                f"job {job.name}: each of its objects is deleted once: it cannot be paced"
+            )
     if len(waves(jobs)) > 1:
-        raise UsageError(f"{profile.profile}: its jobs run one after the other: no one rate is theirs")
+        raise UsageError(
+            f"{profile.profile}: its jobs run one after the other: no one rate is theirs"
+        )
 
 
 def why_unpaced(profile: Profile, jobs: Sequence[JobOptions]) -> str:
@@ -295,12 +368,18 @@ def why_unpaced(profile: Profile, jobs: Sequence[JobOptions]) -> str:
         if held:
             return f"job {job.name}: {held} holds it back already: it cannot be paced"
     if any(job.get("new_group") == "0" for job in jobs[1:]):
-        return f"{profile.profile}: new_group=0 reports its jobs as one: which share each has is not known"
+        return (
+            f"{profile.profile}: new_group=0 reports its jobs as one: which share each has is not"
+            " known"
+        )
     return ""
 
 
 def shared_out(
-    profile: Profile, hosts: Sequence[Sequence[JobOptions]], total: int, job_shares: Mapping[str, float]
+    profile: Profile,
+    hosts: Sequence[Sequence[JobOptions]],
+    total: int,
+    job_shares: Mapping[str, float],
 ) -> list[SharedRate]:
     """Return which worker of which job begins how many I/Os a second. Raises UsageError."""
     by_job = list(zip(*hosts, strict=True))
@@ -308,21 +387,34 @@ def shared_out(
     try:
         totals = in_proportion(total, parts, [_least(own[0], len(hosts)) for own in by_job])
     except ValueError:
-        why = f"{total} IOPS are fewer than one a second of each direction on each of {len(hosts)} hosts"
-        raise UsageError(f"{why}, for each of {len(parts)} jobs" if len(parts) > 1 else why) from None
+        why = (
+            f"{total} IOPS are fewer than one a second of each direction on each of"
+            f" {len(hosts)} hosts"
+        )
+        raise UsageError(
+            f"{why}, for each of {len(parts)} jobs" if len(parts) > 1 else why
+        ) from None
     return [
         _by_workers(own, mine, int(mine - total * part / sum(parts)))
         for own, mine, part in zip(by_job, totals, parts, strict=True)
     ]
 
 
-def _parts(profile: Profile, jobs: Sequence[JobOptions], job_shares: Mapping[str, float]) -> list[float]:
-    """Return which part of the rate each job has. Raises UsageError for jobs that nobody knows it of."""
+def _parts(
+    profile: Profile, jobs: Sequence[JobOptions], job_shares: Mapping[str, float]
+) -> list[float]:
+    """Return which part of the rate each job has.
+
+    Raises UsageError for jobs that nobody knows it of.
+    """
     if len(jobs) == 1:
         return [1.0]
     if unknown := [job.name for job in jobs if not job_shares.get(job.name)]:
         names = ", ".join(job.name for job in jobs)
-        why = f"which share of the rate {', '.join(unknown)} shall have is not known: it did nothing at full load"
+        why = (
+            f"which share of the rate {', '.join(unknown)} shall have is not known: it did nothing"
+            " at full load"
+        )
         raise UsageError(f"{profile.profile}: jobs {names} run beside each other, and {why}")
     return [job_shares[job.name] for job in jobs]
 
@@ -360,9 +452,15 @@ def _remarks(parts: Sequence[SharedRate]) -> Iterator[str]:
     for part in parts:
         if part.left_out:
             have = sum(map(len, part.workers))
-            yield f"job {part.job.name}: so low a rate is offered by {have} of {have + part.left_out} workers"
+            yield (
+                f"job {part.job.name}: so low a rate is offered by {have} of"
+                f" {have + part.left_out} workers"
+            )
         if part.more > 0:
-            yield f"job {part.job.name}: {part.more} IOPS more than its share, so that each host has one a second of it"
+            yield (
+                f"job {part.job.name}: {part.more} IOPS more than its share, so that each host has"
+                " one a second of it"
+            )
 
 
 def _depth(job: JobOptions) -> int:
@@ -375,12 +473,18 @@ def _on_host(resolved: Resolved, parts: Sequence[SharedRate], host: int) -> Reso
     found: dict[str, dict[str, str]] = {}
     for part in parts:
         name = part.job.name
-        found |= _sections(JobOptions(name, shared, jobs[name]), part.workers[host], jobs.keys() | found.keys())
+        found |= _sections(
+            JobOptions(name, shared, jobs[name]), part.workers[host], jobs.keys() | found.keys()
+        )
     return {name: value for name, value in shared.items() if name not in RATES}, found
 
 
-def _sections(job: JobOptions, workers: Sequence[Rates], taken: Set[str]) -> dict[str, dict[str, str]]:
-    """Return the sections of one job: workers with the same rates share one, but for the files that are their own."""
+def _sections(
+    job: JobOptions, workers: Sequence[Rates], taken: Set[str]
+) -> dict[str, dict[str, str]]:
+    """Return the sections of one job: workers with the same rates share one, but for the files that
+    are their own.
+    """
     own = {name: value for name, value in job.own.items() if name not in RATES}
     found: dict[str, dict[str, str]] = {}
     begin = 0
@@ -395,7 +499,8 @@ def _sections(job: JobOptions, workers: Sequence[Rates], taken: Set[str]) -> dic
             found[_new_name(job, first, taken)] = {**more, **place, "numjobs": str(many), **paced}
         begin += count
     begun = found.pop(job.name)
-    more_of_it = {name: {**options, "new_group": "0"} for name, options in found.items()}  # reported as one job
+    # reported as one job
+    more_of_it = {name: {**options, "new_group": "0"} for name, options in found.items()}
     return {job.name: begun, **more_of_it}
 
 
@@ -427,7 +532,10 @@ def _own_files(job: JobOptions) -> bool:
 
 
 def _placed(job: JobOptions, worker: int) -> dict[str, str]:
-    """Return the options that give a section of its own the files and the place of this worker. Raises UsageError."""
+    """Return the options that give a section of its own the files and the place of this worker.
+
+    Raises UsageError.
+    """
     found: dict[str, str] = {}
     if _own_files(job):
         template = job.get("filename_format") or DEFAULT_FORMAT
@@ -440,6 +548,9 @@ def _placed(job: JobOptions, worker: int) -> dict[str, str]:
     if job.get("offset_increment"):
         step, begin = job.size("offset_increment"), job.size("offset") if job.get("offset") else 0
         if step is None or begin is None:
-            raise UsageError(f"job {job.name}: an offset in percent cannot be split over workers of different rates")
+            raise UsageError(
+                f"job {job.name}: an offset in percent cannot be split over workers of different"
+                " rates"
+            )
         found |= {"offset": str(begin + worker * step), "offset_increment": "0"}
     return found

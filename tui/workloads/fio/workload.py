@@ -6,7 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from tui.workloads.base import Imported, ImportedOutput, KeptFile, KeptLog, LatencyKind, Paced, Requirement, Workload
+from tui.workloads.base import (
+    Imported,
+    ImportedOutput,
+    KeptFile,
+    KeptLog,
+    LatencyKind,
+    Paced,
+    Requirement,
+    Workload,
+)
 
 if TYPE_CHECKING:
     from tui.model.address import HostAddress
@@ -34,7 +43,13 @@ class FioWorkload(Workload):
     expected = True
     job_files = (".fio", ".job", ".ini")
     end_codes = frozenset(
-        ("fio-stopped-by-signal", "fio-killed", "fio-exit-unknown", "fio-exit-code", "fio-output-cut")
+        (
+            "fio-stopped-by-signal",
+            "fio-killed",
+            "fio-exit-unknown",
+            "fio-exit-code",
+            "fio-output-cut",
+        )
     )
 
     stand_in = MappingProxyType({"jobs": {"a": {"ioengine": "null"}}})
@@ -51,7 +66,9 @@ class FioWorkload(Workload):
 
         return name_problems(document)
 
-    def problems(self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]) -> Iterator[Problem]:
+    def problems(
+        self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]
+    ) -> Iterator[Problem]:
         """Yield what is wrong with options, by themselves and together."""
         from tui.workloads.fio.body import problems
 
@@ -76,7 +93,11 @@ class FioWorkload(Workload):
         name_options(kinds)
 
     def build_steps(
-        self, profile: Profile, params: Mapping[str, ParamValue], hosts: list[HostAddress], seeds: Mapping[str, int]
+        self,
+        profile: Profile,
+        params: Mapping[str, ParamValue],
+        hosts: list[HostAddress],
+        seeds: Mapping[str, int],
     ) -> list[Step]:
         """Return the one step of a fio profile. Raises UsageError."""
         from tui.workloads.fio.plan import build_steps
@@ -90,7 +111,10 @@ class FioWorkload(Workload):
         return warm(profile, seconds)
 
     def fill(self, steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
-        """Return what each host does to write all files and devices of these steps. Raises UsageError."""
+        """Return what each host does to write all files and devices of these steps.
+
+        Raises UsageError.
+        """
         from tui.workloads.fio.plan import fill
 
         return fill(steps, times, block_bytes)
@@ -117,7 +141,9 @@ class FioWorkload(Workload):
         return pace(profile, params, hosts, seeds, rate_iops, seconds, job_shares)
 
     def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
-        """Return which rates of jobs are left out, and which parameters for their length are not used."""
+        """Return which rates of jobs are left out, and which parameters for their length are not
+        used.
+        """
         from tui.workloads.fio.variants import set_by_search
 
         return list(set_by_search(profile, params))
@@ -153,7 +179,9 @@ class FioWorkload(Workload):
 
         return argv([])
 
-    def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> FioReader:
+    def reader(
+        self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind
+    ) -> FioReader:
         """Return a reader for one fio command's output."""
         from tui.workloads.fio.reader import FioReader
 
@@ -169,7 +197,10 @@ class FioWorkload(Workload):
 
         shared, jobs = resolve_options(profile, params, "host", 1)
         merged = {name: {**shared, **own} for name, own in jobs.items()}
-        return [(name, " ".join(f"{key}={job[key]}" for key in OUTLINE if key in job)) for name, job in merged.items()]
+        return [
+            (name, " ".join(f"{key}={job[key]}" for key in OUTLINE if key in job))
+            for name, job in merged.items()
+        ]
 
     def job_text(self, profile: Profile, params: Mapping[str, ParamValue]) -> str:
         """Return the job file that stock fio takes."""
@@ -199,7 +230,9 @@ class FioWorkload(Workload):
 
         return make_job(given)
 
-    def import_job(self, text: str, file: str, tag: str | None, environ: Mapping[str, str]) -> Imported:
+    def import_job(
+        self, text: str, file: str, tag: str | None, environ: Mapping[str, str]
+    ) -> Imported:
         """Return the profiles of a fio job file, a profile for each of its steps."""
         from tui.workloads.fio.jobimport import import_job
 

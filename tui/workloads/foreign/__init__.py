@@ -1,7 +1,8 @@
 """Output of programs that are no load generators of ours: one module a format.
 
-A format says by `import_output` whether a text is of it, and by `import_tree` whether a directory is laid out by it,
-as a load generator does (`tui.workloads.base.Importing`). A new one is a module here and a line in `FORMATS`."""
+A format says by `import_output` whether a text is of it, and by `import_tree` whether a directory
+is laid out by it, as a load generator does (`tui.workloads.base.Importing`). A new one is a module
+here and a line in `FORMATS`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """CBT, the Ceph benchmarking tool: the directory of a run, which holds outputs of load generators.
 
-``results/ITERATION/id-HASH/...`` is one run; each directory in it with outputs is a measurement. ``output.N.HOST`` is
-what process N of a host printed, ``json_output.N.HOST`` the JSON in it. What a host ran side by side is added up."""
+``results/ITERATION/id-HASH/...`` is one run; each directory in it with outputs is a measurement.
+``output.N.HOST`` is what process N of a host printed, ``json_output.N.HOST`` the JSON in it. What a
+host ran side by side is added up."""
 
 from __future__ import annotations
 
@@ -81,14 +82,19 @@ def _run(name: str, points: Mapping[str, Sequence[KeptFile]]) -> KeptRun:
                 hosts.setdefault(each.host or host, []).append(each)
         if hosts:
             called = point or PurePosixPath(name).name
-            measured.append({host: replace(_summed(each), name=called) for host, each in hosts.items()})
+            measured.append(
+                {host: replace(_summed(each), name=called) for host, each in hosts.items()}
+            )
     return KeptRun(name, measured, kept, remarks)
 
 
 def _outputs(files: Sequence[KeptFile]) -> Iterator[tuple[str, KeptFile]]:
-    """Yield each process's output with its host: the JSON alone where it was taken out of the output."""
+    """Yield each process's output with its host: the JSON alone where it was taken out of the
+    output.
+    """
     found: dict[tuple[str, str], KeptFile] = {}
-    for file in sorted(files, key=lambda file: PurePosixPath(file.name).name):  # json_output comes first
+    # json_output comes first
+    for file in sorted(files, key=lambda file: PurePosixPath(file.name).name):
         path = PurePosixPath(file.name)
         match = OUTPUT.fullmatch(path.name)
         host = (match["host"] or "host") if match else path.parent.name
@@ -106,12 +112,18 @@ def _read(file: KeptFile) -> list[ImportedOutput]:
 
 
 def _summed(outputs: Sequence[ImportedOutput]) -> ImportedOutput:
-    """Return what the processes of one host did side by side; percentiles only where all have histograms."""
+    """Return what the processes of one host did side by side.
+
+    Percentiles only where all have histograms.
+    """
     first = outputs[0]
     if len(outputs) == 1:
         return first
     names = dict.fromkeys(name for each in outputs for name in each.result.dirs)
-    parts = {name: [each.result.dirs[name] for each in outputs if name in each.result.dirs] for name in names}
+    parts = {
+        name: [each.result.dirs[name] for each in outputs if name in each.result.dirs]
+        for name in names
+    }
     ends = [each.result.end_ms for each in outputs if each.result.end_ms is not None]
     starts = [each.result.start_ms for each in outputs if each.result.start_ms is not None]
     result = HostResult(
@@ -124,7 +136,11 @@ def _summed(outputs: Sequence[ImportedOutput]) -> ImportedOutput:
         start_ms=min(starts, default=None),
         end_ms=max(ends, default=None),
     )
-    loads = [load for each in outputs for load in each.loads] if all(each.loads for each in outputs) else []
+    loads = (
+        [load for each in outputs for load in each.loads]
+        if all(each.loads for each in outputs)
+        else []
+    )
     return replace(first, result=result, loads=loads)
 
 
@@ -147,7 +163,10 @@ def _rados(found: Mapping[str, float]) -> ImportedOutput | None:
     if not seconds or name is None:
         return None
     ios = round(next(found[label] for label in RADOS_COUNTS if label in found))
-    size = next((found[label] for label in ("Write size", "Read size", "Object size") if label in found), 0.0)
+    size = next(
+        (found[label] for label in ("Write size", "Read size", "Object size") if label in found),
+        0.0,
+    )
     part = DirectionResult(ios, round(ios * size), seconds, ios / seconds, ios * size / seconds)
     mean = found.get("Average Latency(s)", found.get("Average Latency"))
     high = found.get("Max latency(s)", found.get("Max latency"))
@@ -155,7 +174,13 @@ def _rados(found: Mapping[str, float]) -> ImportedOutput | None:
     if mean is not None and high is not None and low is not None:
         deviation = found.get("Stddev Latency(s)", found.get("Stddev Latency", nan))
         part.lat = LatencyResult(
-            ios, round(low * SECONDS_NS), round(high * SECONDS_NS), mean * SECONDS_NS, deviation * SECONDS_NS
+            ios,
+            round(low * SECONDS_NS),
+            round(high * SECONDS_NS),
+            mean * SECONDS_NS,
+            deviation * SECONDS_NS,
         )
         part.rounded = ["lat"]
-    return ImportedOutput(0, f"rados bench {name}", HostResult(t=0.0, host="", step=0, dirs={name: part}))
+    return ImportedOutput(
+        0, f"rados bench {name}", HostResult(t=0.0, host="", step=0, dirs={name: part})
+    )

@@ -1,8 +1,9 @@
 """ElMaestro: the directory of a run, with a directory for each point of its sweep.
 
-``POINT/raw/run.json`` is what the load generator printed, ``POINT/result.json`` what ElMaestro made of it. Figures are
-read from the first: of fio on several hosts the second has those of one host (up to 1.11.1 it looks for "All clients"
-under `hostname`, where fio has it under `jobname`). A remark says so with both figures."""
+``POINT/raw/run.json`` is what the load generator printed, ``POINT/result.json`` what ElMaestro made
+of it. Figures are read from the first: of fio on several hosts the second has those of one host (up
+to 1.11.1 it looks for "All clients" under `hostname`, where fio has it under `jobname`). A remark
+says so with both figures."""
 
 from __future__ import annotations
 
@@ -96,7 +97,10 @@ def _run(folder: str, points: Sequence[tuple[_Result, KeptFile]]) -> KeptRun:
 
 
 def _outputs(file: KeptFile) -> list[ImportedOutput]:
-    """Return the last measurement in an output, by whichever load generator reads it. Raises UsageError."""
+    """Return the last measurement in an output, by whichever load generator reads it.
+
+    Raises UsageError.
+    """
     for reader in workloads.every():
         if outputs := reader.import_output(file.text, file.place):
             last = outputs[-1].place
@@ -109,11 +113,17 @@ def _doubts(name: str, result: _Result, outputs: Sequence[ImportedOutput]) -> It
     if result.engine != "fio":
         return
     for direction, phase in sorted(result.phases.items()):
-        rates = {each.host: each.result.dirs[direction].iops for each in outputs if direction in each.result.dirs}
+        rates = {
+            each.host: each.result.dirs[direction].iops
+            for each in outputs
+            if direction in each.result.dirs
+        }
         total, printed = sum(rates.values()), phase.iops_last or phase.iops_first
         if printed is None or len(rates) < 2 or abs(printed - total) <= SAME * total:
             continue
-        alone = next((host for host, rate in rates.items() if abs(printed - rate) <= SAME * rate), "")
+        alone = next(
+            (host for host, rate in rates.items() if abs(printed - rate) <= SAME * rate), ""
+        )
         of = f"those of {alone} alone" if alone else "not their sum"
         yield (
             f"{name}: ElMaestro printed {units.exact(round(printed))} {direction} IOPS, {of}; "
@@ -121,6 +131,6 @@ def _doubts(name: str, result: _Result, outputs: Sequence[ImportedOutput]) -> It
         )
     if result.workload.io_depth > 1:
         yield (
-            f"{name}: queue depth {result.workload.io_depth} was asked for; ElMaestro runs fio with {SYNCHRONOUS}, "
-            "which keeps 1 I/O in flight per job"
+            f"{name}: queue depth {result.workload.io_depth} was asked for; ElMaestro runs fio with"
+            f" {SYNCHRONOUS}, which keeps 1 I/O in flight per job"
         )

@@ -1,7 +1,8 @@
-"""wekatester: the bundle of a run, with the load generator's own results of each job, and what it prints of them.
+"""wekatester: the bundle of a run, with the load generator's own results of each job, and what it
+prints of them.
 
-Of what it prints only rates and mean latencies are known, of all hosts together; of a bundle all that the load
-generator told of each host."""
+Of what it prints only rates and mean latencies are known, of all hosts together; of a bundle all
+that the load generator told of each host."""
 
 from __future__ import annotations
 
@@ -56,7 +57,9 @@ class Wekatester(Format):
             path = PurePosixPath(file.name)
             if match := RESULTS.fullmatch(path.name):
                 bundles.setdefault(str(path.parent), []).append((match["job"], file))
-        marked = {PurePosixPath(file.name).stem for file in files if LAYOUT_MARK in file.text[:4096]}
+        marked = {
+            PurePosixPath(file.name).stem for file in files if LAYOUT_MARK in file.text[:4096]
+        }
         found = [_bundle(folder, jobs, {*LAYOUTS, *marked}) for folder, jobs in bundles.items()]
         return [run for run in found if run.measurements]
 
@@ -81,7 +84,9 @@ def _bundle(folder: str, jobs: Sequence[tuple[str, KeptFile]], layouts: set[str]
 
 
 def _last(file: KeptFile) -> list[ImportedOutput]:
-    """Return the last measurement in the results of a job, by whichever load generator reads them."""
+    """Return the last measurement in the results of a job, by whichever load generator reads
+    them.
+    """
     for reader in workloads.every():
         if outputs := reader.import_output(file.text, file.place):
             last = outputs[-1].place
@@ -100,7 +105,10 @@ def _value(match: re.Match[str], file: str, line: int) -> float:
         unit = match["unit"].removesuffix("/s").replace("bytes", "B")
         return parse_printed("bytes", f"{number} {unit}").low
     except (ValueError, KeyError):
-        message = f"found '{match[0].strip()[:60]}'; bandwidth in GiB/s, iops and latency in us are needed"
+        message = (
+            f"found '{match[0].strip()[:60]}'; bandwidth in GiB/s, iops and latency in us are"
+            " needed"
+        )
         raise UsageError([Problem(message, file=file, line=line)]) from None
 
 
@@ -110,7 +118,10 @@ def _output(place: int, job: str, figures: Mapping[tuple[str, str], float]) -> I
 
 
 def _directions(figures: Mapping[tuple[str, str], float]) -> Iterator[tuple[str, DirectionResult]]:
-    """Yield what is told of reads and writes; how long it was measured, and so how much was done, is not."""
+    """Yield what is told of reads and writes.
+
+    How long it was measured, and so how much was done, is not.
+    """
     for name in ("read", "write"):
         iops, bandwidth = figures.get((name, "iops")), figures.get((name, "bandwidth"))
         latency = figures.get((name, "latency"))

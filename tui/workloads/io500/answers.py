@@ -1,4 +1,6 @@
-"""Export the facts of a run for a submission to the IO500 list, and the questions that remain open."""
+"""Export the facts of a run for a submission to the IO500 list, and the questions that remain
+open.
+"""
 
 from __future__ import annotations
 
@@ -96,8 +98,16 @@ def _size(value: Fact) -> str:
 
 def _network(facts: Mapping[str, Fact]) -> str:
     nics = facts.get("nics")
-    rows = [row for row in nics if isinstance(row, dict) and row.get("state") == "up"] if isinstance(nics, list) else []
-    return ", ".join(" ".join(str(row[key]) for key in ("kind", "driver") if row.get(key)) for row in rows)
+    rows = (
+        [row for row in nics if isinstance(row, dict) and row.get("state") == "up"]
+        if isinstance(nics, list)
+        else []
+    )
+    return ", ".join(
+        " ".join(str(row[key]) for key in ("kind", "driver") if row.get(key)) for row in rows
+    )
 
 
-ANSWERS = Exporter("facts of the run for a submission to the IO500 list, and open questions", _files)
+ANSWERS = Exporter(
+    "facts of the run for a submission to the IO500 list, and open questions", _files
+)

@@ -1,4 +1,7 @@
-"""The io500: section of a profile, which becomes IO500's ini file. Values may name parameters: '{stonewall}'."""
+"""The io500: section of a profile, which becomes IO500's ini file.
+
+Values may name parameters: '{stonewall}'.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,9 @@ def known_setting(name: str) -> str:
     Raises ValueError for a setting that benchtui sets itself, or that cannot be used.
     """
     if not SETTING.fullmatch(name):
-        raise ValueError(f"'{name}' is not a setting: write SECTION.KEY, such as ior-easy.transferSize")
+        raise ValueError(
+            f"'{name}' is not a setting: write SECTION.KEY, such as ior-easy.transferSize"
+        )
     known = name.lower()
     if known in OWN_SETTINGS:
         raise ValueError(f"{name} is not written here; it is set by: {OWN_SETTINGS[known]}")
@@ -48,16 +53,30 @@ def known_setting(name: str) -> str:
 class Io500(MpiBody):
     """The settings of an IO500 run; unknown keys are errors."""
 
-    program: Scalar = Field("io500", description="IO500 on the hosts: a name on PATH, or an absolute path")
+    program: Scalar = Field(
+        "io500", description="IO500 on the hosts: a name on PATH, or an absolute path"
+    )
     stonewall: Scalar = Field(
-        300, description="Seconds that a write phase takes at least ([debug] stonewall-time); only 300 is submittable"
+        300,
+        description=(
+            "Seconds that a write phase takes at least ([debug] stonewall-time); only 300 is"
+            " submittable"
+        ),
     )
     skip: Scalar = Field(
-        "none", description="Phases that are not run, with commas between, such as ior-rnd4K-easy-read; or none"
+        "none",
+        description=(
+            "Phases that are not run, with commas between, such as ior-rnd4K-easy-read; or none"
+        ),
     )
     drop_caches: Scalar = Field(
-        False, description="IO500 drops the caches of the clients before each phase, by sudo ([global] drop-caches)"
+        False,
+        description=(
+            "IO500 drops the caches of the clients before each phase, by sudo ([global]"
+            " drop-caches)"
+        ),
     )
     settings: dict[Annotated[str, AfterValidator(known_setting)], Scalar] = Field(
-        default_factory=dict, description="More settings of its ini file as SECTION.KEY, such as ior-easy.transferSize"
+        default_factory=dict,
+        description="More settings of its ini file as SECTION.KEY, such as ior-easy.transferSize",
     )

@@ -9,7 +9,8 @@ from tui.model.plan import MpiLaunch
 from tui.workloads.mpi import REPORTS
 
 FILE = "benchtui.ini"  # IO500 writes config.ini beside it
-TRIAL = {  # one I/O and one file; phases of mdtest take a second each, and files go with their directory
+# one I/O and one file; phases of mdtest take a second each, and files go with their directory
+TRIAL = {
     "ior-easy.transfersize": "64k",
     "ior-easy.blocksize": "64k",
     "ior-hard.segmentcount": "1",
@@ -26,7 +27,11 @@ def settings_of(options: Sequence[str]) -> dict[str, str]:
 
 def skipped(settings: Mapping[str, str]) -> list[str]:
     """Return the phases that settings leave out."""
-    return [name.removesuffix(".run") for name, value in settings.items() if name.endswith(".run") and value == "FALSE"]
+    return [
+        name.removesuffix(".run")
+        for name, value in settings.items()
+        if name.endswith(".run") and value == "FALSE"
+    ]
 
 
 def ini_text(launch: MpiLaunch, directory: str) -> str:

@@ -1,4 +1,6 @@
-"""Import results of IO500 that were kept: what it printed, its result_summary.txt, or a whole result directory."""
+"""Import results of IO500 that were kept: what it printed, its result_summary.txt, or a whole
+result directory.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,14 @@ def import_tree(files: Sequence[KeptFile]) -> Sequence[KeptRun]:
     runs = []
     for summary in (each for each in files if PurePosixPath(each.name).name == SUMMARY):
         folder = PurePosixPath(summary.name).parent
-        beside = {PurePosixPath(each.name).name: each for each in files if PurePosixPath(each.name).parent == folder}
-        read = [each for name in (SUMMARY, CONFIG, RESULT) if (each := beside.get(name)) is not None]
+        beside = {
+            PurePosixPath(each.name).name: each
+            for each in files
+            if PurePosixPath(each.name).parent == folder
+        }
+        read = [
+            each for name in (SUMMARY, CONFIG, RESULT) if (each := beside.get(name)) is not None
+        ]
         if outputs := _outputs(summary.text, summary.place, _told(read[1:])):
             runs.append(KeptRun(folder.name, [{each.host: each} for each in outputs], read))
     return runs
@@ -45,15 +53,22 @@ def _outputs(text: str, file: str, told: Told) -> list[ImportedOutput]:
         if TITLE.match(line):
             of_run = list(told.reasons.get("run", ()))
             easy = easy_bytes_of(told.settings)
-            found.append(Io500Output(ranks=ranks, easy_bytes=easy, of_run=of_run, told=told.reasons))
+            found.append(
+                Io500Output(ranks=ranks, easy_bytes=easy, of_run=of_run, told=told.reasons)
+            )
         if found:
             found[-1].line(line)
-    return [_imported(place, each) for place, each in enumerate(each for each in found if each.operations())]
+    return [
+        _imported(place, each)
+        for place, each in enumerate(each for each in found if each.operations())
+    ]
 
 
 @dataclass
 class Told:
-    """What config.ini and result.txt tell beside the summary: settings as section.key, and reasons by section."""
+    """What config.ini and result.txt tell beside the summary: settings as section.key, and reasons
+    by section.
+    """
 
     settings: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, list[str]] = field(default_factory=dict)
@@ -80,5 +95,7 @@ def _imported(place: int, output: Io500Output) -> ImportedOutput:
         problems.append(("io500-incomplete", "IO500 gave no score"))
     output.step = place
     metadata = output.result(final=not problems)
-    result = HostResult(t=0.0, host="", step=place, dirs={}, tool_version=output.version, final=not problems)
+    result = HostResult(
+        t=0.0, host="", step=place, dirs={}, tool_version=output.version, final=not problems
+    )
     return ImportedOutput(place, "io500", result, ALL_HOSTS, metadata=metadata, problems=problems)

@@ -1,4 +1,7 @@
-"""Parse what IO500 prints: its phases, why one is invalid, and its score. Runs and imports are read by this alone."""
+"""Parse what IO500 prints: its phases, why one is invalid, and its score.
+
+Runs and imports are read by this alone.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import geometric_mean
 
-from tui.model.event import ALL_OVER, MetadataIteration, MetadataPhase, MetadataResult, OperationResult
+from tui.model.event import (
+    ALL_OVER,
+    MetadataIteration,
+    MetadataPhase,
+    MetadataResult,
+    OperationResult,
+)
 from tui.model.quantities import parse_size
 
 NUMBER = r"\d{1,15}(?:\.\d{1,15})?"
@@ -18,14 +27,17 @@ PHASE = re.compile(
     r"(?P<invalid> *\[INVALID\])?)"
 )
 SCORE = re.compile(
-    rf"^\[SCORE \] (?P<said>Bandwidth (?P<bandwidth>{NUMBER}) GiB/s : IOPS (?P<metadata>{NUMBER}) kiops"
+    rf"^\[SCORE \] (?P<said>Bandwidth (?P<bandwidth>{NUMBER}) GiB/s : IOPS (?P<metadata>{NUMBER})"
+    r" kiops"
     rf"(?: : TOTAL (?P<total>{NUMBER}))?(?P<invalid> *\[INVALID\])?) *$"
 )
 REASON = re.compile(r"^ERROR INVALID (?:\([^()]*\) )?(?P<why>.+)$")
 STORED = "The result files are stored in the directory:"
 PHASES = (
-    "ior-easy-write", "mdtest-easy-write", "ior-hard-write", "mdtest-hard-write", "find", "ior-easy-read",
-    "mdtest-easy-stat", "ior-hard-read", "mdtest-hard-stat", "mdtest-easy-delete", "mdtest-hard-read",
+    "ior-easy-write", "mdtest-easy-write", "ior-hard-write", "mdtest-hard-write", "find",
+    "ior-easy-read",
+    "mdtest-easy-stat", "ior-hard-read", "mdtest-hard-stat", "mdtest-easy-delete",
+    "mdtest-hard-read",
     "mdtest-hard-delete", "ior-rnd4K-easy-read",
 )  # fmt: skip
 GIB = 1 << 30
@@ -52,7 +64,10 @@ class PrintedPhase:
 
 @dataclass
 class Io500Output:
-    """What one IO500 has printed so far. It does not print its ranks: there are as many as were launched."""
+    """What one IO500 has printed so far.
+
+    It does not print its ranks: there are as many as were launched.
+    """
 
     step: int = 0
     ranks: int = 0
@@ -69,7 +84,8 @@ class Io500Output:
     finished: bool = False
     reasons: list[str] = field(default_factory=list)  # of the phase to come
     of_run: list[str] = field(default_factory=list)  # of no phase: its settings
-    told: Mapping[str, Sequence[str]] = field(default_factory=dict)  # reasons of phases, by its result.txt
+    # reasons of phases, by its result.txt
+    told: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def started(self) -> bool:
@@ -94,7 +110,11 @@ class Io500Output:
             return self._phase(match)
         if match := SCORE.match(text):
             self.said, self.invalid = match["said"], bool(match["invalid"])
-            self.scores = {name: float(match[name]) for name in ("total", "bandwidth", "metadata") if match[name]}
+            self.scores = {
+                name: float(match[name])
+                for name in ("total", "bandwidth", "metadata")
+                if match[name]
+            }
             over = self.end(now_s)
             return [over] if over else []
         if text.startswith(STORED):
@@ -108,7 +128,11 @@ class Io500Output:
 
     def operations(self) -> dict[str, OperationResult]:
         """Return what was measured, by phase; those that did nothing are left out."""
-        return {name: self._operation(name, each) for name, each in self.phases.items() if each.value > 0}
+        return {
+            name: self._operation(name, each)
+            for name, each in self.phases.items()
+            if each.value > 0
+        }
 
     def why_invalid(self) -> list[str]:
         """Return why IO500 calls its result invalid, in its own words."""
@@ -121,12 +145,24 @@ class Io500Output:
         return found or (["no reason printed"] if self.invalid else [])
 
     def wrong_means(self) -> Iterator[tuple[str, str]]:
-        """Yield where the score has another mean than its phases: some of them are missing, or were changed."""
+        """Yield where the score has another mean than its phases: some of them are missing, or were
+        changed.
+        """
         for unit, name in (("GiB/s", "bandwidth"), ("kIOPS", "metadata")):
-            values = [each.value for each in self.phases.values() if each.scored and each.unit == unit and each.value]
+            values = [
+                each.value
+                for each in self.phases.values()
+                if each.scored and each.unit == unit and each.value
+            ]
             said, own = self.scores.get(name), geometric_mean(values) if values else 0.0
             if said is not None and abs(own - said) > OFF * said:
-                yield "io500-score", f"the score is made of {said:.6g} {unit}; its phases have {own:.6g} in the mean"
+                yield (
+                    "io500-score",
+                    (
+                        f"the score is made of {said:.6g} {unit}; its phases have {own:.6g} in the"
+                        " mean"
+                    ),
+                )
 
     def result(self, *, final: bool) -> MetadataResult | None:
         """Return what was measured; None when no phase ended."""
@@ -149,8 +185,13 @@ class Io500Output:
         )
 
     def _invalid(self, why: str) -> None:
-        """Keep why something is invalid. Settings are judged before the first phase, which has times to say."""
-        of_settings = not self.phases and not self.reasons and " needed " not in why and "untime" not in why
+        """Keep why something is invalid.
+
+        Settings are judged before the first phase, which has times to say.
+        """
+        of_settings = (
+            not self.phases and not self.reasons and " needed " not in why and "untime" not in why
+        )
         (self.of_run if of_settings else self.reasons).append(why)
 
     def _phase(self, match: re.Match[str]) -> list[Event]:
@@ -186,7 +227,11 @@ class Io500Output:
         moved = self._bytes_per_op(name) if each.unit == "GiB/s" else 0
         rate = each.value * GIB / moved if moved else round(each.value * 1000, 3)
         return OperationResult(
-            mean=rate, iterations=[rate], seconds=[each.seconds], bytes_per_op=moved, printed=each.said
+            mean=rate,
+            iterations=[rate],
+            seconds=[each.seconds],
+            bytes_per_op=moved,
+            printed=each.said,
         )
 
     def _bytes_per_op(self, name: str) -> int:
@@ -208,7 +253,10 @@ def directions(skip: Sequence[str]) -> list[str]:
 
 
 def easy_bytes_of(settings: Mapping[str, str]) -> int:
-    """Return the bytes of each I/O of ior-easy by its settings; the default where these cannot be read."""
+    """Return the bytes of each I/O of ior-easy by its settings.
+
+    The default where these cannot be read.
+    """
     try:
         return parse_size(settings["ior-easy.transfersize"]) or EASY_BYTES
     except (KeyError, ValueError):

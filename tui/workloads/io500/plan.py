@@ -15,7 +15,14 @@ from tui.workloads.io500.body import Io500
 from tui.workloads.io500.ini import FILE, ini_text, settings_of, skipped
 from tui.workloads.io500.output import PHASES, directions
 from tui.workloads.mpi import REPORTS
-from tui.workloads.mpi_plan import MOST_RANKS, OWN_DIRECTORY, launch_of, launch_problems, launcher_text, step_of
+from tui.workloads.mpi_plan import (
+    MOST_RANKS,
+    OWN_DIRECTORY,
+    launch_of,
+    launch_problems,
+    launcher_text,
+    step_of,
+)
 
 VALID_S = 300
 LONGEST_S = 86400
@@ -24,7 +31,10 @@ TEXTS = ("directory", "ranks_per_host", "program", "addresses", "stonewall", "sk
 
 
 def build_steps(
-    profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], seeds: Mapping[str, int]
+    profile: Profile,
+    params: Mapping[str, ParamValue],
+    hosts: Sequence[HostAddress],
+    seeds: Mapping[str, int],
 ) -> list[Step]:
     """Return the one step of an IO500 profile on these hosts. Raises UsageError."""
     if not isinstance(profile.body, Io500):
@@ -34,14 +44,26 @@ def build_steps(
     own = posixpath.join(launch.directory, OWN_DIRECTORY)
     argv = [launch.program, posixpath.join(own, REPORTS, FILE)]
     tasks = [
-        HostTask(host.name, seeds[host.name], text, argv, writes_bytes=None, required_dir=launch.directory)
+        HostTask(
+            host.name,
+            seeds[host.name],
+            text,
+            argv,
+            writes_bytes=None,
+            required_dir=launch.directory,
+        )
         for host in hosts
     ]
-    return [step_of(profile, params, launch, tasks, directions(skipped(settings_of(launch.options))))]
+    return [
+        step_of(profile, params, launch, tasks, directions(skipped(settings_of(launch.options))))
+    ]
 
 
 def resolve(tag: str, spec: Io500, params: Mapping[str, ParamValue]) -> MpiLaunch:
-    """Return the launch with all parameters replaced. Raises UsageError with every problem at once."""
+    """Return the launch with all parameters replaced.
+
+    Raises UsageError with every problem at once.
+    """
     values = {name: scalar_text(value) for name, value in params.items()}
     texts = {name: expand(getattr(spec, name), values).strip() for name in TEXTS}
     settings = {name: expand(value, values).strip() for name, value in spec.settings.items()}
@@ -67,9 +89,14 @@ def _problems(tag: str, texts: Mapping[str, str], settings: Mapping[str, str]) -
         seconds = 0.0
     if not (seconds.is_integer() and 1 <= seconds <= LONGEST_S):
         found = texts["stonewall"]
-        yield Problem(f"{tag}: io500.stonewall: '{found}' is not a whole number of seconds from 1 to {LONGEST_S}")
+        yield Problem(
+            f"{tag}: io500.stonewall: '{found}' is not a whole number of seconds from 1 to"
+            f" {LONGEST_S}"
+        )
     if texts["drop_caches"].lower() not in (*YES, *NO):
-        yield Problem(f"{tag}: io500.drop_caches: '{texts['drop_caches']}' is neither true nor false")
+        yield Problem(
+            f"{tag}: io500.drop_caches: '{texts['drop_caches']}' is neither true nor false"
+        )
     for name in _names(texts["skip"]):
         if name not in PHASES:
             meant, known = did_you_mean(name, PHASES), ", ".join(PHASES)
@@ -80,7 +107,9 @@ def _problems(tag: str, texts: Mapping[str, str], settings: Mapping[str, str]) -
 
 
 def launch_text(launch: MpiLaunch, hosts: int) -> str:
-    """Return the launch as text: ranks, phases, why the result is not submittable, and the ini file."""
+    """Return the launch as text: ranks, phases, why the result is not submittable, and the ini
+    file.
+    """
     ranks, settings = launch.ranks(hosts), settings_of(launch.options)
     own = posixpath.join(launch.directory, OWN_DIRECTORY)
     lines = [
@@ -98,10 +127,16 @@ def launch_text(launch: MpiLaunch, hosts: int) -> str:
 
 
 def not_submittable(settings: Mapping[str, str]) -> list[str]:
-    """Return why IO500 will call any result of these settings invalid; empty if one can be valid."""
+    """Return why IO500 will call any result of these settings invalid.
+
+    Empty if one can be valid.
+    """
     found = []
     if settings["debug.stonewall-time"] != str(VALID_S):
-        found.append(f"not submittable: the stonewall is {settings['debug.stonewall-time']} s, not {VALID_S} s")
+        found.append(
+            f"not submittable: the stonewall is {settings['debug.stonewall-time']} s, not"
+            f" {VALID_S} s"
+        )
     if lost := [name for name in skipped(settings) if name != PHASES[-1]]:
         found.append(f"not submittable: without {', '.join(lost)}")
     return found

@@ -30,7 +30,9 @@ class Io500Program(StepProgram):
         settings = settings_of(self.launch.options) | TRIAL
         settings |= {f"{name}.run": "FALSE" for name in PHASES if name not in TRIED}
         options = tuple(f"{name}={value}" for name, value in settings.items())
-        return Io500Program(self.step, replace(self.launch, ranks_per_host=1, options=options), is_trial=True)
+        return Io500Program(
+            self.step, replace(self.launch, ranks_per_host=1, options=options), is_trial=True
+        )
 
     def files(self, directory: str) -> Mapping[str, str]:
         """Return the ini file: rank 0 reads it."""
@@ -51,9 +53,14 @@ class Io500Program(StepProgram):
 
     def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
         """Return the version that was found, and whether its result can be submitted."""
-        ranks = f"{units.plural(hosts, 'host')} x {units.plural(self.launch.ranks_per_host, 'rank')}"
+        ranks = (
+            f"{units.plural(hosts, 'host')} x {units.plural(self.launch.ranks_per_host, 'rank')}"
+        )
         said: list[LogLine] = [("info", f"IO500 {tried.version or 'of unknown version'}, {ranks}")]
-        return [*said, *(("warning", text) for text in not_submittable(settings_of(self.launch.options)))]
+        return [
+            *said,
+            *(("warning", text) for text in not_submittable(settings_of(self.launch.options))),
+        ]
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
         """Return no problems: IO500 does not print how its ranks were placed."""

@@ -8,12 +8,27 @@ from tui.model.event import MetadataResult
 from tui.model.plan import MpiLaunch, Step
 from tui.workloads.io500.ini import settings_of, skipped
 from tui.workloads.io500.output import Io500Output, easy_bytes_of
-from tui.workloads.messages import HARMLESS, IN_PARTS, MPI, MUTTERED, NOT_WRITABLE, SSH, Explainer, rule, unknown
+from tui.workloads.messages import (
+    HARMLESS,
+    IN_PARTS,
+    MPI,
+    MUTTERED,
+    NOT_WRITABLE,
+    SSH,
+    Explainer,
+    rule,
+    unknown,
+)
 from tui.workloads.mpi import RanksReader, WithoutPhases
 
 _OWN = (
     rule(r"^ERROR INVALID (\([^()]*\) )?(?P<what>.+)", "warning", "IO500 calls it invalid: {what}"),
-    rule(r"No space left on device", "error", "no space left on the file system under test: {line}", "no-space"),
+    rule(
+        r"No space left on device",
+        "error",
+        "no space left on the file system under test: {line}",
+        "no-space",
+    ),
     *NOT_WRITABLE,
     rule(r"^FATAL( \([^()]*\))?:? *(?P<what>.*)", "error", "IO500 gave up: {what}", "io500-fatal"),
     rule(r"^WARNING( \([^()]*\))?:? (?P<what>.*)", "warning", "IO500 warns: {what}"),
@@ -29,7 +44,9 @@ class Io500Reader(RanksReader):
     void_on_stderr = ("io500-fatal",)
     output: Io500Output
 
-    def __init__(self, step: Step, launch: MpiLaunch, ranks: int, nodes: Sequence[int] = ()) -> None:
+    def __init__(
+        self, step: Step, launch: MpiLaunch, ranks: int, nodes: Sequence[int] = ()
+    ) -> None:
         settings = settings_of(launch.options)
         output = Io500Output(step.index, ranks, skipped(settings), easy_bytes_of(settings))
         explainers = (Explainer(STDOUT, unknown, IN_PARTS), Explainer(STDERR, unknown, IN_PARTS))
@@ -43,7 +60,10 @@ class Io500Reader(RanksReader):
         return result
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return what makes the result doubtful or void. That IO500 calls it invalid is a finding: own-verdict."""
+        """Return what makes the result doubtful or void.
+
+        That IO500 calls it invalid is a finding: own-verdict.
+        """
         return [*super().problems(exit_code), *self.output.wrong_means()]
 
     def _missing(self) -> list[str]:

@@ -17,8 +17,14 @@ if TYPE_CHECKING:
     from tui.workloads.io500.program import Io500Program
 
 ADVICE = {
-    "io500-missing": "build it from github.com/IO500/io500; name it in the parameter program (--set program=PATH)",
-    "checked": "the trial launch of a run finds its version, and whether ranks reach each other (TCP, any port)",
+    "io500-missing": (
+        "build it from github.com/IO500/io500; name it in the parameter program (--set"
+        " program=PATH)"
+    ),
+    "checked": (
+        "the trial launch of a run finds its version, and whether ranks reach each other (TCP, any"
+        " port)"
+    ),
     "mpi-address": "give it in the parameter addresses (--set addresses=...)",
 }
 
@@ -39,7 +45,11 @@ class Io500Workload(MpiWorkload):
         return Io500
 
     def build_steps(
-        self, profile: Profile, params: Mapping[str, ParamValue], hosts: list[HostAddress], seeds: Mapping[str, int]
+        self,
+        profile: Profile,
+        params: Mapping[str, ParamValue],
+        hosts: list[HostAddress],
+        seeds: Mapping[str, int],
     ) -> list[Step]:
         """Return the one step of an IO500 profile. Raises UsageError."""
         from tui.workloads.io500.plan import build_steps
@@ -64,7 +74,10 @@ class Io500Workload(MpiWorkload):
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
         """Return what its figures are."""
-        return "each phase ran once: bandwidths of IOR, rates of mdtest and of find, as IO500 printed them"
+        return (
+            "each phase ran once: bandwidths of IOR, rates of mdtest and of find, as IO500 printed"
+            " them"
+        )
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
         """Return the results of IO500 in a text."""

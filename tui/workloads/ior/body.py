@@ -1,4 +1,7 @@
-"""What a profile says of IOR: IOR's own options by meaning. Values may name parameters: '{block}'."""
+"""What a profile says of IOR: IOR's own options by meaning.
+
+Values may name parameters: '{block}'.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from pydantic import AfterValidator, Field
 
 from tui.workloads.mpi_body import MpiBody, Scalar
 
-# Options that benchtui sets itself, or whose output it does not read. What is left is passed on as it stands.
+# Options that benchtui sets itself, or whose output it does not read. What is left is passed on as
+# it stands.
 OWN_OPTIONS = {
     "-a": "api",
     "-b": "block",
@@ -66,21 +70,39 @@ class Ior(MpiBody):
     transfer: Scalar = Field(description="Bytes of each I/O (-t)")
     block: Scalar = Field(description="Bytes that a rank writes in one piece, in each segment (-b)")
     segments: Scalar = Field(1, description="How many blocks each rank has (-s)")
-    iterations: Scalar = Field(1, description="Repetitions within one IOR, each with new files (-i)")
-    phases: Scalar = Field("write,read", description="'write', or 'write,read': files are read after they were written")
-    api: Scalar = Field("POSIX", description="Interface that I/O goes through (-a): POSIX, MPIIO or MMAP")
-    file_per_process: Scalar = Field(True, description="Each rank has a file of its own (-F); false: all share one")
+    iterations: Scalar = Field(
+        1, description="Repetitions within one IOR, each with new files (-i)"
+    )
+    phases: Scalar = Field(
+        "write,read", description="'write', or 'write,read': files are read after they were written"
+    )
+    api: Scalar = Field(
+        "POSIX", description="Interface that I/O goes through (-a): POSIX, MPIIO or MMAP"
+    )
+    file_per_process: Scalar = Field(
+        True, description="Each rank has a file of its own (-F); false: all share one"
+    )
     collective: Scalar = Field(False, description="Collective I/O (-c), with MPIIO")
     random: Scalar = Field(False, description="Random order of the I/Os within a block (-z)")
-    fsync: Scalar = Field(False, description="fsync at the end of the write phase, within its time (-e)")
+    fsync: Scalar = Field(
+        False, description="fsync at the end of the write phase, within its time (-e)"
+    )
     direct: Scalar = Field(False, description="Past the page cache (--posix.odirect), with POSIX")
     stonewall: Scalar = Field(
         0,
-        description="Seconds after which a phase ends, once all ranks have done as much as the fastest (-D, wear-out); "
-        "block x segments is then the most that a rank moves. 0: phases move all of it",
+        description=(
+            "Seconds after which a phase ends, once all ranks have done as much as the fastest (-D,"
+            " wear-out); block x segments is then the most that a rank moves. 0: phases move all"
+            " of it"
+        ),
     )
-    reorder: Scalar = Field(True, description="Ranks read what the next host has written, not their own (-C)")
+    reorder: Scalar = Field(
+        True, description="Ranks read what the next host has written, not their own (-C)"
+    )
     options: list[Annotated[str, AfterValidator(known_option)]] = Field(
-        default_factory=list, description="More options of IOR, one an entry, such as -g or '-l random'"
+        default_factory=list,
+        description="More options of IOR, one an entry, such as -g or '-l random'",
     )
-    program: Scalar = Field("ior", description="IOR on the hosts: a name on PATH, or an absolute path")
+    program: Scalar = Field(
+        "ior", description="IOR on the hosts: a name on PATH, or an absolute path"
+    )

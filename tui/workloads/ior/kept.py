@@ -1,4 +1,6 @@
-"""Import output of IOR that was kept: its tables as printed, also inside of other text, and its JSON."""
+"""Import output of IOR that was kept: its tables as printed, also inside of other text, and its
+JSON.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,10 @@ from tui.workloads.reading import budget, clean, numbered
 
 TITLE = re.compile(r"^IOR-\S+: MPI Coordinated Test of Parallel I/O")
 STAMP = re.compile(r"^(?P<what>Began|Finished) +: (?P<stamp>.+)$")
-RANK = re.compile(r"^\[\d+(?:,\d+)?\](?:<stdout>:)?\s?")  # what mpiexec is told to put before each line
-OF_JSON = tuple('{}[],"')  # what a line of IOR's JSON begins with; other ranks may have printed between these
+# what mpiexec is told to put before each line
+RANK = re.compile(r"^\[\d+(?:,\d+)?\](?:<stdout>:)?\s?")
+# what a line of IOR's JSON begins with; other ranks may have printed between these
+OF_JSON = tuple('{}[],"')
 VERSION = re.compile(r'\{\s*"Version"\s*:')
 STAMP_ERROR_S = 1.0
 
@@ -37,20 +41,38 @@ class KeptIor:
 
     @property
     def problems(self) -> list[tuple[str, str]]:
-        """Return (code, message) of what makes the figures void: what IOR complained of, a summary that is missing."""
+        """Return (code, message) of what makes the figures void: what IOR complained of, a summary
+        that is missing.
+        """
         found = list(self.explainer.codes.items())
-        if not self.output.finished or any(each.summary is None for each in self.output.figures.values()):
-            found.append(("ior-incomplete", f"IOR gave no summary; it came to iteration {self.output.iteration}"))
+        if not self.output.finished or any(
+            each.summary is None for each in self.output.figures.values()
+        ):
+            found.append(
+                (
+                    "ior-incomplete",
+                    f"IOR gave no summary; it came to iteration {self.output.iteration}",
+                )
+            )
         return found
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
-    """Return every output of IOR in a text, in order. Raises UsageError when it ran and gave no figures at all."""
+    """Return every output of IOR in a text, in order.
+
+    Raises UsageError when it ran and gave no figures at all.
+    """
     all_kept = list(_documents(text, file)) if VERSION.search(text) else list(_tables(text, file))
     found = [kept for kept in all_kept if kept.output.results()]
     if not found and (failed := [kept for kept in all_kept if kept.output.started]):
         why = next((message for _, message in failed[-1].problems), "")
-        raise UsageError(Problem(f"IOR printed no results{f': {why}' if why else ''}", file=file, line=failed[-1].line))
+        raise UsageError(
+            Problem(
+                f"IOR printed no results{f': {why}' if why else ''}",
+                file=file,
+                line=failed[-1].line,
+            )
+        )
     return [_imported(place, kept) for place, kept in enumerate(found)]
 
 
@@ -67,7 +89,9 @@ def _tables(text: str, file: str) -> Iterator[KeptIor]:
             continue
         if match := STAMP.match(line):
             stamp = parse_stamp(match["stamp"])
-            now.start_s, now.end_s = (stamp, now.end_s) if match["what"] == "Began" else (now.start_s, stamp)
+            now.start_s, now.end_s = (
+                (stamp, now.end_s) if match["what"] == "Began" else (now.start_s, stamp)
+            )
         if now.output.line(line) is None and line:
             now.explainer.explain(line)
     if now is not None:
@@ -75,7 +99,10 @@ def _tables(text: str, file: str) -> Iterator[KeptIor]:
 
 
 def _documents(text: str, file: str) -> Iterator[KeptIor]:
-    """Yield each test of IOR's JSON documents. Raises UsageError for a document that cannot be read."""
+    """Yield each test of IOR's JSON documents.
+
+    Raises UsageError for a document that cannot be read.
+    """
     explainer = stdout_explainer()
     lines = []
     for _, raw in numbered(text, file):
@@ -114,7 +141,9 @@ def _tests(document: Mapping[str, Any], explainer: Explainer) -> Iterator[KeptIo
         for row in document.get("summary", []):
             if row["TestID"] == test["TestID"]:
                 _take_summary(output, row)
-        began, finished = (parse_stamp(str(document.get(name, ""))) for name in ("Began", "Finished"))
+        began, finished = (
+            parse_stamp(str(document.get(name, ""))) for name in ("Began", "Finished")
+        )
         yield KeptIor(output, explainer, start_s=began, end_s=finished)
 
 
@@ -137,7 +166,9 @@ def _take_row(output: IorOutput, row: Mapping[str, Any]) -> None:
 
 def _take_summary(output: IorOutput, row: Mapping[str, Any]) -> None:
     known = output.figures.setdefault(row["operation"], AccessFigures())
-    high, low, mean, deviation = (_figure(row[f"OPs{name}"]) for name in ("Max", "Min", "Mean", "SD"))
+    high, low, mean, deviation = (
+        _figure(row[f"OPs{name}"]) for name in ("Max", "Min", "Mean", "SD")
+    )
     known.summary, known.moved_bytes = (high, low, mean, deviation), _figure(row["xsizeMiB"]) * MIB
 
 
@@ -157,7 +188,9 @@ def _figure(value: Any) -> float:
 
 def _imported(place: int, kept: KeptIor) -> ImportedOutput:
     output, final = kept.output, not kept.problems
-    result = HostResult(t=0.0, host="", step=place, dirs={}, tool_version=output.version, final=final)
+    result = HostResult(
+        t=0.0, host="", step=place, dirs={}, tool_version=output.version, final=final
+    )
     if kept.start_s is not None and kept.end_s is not None:
         result.start_ms, result.end_ms = int(kept.start_s * 1000), int(kept.end_s * 1000)
     metadata = MetadataResult(
@@ -167,7 +200,9 @@ def _imported(place: int, kept: KeptIor) -> ImportedOutput:
         version=output.version,
         tasks=output.tasks,
         nodes=output.nodes,
-        items=output.block // output.transfer * output.segments if output.transfer and not output.stonewall_s else 0,
+        items=output.block // output.transfer * output.segments
+        if output.transfer and not output.stonewall_s
+        else 0,
         iterations=output.iterations,
         operations=output.results(),
         ranks_per_node=output.per_node,

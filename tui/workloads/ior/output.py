@@ -10,7 +10,8 @@ from tui.model.event import ALL_OVER, MetadataIteration, MetadataPhase, Operatio
 
 MIB = 1 << 20
 PHASES = ("write", "read")
-PER_SEGMENT = (4, 1)  # up to here the latency is divided by the I/Os of one segment, not of all (hpc/ior, ior.c)
+# up to here the latency is divided by the I/Os of one segment, not of all (hpc/ior, ior.c)
+PER_SEGMENT = (4, 1)
 
 _TITLE = re.compile(r"^IOR-(?P<version>\S+): MPI Coordinated Test of Parallel I/O")
 _OPTION = re.compile(r"^(?P<name>[A-Za-z][\w ]{19}): ?(?P<value>.*)$")
@@ -26,7 +27,8 @@ _NUMBERS = {
     "stonewallingTime": "stonewall_s",
 }
 _FEWER_BYTES = re.compile(  # what a phase that ended by time says of the bytes that it was given
-    r"^WARNING: (Expected aggregate file size|Stat\(\) of aggregate file size|Using actual aggregate bytes moved) += "
+    r"^WARNING: (Expected aggregate file size|Stat\(\) of aggregate file size|Using actual"
+    r" aggregate bytes moved) += "
     r"|^WARNING: [Mm]aybe caused by deadlineForStonewalling"
 )
 _UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
@@ -42,12 +44,17 @@ def version_of(text: str) -> tuple[int, ...]:
 
 @dataclass
 class AccessFigures:
-    """What IOR printed of one access. Rates are I/Os per second over all tasks, from open to close."""
+    """What IOR printed of one access.
+
+    Rates are I/Os per second over all tasks, from open to close.
+    """
 
     rates: list[float] = field(default_factory=list)  # of each iteration
     seconds: list[float] = field(default_factory=list)
-    latency_s: list[float | None] = field(default_factory=list)  # None: below the microsecond that is printed
-    ranks: list[dict[int, float]] = field(default_factory=list)  # seconds of each rank, open to close, by iteration
+    # None: below the microsecond that is printed
+    latency_s: list[float | None] = field(default_factory=list)
+    # seconds of each rank, open to close, by iteration
+    ranks: list[dict[int, float]] = field(default_factory=list)
     summary: tuple[float, float, float, float] | None = None  # max, min, mean, standard deviation
     moved_bytes: float | None = None  # in each iteration, by the summary
 
@@ -117,7 +124,11 @@ class IorOutput:
 
     def results(self) -> dict[str, OperationResult]:
         """Return what was measured, by access; rates are I/Os per second."""
-        return {name: self._result(each) for name, each in self.figures.items() if each.rates or each.summary}
+        return {
+            name: self._result(each)
+            for name, each in self.figures.items()
+            if each.rates or each.summary
+        }
 
     def _result(self, each: AccessFigures) -> OperationResult:
         result = OperationResult(
@@ -133,8 +144,12 @@ class IorOutput:
 
     @property
     def _latency_known(self) -> bool:
-        """Whether the latency is of what was done: older versions divide by all I/Os of one segment."""
-        return (self.segments == 1 and not self.stonewall_s) or version_of(self.version)[:2] >= PER_SEGMENT
+        """Whether the latency is of what was done: older versions divide by all I/Os of one
+        segment.
+        """
+        return (self.segments == 1 and not self.stonewall_s) or version_of(self.version)[
+            :2
+        ] >= PER_SEGMENT
 
     def _header(self, text: str) -> bool:
         """Take a line before the tables; tell whether it is one of these."""
@@ -159,7 +174,11 @@ class IorOutput:
     def _size(self, name: str, value: str) -> None:
         """Take a size as it is printed for people; the summary has it to the byte."""
         number, _, unit = value.partition(" ")
-        size = round(float(number) * _UNITS[unit]) if re.fullmatch(r"[\d.]+", number) and unit in _UNITS else 0
+        size = (
+            round(float(number) * _UNITS[unit])
+            if re.fullmatch(r"[\d.]+", number) and unit in _UNITS
+            else 0
+        )
         if name == "xfersize":
             self.transfer = size
         else:
@@ -204,12 +223,21 @@ class IorOutput:
         return [self._enter(self.phases[0], self.iteration + 1)]
 
     def _summary(self, words: list[str]) -> list[Event]:
-        """Take the summary of an access; rates from bandwidth or from operations, whichever has more digits."""
+        """Take the summary of an access.
+
+        Rates from bandwidth or from operations, whichever has more digits.
+        """
         known = self.figures.setdefault(words[0], AccessFigures())
         at = {name: place for place, name in reversed(list(enumerate(self._columns)))}
-        whole = {name: words[at[name]] for name in ("xsize", "blksiz", "segcnt", "#Tasks", "tPN") if name in at}
+        whole = {
+            name: words[at[name]]
+            for name in ("xsize", "blksiz", "segcnt", "#Tasks", "tPN")
+            if name in at
+        }
         if all(word.isdigit() for word in whole.values()) and len(whole) == 5:
-            self.transfer, self.block, self.segments = (int(whole[name]) for name in ("xsize", "blksiz", "segcnt"))
+            self.transfer, self.block, self.segments = (
+                int(whole[name]) for name in ("xsize", "blksiz", "segcnt")
+            )
             self.tasks, self.per_node = int(whole["#Tasks"]), int(whole["tPN"])
         moved = _number(words[at["aggs(MiB)"]]) if "aggs(MiB)" in at else None
         known.moved_bytes = None if moved is None else moved * MIB
@@ -224,7 +252,11 @@ class IorOutput:
     def _enter(self, phase: str, iteration: int) -> MetadataPhase:
         self.phase, self.iteration = phase, iteration
         return MetadataPhase(
-            t=0.0, step=self.step, phase=phase, iteration=max(iteration, 1), iterations=self.iterations
+            t=0.0,
+            step=self.step,
+            phase=phase,
+            iteration=max(iteration, 1),
+            iterations=self.iterations,
         )
 
 

@@ -16,7 +16,14 @@ from tui.model.profile import ParamValue, Profile, expand, scalar_text
 from tui.model.quantities import parse_duration, parse_size
 from tui.workloads.ior.body import Ior
 from tui.workloads.ior.output import PHASES
-from tui.workloads.mpi_plan import COUNTS, OWN_DIRECTORY, launch_of, launch_problems, launcher_text, step_of
+from tui.workloads.mpi_plan import (
+    COUNTS,
+    OWN_DIRECTORY,
+    launch_of,
+    launch_problems,
+    launcher_text,
+    step_of,
+)
 
 APIS = ("POSIX", "MPIIO", "MMAP")
 MOST_BYTES = 1 << 50  # of one size
@@ -30,16 +37,20 @@ FLAGS = {  # key of a profile and IOR's option for it, in the order of a command
 }
 YES, NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 TEXTS = (
-    "directory", "ranks_per_host", "transfer", "block", "segments", "iterations", "phases", "api", "program",
+    "directory", "ranks_per_host", "transfer", "block", "segments", "iterations", "phases", "api",
+    "program",
     "addresses", "stonewall",
 )  # fmt: skip
 LONGEST_S = 86400
 WEAR_OUT = "-O stoneWallingWearOut=1"
-RANKS_CSV = "-O saveRankPerformanceDetailsCSV=/dev/stdout"  # a line for each rank behind the row of its access
+# a line for each rank behind the row of its access
+RANKS_CSV = "-O saveRankPerformanceDetailsCSV=/dev/stdout"
 
 
 class IorShape(Struct, frozen=True):
-    """What each rank does, read from a launch's options: bytes, blocks of I/Os, and which phases."""
+    """What each rank does, read from a launch's options: bytes, blocks of I/Os, and which
+    phases.
+    """
 
     transfer: int
     block: int
@@ -64,7 +75,9 @@ def shape_of(options: Sequence[str]) -> IorShape:
         transfer=int(values["-t"]),
         block=int(values["-b"]),
         segments=int(values["-s"]),
-        phases=tuple(name for name, option in zip(PHASES, ("-w", "-r"), strict=True) if option in values),
+        phases=tuple(
+            name for name, option in zip(PHASES, ("-w", "-r"), strict=True) if option in values
+        ),
         shared="-F" not in values,
         reorder="-C" in values,
         direct=FLAGS["direct"] in values,
@@ -73,7 +86,10 @@ def shape_of(options: Sequence[str]) -> IorShape:
 
 
 def build_steps(
-    profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], seeds: Mapping[str, int]
+    profile: Profile,
+    params: Mapping[str, ParamValue],
+    hosts: Sequence[HostAddress],
+    seeds: Mapping[str, int],
 ) -> list[Step]:
     """Return the one step of an IOR profile on these hosts. Raises UsageError."""
     if not isinstance(profile.body, Ior):
@@ -85,14 +101,21 @@ def build_steps(
 
 
 def resolve(tag: str, spec: Ior, params: Mapping[str, ParamValue]) -> MpiLaunch:
-    """Return the launch with all parameters replaced. Raises UsageError with every problem at once."""
+    """Return the launch with all parameters replaced.
+
+    Raises UsageError with every problem at once.
+    """
     values = {name: scalar_text(value) for name, value in params.items()}
     texts = {name: expand(getattr(spec, name), values).strip() for name in (*TEXTS, *FLAGS)}
     more = tuple(expand(option, values) for option in spec.options)
     if found := [*_problems(tag, texts, more)]:
         raise UsageError(found)
     transfer, block = parse_size(texts["transfer"]), parse_size(texts["block"])
-    flags = [option for name, option in FLAGS.items() if texts[name].lower() in YES and _acts(name, texts)]
+    flags = [
+        option
+        for name, option in FLAGS.items()
+        if texts[name].lower() in YES and _acts(name, texts)
+    ]
     phases = ["-w", "-r"] if "read" in texts["phases"] else ["-w"]
     sizes = [f"-t {transfer}", f"-b {block}", f"-s {texts['segments']}"]
     seconds = _whole_seconds(texts["stonewall"])
@@ -110,7 +133,10 @@ def resolve(tag: str, spec: Ior, params: Mapping[str, ParamValue]) -> MpiLaunch:
 
 
 def _whole_seconds(text: str) -> int | None:
-    """Return seconds as IOR takes them: 60, 60.0 and 60s are alike; None for what is no whole number of them."""
+    """Return seconds as IOR takes them: 60, 60.0 and 60s are alike.
+
+    None for what is no whole number of them.
+    """
     try:
         seconds = parse_duration(text)
     except ValueError:
@@ -133,7 +159,10 @@ def _problems(tag: str, texts: Mapping[str, str], options: Sequence[str]) -> Ite
         if texts[name].lower() not in (*YES, *NO):
             yield Problem(f"{tag}: ior.{name}: '{texts[name]}' is neither true nor false")
     if _whole_seconds(texts["stonewall"]) is None:
-        yield Problem(f"{tag}: ior.stonewall: '{texts['stonewall']}' is not a whole number of seconds to {LONGEST_S}")
+        yield Problem(
+            f"{tag}: ior.stonewall: '{texts['stonewall']}' is not a whole number of seconds to"
+            f" {LONGEST_S}"
+        )
     yield from (Problem(f"{tag}: ior.{told}") for told in _size_problems(texts))
     yield from (Problem(f"{tag}: ior.{told}") for told in _joint_problems(texts, options))
 
@@ -147,9 +176,15 @@ def _size_problems(texts: Mapping[str, str]) -> Iterator[str]:
             yield f"{name}: {error}"
             continue
         if not 8 <= sizes[name] <= MOST_BYTES or sizes[name] % 8:
-            yield f"{name}: '{texts[name]}' is not a multiple of 8 bytes from 8 to {units.size(MOST_BYTES)}"
+            yield (
+                f"{name}: '{texts[name]}' is not a multiple of 8 bytes from 8 to"
+                f" {units.size(MOST_BYTES)}"
+            )
     if len(sizes) == 2 and sizes["transfer"] and sizes["block"] % sizes["transfer"]:
-        yield f"block: {units.size(sizes['block'])} is no multiple of the transfer, {units.size(sizes['transfer'])}"
+        yield (
+            f"block: {units.size(sizes['block'])} is no multiple of the transfer,"
+            f" {units.size(sizes['transfer'])}"
+        )
     if len(sizes) == 2 and texts["random"].lower() in YES and sizes["block"] == sizes["transfer"]:
         yield "random: I/Os are shuffled within a block, so a block of one I/O has no other order"
 
@@ -179,19 +214,34 @@ def _task(launch: MpiLaunch, host: str, seed: int, text: str) -> HostTask:
 
 
 def arguments(launch: MpiLaunch, directory: str, *, by_rank: bool) -> list[str]:
-    """Return IOR's arguments, in a directory of the run's own; `by_rank`: with a line for each rank."""
+    """Return IOR's arguments, in a directory of the run's own.
+
+    `by_rank`: with a line for each rank.
+    """
     words = [word for option in launch.options for word in shlex.split(option)]
     figures = RANKS_CSV.split() if by_rank else []
-    return ["-v", *words, "-i", str(launch.iterations), *figures, "-o", posixpath.join(directory, "data")]
+    return [
+        "-v",
+        *words,
+        "-i",
+        str(launch.iterations),
+        *figures,
+        "-o",
+        posixpath.join(directory, "data"),
+    ]
 
 
 def files_needed(launch: MpiLaunch, hosts: int) -> int:
-    """Return how many files and directories exist at once: one iteration is removed before the next."""
+    """Return how many files and directories exist at once: one iteration is removed before the
+    next.
+    """
     return (1 if shape_of(launch.options).shared else launch.ranks(hosts)) + 2
 
 
 def launch_text(launch: MpiLaunch, hosts: int) -> str:
-    """Return what is going to be launched, as lines of name=value: it stands where fio has its job file."""
+    """Return what is going to be launched, as lines of name=value: it stands where fio has its job
+    file.
+    """
     ranks, shape = launch.ranks(hosts), shape_of(launch.options)
     each = f"{shape.segments} x {units.size(shape.block)}"
     most = f"what is moved in {shape.stonewall_s} s, at most " if shape.stonewall_s else ""
@@ -199,9 +249,18 @@ def launch_text(launch: MpiLaunch, hosts: int) -> str:
     lines = [
         "[ior]",
         f"ranks={units.plural(hosts, 'host')} x {launch.ranks_per_host} = {ranks}",
-        f"bytes={most}{ranks} ranks x {each} = {units.size(ranks * shape.bytes_per_rank)} in each phase",
-        f"ios={launch.items or 'as many as come'} of {units.size(shape.transfer)} for each rank and phase",
-        f"files={files}; data* in the run's own directory, removed by IOR after each of {launch.iterations} iterations",
+        (
+            f"bytes={most}{ranks} ranks x {each} = {units.size(ranks * shape.bytes_per_rank)} in"
+            " each phase"
+        ),
+        (
+            f"ios={launch.items or 'as many as come'} of {units.size(shape.transfer)} for each rank"
+            " and phase"
+        ),
+        (
+            f"files={files}; data* in the run's own directory, removed by IOR after each of"
+            f" {launch.iterations} iterations"
+        ),
         f"phases={', '.join(shape.phases)}",
         f"launcher={launcher_text(launch, 'IOR')}",
         f"addresses={launch.addresses}",
@@ -212,9 +271,19 @@ def launch_text(launch: MpiLaunch, hosts: int) -> str:
 
 
 def cache_warning(shape: IorShape, nodes: int) -> str:
-    """Return why a read may be answered by a client's own cache; empty: it reads what another client wrote."""
+    """Return why a read may be answered by a client's own cache.
+
+    Empty: it reads what another client wrote.
+    """
     if "read" not in shape.phases or shape.direct:
         return ""
     if nodes < 2:
-        return "all ranks are on one client: it reads what it has just written, which its cache may answer"
-    return "" if shape.reorder else "without reorder each rank reads what it has written itself: its cache may answer"
+        return (
+            "all ranks are on one client: it reads what it has just written, which its cache may"
+            " answer"
+        )
+    return (
+        ""
+        if shape.reorder
+        else "without reorder each rank reads what it has written itself: its cache may answer"
+    )

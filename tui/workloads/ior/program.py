@@ -35,7 +35,9 @@ class IorProgram(StepProgram):
 
     def words(self, directory: str, hosts: int, tried: Tried) -> list[str]:
         """Return IOR's arguments; figures of ranks where this version has them."""
-        return arguments(self.launch, directory, by_rank=version_of(tried.version)[:2] >= RANKS_CSV_SINCE)
+        return arguments(
+            self.launch, directory, by_rank=version_of(tried.version)[:2] >= RANKS_CSV_SINCE
+        )
 
     def reader(self, hosts: int, nodes: Sequence[int] = ()) -> IorReader:
         """Return a reader; the phases of a trial are nobody's business."""
@@ -47,18 +49,29 @@ class IorProgram(StepProgram):
         return files_needed(self.launch, hosts)
 
     def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
-        """Return the version that was found, what each rank does, and whether its reads can be trusted."""
+        """Return the version that was found, what each rank does, and whether its reads can be
+        trusted.
+        """
         shape = shape_of(self.launch.options)
-        ranks = f"{units.plural(hosts, 'host')} x {units.plural(self.launch.ranks_per_host, 'rank')}"
+        ranks = (
+            f"{units.plural(hosts, 'host')} x {units.plural(self.launch.ranks_per_host, 'rank')}"
+        )
         wall = f", {shape.stonewall_s} s a phase" if shape.stonewall_s else ""
         most = "up to " if shape.stonewall_s else ""
-        each = f"{most}{units.size(shape.bytes_per_rank)} a rank in I/Os of {units.size(shape.transfer)}{wall}"
-        said: list[LogLine] = [("info", f"IOR {tried.version or 'of unknown version'}, {ranks}, {each}")]
+        each = (
+            f"{most}{units.size(shape.bytes_per_rank)} a rank in I/Os of"
+            f" {units.size(shape.transfer)}{wall}"
+        )
+        said: list[LogLine] = [
+            ("info", f"IOR {tried.version or 'of unknown version'}, {ranks}, {each}")
+        ]
         warning = cache_warning(shape, tried.nodes or hosts)
         return [*said, ("warning", warning)] if warning else said
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
-        """Put into a result by how many ranks reads are shifted: those of a node (-C), where ranks lie in blocks."""
+        """Put into a result by how many ranks reads are shifted: those of a node (-C), where ranks
+        lie in blocks.
+        """
         shape, nodes = shape_of(self.launch.options), tried.nodes or result.nodes or hosts
         result.ranks_per_node = self.launch.ranks(hosts) // nodes
         if "read" in shape.phases and not shape.direct and not _otherwise(self.launch.options):
@@ -81,7 +94,9 @@ def spread_text(result: MetadataResult) -> str:
 
 
 def doubts_of(result: MetadataResult) -> list[Doubt]:
-    """Return the doubt about reads of data that the same client wrote: its cache may have answered."""
+    """Return the doubt about reads of data that the same client wrote: its cache may have
+    answered.
+    """
     if result.shift != 0 or "read" not in result.operations:
         return []
     text = "each client reads what it has written itself, which its cache may answer"

@@ -26,9 +26,11 @@ MOVED = 1e-4  # of the bytes: the summary prints tenths of a MiB
 TENTH = 0.05 * (1 << 20)
 
 _TABLES = silent(
-    r"^(Options|Results): *$|^Max (Write|Read): |^Summary of all tests|^Commencing (write|read) performance",
+    r"^(Options|Results): *$|^Max (Write|Read): |^Summary of all tests|^Commencing (write|read)"
+    r" performance",
     r"^(Start time skew|Participating tasks|Using reorderTasks|Writing output to)|stonewall",
-    r"^(Synopsis|Flags|Optional arguments|Module \w+|  -\w|Invalid options| +--?[\w.-]+[ =])",  # a bad option's help
+    # a bad option's help
+    r"^(Synopsis|Flags|Optional arguments|Module \w+|  -\w|Invalid options| +--?[\w.-]+[ =])",
 )
 _BAD_OPTION = rule(
     r"(Error invalid argument:|invalid option --) (?P<what>.*)",
@@ -37,7 +39,12 @@ _BAD_OPTION = rule(
     "ior-bad-option",
 )
 _FILE_SYSTEM = (
-    rule(r"No space left on device", "error", "no space left on the file system under test: {line}", "no-space"),
+    rule(
+        r"No space left on device",
+        "error",
+        "no space left on the file system under test: {line}",
+        "no-space",
+    ),
     *NOT_WRITABLE,
 )
 STDOUT = (
@@ -49,7 +56,12 @@ STDOUT = (
         "warning",
         "IOR warns: {what}",
     ),
-    rule(r"^(ior )?WARNING: (?P<what>.*)", "error", "IOR warns: {what}; its figures are void", "ior-warnings"),
+    rule(
+        r"^(ior )?WARNING: (?P<what>.*)",
+        "error",
+        "IOR warns: {what}; its figures are void",
+        "ior-warnings",
+    ),
     *MPI,
     rule(r"\bERROR\b|assert", "error", "IOR: {line}", "ior-error"),
     _TABLES,
@@ -77,7 +89,9 @@ class IorReader(RanksReader):
     void_on_stderr = ("ior-bad-option",)
     output: IorOutput
 
-    def __init__(self, step: Step, launch: MpiLaunch, ranks: int, nodes: Sequence[int] = ()) -> None:
+    def __init__(
+        self, step: Step, launch: MpiLaunch, ranks: int, nodes: Sequence[int] = ()
+    ) -> None:
         output = IorOutput(step.index, launch.iterations, shape_of(launch.options).phases)
         output.segments = shape_of(launch.options).segments
         output.stonewall_s = shape_of(launch.options).stonewall_s
@@ -104,7 +118,9 @@ class IorReader(RanksReader):
         )
 
     def _missing(self) -> list[str]:
-        """Return what a complete run would have printed too, and where it moved other bytes than it should."""
+        """Return what a complete run would have printed too, and where it moved other bytes than it
+        should.
+        """
         output, asked = self.output, self.launch.iterations
         missing = []
         for name in output.phases:
@@ -118,14 +134,18 @@ class IorReader(RanksReader):
         return [*missing, *self._other_bytes()]
 
     def _other_bytes(self) -> list[str]:
-        """Return where the summary has other bytes than ranks x block x segments; of a time any number will do."""
+        """Return where the summary has other bytes than ranks x block x segments.
+
+        Of a time any number will do.
+        """
         if not self.launch.items:
             return []
         wanted = self.ranks * self.launch.items * self.launch.bytes_per_op
         return [
             f"{name} moved {known.moved_bytes:.0f} bytes, not {wanted}"
             for name, known in self.output.figures.items()
-            if known.moved_bytes is not None and abs(known.moved_bytes - wanted) > TENTH + MOVED * wanted
+            if known.moved_bytes is not None
+            and abs(known.moved_bytes - wanted) > TENTH + MOVED * wanted
         ]
 
 

@@ -11,18 +11,22 @@ TERMS = (
     JobTerm("transfer", "size", "1m", "Bytes of each I/O (-t)", "transfer"),
     JobTerm("block", "size", "1g", "Bytes that a rank writes in one piece (-b)", "block"),
     JobTerm("segments", "count", "1", "Blocks of each rank (-s)", "segments"),
-    JobTerm("stonewall", "number", "0", "Seconds after which a phase ends (-D); 0: with its bytes", "stonewall"),
+    JobTerm("stonewall", "number", "0", "Seconds after which a phase ends (-D); 0: with its bytes",
+        "stonewall"),
     JobTerm("iterations", "count", "1", "Repetitions within one IOR", "iterations"),
     JobTerm("phases", "text", "write,read", "write, or write,read", "phases", ("write",)),
-    JobTerm("file_per_process", "flag", "true", "A file for each rank; false: one for all", "file per process"),
+    JobTerm("file_per_process", "flag", "true", "A file for each rank; false: one for all",
+        "file per process"),
     JobTerm("random", "flag", "false", "I/Os of a block in random order (-z)", "random"),
     JobTerm("fsync", "flag", "true", "fsync within the time of the write phase (-e)", "fsync"),
     JobTerm("direct", "flag", "false", "Past the page cache of the clients", "direct"),
     JobTerm("reorder", "flag", "true", "Ranks read what the next host has written (-C)", "reorder"),
     JobTerm("api", "text", "POSIX", "POSIX, MPIIO or MMAP", "api"),
     JobTerm("options", "text", "", "IOR's own options, such as -g or '-l random'", "options"),
-    JobTerm("program", "text", "ior", "IOR on the hosts: a name on PATH or an absolute path", "program"),
-    JobTerm("addresses", "text", "auto", "auto, a network like 10.0.0.0/24, or h1=10.0.0.1", "addresses"),
+    JobTerm("program", "text", "ior", "IOR on the hosts: a name on PATH or an absolute path",
+        "program"),
+    JobTerm("addresses", "text", "auto", "auto, a network like 10.0.0.0/24, or h1=10.0.0.1",
+        "addresses"),
 )  # fmt: skip
 IN_NAME = ("transfer", "block", "ranks")
 
@@ -34,7 +38,9 @@ def make_job(given: GivenTerms) -> TermJob:
     check_terms("ior", given, TERMS, known_option)
     wanted: GivenTerms = {term.name: given.get(term.name, (term.default,)) for term in TERMS}
     params = {
-        term.name: TermParam(term.kind, wanted[term.name], term.help) for term in TERMS if term.name != "options"
+        term.name: TermParam(term.kind, wanted[term.name], term.help)
+        for term in TERMS
+        if term.name != "options"
     }
     body = {name: f"{{{name}}}" for name in params if name != "ranks"}
     body |= {"ranks_per_host": "{ranks}"}

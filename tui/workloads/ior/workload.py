@@ -1,4 +1,7 @@
-"""IOR as a load generator: the face that the engine sees. It is one MPI program over all hosts of a step."""
+"""IOR as a load generator: the face that the engine sees.
+
+It is one MPI program over all hosts of a step.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,13 @@ if TYPE_CHECKING:
     from tui.workloads.terms import GivenTerms, JobTerm, TermJob
 
 ADVICE = {
-    "ior-missing": "build it from github.com/hpc/ior; name it in the parameter program (--set program=PATH)",
-    "checked": "the trial launch of a run tells its version, and whether ranks reach each other (TCP, any port)",
+    "ior-missing": (
+        "build it from github.com/hpc/ior; name it in the parameter program (--set program=PATH)"
+    ),
+    "checked": (
+        "the trial launch of a run tells its version, and whether ranks reach each other (TCP, any"
+        " port)"
+    ),
     "mpi-address": "give it in the parameter addresses (--set addresses=...)",
 }
 
@@ -30,9 +38,12 @@ class IorWorkload(MpiWorkload):
 
     name = "ior"
     title = "IOR"
-    latency_meaning = "mean over the I/Os of one rank, of the rank where it is least"  # ior.c, ReduceIterResults
+    # ior.c, ReduceIterResults
+    latency_meaning = "mean over the I/Os of one rank, of the rank where it is least"
 
-    stand_in = MappingProxyType({"directory": "/", "ranks_per_host": 1, "transfer": "1m", "block": "1m"})
+    stand_in = MappingProxyType(
+        {"directory": "/", "ranks_per_host": 1, "transfer": "1m", "block": "1m"}
+    )
 
     def body(self) -> type[Ior]:
         """Return the model of an IOR command."""
@@ -41,7 +52,11 @@ class IorWorkload(MpiWorkload):
         return Ior
 
     def build_steps(
-        self, profile: Profile, params: Mapping[str, ParamValue], hosts: list[HostAddress], seeds: Mapping[str, int]
+        self,
+        profile: Profile,
+        params: Mapping[str, ParamValue],
+        hosts: list[HostAddress],
+        seeds: Mapping[str, int],
     ) -> list[Step]:
         """Return the one step of an IOR profile. Raises UsageError."""
         from tui.workloads.ior.plan import build_steps
@@ -65,7 +80,9 @@ class IorWorkload(MpiWorkload):
         return IorProgram(Step(0, self.name, self.name, {}, [], None, mpi=launch), launch)
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
-        """Return what max and min are: the same in all versions, from the first open to the last close of all ranks."""
+        """Return what max and min are: the same in all versions, from the first open to the last
+        close of all ranks.
+        """
         clock = "each from the first open to the last close of all ranks"
         made = "iterations that ended" if from_iterations else "iterations"
         return f"max and min are of {made}, {clock}"

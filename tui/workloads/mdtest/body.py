@@ -1,4 +1,7 @@
-"""What a profile says of mdtest: mdtest's own options by meaning. Values may name parameters: '{items}'."""
+"""What a profile says of mdtest: mdtest's own options by meaning.
+
+Values may name parameters: '{items}'.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from pydantic import AfterValidator, Field
 
 from tui.workloads.mpi_body import MpiBody, Scalar
 
-# Options that benchtui sets itself, or whose output it does not read. What is left is passed on as it stands.
+# Options that benchtui sets itself, or whose output it does not read. What is left is passed on as
+# it stands.
 OWN_OPTIONS = {
     "-d": "directory",
     "-n": "items",
@@ -50,9 +54,15 @@ class Mdtest(MpiBody):
     items: Scalar = Field(description="Files of each rank (-n)")
     iterations: Scalar = Field(1, description="Repetitions within one mdtest (-i)")
     stride: Scalar = Field(
-        "next-client", description="Which rank's files a rank works on: 'next-client', or mdtest's own number (-N)"
+        "next-client",
+        description=(
+            "Which rank's files a rank works on: 'next-client', or mdtest's own number (-N)"
+        ),
     )
     options: list[Annotated[str, AfterValidator(known_option)]] = Field(
-        default_factory=list, description="More options of mdtest, one an entry, such as -F, -u, '-w 3901'"
+        default_factory=list,
+        description="More options of mdtest, one an entry, such as -F, -u, '-w 3901'",
     )
-    program: Scalar = Field("mdtest", description="mdtest on the hosts: a name on PATH, or an absolute path")
+    program: Scalar = Field(
+        "mdtest", description="mdtest on the hosts: a name on PATH, or an absolute path"
+    )

@@ -11,7 +11,8 @@ from tui.model.event import ALL_OVER, ONE_RANK, MetadataIteration, MetadataPhase
 from tui.model.plan import MpiLaunch
 
 OLD_NAME = "1.9.3"  # 3.2.x prints it too
-MULTIPLIES_STRIDE = (3, 3)  # from here on -N is multiplied by the ranks of the first node (hpc/ior pull request 162)
+# from here on -N is multiplied by the ranks of the first node (hpc/ior pull request 162)
+MULTIPLIES_STRIDE = (3, 3)
 HONEST_SUMMARY = (4, 0)  # from here on Max and Min are over iterations (hpc/ior pull request 336)
 
 
@@ -27,7 +28,9 @@ def at_least(version: str, wanted: tuple[int, int]) -> bool:
 
 
 def told_version(version: str, command_line: str) -> str:
-    """Return the version that is meant: 3.2.x calls itself 1.9.3, but quotes the words of its command line."""
+    """Return the version that is meant: 3.2.x calls itself 1.9.3, but quotes the words of its
+    command line.
+    """
     return "3.2" if version == OLD_NAME and ' "-' in command_line else version
 
 
@@ -36,14 +39,25 @@ def summary_meaning(version: str) -> str:
     if at_least(version, HONEST_SUMMARY):
         return "max and min are of iterations, each by its slowest rank"
     if at_least(version, (3, 0)):
-        return "max and min are of single ranks over all iterations: not comparable with other versions"
-    return "max and min are of iterations, each by its fastest rank: not comparable with newer versions"
+        return (
+            "max and min are of single ranks over all iterations: not comparable with other"
+            " versions"
+        )
+    return (
+        "max and min are of iterations, each by its fastest rank: not comparable with newer"
+        " versions"
+    )
 
 
 def iterations_meaning(version: str) -> str:
-    """Return what figures made of the iterations that ended are: there is no summary of this tool to stand for them."""
+    """Return what figures made of the iterations that ended are: there is no summary of this tool
+    to stand for them.
+    """
     if at_least(version, HONEST_SUMMARY):
-        return "max and min are of iterations by the clock of rank 0 alone: slower ranks would make them lower"
+        return (
+            "max and min are of iterations by the clock of rank 0 alone: slower ranks would make"
+            " them lower"
+        )
     return "max and min are of iterations as rank 0 saw them; the tool gave no summary"
 
 
@@ -65,18 +79,28 @@ OPERATIONS = {
 ITEM_PHASES = ("create", "stat", "read", "remove")
 OWN_RATE = (4, 0)  # from here on an iteration's line is rank 0's own rate
 
-_NAME = r"(?P<name>(?:File|Directory|Tree) (?:creation|stat|read|rename|removal|create \(stonewall\)))"
+_NAME = (
+    r"(?P<name>(?:File|Directory|Tree) (?:creation|stat|read|rename|removal|create \(stonewall\)))"
+)
 _ROW = re.compile(rf"^\s{{3}}{_NAME}(?:\s*:)?\s+(?P<values>\S.*)$")
 _VALUE = re.compile(r"-?[\d.]+|NA|-?nan|inf")
-_ITERATION_ROW = re.compile(rf"{_NAME}\s*:\s+(?P<seconds>[\d.]+) sec,\s+(?P<rate>[\d.]+|inf|nan) ops/sec")
-_LAUNCHED = re.compile(
-    r"^mdtest-(?P<version>\S+) was launched with (?P<tasks>\d+) total task\(s\) on (?P<nodes>\d+) node"
+_ITERATION_ROW = re.compile(
+    rf"{_NAME}\s*:\s+(?P<seconds>[\d.]+) sec,\s+(?P<rate>[\d.]+|inf|nan) ops/sec"
 )
-_ITEMS = re.compile(r"^(?P<tasks>\d+) tasks, (?P<items>\d+) (?P<kind>files|directories|files/directories)")
+_LAUNCHED = re.compile(
+    r"^mdtest-(?P<version>\S+) was launched with (?P<tasks>\d+) total task\(s\) on (?P<nodes>\d+)"
+    r" node"
+)
+_ITEMS = re.compile(
+    r"^(?P<tasks>\d+) tasks, (?P<items>\d+) (?P<kind>files|directories|files/directories)"
+)
 _ITERATION = re.compile(r"main: \* iteration (?P<number>\d+)\b")
 _SUMMARY = re.compile(r"^SUMMARY(?: (?P<kind>rate|time))?.*\(of (?P<iterations>\d+) iterations\)")
 _SHIFT = re.compile(r"Shifting ranks by (?P<ranks>\d+) for each phase")
-_ENTER = re.compile(r"Entering (?P<where>create_remove_items|mdtest_stat|mdtest_read|mdtest_rename)(?:\.\.\.|,| on )")
+_ENTER = re.compile(
+    r"Entering (?P<where>create_remove_items|mdtest_stat|mdtest_read|mdtest_rename)(?:\.\.\.|,|"
+    r" on )"
+)
 _DEEPER = re.compile(r"currDepth = [1-9]")
 
 Event = MetadataPhase | MetadataIteration
@@ -108,7 +132,10 @@ class MdtestOutput:
     _phase_t: float = 0.0
 
     def line(self, text: str, now_s: float = 0.0) -> list[Event] | None:
-        """Take one line, arrived at `now_s`, without its newline; return what it tells; None: nothing."""
+        """Take one line, arrived at `now_s`, without its newline; return what it tells.
+
+        None: nothing.
+        """
         event = self._event(text, now_s)
         return None if event is None else [event]
 
@@ -125,7 +152,11 @@ class MdtestOutput:
             self.iteration = int(match["number"])
             return self._enter("tree-create", now_s)
         if match := _ENTER.search(text):
-            return self._enter(self._phase_of(match["where"]), now_s) if not _DEEPER.search(text) else None
+            return (
+                self._enter(self._phase_of(match["where"]), now_s)
+                if not _DEEPER.search(text)
+                else None
+            )
         self._header(text)
         return None
 
@@ -139,13 +170,22 @@ class MdtestOutput:
         return self._enter(ALL_OVER, now_s) if self.phase else None
 
     def results(self) -> dict[str, OperationResult]:
-        """Return the operations that were run; the table prints 0.000 for the others. Empty before one on files is."""
-        found = {name: each for name, each in self.operations.items() if each.mean or each.iterations}
+        """Return the operations that were run; the table prints 0.000 for the others.
+
+        Empty before one on files is.
+        """
+        found = {
+            name: each for name, each in self.operations.items() if each.mean or each.iterations
+        }
         return found if any(name not in ONE_RANK for name in found) else {}
 
     def _header(self, text: str) -> None:
         if match := _LAUNCHED.match(text):
-            self.version, self.tasks, self.nodes = match["version"], int(match["tasks"]), int(match["nodes"])
+            self.version, self.tasks, self.nodes = (
+                match["version"],
+                int(match["tasks"]),
+                int(match["nodes"]),
+            )
         elif text.startswith("Command line used:"):
             self.version = told_version(self.version, text)
         elif text.startswith("Nodemap:"):
@@ -188,13 +228,17 @@ class MdtestOutput:
         )
 
     def _phase_of(self, where: str) -> str:
-        """Return the phase that rank 0 enters. Creation and removal go through the same function."""
+        """Return the phase that rank 0 enters.
+
+        Creation and removal go through the same function.
+        """
         if where != "create_remove_items":
             return where.removeprefix("mdtest_")
         if self.phase in ("", "tree-create", "remove"):
             return self.item_phases[0]
         again = self.phase == "create" and len(set(self.item_phases) & {"stat", "read"}) > 0
-        return "create" if again else "remove"  # a stonewall goes on with the creation in a second pass
+        # a stonewall goes on with the creation in a second pass
+        return "create" if again else "remove"
 
     def _enter(self, phase: str, now_s: float) -> MetadataPhase | None:
         if phase == self.phase:
@@ -228,13 +272,17 @@ ONLY = {"-C": "create", "-T": "stat", "-E": "read", "-r": "remove"}
 
 
 def arguments(launch: MpiLaunch, stride: str, directory: str) -> list[str]:
-    """Return mdtest's arguments: -v for the phases, then as published, the run's own directory last."""
+    """Return mdtest's arguments: -v for the phases, then as published, the run's own directory
+    last.
+    """
     numbers = ["-v", "-N", stride, "-i", str(launch.iterations), "-n", str(launch.items)]
     return [*numbers, *option_words(launch.options), "-d", directory]
 
 
 def trial_options(launch: MpiLaunch) -> tuple[str, ...]:
-    """Return the options that a trial is launched with: all but those that keep figures in files."""
+    """Return the options that a trial is launched with: all but those that keep figures in
+    files.
+    """
     return tuple(option for option in launch.options if not option.startswith(KEEP_FIGURES))
 
 
@@ -258,6 +306,8 @@ def bytes_per_file(options: Sequence[str]) -> int:
 
 
 def inodes_needed(launch: MpiLaunch, hosts: int) -> int:
-    """Return how many files and directories exist at once: one iteration is removed before the next."""
+    """Return how many files and directories exist at once: one iteration is removed before the
+    next.
+    """
     ranks = launch.ranks(hosts)
     return ranks * launch.items + ranks + 2

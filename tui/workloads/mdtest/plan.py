@@ -13,13 +13,23 @@ from tui.model.profile import ParamValue, Profile, expand, scalar_text
 from tui.workloads.mdtest.body import Mdtest
 from tui.workloads.mdtest.output import arguments, bytes_per_file, inodes_needed, item_phases
 from tui.workloads.mdtest.program import NEXT_CLIENT, Placement, shift_of, shift_warning, stride_for
-from tui.workloads.mpi_plan import COUNTS, OWN_DIRECTORY, launch_of, launch_problems, launcher_text, step_of
+from tui.workloads.mpi_plan import (
+    COUNTS,
+    OWN_DIRECTORY,
+    launch_of,
+    launch_problems,
+    launcher_text,
+    step_of,
+)
 
 KINDS = (("up to 3.2", "3.2"), ("3.3 and newer", "3.3"))
 
 
 def build_steps(
-    profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], seeds: Mapping[str, int]
+    profile: Profile,
+    params: Mapping[str, ParamValue],
+    hosts: Sequence[HostAddress],
+    seeds: Mapping[str, int],
 ) -> list[Step]:
     """Return the one step of an mdtest profile on these hosts. Raises UsageError."""
     if not isinstance(profile.body, Mdtest):
@@ -31,11 +41,22 @@ def build_steps(
 
 
 def resolve(tag: str, spec: Mdtest, params: Mapping[str, ParamValue]) -> MpiLaunch:
-    """Return the launch with all parameters replaced. Raises UsageError with every problem at once."""
+    """Return the launch with all parameters replaced.
+
+    Raises UsageError with every problem at once.
+    """
     values = {name: scalar_text(value) for name, value in params.items()}
     texts = {
         name: expand(getattr(spec, name), values).strip()
-        for name in ("directory", "ranks_per_host", "items", "iterations", "stride", "program", "addresses")
+        for name in (
+            "directory",
+            "ranks_per_host",
+            "items",
+            "iterations",
+            "stride",
+            "program",
+            "addresses",
+        )
     }
     options = tuple(expand(option, values) for option in spec.options)
     if found := [*_problems(tag, texts)]:
@@ -55,7 +76,10 @@ def _problems(tag: str, texts: Mapping[str, str]) -> list[Problem]:
     found = list(launch_problems(tag, "mdtest", texts, COUNTS | {"items": 10**9}))
     if texts["stride"] != NEXT_CLIENT and not re.fullmatch(r"\d{1,9}", texts["stride"]):
         found.append(
-            Problem(f"{tag}: mdtest.stride: '{texts['stride']}' is neither '{NEXT_CLIENT}' nor a whole number (-N)")
+            Problem(
+                f"{tag}: mdtest.stride: '{texts['stride']}' is neither '{NEXT_CLIENT}' nor a whole"
+                " number (-N)"
+            )
         )
     return found
 
@@ -74,12 +98,17 @@ def _task(launch: MpiLaunch, host: str, seed: int, text: str) -> HostTask:
 
 
 def launch_text(launch: MpiLaunch, hosts: int) -> str:
-    """Return what is going to be launched, as lines of name=value: it stands where fio has its job file."""
+    """Return what is going to be launched, as lines of name=value: it stands where fio has its job
+    file.
+    """
     ranks = launch.ranks(hosts)
     lines = [
         "[mdtest]",
         f"ranks={hosts} hosts x {launch.ranks_per_host} = {ranks}",
-        f"files={ranks} ranks x {launch.items} = {ranks * launch.items} in each of {launch.iterations} iterations",
+        (
+            f"files={ranks} ranks x {launch.items} = {ranks * launch.items} in each of"
+            f" {launch.iterations} iterations"
+        ),
         f"inodes={inodes_needed(launch, hosts)} at once",
         f"phases={', '.join(item_phases(launch.options))}",
         f"launcher={launcher_text(launch, 'mdtest')}",
@@ -91,7 +120,9 @@ def launch_text(launch: MpiLaunch, hosts: int) -> str:
 
 
 def shift_lines(launch: MpiLaunch, hosts: int) -> list[str]:
-    """Return what -N does in each kind of version: which one is on the hosts, the preflight finds."""
+    """Return what -N does in each kind of version: which one is on the hosts, the preflight
+    finds.
+    """
     placement = Placement(hosts, launch.ranks_per_host)
     lines = []
     for label, version in KINDS:

@@ -9,7 +9,13 @@ from msgspec.structs import replace
 
 from tui.model.event import MetadataResult
 from tui.workloads.base import Doubt, LogLine
-from tui.workloads.mdtest.output import MULTIPLIES_STRIDE, arguments, at_least, inodes_needed, trial_options
+from tui.workloads.mdtest.output import (
+    MULTIPLIES_STRIDE,
+    arguments,
+    at_least,
+    inodes_needed,
+    trial_options,
+)
 from tui.workloads.mdtest.reader import MdtestReader, TrialReader
 from tui.workloads.mpi import StepProgram, Tried
 
@@ -19,7 +25,10 @@ PHASES_BACK = {"stat": 1, "read": 2, "remove": 3}  # how many shifts after the c
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """How ranks lie: `per_node` ranks on each of `nodes` machines, in blocks; `dealt`: one after the other in turn."""
+    """How ranks lie: `per_node` ranks on each of `nodes` machines, in blocks.
+
+    `dealt`: one after the other in turn.
+    """
 
     nodes: int
     per_node: int
@@ -61,7 +70,10 @@ class Shift:
             return "0 ranks: every rank works on its own files in all phases"
         if self.placement.dealt:
             by = self.ranks % self.placement.nodes
-            return f"{self.ranks} ranks = {by} of {self.placement.nodes} clients on, to which ranks are dealt in turn"
+            return (
+                f"{self.ranks} ranks = {by} of {self.placement.nodes} clients on, to which ranks"
+                " are dealt in turn"
+            )
         whole = self.ranks % self.placement.per_node == 0
         clients = f" = {self.clients} client{'s' if self.clients != 1 else ''}" if whole else ""
         return f"{self.ranks} rank{'s' if self.ranks != 1 else ''}{clients} on in each phase"
@@ -93,7 +105,9 @@ def shift_of_result(result: MetadataResult) -> Shift | None:
 
 
 def doubt_of(result: MetadataResult) -> Doubt | None:
-    """Return the doubt about phases that met files of the same client: its cache may have answered."""
+    """Return the doubt about phases that met files of the same client: its cache may have
+    answered.
+    """
     shift = shift_of_result(result)
     if shift is None or not (own := shift.own_client()):
         return None
@@ -102,18 +116,25 @@ def doubt_of(result: MetadataResult) -> Doubt | None:
 
 
 def shift_warning(shift: Shift) -> str:
-    """Return what is doubtful about a shift; empty when every phase but creation meets another client's files.
+    """Return what is doubtful about a shift; empty when every phase but creation meets another
+    client's files.
 
     Two clients cannot be helped: the second shift comes back to where the files were made.
     """
     if shift.placement.nodes < 2:
-        return "all ranks are on one client: in stat, read and remove it meets files that it made itself"
+        return (
+            "all ranks are on one client: in stat, read and remove it meets files that it made"
+            " itself"
+        )
     own = shift.own_client()
     if not own:
         return ""
     phases = ", ".join(own)
     text = f"-N {shift.stride} moves on by {shift.text()}"
-    return f"{text}; in {phases} clients meet files that they made themselves, which their caches may answer"
+    return (
+        f"{text}; in {phases} clients meet files that they made themselves, which their caches may"
+        " answer"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +144,9 @@ class MdtestProgram(StepProgram):
     def trial(self) -> MdtestProgram:
         """Return one rank a host with one file each, with the profile's own options."""
         options = trial_options(self.launch)
-        small = replace(self.launch, ranks_per_host=1, items=1, iterations=1, stride="1", options=options)
+        small = replace(
+            self.launch, ranks_per_host=1, items=1, iterations=1, stride="1", options=options
+        )
         return MdtestProgram(self.step, small, is_trial=True)
 
     def words(self, directory: str, hosts: int, tried: Tried) -> list[str]:
@@ -140,22 +163,35 @@ class MdtestProgram(StepProgram):
         return inodes_needed(self.launch, hosts)
 
     def shift(self, hosts: int, tried: Tried) -> Shift:
-        """Return what -N does with this version on these hosts, of which several can be one node."""
+        """Return what -N does with this version on these hosts, of which several can be one
+        node.
+        """
         nodes = tried.nodes or hosts
         placement = Placement(nodes, self.launch.ranks(hosts) // nodes)
-        return shift_of(stride_for(self.launch.stride, tried.version, placement), tried.version, placement)
+        return shift_of(
+            stride_for(self.launch.stride, tried.version, placement), tried.version, placement
+        )
 
     def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
         """Return the version that was found and what its rank shift means."""
         shift = self.shift(hosts, tried)
         ranks = f"{hosts} hosts x {self.launch.ranks_per_host} ranks"
         said: list[LogLine] = [
-            ("info", f"mdtest {tried.version or 'of unknown version'}, {ranks}; -N {shift.stride}: {shift.text()}")
+            (
+                "info",
+                (
+                    f"mdtest {tried.version or 'of unknown version'}, {ranks}; -N {shift.stride}:"
+                    f" {shift.text()}"
+                ),
+            )
         ]
         return [*said, ("warning", warning)] if (warning := shift_warning(shift)) else said
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
-        """Put the rank shift into a result: as mdtest printed it, else as computed; they must agree."""
+        """Put the rank shift into a result: as mdtest printed it, else as computed.
+
+        They must agree.
+        """
         expected = self.shift(hosts, tried)
         result.ranks_per_node = expected.placement.per_node
         if result.shift < 0:
@@ -164,5 +200,8 @@ class MdtestProgram(StepProgram):
         result.shift %= max(result.tasks, 1)
         if result.shift == expected.ranks:
             return []
-        text = f"mdtest shifts ranks by {result.shift}, {expected.ranks} were expected for version {result.version}"
+        text = (
+            f"mdtest shifts ranks by {result.shift}, {expected.ranks} were expected for version"
+            f" {result.version}"
+        )
         return [("shift-unexpected", text)]

@@ -28,15 +28,20 @@ from tui.workloads.messages import (
 from tui.workloads.mpi import RanksReader, WithoutPhases
 from tui.workloads.reading import clean, numbered
 
-_HARMLESS = silent(r"Read bytes is 0, thus, a read test|^(Invalid options|V-\d|Path\b|FS\b|Continue stonewall)")
+_HARMLESS = silent(
+    r"Read bytes is 0, thus, a read test|^(Invalid options|V-\d|Path\b|FS\b|Continue stonewall)"
+)
 _TABLE = silent(
-    r"^(-- (started|finished)|mdtest-\S+ was|Command line|\d+ tasks, |SUMMARY|Nodemap|   |[a-z_]+(\(s\))? *:)",
-    r"^(Synopsis|Flags|Optional arguments|Module \w+|  -\w| +--?[\w.-]+[ =])",  # the help that follows a wrong option
+    r"^(-- (started|finished)|mdtest-\S+ was|Command line|\d+ tasks, |SUMMARY|Nodemap|  "
+    r" |[a-z_]+(\(s\))? *:)",
+    # the help that follows a wrong option
+    r"^(Synopsis|Flags|Optional arguments|Module \w+|  -\w| +--?[\w.-]+[ =])",
 )
 _BAD_OPTION = rule(
     r"(Error invalid argument:|invalid option --) (?P<what>.*)",
     "error",
-    "mdtest does not take {what}: see options: in the profile, and what this version of mdtest knows",
+    "mdtest does not take {what}: see options: in the profile, and what this version of mdtest"
+    " knows",
     "mdtest-bad-option",
 )
 _FILE_SYSTEM = (
@@ -47,7 +52,12 @@ _FILE_SYSTEM = (
         "no-space",
     ),
     *NOT_WRITABLE,
-    rule(r"File exists", "error", "leftovers of an older run are in the way: {line}", "mdtest-leftovers"),
+    rule(
+        r"File exists",
+        "error",
+        "leftovers of an older run are in the way: {line}",
+        "mdtest-leftovers",
+    ),
 )
 STDOUT = (
     _HARMLESS,
@@ -55,7 +65,8 @@ STDOUT = (
     _BAD_OPTION,
     *_FILE_SYSTEM,
     rule(
-        r"^(ior )?WARNING: (?P<what>.*(use realpath|gpfs_fcntl|BeeGFS|Lustre|statfs|stonewall status file).*)",
+        r"^(ior )?WARNING: (?P<what>.*(use realpath|gpfs_fcntl|BeeGFS|Lustre|statfs|stonewall"
+        r" status file).*)",
         "warning",
         "mdtest warns: {what}",
     ),
@@ -87,7 +98,9 @@ def stdout_explainer() -> Explainer:
 
 
 def stderr_explainer() -> Explainer:
-    """Return an explainer of what MPI and its libraries say: it counts for nothing beside a good end."""
+    """Return an explainer of what MPI and its libraries say: it counts for nothing beside a good
+    end.
+    """
     return Explainer(STDERR, unknown, IN_PARTS)
 
 
@@ -101,9 +114,13 @@ class MdtestReader(RanksReader):
     void_on_stderr = ("mdtest-bad-option",)
     output: MdtestOutput
 
-    def __init__(self, step: Step, launch: MpiLaunch, ranks: int, nodes: Sequence[int] = ()) -> None:
+    def __init__(
+        self, step: Step, launch: MpiLaunch, ranks: int, nodes: Sequence[int] = ()
+    ) -> None:
         output = MdtestOutput(step.index, launch.iterations, item_phases(launch.options))
-        super().__init__(step, launch, ranks, nodes, output, (stdout_explainer(), stderr_explainer()))
+        super().__init__(
+            step, launch, ranks, nodes, output, (stdout_explainer(), stderr_explainer())
+        )
 
     def figures(self, exit_code: int | None) -> MetadataResult | None:
         """Return what was measured; None when no operation was."""
@@ -134,11 +151,16 @@ class MdtestReader(RanksReader):
             reached = f"it came to iteration {output.iteration} of {self.launch.iterations}"
             missing.append(f"mdtest gave no summary; {reached}")
         elif output.summary_iterations != self.launch.iterations:
-            missing.append(f"the summary is of {output.summary_iterations} iterations, not {self.launch.iterations}")
+            missing.append(
+                f"the summary is of {output.summary_iterations} iterations, not"
+                f" {self.launch.iterations}"
+            )
         elif not output.finished:
             missing.append("mdtest's last line is missing")
         if output.items and output.items != self.ranks * self.launch.items:
-            missing.append(f"mdtest worked on {output.items} files, not {self.ranks * self.launch.items}")
+            missing.append(
+                f"mdtest worked on {output.items} files, not {self.ranks * self.launch.items}"
+            )
         return missing
 
 
@@ -157,7 +179,8 @@ LAUNCHED = re.compile(r"mdtest-\S+ was launched with")
 SUMMARY = re.compile(r"SUMMARY(?: rate| time)?(?: \([^()]*\))?: \(of \d+ iterations\)")
 COMMAND = re.compile(r"[\s>$#%]*+(?:\S.*\s)?(?:\S*/)?mdtest\s+(?P<words>-.*)")
 OWN_COMMAND = "Command line used:"
-RANK = re.compile(r"^\[\d+(?:,\d+)?\](?:<stdout>:)?\s?")  # what mpiexec is told to put before each line
+# what mpiexec is told to put before each line
+RANK = re.compile(r"^\[\d+(?:,\d+)?\](?:<stdout>:)?\s?")
 NUMBERED = {"-n": "items", "-i": "iterations", "-np": "ranks"}
 STAMP_ERROR_S = 1.0
 
@@ -184,19 +207,28 @@ class KeptMdtest:
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
-    """Return every output of mdtest in a text, in order. Raises UsageError when it ran and gave no figures at all."""
+    """Return every output of mdtest in a text, in order.
+
+    Raises UsageError when it ran and gave no figures at all.
+    """
     all_kept = list(_kept(text, file))
     found = [kept for kept in all_kept if kept.output.results()]
     if not found and (failed := [kept for kept in all_kept if kept.output.started]):
         why = next((message for _, message in _problems(failed[-1])), "")
         raise UsageError(
-            Problem(f"mdtest printed no rates{f': {why}' if why else ''}", file=file, line=failed[-1].line)
+            Problem(
+                f"mdtest printed no rates{f': {why}' if why else ''}",
+                file=file,
+                line=failed[-1].line,
+            )
         )
     return [_output(place, kept) for place, kept in enumerate(found)]
 
 
 def _kept(text: str, file: str) -> Iterator[KeptMdtest]:
-    """Yield what each mdtest printed: it begins with its stamp, with its launch, or where its summary does."""
+    """Yield what each mdtest printed: it begins with its stamp, with its launch, or where its
+    summary does.
+    """
     now, command = KeptMdtest(), ""
     for number, raw in numbered(text, file):
         line = RANK.sub("", clean(raw.encode(), 1 << 14))
@@ -224,7 +256,9 @@ def _take(now: KeptMdtest, line: str, command: str) -> None:
     elif match := FINISHED.match(line):
         now.end_s = _stamp(match[1])
     elif line.startswith(OWN_COMMAND):
-        now.take_command(_words(line.removeprefix(OWN_COMMAND)), line.removeprefix(OWN_COMMAND).strip())
+        now.take_command(
+            _words(line.removeprefix(OWN_COMMAND)), line.removeprefix(OWN_COMMAND).strip()
+        )
     elif SUMMARY.match(line) and not now.output.started and command:
         now.take_command(_words(command), command)
     elif now.output.started:
@@ -249,7 +283,12 @@ def _stamp(text: str) -> float | None:
 
 def _output(place: int, kept: KeptMdtest) -> ImportedOutput:
     result = HostResult(
-        t=0.0, host="", step=place, dirs={}, tool_version=kept.output.version, final=not _problems(kept)
+        t=0.0,
+        host="",
+        step=place,
+        dirs={},
+        tool_version=kept.output.version,
+        final=not _problems(kept),
     )
     if kept.start_s is not None and kept.end_s is not None:
         result.start_ms, result.end_ms = int(kept.start_s * 1000), int(kept.end_s * 1000)
@@ -289,8 +328,15 @@ def _metadata(place: int, kept: KeptMdtest, *, final: bool) -> MetadataResult:
 
 
 def _problems(kept: KeptMdtest) -> list[tuple[str, str]]:
-    """Return (code, message) of what makes the figures void: what mdtest complained of, a summary that is missing."""
+    """Return (code, message) of what makes the figures void: what mdtest complained of, a summary
+    that is missing.
+    """
     found = list(kept.explainer.codes.items())
     if kept.output.summary_iterations is None:
-        found.append(("mdtest-incomplete", f"mdtest gave no summary; it came to iteration {kept.output.iteration}"))
+        found.append(
+            (
+                "mdtest-incomplete",
+                f"mdtest gave no summary; it came to iteration {kept.output.iteration}",
+            )
+        )
     return found

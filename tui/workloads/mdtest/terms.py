@@ -10,10 +10,14 @@ TERMS = (
     JobTerm("ranks", "count", "8", "MPI ranks on each host", "ranks"),
     JobTerm("items", "count", "1000", "Files of each rank", "files"),
     JobTerm("iterations", "count", "1", "Repetitions within one mdtest", "iterations"),
-    JobTerm("options", "text", "-F -u", "mdtest's own options: -F files only, -u a directory for each rank", "options"),
-    JobTerm("stride", "text", "next-client", "Whose files a rank works on: next-client, or a number (-N)", "stride"),
-    JobTerm("program", "text", "mdtest", "mdtest on the hosts: a name on PATH or an absolute path", "program"),
-    JobTerm("addresses", "text", "auto", "auto, a network like 10.0.0.0/24, or h1=10.0.0.1", "addresses"),
+    JobTerm("options", "text", "-F -u",
+        "mdtest's own options: -F files only, -u a directory for each rank", "options"),
+    JobTerm("stride", "text", "next-client",
+        "Whose files a rank works on: next-client, or a number (-N)", "stride"),
+    JobTerm("program", "text", "mdtest", "mdtest on the hosts: a name on PATH or an absolute path",
+        "program"),
+    JobTerm("addresses", "text", "auto", "auto, a network like 10.0.0.0/24, or h1=10.0.0.1",
+        "addresses"),
 )  # fmt: skip
 BY_NAME = {term.name: term for term in TERMS}
 
@@ -28,10 +32,15 @@ def make_job(given: GivenTerms) -> TermJob:
         if name != "options"
     }
     body = {
-        "directory": "{directory}", "ranks_per_host": "{ranks}", "items": "{items}", "iterations": "{iterations}",
+        "directory": "{directory}", "ranks_per_host": "{ranks}", "items": "{items}",
+        "iterations": "{iterations}",
         "stride": "{stride}", "options": options_of(wanted["options"][0]), "program": "{program}",
         "addresses": "{addresses}",
     }  # fmt: skip
-    title = " ".join(f"{name}={','.join(wanted[name])}" for name in ("ranks", "items", "iterations"))
+    title = " ".join(
+        f"{name}={','.join(wanted[name])}" for name in ("ranks", "items", "iterations")
+    )
     slug = "-".join(("ranks", *wanted["ranks"], "items", *wanted["items"]))
-    return TermJob(slug, title, params, body, {"headline": {"metric": "ops", "direction": "create"}})
+    return TermJob(
+        slug, title, params, body, {"headline": {"metric": "ops", "direction": "create"}}
+    )

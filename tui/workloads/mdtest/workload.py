@@ -1,4 +1,7 @@
-"""mdtest as a load generator: the face that the engine sees. It is one MPI program over all hosts of a step."""
+"""mdtest as a load generator: the face that the engine sees.
+
+It is one MPI program over all hosts of a step.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,14 @@ if TYPE_CHECKING:
 
 MINIMUM_VERSION = (1, 9)
 ADVICE = {
-    "mdtest-missing": "it comes with IOR (github.com/hpc/ior); name it in the parameter program (--set program=PATH)",
-    "checked": "the trial launch of a run tells its version, and whether ranks reach each other (TCP, any port); up to "
-    "3.2 -N shifts by ranks, from 3.3 on by clients",
+    "mdtest-missing": (
+        "it comes with IOR (github.com/hpc/ior); name it in the parameter program (--set"
+        " program=PATH)"
+    ),
+    "checked": (
+        "the trial launch of a run tells its version, and whether ranks reach each other (TCP, any"
+        " port); up to 3.2 -N shifts by ranks, from 3.3 on by clients"
+    ),
     "mpi-address": "give it in the parameter addresses (--set addresses=...)",
 }
 
@@ -43,7 +51,11 @@ class MdtestWorkload(MpiWorkload):
         return Mdtest
 
     def build_steps(
-        self, profile: Profile, params: Mapping[str, ParamValue], hosts: list[HostAddress], seeds: Mapping[str, int]
+        self,
+        profile: Profile,
+        params: Mapping[str, ParamValue],
+        hosts: list[HostAddress],
+        seeds: Mapping[str, int],
     ) -> list[Step]:
         """Return the one step of an mdtest profile. Raises UsageError."""
         from tui.workloads.mdtest.plan import build_steps

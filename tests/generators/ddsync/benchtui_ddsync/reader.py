@@ -6,7 +6,14 @@ import re
 from math import sqrt
 
 from tui.metrics.histogram import Histogram
-from tui.model.event import DirectionResult, DirectionSample, HostResult, LatencyResult, PhaseName, Sample
+from tui.model.event import (
+    DirectionResult,
+    DirectionSample,
+    HostResult,
+    LatencyResult,
+    PhaseName,
+    Sample,
+)
 from tui.workloads.base import LogLine
 from tui.workloads.reading import LineSplitter
 
@@ -44,7 +51,9 @@ class DdReader:
         done = sum(size for size, _ in self._all)
         ios = len(self._all)
         latency = latency_of([ns for _, ns in self._all])
-        written = DirectionResult(ios, done, seconds, ios / seconds, done / seconds, clat=latency, lat=latency)
+        written = DirectionResult(
+            ios, done, seconds, ios / seconds, done / seconds, clat=latency, lat=latency
+        )
         return HostResult(
             t=0.0,
             host=self.host,
@@ -61,7 +70,12 @@ class DdReader:
         if self._failed:
             return [("ddsync-failed", self._failed)]
         if not self._ended:
-            return [("ddsync-incomplete", f"the writes did not come to their end (exit code {exit_code})")]
+            return [
+                (
+                    "ddsync-incomplete",
+                    f"the writes did not come to their end (exit code {exit_code})",
+                )
+            ]
         return []
 
     def _take(self, line: str) -> Sample | LogLine | None:
@@ -120,4 +134,6 @@ def latency_of(waits_ns: list[int]) -> LatencyResult:
     spread = sqrt(sum((wait - mean) ** 2 for wait in waits_ns) / (count - 1)) if count > 1 else 0.0
     waits = histogram(waits_ns)
     percentiles = waits.percentiles(at_most=max(waits_ns))
-    return LatencyResult(count, min(waits_ns), max(waits_ns), mean, spread, percentiles, waits.buckets)
+    return LatencyResult(
+        count, min(waits_ns), max(waits_ns), mean, spread, percentiles, waits.buckets
+    )

@@ -1,4 +1,6 @@
-"""What benchtui asks of ddsync: its part of a profile, its step, what hosts need, how to read its output."""
+"""What benchtui asks of ddsync: its part of a profile, its step, what hosts need, how to read its
+output.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ from tui.model.address import HostAddress
 from tui.model.event import PhaseName
 from tui.model.plan import FileSpec, HostTask, Step
 from tui.model.problem import Problem, UsageError
-from tui.model.profile import ParamValue, Profile, expand, host_params, placeholders, safe_host, value_text
+from tui.model.profile import (
+    ParamValue,
+    Profile,
+    expand,
+    host_params,
+    placeholders,
+    safe_host,
+    value_text,
+)
 from tui.model.quantities import parse_duration, parse_size
 from tui.model.yaml_text import YamlDocument
 from tui.workloads.base import LatencyKind, Requirement, Workload
@@ -57,24 +67,37 @@ class DdSync(Workload):
         """Return the model of the part under ``ddsync:``."""
         return Writes
 
-    def problems(self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]) -> Iterable[Problem]:
+    def problems(
+        self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]
+    ) -> Iterable[Problem]:
         """Yield values that dd would not take."""
         bs = expand(profile.body.bs, texts)
         if placeholders(bs):
             return  # of a parameter that is not there, or is wrong itself: told already
         try:
             if parse_size(bs) % 512:
-                yield document.problem(("ddsync", "bs"), f"bs: {bs} is no multiple of 512, which devices need")
+                yield document.problem(
+                    ("ddsync", "bs"), f"bs: {bs} is no multiple of 512, which devices need"
+                )
         except ValueError:
-            yield document.problem(("ddsync", "bs"), f"bs: '{bs}' is no size; allowed are such as 4k")
+            yield document.problem(
+                ("ddsync", "bs"), f"bs: '{bs}' is no size; allowed are such as 4k"
+            )
 
     # -- planning
 
     def build_steps(
-        self, profile: Profile, params: Mapping[str, ParamValue], hosts: list[HostAddress], seeds: Mapping[str, int]
+        self,
+        profile: Profile,
+        params: Mapping[str, ParamValue],
+        hosts: list[HostAddress],
+        seeds: Mapping[str, int],
     ) -> list[Step]:
         """Return the one step. Raises UsageError."""
-        tasks = [_task(profile, params, host.name, i, len(hosts), seeds) for i, host in enumerate(hosts, start=1)]
+        tasks = [
+            _task(profile, params, host.name, i, len(hosts), seeds)
+            for i, host in enumerate(hosts, start=1)
+        ]
         return [
             Step(
                 index=0,
@@ -96,13 +119,17 @@ class DdSync(Workload):
 
     # -- reading
 
-    def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> DdReader:
+    def reader(
+        self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind
+    ) -> DdReader:
         """Return a reader of what the script prints."""
         return DdReader(host, step.index, phase)
 
     # -- showing
 
-    def outline(self, profile: Profile, params: Mapping[str, ParamValue]) -> Sequence[tuple[str, str]]:
+    def outline(
+        self, profile: Profile, params: Mapping[str, ParamValue]
+    ) -> Sequence[tuple[str, str]]:
         """Return what is written, in one line."""
         bs, blocks, seconds, _ = _values(profile, params, "host", 1, 1)
         return [("dd", f"bs={bs} blocks={blocks} fsync after each, {seconds:g}s")]
@@ -111,25 +138,40 @@ class DdSync(Workload):
 def _values(
     profile: Profile, params: Mapping[str, ParamValue], host: str, index: int, hosts: int
 ) -> tuple[int, int, float, str]:
-    """Return block size, blocks, seconds and directory as they hold for one host. Raises UsageError."""
+    """Return block size, blocks, seconds and directory as they hold for one host.
+
+    Raises UsageError.
+    """
     own = host_params(profile, params, index, hosts)
     texts = {name: value_text(profile.params[name].kind, value) for name, value in own.items()}
     texts |= {"host": safe_host(host), "host_index": str(index)}
     body = profile.body
     try:
         bs, blocks = parse_size(expand(body.bs, texts)), int(expand(body.blocks, texts))
-        return bs, blocks, parse_duration(expand(body.runtime, texts)), expand(body.directory, texts)
+        return (
+            bs,
+            blocks,
+            parse_duration(expand(body.runtime, texts)),
+            expand(body.directory, texts),
+        )
     except ValueError as error:
         raise UsageError(f"{profile.profile}: ddsync: {error}") from error
 
 
 def _task(
-    profile: Profile, params: Mapping[str, ParamValue], host: str, index: int, hosts: int, seeds: Mapping[str, int]
+    profile: Profile,
+    params: Mapping[str, ParamValue],
+    host: str,
+    index: int,
+    hosts: int,
+    seeds: Mapping[str, int],
 ) -> HostTask:
     bs, blocks, seconds, directory = _values(profile, params, host, index, hosts)
     file = f"{directory}/ddsync.{safe_host(host)}"
     if "'" in file:
-        raise UsageError(f"{profile.profile}: ddsync.directory: no quotes are allowed in {directory}")
+        raise UsageError(
+            f"{profile.profile}: ddsync.directory: no quotes are allowed in {directory}"
+        )
     return HostTask(
         host=host,
         randseed=seeds[host],

@@ -1,11 +1,20 @@
-"""What rwping prints: reads and writes counted apart, their latencies in one histogram, percentiles of each second."""
+"""What rwping prints: reads and writes counted apart, their latencies in one histogram, percentiles
+of each second.
+"""
 
 from __future__ import annotations
 
 import statistics
 
 from tui.metrics.histogram import Histogram
-from tui.model.event import DirectionResult, DirectionSample, HostResult, LatencyResult, PhaseName, Sample
+from tui.model.event import (
+    DirectionResult,
+    DirectionSample,
+    HostResult,
+    LatencyResult,
+    PhaseName,
+    Sample,
+)
 from tui.workloads.base import LogLine
 from tui.workloads.reading import LineSplitter
 
@@ -25,7 +34,11 @@ class RwReader:
 
     def feed(self, data: bytes) -> list[Sample | LogLine]:
         """Return a sample for each interval that these bytes complete."""
-        return [sample for line in self._lines.feed(data) if (sample := self._take(line.split())) is not None]
+        return [
+            sample
+            for line in self._lines.feed(data)
+            if (sample := self._take(line.split())) is not None
+        ]
 
     def feed_stderr(self, data: bytes) -> list[LogLine]:
         """Return what Python complained of."""
@@ -40,7 +53,9 @@ class RwReader:
         if not self._waits:
             return None
         seconds = (self._end_ms - self._begin_ms) / 1000
-        read, write, both = (self._direction(ios, seconds) for ios in (self._reads, self._writes, len(self._waits)))
+        read, write, both = (
+            self._direction(ios, seconds) for ios in (self._reads, self._writes, len(self._waits))
+        )
         both.clat = both.lat = latency_of(self._waits)
         return HostResult(
             t=0.0,
@@ -54,7 +69,11 @@ class RwReader:
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
         """Return why the result is not to be trusted."""
-        return [] if self._ended and exit_code == 0 else [("rwping-incomplete", f"it ended with {exit_code}")]
+        return (
+            []
+            if self._ended and exit_code == 0
+            else [("rwping-incomplete", f"it ended with {exit_code}")]
+        )
 
     def _direction(self, ios: int, seconds: float) -> DirectionResult:
         return DirectionResult(ios, ios * BLOCK, seconds, ios / seconds, ios * BLOCK / seconds)
@@ -74,7 +93,11 @@ class RwReader:
         if interval_s <= 0:
             return None
         self._end_ms = now_ms
-        self._reads, self._writes, self._waits = self._reads + reads, self._writes + writes, self._waits + waits
+        self._reads, self._writes, self._waits = (
+            self._reads + reads,
+            self._writes + writes,
+            self._waits + waits,
+        )
         told = dict(word.split("=") for word in printed)
         both = DirectionSample(
             ios=len(waits),
@@ -82,9 +105,14 @@ class RwReader:
             lat_sum_ns=sum(waits),
             lat_max_ns=max(self._waits, default=0),
             lat=histogram(waits).buckets,
-            printed_ns={name.removeprefix("p"): int(value) for name, value in told.items() if value != "-"},
+            printed_ns={
+                name.removeprefix("p"): int(value) for name, value in told.items() if value != "-"
+            },
         )
-        own = {"read": DirectionSample(reads, reads * BLOCK), "write": DirectionSample(writes, writes * BLOCK)}
+        own = {
+            "read": DirectionSample(reads, reads * BLOCK),
+            "write": DirectionSample(writes, writes * BLOCK),
+        }
         return Sample(
             t=0.0,
             host=self.host,
@@ -110,5 +138,11 @@ def latency_of(waits: list[int]) -> LatencyResult:
     deviation = statistics.stdev(waits) if len(waits) > 1 else 0.0
     percentiles = whole.percentiles(at_most=max(waits))
     return LatencyResult(
-        len(waits), min(waits), max(waits), statistics.fmean(waits), deviation, percentiles, whole.buckets
+        len(waits),
+        min(waits),
+        max(waits),
+        statistics.fmean(waits),
+        deviation,
+        percentiles,
+        whole.buckets,
     )

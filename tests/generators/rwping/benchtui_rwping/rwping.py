@@ -1,6 +1,7 @@
 """The load: writes and reads of a file in turns; a line a second, and what it counted at the end.
 
-It measures reads and writes with one clock and one list, as some tools do, and prints percentiles of each second.
+It measures reads and writes with one clock and one list, as some tools do, and prints percentiles
+of each second.
 """
 
 import os

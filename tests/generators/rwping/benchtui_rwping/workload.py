@@ -42,20 +42,38 @@ class RwPing(Workload):
         return Body
 
     def build_steps(
-        self, profile: Profile, params: Mapping[str, ParamValue], hosts: list[HostAddress], seeds: Mapping[str, int]
+        self,
+        profile: Profile,
+        params: Mapping[str, ParamValue],
+        hosts: list[HostAddress],
+        seeds: Mapping[str, int],
     ) -> list[Step]:
         """Return the one step."""
-        texts = {name: value_text(profile.params[name].kind, value) for name, value in params.items()}
+        texts = {
+            name: value_text(profile.params[name].kind, value) for name, value in params.items()
+        }
         seconds = parse_duration(expand(profile.body.runtime, texts))
         directory = expand(profile.body.directory, texts)
         tasks = [_task(host.name, directory, seconds, seeds) for host in hosts]
-        return [Step(0, profile.profile, self.name, dict(params), tasks, seconds, directions=["read", "write"])]
+        return [
+            Step(
+                0,
+                profile.profile,
+                self.name,
+                dict(params),
+                tasks,
+                seconds,
+                directions=["read", "write"],
+            )
+        ]
 
     def requirements(self, steps: Sequence[Step]) -> Sequence[Requirement]:
         """Return Python."""
         return [Requirement("python3", (3, 8))]
 
-    def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> RwReader:
+    def reader(
+        self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind
+    ) -> RwReader:
         """Return a reader of what it prints."""
         return RwReader(host, step.index, phase)
 

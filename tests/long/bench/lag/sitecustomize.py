@@ -1,4 +1,6 @@
-"""Put on PYTHONPATH of an engine: keeps how late its event loop is, a line a second, in the file LOOP_LAG names."""
+"""Put on PYTHONPATH of an engine: keeps how late its event loop is, a line a second, in the file
+LOOP_LAG names.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ EVERY_S = 0.02
 
 
 async def watch(path: str) -> None:
-    """Sleep for ever; note by how much each sleep was too long, the wall clock and this process's CPU and memory."""
+    """Sleep for ever.
+
+    Note by how much each sleep was too long, the wall clock and this process's CPU and memory.
+    """
     page = os.sysconf("SC_PAGE_SIZE")
     with open(path, "a", buffering=1) as file:  # noqa: PTH123
         while True:

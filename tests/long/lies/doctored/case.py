@@ -18,10 +18,11 @@ UNSEEN = "below what is printed"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One doctored result. `aims`: checks of which one must name it, its own first; none: it cannot be seen, for the
-    reason `unseen`, which follows from what was changed and by how much.
+    """One doctored result. `aims`: checks of which one must name it, its own first; none: it cannot
+    be seen, for the reason `unseen`, which follows from what was changed and by how much.
 
-    `judge` returns the checks that speak up in a folder of its own; those of the undoctored result are `before`.
+    `judge` returns the checks that speak up in a folder of its own; those of the undoctored result
+    are `before`.
     """
 
     kind: Kind
@@ -64,6 +65,8 @@ def thinned(counts: Sequence[int], by: float) -> list[int]:
 
 
 def factor(rng: Random, least: float = SMALLEST, most: float = LARGEST) -> float:
-    """Draw by what a figure is multiplied or divided: 1 + m, with log m even between `least` and `most`."""
+    """Draw by what a figure is multiplied or divided: 1 + m, with log m even between `least` and
+    `most`.
+    """
     more = 1 + math.exp(rng.uniform(math.log(least), math.log(max(most, least * 2))))
     return more if rng.random() < 0.5 else 1 / more

@@ -1,4 +1,5 @@
-"""Lies about which run something is of: records, journals, plans and raw output that were changed or exchanged.
+"""Lies about which run something is of: records, journals, plans and raw output that were changed
+or exchanged.
 
 `runs verify` has to refuse them; the case's finding is `verify`."""
 
@@ -16,7 +17,14 @@ from typing import Any
 
 from tests.long.lies.doctored.case import Case, factor
 from tests.long.lies.doctored.fio_json import Lied
-from tests.long.lies.doctored.real_run import Event, RealRun, events_of, results, samples, write_events
+from tests.long.lies.doctored.real_run import (
+    Event,
+    RealRun,
+    events_of,
+    results,
+    samples,
+    write_events,
+)
 from tui.model.rundir import JOURNAL_FILE, PLAN_FILE, RECORD_FILE, SEAL_FILE
 
 VERIFY = ("verify",)
@@ -36,7 +44,9 @@ def _leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         return [leaf for name, each in value.items() for leaf in _leaves(each, (*path, name))]
     if isinstance(value, list):
         return [leaf for at, each in enumerate(value) for leaf in _leaves(each, (*path, at))]
-    return [path] if isinstance(value, int | float) and not isinstance(value, bool) and value else []
+    return (
+        [path] if isinstance(value, int | float) and not isinstance(value, bool) and value else []
+    )
 
 
 def record_figure(rng: Random, run_dir: Path, _: RealRun) -> Lied:
@@ -51,7 +61,9 @@ def record_figure(rng: Random, run_dir: Path, _: RealRun) -> Lied:
         for name in parents:
             place = place[name]
         value = place[last]
-        place[last] = value * by if isinstance(value, float) else value + max(1, round(value * abs(by - 1)))
+        place[last] = (
+            value * by if isinstance(value, float) else value + max(1, round(value * abs(by - 1)))
+        )
         told = ".".join(map(str, (*parents, last)))
 
     _record(run_dir, change)
@@ -86,7 +98,9 @@ def journal_figure(rng: Random, run_dir: Path, _: RealRun) -> Lied:
     events = events_of(run_dir)
     event = rng.choice([*samples(events), *results(events)])
     part = event["dirs"]["read"]
-    name = rng.choice([each for each in ("ios", "bytes", "iops", "lat_sum_ns", "runtime_s") if part.get(each)])
+    name = rng.choice(
+        [each for each in ("ios", "bytes", "iops", "lat_sum_ns", "runtime_s") if part.get(each)]
+    )
     part[name] = part[name] + 1 if isinstance(part[name], int) else part[name] * factor(rng, 1e-5)
     write_events(run_dir, events)
     _rebuilt(run_dir)
@@ -150,7 +164,14 @@ def byte_changed(rng: Random, run_dir: Path, _: RealRun) -> Lied:
 
 def of_other_run(rng: Random, run_dir: Path, run: RealRun) -> Lied:
     """Files of another run under this run's ID."""
-    names = rng.choice(((RECORD_FILE,), (JOURNAL_FILE,), (PLAN_FILE,), (PLAN_FILE, JOURNAL_FILE, RECORD_FILE, "raw")))
+    names = rng.choice(
+        (
+            (RECORD_FILE,),
+            (JOURNAL_FILE,),
+            (PLAN_FILE,),
+            (PLAN_FILE, JOURNAL_FILE, RECORD_FILE, "raw"),
+        )
+    )
     for name in names:
         source, target = run.other / name, run_dir / name
         if source.is_dir():
@@ -167,7 +188,8 @@ def of_other_run(rng: Random, run_dir: Path, run: RealRun) -> Lied:
 def other_option(rng: Random, run_dir: Path, _: RealRun) -> Lied:
     """An option in the plan that was not run, and the record that follows."""
     path = run_dir / PLAN_FILE
-    name, was, now = rng.choice((("bs", "4k", "8k"), ("rw", "randread", "read"), ("direct", "1", "0"),
+    name, was, now = rng.choice((("bs", "4k", "8k"), ("rw", "randread", "read"),
+        ("direct", "1", "0"),
                                  ("rate_iops", "150", "120"), ("size", "8M", "512M")))  # fmt: skip
     text = path.read_text()
     assert f"{name}={was}" in text
@@ -178,7 +200,9 @@ def other_option(rng: Random, run_dir: Path, _: RealRun) -> Lied:
 
 
 def sealed_again(rng: Random, run_dir: Path, _: RealRun) -> Lied:
-    """Everything changed to fit, and sealed with another key: whose key it was is what verify says."""
+    """Everything changed to fit, and sealed with another key: whose key it was is what verify
+    says.
+    """
     from tui.library.seal import seal
 
     journal_shorter(rng, run_dir, _)
@@ -187,10 +211,14 @@ def sealed_again(rng: Random, run_dir: Path, _: RealRun) -> Lied:
 
 
 def consistent(rng: Random, run_dir: Path, _: RealRun) -> Lied:
-    """Raw output, journal and record rewritten to fit, and the seal removed: it is as if it had been measured so."""
+    """Raw output, journal and record rewritten to fit, and the seal removed: it is as if it had
+    been measured so.
+    """
     events = events_of(run_dir)
     host = rng.choice(("h1", "h2", "h3"))
-    for event in [each for each in events if each["type"] == "host_facts" and each["host"] == host][:1]:
+    for event in [each for each in events if each["type"] == "host_facts" and each["host"] == host][
+        :1
+    ]:
         event["facts"]["hostname"] = "other"
     write_events(run_dir, events)
     (run_dir / SEAL_FILE).unlink(missing_ok=True)
@@ -215,7 +243,10 @@ LIES: dict[str, Lie] = {
 
 
 def draw(rng: Random, run: RealRun, folder: Path, name: str) -> Case | None:
-    """Doctor a run as it is kept. What is done depends on a seed alone, and is done again when it is judged."""
+    """Doctor a run as it is kept.
+
+    What is done depends on a seed alone, and is done again when it is judged.
+    """
     seed = rng.getrandbits(64)
     lied = LIES[name](Random(seed), run.copy(folder), run)
     if lied is None:
@@ -226,11 +257,21 @@ def draw(rng: Random, run: RealRun, folder: Path, name: str) -> Case | None:
         LIES[name](Random(seed), run_dir, run)
         return verified(run_dir, run.key)
 
-    return Case("provenance", name, lied.what, lied.aims, judge, frozenset(), "" if lied.aims else lied.unseen)
+    return Case(
+        "provenance",
+        name,
+        lied.what,
+        lied.aims,
+        judge,
+        frozenset(),
+        "" if lied.aims else lied.unseen,
+    )
 
 
 def verified(run_dir: Path, key: Path) -> frozenset[str]:
-    """Return the problems that `runs verify` finds in a run, including a missing seal and a foreign key."""
+    """Return the problems that `runs verify` finds in a run, including a missing seal and a foreign
+    key.
+    """
     from tui.library.verify import verify_run
 
     found = verify_run(run_dir, key)

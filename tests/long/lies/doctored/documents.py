@@ -17,20 +17,29 @@ from tui.library.imported import records_of
 DATA = Path(__file__).parents[3] / "data" / "fio"
 Document = dict[str, Any]
 KEPT = (
-    "size/1job-json+-3.33", "size/1job-json+-master", "size/1job-json-3.33", "size/1job-json-master",
-    "size/100psync-gr-json+-3.33", "size/100psync-gr-json-master", "size/192posixaio-gr-json+-master",
-    "stall/lat100ms-50threads-master", "stream/basic-randread-2jobs-3.42", "stream/ramp-3.33", "stream/mix-master",
+    "size/1job-json+-3.33", "size/1job-json+-master", "size/1job-json-3.33",
+    "size/1job-json-master",
+    "size/100psync-gr-json+-3.33", "size/100psync-gr-json-master",
+    "size/192posixaio-gr-json+-master",
+    "stall/lat100ms-50threads-master", "stream/basic-randread-2jobs-3.42", "stream/ramp-3.33",
+    "stream/mix-master",
 )  # fmt: skip
 FRESH_S = 6
 FRESH: dict[str, tuple[str, ...]] = {
-    "reads": ("--rw=randread", "--bs=4k", "--ioengine=psync", "--direct=1", "--numjobs=2", "--size=16m",
+    "reads": ("--rw=randread", "--bs=4k", "--ioengine=psync", "--direct=1", "--numjobs=2",
+        "--size=16m",
               "--group_reporting"),
-    "queued": ("--rw=randrw", "--bs=8k", "--ioengine=libaio", "--iodepth=4", "--direct=1", "--size=16m"),
-    "paced": ("--rw=randwrite", "--bs=16k", "--ioengine=psync", "--direct=1", "--size=16m", "--rate_iops=400"),
-    "large": ("--rw=read", "--bs=256k", "--ioengine=psync", "--direct=1", "--size=32m", "--rate=50m"),
+    "queued": ("--rw=randrw", "--bs=8k", "--ioengine=libaio", "--iodepth=4", "--direct=1",
+        "--size=16m"),
+    "paced": ("--rw=randwrite", "--bs=16k", "--ioengine=psync", "--direct=1", "--size=16m",
+        "--rate_iops=400"),
+    "large": ("--rw=read", "--bs=256k", "--ioengine=psync", "--direct=1", "--size=32m",
+        "--rate=50m"),
     "two jobs": ("--rw=randread", "--bs=4k", "--direct=1", "--size=16m", "--rate_iops=300",
-                 "--name=log", "--rw=write", "--bs=32k", "--direct=1", "--size=16m", "--rate_iops=60"),
-    "thinking": ("--rw=randread", "--bs=4k", "--ioengine=psync", "--direct=1", "--size=16m", "--thinktime=2000"),
+                 "--name=log", "--rw=write", "--bs=32k", "--direct=1", "--size=16m",
+                 "--rate_iops=60"),
+    "thinking": ("--rw=randread", "--bs=4k", "--ioengine=psync", "--direct=1", "--size=16m",
+        "--thinktime=2000"),
 }  # fmt: skip
 
 
@@ -44,7 +53,11 @@ class Source:
     @cached_property
     def has_histograms(self) -> bool:
         """Whether its latencies come with all buckets."""
-        return any("bins" in latency for _, _, part in parts_of(self.hosts[0]) for _, latency in latencies_of(part))
+        return any(
+            "bins" in latency
+            for _, _, part in parts_of(self.hosts[0])
+            for _, latency in latencies_of(part)
+        )
 
 
 def last_object(text: str) -> Document:
@@ -59,13 +72,18 @@ def last_object(text: str) -> Document:
 def kept(names: Sequence[str] = KEPT) -> list[Source]:
     """Return the output that is kept with the tests."""
     return [
-        Source(name, (last_object(gzip.decompress((DATA / f"{name}.stdout.gz").read_bytes()).decode()),))
+        Source(
+            name,
+            (last_object(gzip.decompress((DATA / f"{name}.stdout.gz").read_bytes()).decode()),),
+        )
         for name in names
     ]
 
 
 def fresh(folder: Path, hosts: int = 3) -> Iterator[Source]:
-    """Run fio on this machine for each load, as often as there are to be hosts, and yield what it printed."""
+    """Run fio on this machine for each load, as often as there are to be hosts, and yield what it
+    printed.
+    """
     for name, options in FRESH.items():
         command = ["fio", "--output-format=json+", "--lat_percentiles=1", "--time_based=1"]
         command += [f"--runtime={FRESH_S}", "--randrepeat=0"]
@@ -77,7 +95,9 @@ def fresh(folder: Path, hosts: int = 3) -> Iterator[Source]:
             )
             for host in range(hosts)
         ]
-        yield Source(f"fresh {name}", tuple(last_object(each.communicate()[0].decode()) for each in made))
+        yield Source(
+            f"fresh {name}", tuple(last_object(each.communicate()[0].decode()) for each in made)
+        )
         for host in range(hosts):
             (folder / f"{name}.{host}").unlink(missing_ok=True)
 
@@ -88,13 +108,21 @@ def doctored_copy(document: Document) -> Document:
 
 
 def parts_of(document: Document) -> Iterator[tuple[Document, str, Document]]:
-    """Yield job, direction and result wherever enough was done, and long enough, for figures to be told apart."""
+    """Yield job, direction and result wherever enough was done, and long enough, for figures to be
+    told apart.
+    """
     names = [job["jobname"] for job in document["jobs"]]
     for job in document["jobs"]:
         for name in ("read", "write"):
             part = job.get(name) or {}
-            alone = names.count(job["jobname"]) == 1  # else a part of what is reported under this name
-            if alone and part.get("total_ios", 0) >= 500 and part["runtime"] >= 1500 and not job["error"]:
+            # else a part of what is reported under this name
+            alone = names.count(job["jobname"]) == 1
+            if (
+                alone
+                and part.get("total_ios", 0) >= 500
+                and part["runtime"] >= 1500
+                and not job["error"]
+            ):
                 yield job, name, part
 
 
@@ -118,4 +146,6 @@ def imported(folder: Path, hosts: Sequence[Document]) -> frozenset[str]:
         path.write_text(json.dumps(document))
         paths.append(path)
     found = [each.record for each in records_of(paths)]
-    return frozenset(finding.id for record in found for finding in record.findings if finding.severity != "info")
+    return frozenset(
+        finding.id for record in found for finding in record.findings if finding.severity != "info"
+    )

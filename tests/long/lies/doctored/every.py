@@ -34,7 +34,11 @@ def _of_run(run: RealRun, folder: Path, count: int, seed: int) -> Iterator[Case]
     for name in journals.LIES:
         for _ in range(count):
             tries = (journals.draw(rng, run, events, before, name) for _ in range(ATTEMPTS))
-            yield from (case for case in [next((each for each in tries if each is not None), None)] if case is not None)
+            yield from (
+                case
+                for case in [next((each for each in tries if each is not None), None)]
+                if case is not None
+            )
     for name in custody.LIES:
         for _ in range(count):
             made = custody.draw(rng, run, folder, name)

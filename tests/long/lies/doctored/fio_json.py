@@ -1,6 +1,8 @@
-"""Lies in fio's JSON. Each function changes a copy and derives, from what it changed, who must name it.
+"""Lies in fio's JSON. Each function changes a copy and derives, from what it changed, who must name
+it.
 
-Resolution: fio prints runtimes in whole ms and rates of these very numbers; latencies by buckets 1/64 wide."""
+Resolution: fio prints runtimes in whole ms and rates of these very numbers; latencies by buckets
+1/64 wide."""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ from random import Random
 
 from tests.long.lies.classes import Kind
 from tests.long.lies.doctored.case import SMALLEST, UNSEEN, Case, factor, thinned
-from tests.long.lies.doctored.documents import Document, Source, doctored_copy, imported, latencies_of, option, parts_of
+from tests.long.lies.doctored.documents import (
+    Document,
+    Source,
+    doctored_copy,
+    imported,
+    latencies_of,
+    option,
+    parts_of,
+)
 
 BUCKETS = 1 / 16  # four buckets: no rounding of ranks and edges comes to that
 SETTLED_S = 5.0  # of a shorter load begin and end are too large a part for Little's law
@@ -20,7 +30,8 @@ SPARE_NS = 30_000.0  # what a worker may take from one I/O to the next
 COUNTS = ("total_ios", "io_bytes", "io_kbytes")
 RATES = ("iops", "bw_bytes", "bw")
 CONTRADICTIONS = (
-    "rate-mismatch", "size-mismatch", "latency-mismatch", "above-depth", "above-offered", "concurrency",
+    "rate-mismatch", "size-mismatch", "latency-mismatch", "above-depth", "above-offered",
+    "concurrency",
     "copied-output", "impossible-time",
 )  # fmt: skip
 
@@ -54,7 +65,9 @@ def _scale_counts(part: Document, by: float) -> None:
         if "bins" in latency:
             edges = sorted(latency["bins"], key=int)
             counts = thinned([latency["bins"][edge] for edge in edges], by)
-            latency["bins"] = {edge: count for edge, count in zip(edges, counts, strict=True) if count}
+            latency["bins"] = {
+                edge: count for edge, count in zip(edges, counts, strict=True) if count
+            }
             latency["N"] = sum(latency["bins"].values())
         else:
             latency["N"] = int(latency["N"] * by)
@@ -73,7 +86,9 @@ def _set_rates(part: Document) -> None:
 
 
 def _resolution(part: Document, places: int = 1) -> float:
-    """Return how well count, rate and time are known together: a millisecond, and the I/Os in flight at either end."""
+    """Return how well count, rate and time are known together: a millisecond, and the I/Os in
+    flight at either end.
+    """
     return 1 / float(part["runtime"]) + places / float(part["total_ios"])
 
 
@@ -96,7 +111,11 @@ def _flying(job: Document) -> float:
 
 def _places(document: Document, job: Document) -> int:
     engine = option(document, job, "ioengine", "psync")
-    depth = int(option(document, job, "iodepth", "1")) if engine in ("libaio", "posixaio", "io_uring") else 1
+    depth = (
+        int(option(document, job, "iodepth", "1"))
+        if engine in ("libaio", "posixaio", "io_uring")
+        else 1
+    )
     return depth * int(option(document, job, "numjobs", "1"))
 
 
@@ -110,9 +129,13 @@ def _paced(document: Document, job: Document) -> bool:
 
 
 def _edges(job: Document) -> float:
-    """Return by which share more fits into places x time: the wait of one I/O at the begin of each place."""
+    """Return by which share more fits into places x time: the wait of one I/O at the begin of each
+    place.
+    """
     parts = [job[name] for name in ("read", "write") if job.get(name, {}).get("total_ios")]
-    longest = max((latency["max"] for part in parts for _, latency in latencies_of(part)), default=0)
+    longest = max(
+        (latency["max"] for part in parts for _, latency in latencies_of(part)), default=0
+    )
     return float(longest / 1e6 / max(part["runtime"] for part in parts))
 
 
@@ -167,11 +190,16 @@ def _above_rate(document: Document, job: Document) -> bool:
         return False
     workers = int(option(document, job, "numjobs", "1"))
     parts = [job[name] for name in ("read", "write") if job.get(name, {}).get("total_ios")]
-    return any(part["iops"] > int(rate) * workers * 1.02 + workers * 1000 / part["runtime"] for part in parts)
+    return any(
+        part["iops"] > int(rate) * workers * 1.02 + workers * 1000 / part["runtime"]
+        for part in parts
+    )
 
 
 def other_latency(rng: Random, document: Document, _: Source) -> Lied | None:
-    """All latencies of a job, consistently: longer ones do not fit its places, shorter ones leave them empty."""
+    """All latencies of a job, consistently: longer ones do not fit its places, shorter ones leave
+    them empty.
+    """
     if (found := _pick(rng, document)) is None:
         return None
     job = found[0]
@@ -186,7 +214,9 @@ def other_latency(rng: Random, document: Document, _: Source) -> Lied | None:
     if flying > places * (1 + _edges(job)) * 1.04:
         return Lied(what, _aims("above-depth"))
     between_ns = (places - flying) / rate * 1e9
-    closed = not paced and seconds >= SETTLED_S and len(document["jobs"]) == 1 and _timed(document, job)
+    closed = (
+        not paced and seconds >= SETTLED_S and len(document["jobs"]) == 1 and _timed(document, job)
+    )
     if closed and flying < 0.96 * places and between_ns > SPARE_NS * 1.05:
         return Lied(what, _aims("concurrency"))
     return Lied(what, (), "Little's law has room: a paced, short or quick load leaves places empty")
@@ -223,7 +253,9 @@ def other_block(rng: Random, document: Document, _: Source) -> Lied | None:
         return None
     job, _direction, part = found
     real = round(part["io_bytes"] / part["total_ios"])
-    block = rng.choice([size << 10 for size in (1, 2, 4, 8, 16, 32, 64, 128, 256, 1024) if size << 10 != real])
+    block = rng.choice(
+        [size << 10 for size in (1, 2, 4, 8, 16, 32, 64, 128, 256, 1024) if size << 10 != real]
+    )
     job["job options"]["bs"] = str(block)
     return Lied(f"bs={block} beside I/Os of {real} bytes", _aims("size-mismatch"))
 
@@ -262,7 +294,9 @@ def other_rate(rng: Random, document: Document, _: Source) -> Lied | None:
     job["job options"]["rate_iops"] = str(round(rate))
     what = f"rate_iops={round(rate)} beside {direction} of {part['iops'] / workers:.0f} IOPS a job"
     if not above:
-        return Lied(what, ("offered-rate",) if round(rate) * 0.985 > part["iops"] / workers else (), UNSEEN)
+        return Lied(
+            what, ("offered-rate",) if round(rate) * 0.985 > part["iops"] / workers else (), UNSEEN
+        )
     seen = part["iops"] > workers * (round(rate) * 1.01 + 2000 / part["runtime"])
     return Lied(what, _aims("above-offered") if seen else (), UNSEEN)
 
@@ -306,7 +340,9 @@ def swapped(rng: Random, document: Document, _: Source) -> Lied | None:
     if marks[one] == marks[other]:
         return None
     marks[one], marks[other] = marks[other], marks[one]
-    return Lied(f"{where}: p{float(one):g} and p{float(other):g} swapped", _aims("latency-mismatch"))
+    return Lied(
+        f"{where}: p{float(one):g} and p{float(other):g} swapped", _aims("latency-mismatch")
+    )
 
 
 def other_percentile(rng: Random, document: Document, _: Source) -> Lied | None:
@@ -316,7 +352,11 @@ def other_percentile(rng: Random, document: Document, _: Source) -> Lied | None:
     where, latency = found
     marks = latency["percentile"]
     names = sorted(marks, key=float)
-    middle = [at for at, name in enumerate(names) if 3 < latency["N"] * float(name) / 100 < latency["N"] - 3]
+    middle = [
+        at
+        for at, name in enumerate(names)
+        if 3 < latency["N"] * float(name) / 100 < latency["N"] - 3
+    ]
     if not middle:
         return None
     at = rng.choice(middle)  # of fewer I/Os beyond it, its rank may be that of the next one
@@ -328,7 +368,9 @@ def other_percentile(rng: Random, document: Document, _: Source) -> Lied | None:
     high = marks[names[at + 1]] if at + 1 < len(names) else latency["max"] * (1 + BUCKETS)
     if "bins" in latency or not low <= value <= high:
         return Lied(what, _aims("latency-mismatch"))
-    return Lied(what, (), "without a histogram a percentile may lie anywhere between its neighbours")
+    return Lied(
+        what, (), "without a histogram a percentile may lie anywhere between its neighbours"
+    )
 
 
 def foreign_histogram(rng: Random, document: Document, source: Source) -> Lied | None:
@@ -369,7 +411,10 @@ def foreign_percentiles(rng: Random, document: Document, source: Source) -> Lied
 
 def _apart(one: Document, other: Document) -> float:
     both = set(one) & set(other)
-    return max((abs(one[name] / other[name] - 1) for name in both if other[name] and float(name) < 99), default=0.0)
+    return max(
+        (abs(one[name] / other[name] - 1) for name in both if other[name] and float(name) < 99),
+        default=0.0,
+    )
 
 
 def _of_latency(name: str) -> Lie:
@@ -387,7 +432,9 @@ def _of_latency(name: str) -> Lie:
 
 
 def deviation(rng: Random, document: Document, _: Source) -> Lied | None:
-    """Another deviation: its histogram leaves it the width of buckets, more of a narrow distribution."""
+    """Another deviation: its histogram leaves it the width of buckets, more of a narrow
+    distribution.
+    """
     if (found := _with_latency(rng, document, "bins")) is None:
         return None
     where, latency = found
@@ -412,7 +459,11 @@ def short_of_runtime(rng: Random, document: Document, _: Source) -> Lied | None:
     ran = found[2]["runtime"] / 1000
     said = math.ceil(ran * (1 + math.exp(rng.uniform(math.log(0.1), math.log(20)))))
     found[0]["job options"]["runtime"] = str(said)
-    return Lied(f"runtime={said} of a load that ran {ran:.1f} s", ("short",) if ran < 0.94 * said else (), UNSEEN)
+    return Lied(
+        f"runtime={said} of a load that ran {ran:.1f} s",
+        ("short",) if ran < 0.94 * said else (),
+        UNSEEN,
+    )
 
 
 def job_ended(rng: Random, document: Document, _: Source) -> Lied | None:
@@ -431,14 +482,21 @@ def job_ended(rng: Random, document: Document, _: Source) -> Lied | None:
     ran = max(job[name]["runtime"] for name in ("read", "write") if name in job) / 1000
     wanted = float(option(document, job, "runtime").rstrip("s"))
     what = f"job {job['jobname']} ran {ran:.1f} of {wanted:.1f} s"
-    return Lied(what, ("job-time", "short")) if ran < 0.94 * wanted else Lied(what, (), "a job may end 5 % early")
+    return (
+        Lied(what, ("job-time", "short"))
+        if ran < 0.94 * wanted
+        else Lied(what, (), "a job may end 5 % early")
+    )
 
 
 LIES: dict[str, tuple[Kind, Lie]] = {
     "IOPS": ("identities", _one_of(("iops",), "rate-mismatch")),
     "bandwidth": ("identities", _one_of(("bw", "bw_bytes"), "rate-mismatch")),
     "I/Os and IOPS": ("identities", _one_of(("total_ios", "iops"), "size-mismatch")),
-    "bytes and bandwidth": ("identities", _one_of(("io_bytes", "io_kbytes", "bw", "bw_bytes"), "size-mismatch")),
+    "bytes and bandwidth": (
+        "identities",
+        _one_of(("io_bytes", "io_kbytes", "bw", "bw_bytes"), "size-mismatch"),
+    ),
     "runtime": ("identities", _one_of(("runtime",), "rate-mismatch")),
     "counts and rates": ("identities", all_counts),
     "everything counted": ("identities", more_done),
@@ -461,8 +519,24 @@ LIES: dict[str, tuple[Kind, Lie]] = {
 }
 
 
-OF_COUNTS = ("IOPS", "bandwidth", "I/Os and IOPS", "bytes and bandwidth", "runtime", "counts and rates", "block size")
-OF_LATENCIES = ("percentiles swapped", "one percentile", "mean", "minimum", "maximum", "deviation", "all latencies")
+OF_COUNTS = (
+    "IOPS",
+    "bandwidth",
+    "I/Os and IOPS",
+    "bytes and bandwidth",
+    "runtime",
+    "counts and rates",
+    "block size",
+)
+OF_LATENCIES = (
+    "percentiles swapped",
+    "one percentile",
+    "mean",
+    "minimum",
+    "maximum",
+    "deviation",
+    "all latencies",
+)
 
 
 def _judge(hosts: Sequence[Document]) -> Callable[[Path], frozenset[str]]:
@@ -478,10 +552,14 @@ def draw(rng: Random, source: Source, before: frozenset[str], name: str) -> Case
     return case_of(name, source, lied, [document], before)
 
 
-def case_of(name: str, source: Source, lied: Lied, hosts: Sequence[Document], before: frozenset[str]) -> Case:
+def case_of(
+    name: str, source: Source, lied: Lied, hosts: Sequence[Document], before: frozenset[str]
+) -> Case:
     """Return the case of what was done to a source's output."""
     unseen = "" if lied.aims else lied.unseen
-    return Case(LIES[name][0], name, f"{source.name}: {lied.what}", lied.aims, _judge(hosts), before, unseen)
+    return Case(
+        LIES[name][0], name, f"{source.name}: {lied.what}", lied.aims, _judge(hosts), before, unseen
+    )
 
 
 def draw_two(rng: Random, source: Source, before: frozenset[str]) -> Case | None:
@@ -493,4 +571,6 @@ def draw_two(rng: Random, source: Source, before: frozenset[str]) -> Case | None
     if len(done) < 2 or not aims:
         return None
     what = " and ".join(lied.what for lied in done)
-    return Case("identities", "two at once", f"{source.name}: {what}", aims, _judge([document]), before)
+    return Case(
+        "identities", "two at once", f"{source.name}: {what}", aims, _judge([document]), before
+    )

@@ -1,4 +1,6 @@
-"""Lies in the journal of a real run, which is then judged again: intervals, results, clocks, what moved below."""
+"""Lies in the journal of a real run, which is then judged again: intervals, results, clocks, what
+moved below.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def _scale_result(event: Event, by: float) -> None:
                     part[kind]["n"] = sum(buckets["n"])
                 else:
                     part[kind]["n"] = round(part[kind]["n"] * by)
-        part["ios"] = next((part[kind]["n"] for kind in ("lat", "clat") if part.get(kind)), round(part["ios"] * by))
+        part["ios"] = next(
+            (part[kind]["n"] for kind in ("lat", "clat") if part.get(kind)), round(part["ios"] * by)
+        )
         part["bytes"] = part["ios"] * block
         part["iops"], part["bw_bytes_per_s"] = part["ios"] / seconds, part["bytes"] / seconds
 
@@ -67,7 +71,11 @@ def intervals_scaled(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change
     what = f"{len(chosen)} intervals of {host} x {by:.3g}"
     largest = _largest(events, host) * max(by, 1.0)
     aims = ("series-mismatch", "stall", "steady-state", "straggler")
-    return (Lied(what, aims) if off > 1.2 * largest else Lied(what, (), "the I/Os of one interval at each end")), change
+    return (
+        Lied(what, aims)
+        if off > 1.2 * largest
+        else Lied(what, (), "the I/Os of one interval at each end")
+    ), change
 
 
 def result_scaled(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change]:
@@ -82,7 +90,9 @@ def result_scaled(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change]:
     what = f"result of {host} x {by:.3g}"
     aims = ("series-mismatch", "above-offered", "above-depth", "offered-rate", "straggler")
     seen = abs(by - 1) * done > 1.2 * _largest(events, host)
-    return (Lied(what, aims) if seen else Lied(what, (), "the I/Os of one interval at each end")), change
+    return (
+        Lied(what, aims) if seen else Lied(what, (), "the I/Os of one interval at each end")
+    ), change
 
 
 def dropped(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change]:
@@ -140,7 +150,9 @@ def drifting(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change] | None
 
     what = f"the rate moves by {move:+.0%} over the run"
     aims = ("steady-state", "warm-up")
-    return (Lied(what, aims) if slope > 0.1 else Lied(what, (), "steady by SNIA's rule: 10 % of drift")), change
+    return (
+        Lied(what, aims) if slope > 0.1 else Lied(what, (), "steady by SNIA's rule: 10 % of drift")
+    ), change
 
 
 def longer_than_run(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change]:
@@ -160,7 +172,11 @@ def longer_than_run(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change]
     ran = max(_part(each)["runtime_s"] for each in results(list(events), host))
     what = f"runtime of {host} x {by:.3g}"
     aims = ("impossible-time", "offered-rate", "end-skew", "straggler")
-    spans = [each["t"] for each in events if each.get("phase") == "measure" and each["type"].startswith("phase_")]
+    spans = [
+        each["t"]
+        for each in events
+        if each.get("phase") == "measure" and each["type"].startswith("phase_")
+    ]
     seen = ran * by > spans[-1] - spans[0] + 1.2
     return (Lied(what, aims) if seen else Lied(what, (), "within a second of its phase")), change
 
@@ -202,9 +218,12 @@ def copied_result(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change]:
     source, host = rng.sample(HOSTS, 2)
 
     def change(now: list[Event]) -> None:
-        copies = [json.loads(json.dumps(each)) for each in [*samples(now, source), *results(now, source)]]
+        copies = [
+            json.loads(json.dumps(each)) for each in [*samples(now, source), *results(now, source)]
+        ]
         now[:] = [
-            each for each in now if each["type"] not in ("sample", "host_result") or each["host"] != host
+            each for each in now if each["type"] not in ("sample",
+                "host_result") or each["host"] != host
             or each.get("phase") == "layout"
         ]  # fmt: skip
         now += [{**each, "host": host} for each in copies]
@@ -217,14 +236,18 @@ def from_cache(rng: Random, events: Sequence[Event]) -> tuple[Lied, Change] | No
     share = rng.uniform(0.0, 1.0)
     if 0.88 < share < 0.95:
         return None
-    columns = {each["host"]: each["columns"] for each in events if each["type"] == "telemetry_columns"}
+    columns = {
+        each["host"]: each["columns"] for each in events if each["type"] == "telemetry_columns"
+    }
 
     def change(now: list[Event]) -> None:
         for each in now:
             if each["type"] == "telemetry":
                 names = columns[each["host"]]
                 for at, name in enumerate(names):
-                    moved = name == "gen.read_bytes" or (name.startswith("dev.") and name.endswith(".read_bytes"))
+                    moved = name == "gen.read_bytes" or (
+                        name.startswith("dev.") and name.endswith(".read_bytes")
+                    )
                     if (moved or name.endswith(".rd")) and each["values"][at] is not None:
                         each["values"][at] *= share
 
@@ -248,11 +271,21 @@ LIES: dict[str, tuple[Kind, Lie]] = {
 }
 
 
-def draw(rng: Random, run: RealRun, events: Sequence[Event], before: frozenset[str], name: str) -> Case | None:
+def draw(
+    rng: Random, run: RealRun, events: Sequence[Event], before: frozenset[str], name: str
+) -> Case | None:
     """Doctor a journal; None where it has the finding already."""
     kind, lie = LIES[name]
     made = lie(rng, events)
     if made is None or (made[0].aims and made[0].aims[0] in before):
         return None
     lied, change = made
-    return Case(kind, name, lied.what, lied.aims, judged_again(run, change), before, "" if lied.aims else lied.unseen)
+    return Case(
+        kind,
+        name,
+        lied.what,
+        lied.aims,
+        judged_again(run, change),
+        before,
+        "" if lied.aims else lied.unseen,
+    )

@@ -1,4 +1,6 @@
-"""A real run of three hosts to doctor, made once: paced reads for half a minute, sealed at its end."""
+"""A real run of three hosts to doctor, made once: paced reads for half a minute, sealed at its
+end.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ fio:
   jobs: {{load: {{numjobs: 1}}}}
 headline: {{metric: iops, direction: read}}
 """
-LOADS = (("4k", 150, 31), ("16k", 80, 9))  # block, IOPS, seconds: the one to doctor, and another one
+# block, IOPS, seconds: the one to doctor, and another one
+LOADS = (("4k", 150, 31), ("16k", 80, 9))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,8 @@ def real_run(folder: Path) -> RealRun:
         for block, rate, seconds in LOADS:
             text = PROFILE.format(block=block, rate=rate, seconds=seconds, target=folder)
             (folder / "p.yaml").write_text(text)
-            said = benchtui(home, "run", folder / "p.yaml", "--hosts", ",".join(lab.names), "--ssh-config",
+            said = benchtui(home, "run", folder / "p.yaml", "--hosts", ",".join(lab.names),
+                "--ssh-config",
                             lab.ssh_config, "--yes")  # fmt: skip
             assert said.returncode in (0, 1), said.stderr[-500:]
     first, second = sorted((home / "runs").glob("2*"), key=lambda path: path.stat().st_mtime)
@@ -93,7 +97,11 @@ def judged_again(
 def samples(events: list[Event], host: str = "") -> Iterator[Event]:
     """Yield the samples of the measurement."""
     for event in events:
-        if event["type"] == "sample" and event["phase"] == "measure" and host in ("", event["host"]):
+        if (
+            event["type"] == "sample"
+            and event["phase"] == "measure"
+            and host in ("", event["host"])
+        ):
             yield event
 
 

@@ -62,7 +62,12 @@ def early_end(rng: Random, hosts: list[Document]) -> Lied | None:
     """A host that measured for a part of the time, at the same rate."""
     at, share = rng.randrange(len(hosts)), rng.uniform(0.1, 0.95)
     jobs = hosts[at]["jobs"]
-    found = [job[name] for job in jobs for name in ("read", "write") if job.get(name, {}).get("total_ios")]
+    found = [
+        job[name]
+        for job in jobs
+        for name in ("read", "write")
+        if job.get(name, {}).get("total_ios")
+    ]
     longest = max(part["runtime"] for part in found)
     for part in found:
         rate = part["iops"]
@@ -91,7 +96,10 @@ def slow(rng: Random, hosts: list[Document]) -> Lied | None:
     middle = sorted(rates)[len(rates) // 2]
     share = rates[at] / middle
     if share < STRAGGLER - 0.01:
-        return Lied(f"host {at + 1} does {share:.0%} of the median", ("straggler", "concurrency", "offered-rate"))
+        return Lied(
+            f"host {at + 1} does {share:.0%} of the median",
+            ("straggler", "concurrency", "offered-rate"),
+        )
     return Lied(f"host {at + 1} does {share:.0%} of the median", (), "hosts may differ by a fifth")
 
 
@@ -105,7 +113,10 @@ FOR_SEVERAL = ("a host at another time", "a host that ended early", "a host that
 
 
 def draw(rng: Random, source: Source, before: frozenset[str], name: str) -> Case | None:
-    """Doctor one host among several; None where a source has too few, or has the finding already."""
+    """Doctor one host among several.
+
+    None where a source has too few, or has the finding already.
+    """
     kind, lie = LIES[name]
     if name in FOR_SEVERAL and len(source.hosts) < 2:
         return None

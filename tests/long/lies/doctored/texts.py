@@ -1,4 +1,7 @@
-"""Lies in text that people send around: fio's report, mdtest's summary, elbencho's JSON. Few digits are printed."""
+"""Lies in text that people send around: fio's report, mdtest's summary, elbencho's JSON.
+
+Few digits are printed.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,25 @@ from tests.long.lies.doctored.case import Case, factor
 from tests.long.lies.doctored.documents import DATA
 from tui.library.imported import records_of
 
-FIO = ("mapr-randread-256k", "mapr-randwrite-256k", "mapr-randwrite-8k", "nfs-client-1", "nfs-client-4",
+FIO = ("mapr-randread-256k", "mapr-randwrite-256k", "mapr-randwrite-8k", "nfs-client-1",
+    "nfs-client-4",
        "weka-read-iops", "weka-read-latency", "weka-read-throughput", "weka-write-iops",
        "weka-write-throughput")  # fmt: skip
-MDTEST = ("mdtest-main-profile-quiet", "mdtest-1.9.3-profile-quiet", "mdtest-3.3.0-profile-quiet", "mdtest-main-W2")
+MDTEST = (
+    "mdtest-main-profile-quiet",
+    "mdtest-1.9.3-profile-quiet",
+    "mdtest-3.3.0-profile-quiet",
+    "mdtest-main-W2",
+)
 ELBENCHO = ("rand-read-live", "rand-read-live-ex", "limited")
-CONTRADICTIONS = ("rate-mismatch", "size-mismatch", "latency-mismatch", "above-depth", "above-offered", "concurrency")
+CONTRADICTIONS = (
+    "rate-mismatch",
+    "size-mismatch",
+    "latency-mismatch",
+    "above-depth",
+    "above-offered",
+    "concurrency",
+)
 THREE_DIGITS = 0.03  # three figures of three digits each, twice
 _SCALE = {"": 1.0, "k": 1e3, "M": 1e6}
 
@@ -27,13 +43,20 @@ def _said(text: str, suffix: str) -> Callable[[Path], frozenset[str]]:
         path = folder / f"h1{suffix}"
         path.write_text(text)
         found = [each.record for each in records_of([path])]
-        return frozenset(finding.id for record in found for finding in record.findings if finding.severity != "info")
+        return frozenset(
+            finding.id
+            for record in found
+            for finding in record.findings
+            if finding.severity != "info"
+        )
 
     return judge
 
 
 def _numbers(text: str, pattern: str, by: float) -> str | None:
-    """Return a text in which the first number that a pattern finds is another one, with as many digits."""
+    """Return a text in which the first number that a pattern finds is another one, with as many
+    digits.
+    """
     if (found := re.search(pattern, text)) is None:
         return None
     value, places = float(found[1]), len(found[1].partition(".")[2])
@@ -61,7 +84,14 @@ def fio_text(rng: Random) -> Case | None:
     if what == "bandwidth":  # fio prints it in two units: who lies changes both
         changed = _numbers(changed, r"BW=[\d.]+\w+/s \(([\d.]+)", by) or changed
     told = f"text {name}: {what} x {by:.4g}"
-    return Case("identities", "fio's text", told, CONTRADICTIONS, _said(changed, ".txt"), _before(text, ".txt"))
+    return Case(
+        "identities",
+        "fio's text",
+        told,
+        CONTRADICTIONS,
+        _said(changed, ".txt"),
+        _before(text, ".txt"),
+    )
 
 
 def fio_percentiles(rng: Random) -> Case | None:
@@ -78,17 +108,32 @@ def fio_percentiles(rng: Random) -> Case | None:
     changed += low + text[marks[other].end(2) :]
     told = f"text {name}: p{marks[one][1]} and p{marks[other][1]} swapped"
     aims = ("latency-mismatch", *CONTRADICTIONS)
-    return Case("identities", "fio's text", told, aims, _said(changed, ".txt"), _before(text, ".txt"))
+    return Case(
+        "identities", "fio's text", told, aims, _said(changed, ".txt"), _before(text, ".txt")
+    )
 
 
 def mdtest(rng: Random) -> Case | None:
-    """One figure of a line of mdtest's summary: the mean beyond the extremes, the smallest above the largest."""
+    """One figure of a line of mdtest's summary: the mean beyond the extremes, the smallest above
+    the largest.
+    """
     name = rng.choice(MDTEST)
     text = (DATA.parent / "mdtest" / f"{name}.out").read_text()
-    rows = [each for each in re.finditer(r"^ +(?:File|Directory|Tree) .*$", text, re.M) if len(_rates(each[0])) == 4]
+    rows = [
+        each
+        for each in re.finditer(r"^ +(?:File|Directory|Tree) .*$", text, re.M)
+        if len(_rates(each[0])) == 4
+    ]
     row = rng.choice(rows)
     high, low, mean, deviation = _rates(row[0])
-    kind = rng.choice(("mean above the maximum", "mean below the minimum", "minimum above the maximum", "deviation"))
+    kind = rng.choice(
+        (
+            "mean above the maximum",
+            "mean below the minimum",
+            "minimum above the maximum",
+            "deviation",
+        )
+    )
     more = 1 + 10 ** rng.uniform(-2, 0.5)
     if high <= low:
         return None
@@ -106,7 +151,9 @@ def mdtest(rng: Random) -> Case | None:
     text_now = text[: row.start()] + line + text[row.end() :]
     told = f"{name}: {line.split()[0]} {line.split()[1]}, {kind}"
     before = _before(text, ".out")
-    return Case("identities", "mdtest's summary", told, ("iterations",), _said(text_now, ".out"), before)
+    return Case(
+        "identities", "mdtest's summary", told, ("iterations",), _said(text_now, ".out"), before
+    )
 
 
 def _rates(line: str) -> list[float]:
@@ -119,17 +166,21 @@ def elbencho(rng: Random) -> Case | None:
     text = (DATA.parent / "elbencho" / f"{name}.json").read_text()
     found = json.loads(text.splitlines()[-1])
     done, by = found["last_done"], factor(rng, THREE_DIGITS)
-    what = rng.choice(("iops", "bytes/s", "bytes", "elapsed_time_ms", "avg_us", "block_size", "count"))
+    what = rng.choice(
+        ("iops", "bytes/s", "bytes", "elapsed_time_ms", "avg_us", "block_size", "count")
+    )
     if what == "avg_us":
         latency = done["latency"]["IO"]
         latency["avg_us"] = str(round(int(latency["avg_us"]) * by))
-        if abs(by - 1) < 0.3 or "histogram" not in latency:  # its buckets are a quarter of a power of two wide
+        # its buckets are a quarter of a power of two wide
+        if abs(by - 1) < 0.3 or "histogram" not in latency:
             return None
     elif what == "block_size":
         found["config"]["block_size"] = str(int(found["config"]["block_size"]) * rng.choice((2, 4)))
     elif what == "count":
         counts = done["latency"]["IO"].get("histogram", {"buckets": []})["buckets"]
-        many = [one for one in counts if int(one["count"]) > 1000]  # of fewer, a half more is below what is printed
+        # of fewer, a half more is below what is printed
+        many = [one for one in counts if int(one["count"]) > 1000]
         if not many:
             return None
         bucket = rng.choice(many)
@@ -139,7 +190,14 @@ def elbencho(rng: Random) -> Case | None:
             part[what] = str(round(int(part[what]) * by))
     told = f"elbencho {name}: {what} x {by:.4g}"
     changed, plain = json.dumps(found), json.dumps(json.loads(text.splitlines()[-1]))
-    return Case("identities", "elbencho's JSON", told, CONTRADICTIONS, _said(changed, ".json"), _before(plain, ".json"))
+    return Case(
+        "identities",
+        "elbencho's JSON",
+        told,
+        CONTRADICTIONS,
+        _said(changed, ".json"),
+        _before(plain, ".json"),
+    )
 
 
 _known: dict[str, frozenset[str]] = {}
