@@ -16,12 +16,13 @@ from textual.widgets import Button
 from tests.patience import seen
 from tui.app.dialogs.confirm import Confirm, Dialog, DialogChoice, OverwriteDialog
 from tui.app.dialogs.help import HelpScreen, help_lines, help_rows
-from tui.app.dialogs.new_host import AddHost, NewHost
+from tui.app.dialogs.new_host import AddHost, NewHosts
 from tui.app.dialogs.text_entry import SecretPrompt
 from tui.app.services.remedies import trust_question
 from tui.app.terminal.action import Action
 from tui.app.terminal.theme import SYMBOLS, THEMES
 from tui.app.widgets.field import TextInput
+from tui.app.widgets.form import Form
 from tui.app.widgets.lines import TextPane
 from tui.app.widgets.picklist import Heading
 from tui.remote.hostkeys import Presented
@@ -227,7 +228,7 @@ async def test_a_host_is_typed_in_field_by_field() -> None:
             "enter",
         )
         await pilot.pause()
-        assert app.answers == [NewHost("weka-09", "10.0.0.9", "bench", 2222, ("weka", "ssd"))]
+        assert app.answers == [NewHosts(("weka-09",), "10.0.0.9", "bench", 2222, ("weka", "ssd"))]
 
 
 async def test_a_taken_name_or_a_wrong_port_is_told_while_typing_and_keeps_the_form_open() -> None:
@@ -236,11 +237,34 @@ async def test_a_taken_name_or_a_wrong_port_is_told_while_typing_and_keeps_the_f
         form = app.screen.query_one("Form")
         await pilot.press(*"weka-01", "enter")
         await pilot.pause()
-        assert form.errors == {"name": "there is a host of that name"}  # type: ignore[attr-defined]
+        assert form.errors == {"name": "weka-01 is already in the list"}  # type: ignore[attr-defined]
         await pilot.press("1", "tab", "tab", "tab", *"99999")
         await pilot.pause()
         assert form.errors == {"port": "a port from 1 to 65535"}  # type: ignore[attr-defined]
         await pilot.press("enter")
+        assert app.answers == []
+
+
+@pytest.mark.parametrize(
+    ("name", "address", "field"),
+    [
+        ("weka-[01-0", "", "name"),
+        ("weka-[01-02]", "", "name"),
+        ("h1,h1", "", "name"),
+        ("bench@h1", "", "name"),
+        ("@clients", "", "name"),
+        ("h[1-3]", "10.0.0.[1-2]", "address"),
+        ("h1,h2", "10.0.0.1", "address"),
+    ],
+)
+async def test_ranges_that_do_not_fit_keep_the_form_open(
+    name: str, address: str, field: str
+) -> None:
+    app = DialogApp(add_host())
+    async with app.run_test() as pilot:
+        await pilot.press(*name, "tab", *address, "enter")
+        await pilot.pause()
+        assert [*app.screen.query_one(Form).errors] == [field]
         assert app.answers == []
 
 

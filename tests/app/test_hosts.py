@@ -253,6 +253,18 @@ async def test_a_new_host_goes_into_the_inventory_and_comments_stay(home: Path) 
         assert load_inventory(path.read_text(), "x").hosts["weka-09"].address == "10.0.0.9"
 
 
+async def test_a_range_is_one_entry_of_the_inventory_and_its_hosts_are_ticked(home: Path) -> None:
+    async with opened(options(home)) as user:
+        await user.press("n")
+        await user.types("weka-[01-04], nas")
+        await user.press("enter")
+        await user.sees(lambda: user.cursor == "weka-01")
+        inventory = load_inventory((home / "inventory.yaml").read_text(), "x")
+        assert [*inventory.hosts] == ["weka-01", "weka-02", "weka-03", "weka-04", "nas"]
+        assert "weka-[01-04]:" in (home / "inventory.yaml").read_text()
+        assert user.app.selection.ticked == [*inventory.hosts]
+
+
 async def test_the_first_host_makes_the_inventory(home: Path) -> None:
     async with opened(options(home)) as user:
         await user.press("n")

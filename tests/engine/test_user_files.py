@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tui.cli.shared.settings import change
-from tui.engine.inputs.hosts import add_host
+from tui.engine.inputs.hosts import add_hosts
 from tui.engine.inputs.user_files import add_lines, save
 from tui.model.problem import UsageError
 
@@ -18,7 +18,7 @@ def test_a_link_stays_where_somebody_keeps_the_file_elsewhere(tmp_path: Path) ->
     for name in ("inventory.yaml", "config.yaml"):
         (kept / name).touch(0o640)
         (tmp_path / name).symlink_to(kept / name)
-    add_host(tmp_path / "inventory.yaml", "h1", {"user": "bench"})
+    add_hosts(tmp_path / "inventory.yaml", ["h1"], {"user": "bench"})
     change(tmp_path / "config.yaml", "theme", "light")
     assert (tmp_path / "inventory.yaml").is_symlink() and (tmp_path / "config.yaml").is_symlink()
     assert (

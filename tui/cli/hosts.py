@@ -327,14 +327,14 @@ def error_row(host: str, error: HostError) -> dict[str, object]:
 
 def add_one(args: argparse.Namespace) -> int:
     """Add a host to the inventory."""
-    from tui.engine.inputs.hosts import add_host
+    from tui.engine.inputs.hosts import add_hosts
     from tui.model import hostspec
 
     names = hostspec.expand(args.name)
     path = args.inventory or user_settings().inventory or paths().inventory
-    add_host(
+    add_hosts(
         path,
-        args.name,
+        [args.name],
         {name: getattr(args, name) for name in ("address", "port", "user", "identity", "groups")},
     )
     say(f"{args.name} is in {path}")

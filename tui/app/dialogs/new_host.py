@@ -1,4 +1,4 @@
-"""The small form for a new host."""
+"""The small form for new hosts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from textual.widgets import Button
 
 from tui.app.dialogs.confirm import Dialog
 from tui.app.widgets.form import FieldSpec, Form
+from tui.model import hostspec
+from tui.model.problem import UsageError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 FIELDS = (
-    FieldSpec("name", "", "", "how you call it"),
+    FieldSpec("name", "", "", "h1, a range like weka-[01-04], or several: h1,h2"),
     FieldSpec("address", "", "", "name or IP address; empty: the name, as in ssh config"),
     FieldSpec("user", "", "", "empty: as in ssh config"),
     FieldSpec("port", "", "", "empty: as in ssh config, else 22"),
@@ -25,10 +27,10 @@ FIELDS = (
 )
 
 
-class NewHost(Struct, frozen=True):
-    """What was typed, checked."""
+class NewHosts(Struct, frozen=True):
+    """What was typed, checked. `specs`: names and ranges, each an entry of the inventory."""
 
-    name: str
+    specs: tuple[str, ...]
     address: str | None
     user: str | None
     port: int | None
@@ -38,13 +40,7 @@ class NewHost(Struct, frozen=True):
 def check_host_field(taken: frozenset[str], name: str, text: str) -> str | None:
     """Return what is wrong with one field's text."""
     if name == "name":
-        if text in taken:
-            return "there is a host of that name"
-        return (
-            None
-            if not text or NAME.fullmatch(text)
-            else "letters, digits, dot, dash and underscore"
-        )
+        return check_names(taken, text)
     if name == "port" and text:
         return None if text.isdecimal() and 1 <= int(text) <= 65535 else "a port from 1 to 65535"
     if name in ("address", "user") and re.search(r"\s", text):
@@ -55,15 +51,45 @@ def check_host_field(taken: frozenset[str], name: str, text: str) -> str | None:
     return None
 
 
+def check_names(taken: frozenset[str], text: str) -> str | None:
+    """Return what is wrong with names and ranges separated by commas."""
+    if "@" in text or ":" in text:
+        return "names and ranges only; user and port have their own fields"
+    try:
+        names = [name for spec in hostspec.split(text) for name in hostspec.expand(spec)]
+    except UsageError:
+        return "letters, digits, dot, dash, underscore; ranges like h[1-4], h[01-08,12]"
+    seen = set(taken)
+    for name in names:
+        if name in seen:
+            return f"{name} is {'already in the list' if name in taken else 'named twice'}"
+        seen.add(name)
+    return None
+
+
+def check_address(specs: tuple[str, ...], address: str | None) -> str | None:
+    """Return why an address does not fit the hosts: a range needs a range as long."""
+    if address is None:
+        return None
+    if len(specs) > 1:
+        return "leave empty for several entries; add them one by one instead"
+    try:
+        addresses = len(hostspec.expand(address))
+    except UsageError as error:
+        return error.problems[0].message
+    hosts = len(hostspec.expand(specs[0]))
+    return None if addresses == hosts else f"{hosts} hosts need {hosts} addresses, not {addresses}"
+
+
 def words(text: str) -> tuple[str, ...]:
     """Return the words of a text separated by commas or blanks."""
     return tuple(re.split(r"[,\s]+", text.strip())) if text.strip() else ()
 
 
-def new_host(values: dict[str, str]) -> NewHost:
-    """Return the host that checked fields describe."""
-    return NewHost(
-        values["name"],
+def new_hosts(values: dict[str, str]) -> NewHosts:
+    """Return the hosts that checked fields describe."""
+    return NewHosts(
+        tuple(hostspec.split(values["name"])),
         values["address"] or None,
         values["user"] or None,
         int(values["port"]) if values["port"] else None,
@@ -71,8 +97,8 @@ def new_host(values: dict[str, str]) -> NewHost:
     )
 
 
-class AddHost(Dialog[NewHost | None]):
-    """Name, address, user, port, groups. Returns the host, or None after Escape."""
+class AddHost(Dialog[NewHosts | None]):
+    """Names, address, user, port, groups. Returns the hosts, or None after Escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "cancel", show=False)]
 
@@ -83,7 +109,7 @@ class AddHost(Dialog[NewHost | None]):
     def compose(self) -> ComposeResult:
         """The fields and two buttons."""
         with Vertical(classes="dialog") as dialog:
-            dialog.border_title = "Add a host to the inventory"
+            dialog.border_title = "Add hosts to the inventory"
             dialog.border_subtitle = "Enter add   Tab next field   Esc cancel"
             yield Form(lambda name, text: check_host_field(self.taken, name, text), "!")
             with Horizontal(classes="dialog-buttons"):
@@ -108,11 +134,14 @@ class AddHost(Dialog[NewHost | None]):
     @on(Button.Pressed, "#add")
     @on(Form.Done)
     def done(self) -> None:
-        """Return the host once it has a name and nothing is wrong."""
+        """Return the hosts once there is a name and nothing is wrong."""
         values = self.form.values
         if not values["name"]:
             self.form.fields[0].show_state("a host needs a name")
+        hosts = new_hosts(values)
+        if not self.form.errors and (wrong := check_address(hosts.specs, hosts.address)):
+            self.form.fields[1].show_state(wrong)
         if self.form.errors:
             self.form.focus_first()
         else:
-            self.dismiss(new_host(values))
+            self.dismiss(hosts)

@@ -22,12 +22,13 @@ from tui.app.services.preflight import add_to_inventory, check_each, places_of
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.lines import TextPane
 from tui.app.widgets.picklist import PickList
+from tui.model import hostspec
 from tui.model.plain import some
 from tui.model.problem import BenchtuiError
 from tui.text.table import Column
 
 if TYPE_CHECKING:
-    from tui.app.dialogs.new_host import NewHost
+    from tui.app.dialogs.new_host import NewHosts
     from tui.engine.inputs.source_groups import SourceAnswer
     from tui.model.source_group import SourceGroup
 
@@ -328,21 +329,24 @@ class HostsScreen(FilteredScreen):
             self.check([host for host in hosts if host.name in pinned])
 
     def action_new(self) -> None:
-        """Ask for a host."""
+        """Ask for hosts."""
         from tui.app.dialogs.new_host import AddHost
 
         self.app.push_screen(
-            AddHost(frozenset(host.name for host in self.host_list.hosts)), self.add_host
+            AddHost(frozenset(host.name for host in self.host_list.hosts)), self.add_hosts
         )
 
-    def add_host(self, host: NewHost | None) -> None:
-        """Add a host to the inventory and show it."""
-        if host is None:
+    def add_hosts(self, hosts: NewHosts | None) -> None:
+        """Add hosts to the inventory, show them and tick them."""
+        if hosts is None:
             return
         try:
-            add_to_inventory(self.shell.inventory_file, host)
+            add_to_inventory(self.shell.inventory_file, hosts)
         except BenchtuiError as error:
             self.notify(str(error), severity="error")
             return
         self.shell.forget_fleet()
-        self.load_hosts(host.name)
+        names = [name for spec in hosts.specs for name in hostspec.expand(spec)]
+        for name in names:
+            self.shell.selection.put(name, server=False)
+        self.load_hosts(names[0])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tui.model.problem import BenchtuiError
 
 if TYPE_CHECKING:
-    from tui.app.dialogs.new_host import NewHost
+    from tui.app.dialogs.new_host import NewHosts
     from tui.engine.preflight.host_check import HostCheck
     from tui.engine.preflight.preview import HostReadiness, Preview
     from tui.model.address import HostAddress
@@ -70,17 +70,17 @@ def places_of(addresses: Sequence[HostAddress], ssh_config: Path | None) -> dict
     return found
 
 
-def add_to_inventory(path: Path, host: NewHost) -> None:
-    """Add a host to an inventory file, made when there is none. Raises UsageError."""
-    from tui.engine.inputs.hosts import add_host
+def add_to_inventory(path: Path, hosts: NewHosts) -> None:
+    """Add hosts to an inventory file, made when there is none. Raises UsageError."""
+    from tui.engine.inputs.hosts import add_hosts
 
     entry = {
-        "address": host.address,
-        "user": host.user,
-        "port": host.port,
-        "groups": list(host.groups),
+        "address": hosts.address,
+        "user": hosts.user,
+        "port": hosts.port,
+        "groups": list(hosts.groups),
     }
-    add_host(path, host.name, entry)
+    add_hosts(path, hosts.specs, entry)
 
 
 async def look(plan: Plan, paths: Paths, asker: Asker | None) -> tuple[Preview, Plan]:

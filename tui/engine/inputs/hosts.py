@@ -260,8 +260,8 @@ def read_inventory(path: Path, *, pipes: bool = False) -> Inventory | None:
     return load_inventory(text, str(path))
 
 
-def add_host(path: Path, name: str, entry: Mapping[str, object]) -> None:
-    """Add a host, or change the one of that name; fields that are None are left out.
+def add_hosts(path: Path, specs: Sequence[str], entry: Mapping[str, object]) -> None:
+    """Add hosts or ranges, or change those of that name; fields that are None are left out.
 
     Raises UsageError, before anything is written, when the file is broken or would become so.
     """
@@ -276,7 +276,8 @@ def add_host(path: Path, name: str, entry: Mapping[str, object]) -> None:
         data: Any = yaml.load(read_text(path, MOST_SMALL_BYTES) if path.exists() else "") or {}
         if data.get("hosts") is None:
             data["hosts"] = {}
-        data["hosts"][name] = {key: value for key, value in entry.items() if value}
+        for spec in specs:
+            data["hosts"][spec] = {key: value for key, value in entry.items() if value}
         out = io.StringIO()
         yaml.dump(data, out)
         load_inventory(out.getvalue(), str(path))
