@@ -1,5 +1,5 @@
-"""Real fio puts, gets and deletes objects of a real S3 server; wrong keys, no bucket, 404, 503, a
-store that hangs.
+"""Real fio puts, gets and deletes objects of a real S3 server, over HTTP and HTTPS; wrong keys, no
+bucket, 404, 503, a store that is slow, a store that hangs.
 
 Skipped without a fio that has the http engine (BENCHTUI_HTTP_FIO, or fio on PATH) and moto_server
 (BENCHTUI_MOTO_SERVER, or on PATH): fio 3.33 of Debian has no such engine.
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ def surroundings(store: S3Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 LOCAL = ("--hosts", "local")
+DELAY_S = 0.3  # of a store that is slow
 
 
 def words(store: S3Lab, preset: str, hosts: Sequence[str] = LOCAL, **params: str) -> list[str]:
@@ -64,7 +66,8 @@ def words(store: S3Lab, preset: str, hosts: Sequence[str] = LOCAL, **params: str
 
 
 def named(store: S3Lab, **params: str) -> list[str]:
-    return ["--yes", "--destroy", f"{store.endpoint}/{params.get('bucket', BUCKET)}"]
+    endpoint = params.get("endpoint", store.endpoint)
+    return ["--yes", "--destroy", f"{endpoint}/{params.get('bucket', BUCKET)}"]
 
 
 def run(store: S3Lab, home: Path, preset: str, **params: str) -> tuple[int, dict[str, Any]]:
@@ -151,6 +154,26 @@ def test_a_store_that_is_overloaded_meanwhile_makes_the_figure_void(
     code, record = run(store, home, "s3/get", runtime="10s")
     assert (code, record["verdict"]) == (4, "invalid")
     assert "HTTP 503" in problems(record)["fio-http-status"]
+
+
+def test_https_with_an_unknown_certificate_needs_insecure(store: S3Lab, home: Path) -> None:
+    secure = {"endpoint": store.tls_endpoint, "https": "on"}
+    code, record = run(store, home, "s3/put", **secure)
+    assert (code, store.seen.total()) == (4, 0)
+    assert "certificate" in problems(record)["fio-no-http-status"]
+    code, record = run(store, home, "s3/put", **secure | {"https": "insecure"})
+    assert (record["state"], store.seen["PUT", 200]) == ("complete", 20)
+
+
+def test_a_slow_store_is_measured_and_is_no_error(store: S3Lab, home: Path) -> None:
+    def late(_method: str, _number: int) -> None:
+        time.sleep(DELAY_S)
+
+    store.fault = late
+    _, record = run(store, home, "s3/put", objects="3")
+    (result,) = (step["results"]["aggregate"]["write"] for step in record["steps"])
+    assert (record["state"], result["ios"], store.seen["PUT", 200]) == ("complete", 6, 6)
+    assert result["clat"]["min_ns"] >= DELAY_S * 1e9 and problems(record) == {}
 
 
 def test_a_resumed_run_puts_again_what_it_deletes(store: S3Lab, home: Path) -> None:

@@ -1,5 +1,5 @@
-"""A real S3 server (moto) on 127.0.0.1 that checks signatures, behind a proxy that a test may have
-fail or wait.
+"""A real S3 server (moto) on 127.0.0.1 that checks signatures, behind a proxy for HTTP and one for
+HTTPS, that a test may have fail or wait. The certificate is signed by itself: no host trusts it.
 
 moto asks for no signature until the user and the bucket are made: that many requests are let
 through.
@@ -10,12 +10,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import ssl
 import subprocess
+import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Self
 from urllib.parse import urlencode
 
@@ -51,8 +54,40 @@ def fio_with_http() -> str | None:
 class _Proxy(ThreadingHTTPServer):
     daemon_threads = True
 
+    def __init__(
+        self, handler: type[BaseHTTPRequestHandler], context: ssl.SSLContext | None = None
+    ) -> None:
+        super().__init__(("127.0.0.1", 0), handler)
+        if context:  # the handshake is done by the thread of the connection
+            self.socket = context.wrap_socket(
+                self.socket, server_side=True, do_handshake_on_connect=False
+            )
+        self._serving = threading.Thread(target=self.serve_forever, daemon=True)
+        self._serving.start()
+
     def handle_error(self, *_: object) -> None:
         """Say nothing: a load that is stopped breaks its connections."""
+
+    def end(self) -> None:
+        """Answer no more requests."""
+        self.shutdown()
+        self.server_close()
+        self._serving.join(PATIENCE_S)
+
+
+def self_signed() -> ssl.SSLContext:
+    """Return the TLS of a server with a new certificate for 127.0.0.1 that it signed itself."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.TemporaryDirectory() as folder:
+        key, certificate = Path(folder) / "key.pem", Path(folder) / "certificate.pem"
+        files = ["-keyout", str(key), "-out", str(certificate), "-nodes", "-days", "2"]
+        name = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+        kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+        subprocess.run(
+            ["openssl", "req", "-x509", *kind, *files, *name], capture_output=True, check=True
+        )
+        context.load_cert_chain(certificate, key)
+    return context
 
 
 class S3Lab:
@@ -88,21 +123,24 @@ class S3Lab:
         except BaseException:
             self._end_moto()
             raise
-        self._proxy = _Proxy(("127.0.0.1", 0), self._handler())
-        self._serving = threading.Thread(target=self._proxy.serve_forever, daemon=True)
-        self._serving.start()
+        self._proxy = _Proxy(self._handler())
+        self._tls_proxy = _Proxy(self._handler(), self_signed())
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._proxy.shutdown()
-        self._proxy.server_close()
-        self._serving.join(PATIENCE_S)
+        self._proxy.end()
+        self._tls_proxy.end()
         self._end_moto()
 
     @property
     def endpoint(self) -> str:
         """Host and port as a load reaches it."""
         return f"127.0.0.1:{self._proxy.server_port}"
+
+    @property
+    def tls_endpoint(self) -> str:
+        """Host and port that a load reaches over HTTPS."""
+        return f"127.0.0.1:{self._tls_proxy.server_port}"
 
     @property
     def environ(self) -> dict[str, str]:
