@@ -519,6 +519,37 @@ def test_iterations_of_a_metadata_benchmark_are_its_repetitions() -> None:
     assert "iterations deviate by 50 % of their mean (creates 20.0k ops/s, " in only.message
 
 
+def ranks(write: Sequence[float], read: Sequence[float]) -> RunEvidence:
+    """One MPI program over hosts h1, h2, ... whose slowest ranks took so many seconds."""
+    at = iterated(100.0)
+    operations = {
+        name: OperationRecord(host_seconds={f"h{n}": each for n, each in enumerate(seconds, 1)})
+        for name, seconds in (("write", write), ("read", read))
+    }
+    metadata = MetadataRecord(tool="ior", iterations=1, operations=operations)
+    records = [record.model_copy(update={"metadata": metadata}) for record in at.steps]
+    return RunEvidence(at.plan, at.hosts, records, at.seen)
+
+
+def test_a_host_whose_ranks_keep_all_others_waiting_is_a_straggler() -> None:
+    (only,) = found("straggler", ranks([4.0, 4.1, 3.9, 8.2], [4.0, 4.1, 3.9, 4.8]))
+    assert (only.severity, only.scope["hosts"], only.scope["operations"]) == (
+        "warning",
+        "h4",
+        "write",
+    )
+    assert only.measured == pytest.approx(4.05 / 8.2, abs=1e-4)
+
+
+def test_ranks_a_tenth_of_a_second_apart_are_no_stragglers() -> None:
+    assert said("straggler", ranks([0.01, 0.01, 0.09], [0.01, 0.01, 0.01])) == []
+
+
+def test_without_times_of_ranks_stragglers_of_an_mpi_program_are_unknown() -> None:
+    with pytest.raises(UnknownError):
+        found("straggler", ranks([4.0, 8.0], []))
+
+
 def test_a_threshold_that_the_profile_changes_is_the_one_that_is_judged_by() -> None:
     at = evidence(
         runtime_s=5.0,

@@ -24,13 +24,20 @@ from tui.model.criteria import default
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tui.model.step_record import DirectionRecord, SeriesRecord, StepRecord, TimingRecord
+    from tui.model.step_record import (
+        DirectionRecord,
+        MetadataRecord,
+        SeriesRecord,
+        StepRecord,
+        TimingRecord,
+    )
 
 Rates = Sequence[float | None]
 """A value a second; None: unknown."""
 STRAGGLER = default("straggler.rate")  # of the median host
 STRAGGLER_HOSTS = 3  # with fewer there is no median to speak of
 TAIL_OF_MEDIAN = default("straggler.tail")  # p99 of a host, in medians of all
+NOISE_S = 0.1  # between ranks of a short phase
 # Jain's index, and standard deviation of the hosts' rates against their mean
 FAIR, SPREAD = 0.95, 0.10
 
@@ -41,13 +48,18 @@ FAIR, SPREAD = 0.95, 0.10
     rule=(
         f"every host reaches {units.share(STRAGGLER)} of the median host's IOPS, its p99 stays"
         f" below {TAIL_OF_MEDIAN:g} x the median host's, and rates differ between hosts by less"
-        f" than {units.share(SPREAD)} (Jain's index {FAIR:g} or more)"
+        f" than {units.share(SPREAD)} (Jain's index {FAIR:g} or more); of one MPI program over"
+        f" all hosts, the slowest rank of every host takes at most {1 / STRAGGLER:.3g} x the"
+        f" median host's time, or {NOISE_S:g} s longer"
     ),
     advice="Look at that host: its link, its CPU, its path. It lowers the total.",
-    source="results of each host; Jain, Chiu and Hawe 1984",
+    source="results of each host, or times of all ranks; Jain, Chiu and Hawe 1984",
 )
 def stragglers(at: StepEvidence) -> Iterator[CheckResult]:
     """Hosts far behind the median lower the total, or measure something else."""
+    if at.record.metadata is not None:
+        yield from _slow_ranks(at, at.record.metadata)
+        return
     if len(at.record.results.per_host) < STRAGGLER_HOSTS:
         raise UnknownError(
             f"fewer than {STRAGGLER_HOSTS} hosts: there is no median to compare with"
@@ -82,6 +94,33 @@ def _of_direction(at: StepEvidence, name: str) -> Iterator[CheckResult]:
             "warning", f"{name}: {unfair}", round(jain(rates), 4), FAIR, {"direction": name}
         )
     yield from _slow_tails(at, name)
+
+
+def _slow_ranks(at: StepEvidence, metadata: MetadataRecord) -> Iterator[CheckResult]:
+    """Compare the times of hosts whose ranks all move the same: the slowest ends a phase."""
+    known = {
+        name: each.host_seconds
+        for name, each in metadata.operations.items()
+        if len(each.host_seconds) >= STRAGGLER_HOSTS
+    }
+    if not known:
+        raise UnknownError(f"no times of the ranks of {STRAGGLER_HOSTS} or more hosts")
+    least = at.limit("straggler.rate")
+    for name, seconds in known.items():
+        middle = median(seconds.values())
+        most = max(middle / least, middle + NOISE_S)
+        slow = sorted((host for host in seconds if seconds[host] > most), key=seconds.__getitem__)
+        if slow:
+            named = names_of(
+                [f"{host} {units.latency(seconds[host] * 1e9)}" for host in slow[::-1]]
+            )
+            message = (
+                f"{name}: ranks took far longer than the median host's"
+                f" {units.latency(middle * 1e9)}: {named}"
+            )
+            scope = {"operations": name, "hosts": " ".join(slow[::-1])}
+            share = round(middle / seconds[slow[-1]], 4)
+            yield CheckResult("warning", message, share, least, {**scope})
 
 
 def rates_of(record: StepRecord, name: str) -> dict[str, float]:

@@ -198,6 +198,14 @@ def laggards(_: RunRecord, step: StepRecord | None) -> Iterator[ObjectionEvidenc
             )
             ends = f"{low} {share_text(known[low])} to {high} {share_text(known[high])}"
             yield ObjectionEvidence("fact", f"{name} IOPS relative to the median host: {ends}")
+    for name, each in (step.metadata.operations if step.metadata else {}).items():
+        if len(each.host_seconds) > 1:
+            slow, fast = (
+                pick(each.host_seconds, key=each.host_seconds.__getitem__) for pick in (max, min)
+            )
+            times = [units.latency(each.host_seconds[host] * 1e9) for host in (slow, fast)]
+            ends = f"{slow} {times[0]}, {fast} {times[1]}"
+            yield ObjectionEvidence("fact", f"{name}: time of the slowest rank: {ends}")
     if step.coverage_text:
         yield ObjectionEvidence("partly", step.coverage_text, "host-loss")
 

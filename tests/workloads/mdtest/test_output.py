@@ -46,6 +46,20 @@ def printed(name: str) -> dict[str, list[str]]:
     return rows
 
 
+def test_times_of_ranks_are_means_of_their_iterations() -> None:
+    output, _ = read("mdtest-main-ranks")
+    rows = [line.split(",") for line in lines_of("mdtest-main-ranks") if line[:2] in ("0,", "3,")]
+    of_files = {name: 13 + 2 * place for place, name in enumerate(PHASES[1:])}
+    results = output.results()
+    for name, column in of_files.items():
+        seconds = {rank: [float(row[column]) for row in rows if row[0] == rank] for rank in "03"}
+        found = results[name].rank_seconds
+        assert len(found) == 4 and all(len(each) == 2 for each in seconds.values())
+        means = [sum(seconds[rank]) / 2 for rank in "03"]
+        assert [found[0], found[3]] == pytest.approx(means, abs=1e-6)
+    assert results["tree-create"].rank_seconds == []
+
+
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_every_row_of_every_recorded_summary_is_read_as_printed(name: str) -> None:
     output, _ = read(name)

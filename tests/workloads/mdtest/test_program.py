@@ -31,6 +31,14 @@ def test_the_shift_follows_the_nodes_that_mdtest_counts(
     assert PROGRAM.words("/mnt/x/own", 3, tried)[:3] == ["-v", "-N", str(stride)]
 
 
+@pytest.mark.parametrize(("version", "asked"), [("4.0.0", True), ("3.3.0", False)])
+def test_times_of_ranks_are_asked_for_where_this_version_has_them(
+    version: str, asked: bool
+) -> None:
+    words = PROGRAM.words("/mnt/x/own", 3, Tried(version, 3))
+    assert ("--saveRankPerformanceDetails=/dev/stdout" in words) == asked
+
+
 def test_a_trial_is_one_rank_a_host_with_one_file_and_the_options_of_the_profile() -> None:
     words = PROGRAM.trial().words("/mnt/x/own", 3, Tried())
     assert " ".join(words) == "-v -N 1 -i 1 -n 1 -F -u -w 3901 -d /mnt/x/own"

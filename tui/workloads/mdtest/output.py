@@ -77,6 +77,8 @@ OPERATIONS = {
     "Tree removal": "tree-remove",
 }
 ITEM_PHASES = ("create", "stat", "read", "remove")
+# what a line of --saveRankPerformanceDetails has of each rank, in this order: rate and seconds
+OF_RANKS = ("dir-create", "dir-stat", "dir-read", "dir-rename", "dir-remove", *ITEM_PHASES)
 OWN_RATE = (4, 0)  # from here on an iteration's line is rank 0's own rate
 
 _NAME = (
@@ -102,6 +104,8 @@ _ENTER = re.compile(
     r" on )"
 )
 _DEEPER = re.compile(r"currDepth = [1-9]")
+_RANK = re.compile(rf"^(?P<rank>\d+),(?P<figures>(?:,[\d.e+-]*){{{2 * len(OF_RANKS)}}})$")
+_ALL_RANKS = re.compile(r"^(?:all,\d+,|rank,items,)")
 
 Event = MetadataPhase | MetadataIteration
 
@@ -126,6 +130,8 @@ class MdtestOutput:
     phase: str = ""
     operations: dict[str, OperationResult] = field(default_factory=dict)
     times: dict[str, OperationResult] = field(default_factory=dict)  # of a table of times, seconds
+    # seconds of each rank in each iteration, by operation
+    rank_seconds: dict[str, dict[int, list[float]]] = field(default_factory=dict)
     summary_iterations: int | None = None
     finished: bool = False
     _table: str = ""
@@ -136,6 +142,11 @@ class MdtestOutput:
 
         None: nothing.
         """
+        if match := _RANK.match(text):
+            self._rank(match)
+            return []
+        if _ALL_RANKS.match(text):
+            return []
         event = self._event(text, now_s)
         return None if event is None else [event]
 
@@ -177,7 +188,23 @@ class MdtestOutput:
         found = {
             name: each for name, each in self.operations.items() if each.mean or each.iterations
         }
+        for name, each in found.items():
+            each.rank_seconds = self._means_of_ranks(name)
         return found if any(name not in ONE_RANK for name in found) else {}
+
+    def _rank(self, match: re.Match[str]) -> None:
+        seconds = match["figures"].split(",")[2::2]
+        for name, word in zip(OF_RANKS, seconds, strict=True):
+            if (value := _number(word)) is not None:
+                ranks = self.rank_seconds.setdefault(name, {})
+                ranks.setdefault(int(match["rank"]), []).append(value)
+
+    def _means_of_ranks(self, name: str) -> list[float]:
+        """Return the mean over iterations of each rank; empty unless all of them are known."""
+        ranks = self.rank_seconds.get(name, {})
+        if not ranks or sorted(ranks) != list(range(self.tasks)):
+            return []
+        return [round(sum(ranks[rank]) / len(ranks[rank]), 6) for rank in range(self.tasks)]
 
     def _header(self, text: str) -> None:
         if match := _LAUNCHED.match(text):
@@ -271,12 +298,18 @@ KEEP_FIGURES = ("--saveRankPerformanceDetails", "--savePerOpDataCSV")
 ONLY = {"-C": "create", "-T": "stat", "-E": "read", "-r": "remove"}
 
 
-def arguments(launch: MpiLaunch, stride: str, directory: str) -> list[str]:
+def arguments(
+    launch: MpiLaunch, stride: str, directory: str, *, by_rank: bool = False
+) -> list[str]:
     """Return mdtest's arguments: -v for the phases, then as published, the run's own directory
     last.
+
+    `by_rank`: it prints the times of all ranks too.
     """
     numbers = ["-v", "-N", stride, "-i", str(launch.iterations), "-n", str(launch.items)]
-    return [*numbers, *option_words(launch.options), "-d", directory]
+    kept = any(option.startswith(KEEP_FIGURES[0]) for option in launch.options)
+    ranks = [f"{KEEP_FIGURES[0]}=/dev/stdout"] if by_rank and not kept else []
+    return [*numbers, *ranks, *option_words(launch.options), "-d", directory]
 
 
 def trial_options(launch: MpiLaunch) -> tuple[str, ...]:

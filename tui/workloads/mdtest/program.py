@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tui.model.event import MetadataResult
 from tui.workloads.base import Doubt, LogLine
 from tui.workloads.mdtest.output import (
+    HONEST_SUMMARY,
     MULTIPLIES_STRIDE,
     arguments,
     at_least,
@@ -151,7 +152,9 @@ class MdtestProgram(StepProgram):
 
     def words(self, directory: str, hosts: int, tried: Tried) -> list[str]:
         """Return mdtest's arguments."""
-        return arguments(self.launch, str(self.shift(hosts, tried).stride), directory)
+        by_rank = at_least(tried.version, HONEST_SUMMARY)
+        stride = str(self.shift(hosts, tried).stride)
+        return arguments(self.launch, stride, directory, by_rank=by_rank)
 
     def reader(self, hosts: int, nodes: Sequence[int] = ()) -> MdtestReader:
         """Return a reader; the phases of a trial are nobody's business."""
