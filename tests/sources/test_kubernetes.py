@@ -4,99 +4,34 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import threading
+import shlex
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import parse_qs, urlparse
 
 import pytest
 
+from tests.lab.kubernetes import CONTEXT, Cluster, Pod, missing
 from tui.model.problem import UsageError
 from tui.sources.base import SourceContext
-from tui.sources.kubernetes import TOOL, KubernetesSource
+from tui.sources.kubernetes import KubernetesSource
+from tui.testing.sources import check_source
 
-pytestmark = pytest.mark.skipif(shutil.which(TOOL) is None, reason="needs kubectl")
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 
-
-def pod(name: str, phase: str = "Running", **metadata: str) -> dict[str, object]:
-    status = {"phase": phase, **({"podIP": "10.1.0.7"} if phase == "Running" else {})}
-    return {
-        "kind": "Pod",
-        "apiVersion": "v1",
-        "metadata": {"name": name, **metadata},
-        "status": status,
-    }
-
-
-PODS = {
-    "app=bench": [
-        pod("bench-0"),
-        pod("bench-1"),
-        pod("old", "Succeeded"),
-        pod("gone", deletionTimestamp="2026-01-01"),
-    ],
-    "app=late": [pod("late-0"), pod("late-1", "Pending")],
-}
-
-
-class ApiServer(BaseHTTPRequestHandler):
-    """As much of an API server as lists pods of the namespace `storage`."""
-
-    def do_GET(self) -> None:
-        asked = urlparse(self.path)
-        answer: dict[str, object] = {
-            "kind": "PodList",
-            "apiVersion": "v1",
-            "metadata": {},
-            "items": [],
-        }
-        if asked.path == "/api/v1/namespaces/storage/pods":
-            answer["items"] = PODS.get(parse_qs(asked.query).get("labelSelector", [""])[0], [])
-        elif asked.path == "/api/v1":
-            verbs = {"name": "pods", "namespaced": True, "kind": "Pod", "verbs": ["get", "list"]}
-            answer = {"kind": "APIResourceList", "groupVersion": "v1", "resources": [verbs]}
-        elif asked.path == "/api":
-            answer = {"kind": "APIVersions", "versions": ["v1"]}
-        elif asked.path == "/apis":
-            answer = {"kind": "APIGroupList", "apiVersion": "v1", "groups": []}
-        data = json.dumps(answer).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Say nothing."""
+PODS = (
+    Pod("bench-0"),
+    Pod("bench-1"),
+    Pod("old", phase="Succeeded"),
+    Pod("gone", metadata={"deletionTimestamp": "2026-01-01"}),
+    Pod("late-0", label="app=late"),
+    Pod("late-1", label="app=late", phase="Pending"),
+)
 
 
 @pytest.fixture
 def context(tmp_path: Path) -> Iterator[SourceContext]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), ApiServer)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [
-            {"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}
-        ],
-        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-        "users": [{"name": "u", "user": {}}],
-        "current-context": "c",
-    }
-    (tmp_path / "config").write_text(json.dumps(config))
-    environ = {
-        "PATH": os.environ["PATH"],
-        "KUBECONFIG": str(tmp_path / "config"),
-        "HOME": str(tmp_path),
-    }
-    yield SourceContext(environ, tmp_path)
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with Cluster(tmp_path, PODS) as cluster:
+        yield SourceContext({"PATH": os.environ["PATH"], **cluster.environ}, tmp_path)
 
 
 def refusal(context: SourceContext, text: str) -> str:
@@ -105,9 +40,14 @@ def refusal(context: SourceContext, text: str) -> str:
     return str(caught.value)
 
 
-def test_running_pods_are_hosts_and_ended_ones_are_not(context: SourceContext) -> None:
-    found = KubernetesSource().find("storage/app=bench", context)
-    assert [host.name for host in found.hosts] == ["bench-0", "bench-1"]
+def test_running_pods_are_hosts_and_everything_else_is_refused_in_a_line(
+    context: SourceContext,
+) -> None:
+    good = {"storage/app=bench": ["bench-0", "bench-1"]}
+    bad = ["", "storage", "storage/", "/app=bench", "Storage/app=bench", "storage/a;b", "x/a=b"]
+    check_source(
+        KubernetesSource(), good, bad, directory=context.directory, environ=context.environ
+    )
 
 
 def test_a_pod_that_is_not_running_yet_is_named(context: SourceContext) -> None:
@@ -120,6 +60,18 @@ def test_a_selector_without_pods_says_so(context: SourceContext) -> None:
     assert "no pod in namespace 'storage' has the labels app=non" in refusal(
         context, "storage/app=non"
     )
+
+
+def test_pods_stay_those_of_the_cluster_in_which_they_were_found(context: SourceContext) -> None:
+    found = KubernetesSource().find("storage/app=bench", context)
+    through = [shlex.split(host.through or "") for host in found.hosts]
+    assert all(f"--context={CONTEXT}" in words for words in through)
+
+
+def test_without_a_context_kubectl_knows_the_cluster_by_itself(context: SourceContext) -> None:
+    empty = {"apiVersion": "v1", "kind": "Config"}
+    Path(context.environ["KUBECONFIG"]).write_text(json.dumps(empty))
+    assert "localhost:8080" in refusal(context, "storage/app=bench")  # what kubectl falls back to
 
 
 def test_an_api_server_that_does_not_answer_is_told_in_a_line(context: SourceContext) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tui.model.address import HostAddress
@@ -12,7 +13,7 @@ from tui.model.bounded import NO_JSON
 from tui.model.plain import some
 from tui.model.problem import UsageError
 from tui.sources.base import FoundHosts, HostSource, SourceContext, wrong
-from tui.sources.run_command import output_or_error, program
+from tui.sources.run_command import output_of, output_or_error, program
 
 TOOL = "kubectl"
 ENDED = ("Succeeded", "Failed")
@@ -29,42 +30,47 @@ class KubernetesSource(HostSource):
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
         """Return the pods. Raises UsageError when one is not running yet."""
-        namespace, slash, selector = text.partition("/")
-        if not slash or not _NAMESPACE.fullmatch(namespace) or not _SELECTOR.fullmatch(selector):
-            what = (
-                "a namespace and a label selector are needed"
-                if not slash or not selector
-                else f"'{text[:80]}'"
-            )
-            raise wrong(
-                self.form,
-                what if slash and selector else "a namespace and a label selector are needed",
-            )
+        namespace, selector = self._parted(text)
         tool = program(TOOL, context)
         if tool is None:
             raise UsageError("kubectl is not installed: it lists the pods")
+        where = [*_context_option(tool, context), f"--namespace={namespace}"]
+        what = [f"--selector={selector}", "--output=json"]
         limit = f"--request-timeout={context.time_limit_s:g}s"
-        argv = [
-            tool,
-            "get",
-            "pods",
-            f"--namespace={namespace}",
-            f"--selector={selector}",
-            "--output=json",
-            limit,
-        ]
-        pods = list(pods_of(output_or_error(argv, context), text, namespace))
+        printed = output_or_error([tool, "get", "pods", *where, *what, limit], context)
+        pods = list(pods_of(printed, text, where))
         if not pods:
             raise UsageError(f"no pod in namespace '{namespace}' has the labels {selector}")
         return FoundHosts(hosts=tuple(pods), how=tool)
+
+    def _parted(self, text: str) -> tuple[str, str]:
+        """Return namespace and selector. Raises UsageError."""
+        namespace, _, selector = text.partition("/")
+        if not namespace or not selector:
+            raise wrong(self.form, "a namespace and a label selector are needed")
+        if not _NAMESPACE.fullmatch(namespace):
+            raise wrong(self.form, f"'{namespace[:80]}' is not the name of a namespace")
+        if not _SELECTOR.fullmatch(selector):
+            raise wrong(self.form, f"'{selector[:80]}' is not a label selector")
+        return namespace, selector
 
     def state(self, context: SourceContext) -> str:
         """Return whether kubectl is there."""
         return program(TOOL, context) or f"not installed: {TOOL}"
 
 
-def pods_of(printed: str, text: str, namespace: str) -> Iterator[HostAddress]:
-    """Yield the running pods of a list as JSON. Raises UsageError."""
+def _context_option(tool: str, context: SourceContext) -> list[str]:
+    """Return the option that names the current context; none in a pod, which needs no context.
+
+    A run that is detached or recovered must not follow the user into another cluster.
+    """
+    done = output_of([tool, "config", "current-context"], context)
+    name = done.stdout.strip()
+    return [f"--context={name}"] if done.code == 0 and name else []
+
+
+def pods_of(printed: str, text: str, where: Sequence[str]) -> Iterator[HostAddress]:
+    """Yield the running pods of a list as JSON; `where`: options of kubectl. Raises UsageError."""
     try:
         items = json.loads(printed)["items"]
         pods = [
@@ -80,17 +86,17 @@ def pods_of(printed: str, text: str, namespace: str) -> Iterator[HostAddress]:
                 f"{len(waiting)} of {len(pods)} pods of {text} are not running: {some(waiting)}"
             )
         for pod in pods:
-            yield _address(pod, namespace)
+            yield _address(pod, where)
     except (*NO_JSON, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{TOOL} does not print a list of pods: {error!r}") from error
 
 
-def _address(pod: Mapping[str, Any], namespace: str) -> HostAddress:
+def _address(pod: Mapping[str, Any], where: Sequence[str]) -> HostAddress:
     name = pod["metadata"]["name"]
     if not _POD.fullmatch(name):
         raise ValueError(f"a pod's name: {name!r}")
-    shell = f"{TOOL} exec --stdin --quiet --namespace={namespace} {name} -- /bin/sh"
-    return HostAddress(name, transport="exec", through=shell)
+    words = [TOOL, "exec", "--stdin", "--quiet", *where, name, "--", "/bin/sh"]
+    return HostAddress(name, transport="exec", through=shlex.join(words))
 
 
 def _is_running(pod: Mapping[str, Any]) -> bool:
