@@ -218,6 +218,15 @@ def test_layout_gives_progress_and_rates_and_stays_out_of_the_measurement() -> N
     assert state.total.ios == 7
 
 
+def test_a_load_with_size_and_time_ends_by_what_comes_first() -> None:
+    phase = PhaseStarted(t=0.0, phase="measure", step=0, expected_s=60.0, total_bytes=1000 * 4096)
+    state = state_after(*started("h1")[:1], phase, sample(6.0, "h1", [1000] * 500))
+    assert state.progress(6.0).fraction == pytest.approx(0.5)
+    assert state.progress(6.0).remaining_s == pytest.approx(6.0)
+    assert state.progress(54.0).fraction == pytest.approx(0.9)
+    assert state.progress(54.0).remaining_s == pytest.approx(6.0)
+
+
 def test_progress_of_a_measurement_is_by_time_and_never_beyond_the_end() -> None:
     state = state_after(*started("h1"))
     assert state.progress(15.0).fraction == pytest.approx(0.25)

@@ -38,16 +38,17 @@ class PhaseProgress(Struct, frozen=True):
 def phase_progress(
     elapsed_s: float, expected_s: float | None, done_bytes: int, total_bytes: int | None
 ) -> PhaseProgress:
-    """Return how far a phase is: by bytes when it has a size, else by time."""
+    """Return how far a phase is: it ends by its size or its time, whichever comes first."""
+    ways = []
     if total_bytes:
         done = min(done_bytes, total_bytes)
-        return PhaseProgress(
-            done / total_bytes, elapsed_s * (total_bytes - done) / done if done else None, elapsed_s
-        )
-    if not expected_s:
-        return PhaseProgress(None, None, elapsed_s)
-    return PhaseProgress(
-        min(1.0, elapsed_s / expected_s), max(0.0, expected_s - elapsed_s), elapsed_s
+        left_s = elapsed_s * (total_bytes - done) / done if done else None
+        ways.append(PhaseProgress(done / total_bytes, left_s, elapsed_s))
+    if expected_s:
+        share, left_s = min(1.0, elapsed_s / expected_s), max(0.0, expected_s - elapsed_s)
+        ways.append(PhaseProgress(share, left_s, elapsed_s))
+    return max(
+        ways, key=lambda way: way.fraction or 0.0, default=PhaseProgress(None, None, elapsed_s)
     )
 
 

@@ -69,7 +69,7 @@ class PhaseStarted(Event, tag="phase_started"):
     phase: PhaseName
     step: int | None = None
     expected_s: float | None = None
-    total_bytes: int | None = None  # over all hosts: to lay out, or of the objects it ends with
+    total_bytes: int | None = None  # over all hosts: to lay out, or that a load ends with
 
 
 class PhaseEnded(Event, tag="phase_ended"):

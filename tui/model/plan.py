@@ -263,6 +263,8 @@ class HostTask(Struct, omit_defaults=True):
     layout: bool = False
     # most bytes the measurement can overwrite or create; None: no bound
     writes_bytes: int | None = None
+    # bytes that it reads, writes and trims until it ends; None: it ends by time, or not known
+    moves_bytes: int | None = None
     required_dir: str | None = None  # must exist and be writable before anything starts
     # paths that a task which writes leaves as they are
     only_read: list[str] = field(default_factory=list)
@@ -366,10 +368,10 @@ class Step(Struct, omit_defaults=True):
 
     @property
     def bound_bytes(self) -> int | None:
-        """Bytes of the objects that it ends with; None when it ends by time, or works on files."""
-        sizes = [each.count * each.size_bytes for task in self.tasks for each in task.objects]
-        times = self.precondition.times if self.precondition is not None else 1
-        return None if self.runtime_s is not None else max(times, 1) * sum(sizes) or None
+        """Bytes over all hosts with which it ends, at the latest; None: by time, or not known."""
+        moved = [task.moves_bytes for task in self.tasks]
+        known = [each for each in moved if each is not None]
+        return sum(known) or None if len(known) == len(moved) else None
 
     @property
     def expected_s(self) -> float | None:

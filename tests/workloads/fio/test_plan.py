@@ -268,6 +268,45 @@ def test_a_planned_step_runs_on_the_files_that_were_laid_out(tmp_path: Path) -> 
     assert tree(tmp_path / "t") == before
 
 
+@needs_fio
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rw": "read", "size": "1M"},
+        {"rw": "write", "size": "1M", "nrfiles": "4", "numjobs": "2"},
+        {"rw": "randread", "size": "1M", "io_size": "256k"},
+        {"rw": "randread", "size": "256k", "io_size": "1M"},
+        {"rw": "randrw", "filesize": "1M", "number_ios": "16"},
+        {"rw": "read", "size": "256k", "loops": "3"},
+        {"rw": "read", "size": "256k", "io_size": "1M", "runtime": "60"},
+    ],
+    ids=str,
+)
+def test_a_load_that_ends_with_its_bytes_says_how_many(
+    tmp_path: Path, options: dict[str, str]
+) -> None:
+    shared = {"directory": str(tmp_path), "ioengine": "psync", "bs": "4k"}
+    task = built(job(shared, j=options), ("h1",)).tasks[0]
+    (load,) = decode(objects(run(task.job_file, tmp_path / "run").stdout)[-1]).jobs
+    assert task.moves_bytes == sum(each.io_bytes for each in (load.read, load.write) if each)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"size": "1M", "io_size": "4M", "time_based": "1", "runtime": "60"},
+        {"size": "1M", "io_size": "50%"},
+        {"filesize": "4k-1M"},
+        {"size": "1M", "ramp_time": "1"},
+        {"size": "1M", "rw": "write", "verify": "crc32c"},
+        {"size": "1M", "rw": "trimwrite"},
+    ],
+    ids=str,
+)
+def test_bytes_that_only_time_or_the_host_bounds_are_not_known(options: dict[str, str]) -> None:
+    assert built(job({"directory": "/d"}, j=options), ("h1",)).bound_bytes is None
+
+
 def test_fio_is_found_by_name_and_other_tools_are_refused() -> None:
     workload = workloads.get("fio")
     assert workload.name == "fio"

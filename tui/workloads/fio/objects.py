@@ -237,12 +237,14 @@ def _fill_task(
                 ObjectSet(each.store, each.names, each.count, each.size_bytes, ("put",))
                 for each in new
             ]
+    put = times * sum(each.count * each.size_bytes for each in objects)
     return HostTask(
         host=tasks[0].host,
         randseed=tasks[0].randseed,
         job_file="\n".join(lines) + "\n",
         argv=list(argv),
-        writes_bytes=times * sum(each.count * each.size_bytes for each in objects),
+        writes_bytes=put,
+        moves_bytes=put,
         objects=objects,
     )
 

@@ -423,6 +423,36 @@ def _range_bytes(job: JobOptions) -> int | None:
     return whole // _file_count(job) if whole else job.size("filesize")
 
 
+# With these a load ends before its size is done, or what counts is not all that it does.
+UNCOUNTED = ("ramp_time", "verify", "read_iolog", "fill_device", "fill_fs", "exitall")
+
+
+def moved_bytes(job: JobOptions) -> int | None:
+    """Return the bytes that all workers of a job read, write and trim until it ends.
+
+    None for one that ends by time, and where only the host knows.
+    """
+    timed = job.flag("time_based") and job.seconds("runtime") > 0
+    copies = len(job.access) > 1 and "trim" in job.access  # trimwrite: twice its size
+    uncounted = any(job.get(name) not in (None, "", "0") for name in UNCOUNTED)
+    if timed or copies or uncounted or job.makes_no_data:
+        return None
+    each = _worker_bytes(job)
+    ios, block = job.count("number_ios", 0), _block(job)
+    if ios:
+        each = min(each or ios * block, ios * block) if block else None
+    return None if each is None else each * job.numjobs * max(job.count("loops"), 1)
+
+
+def _worker_bytes(job: JobOptions) -> int | None:
+    """Return the bytes after which a worker ends, by size: io_size, else all of its files."""
+    if job.get("io_size"):
+        return job.size("io_size")
+    given = job.get("size") or job.get("filesize") or ""
+    whole = None if _RANGE.search(given) else _range_bytes(job)
+    return whole and whole * _file_count(job)
+
+
 def _file_count(job: JobOptions) -> int:
     """Return over how many files a worker's size is divided."""
     named = [name for name in re.split(r"(?<!\\):+", job.get("filename") or "") if name]

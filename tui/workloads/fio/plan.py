@@ -20,7 +20,7 @@ from tui.workloads.fio.images import Image, has_images, images_of, images_used
 from tui.workloads.fio.jobfile import added_options, explicit_seed, render_options
 from tui.workloads.fio.layout import WRITES_WHOLE, by_size, files_of, job_name
 from tui.workloads.fio.objects import check_put, fill_tasks, object_problems, sets_of
-from tui.workloads.fio.options import JobOptions, job_loads, job_options, waves
+from tui.workloads.fio.options import JobOptions, job_loads, job_options, moved_bytes, waves
 
 JOB_FILE = "job.fio"
 ARGV = ("fio", "--output-format=json+", "--status-interval=1", "--eta=never")
@@ -151,6 +151,7 @@ def _task(
         files=files,
         layout=layout and any(not is_device(spec.path) for spec in files),
         writes_bytes=writes_bytes(shared, jobs, files),
+        moves_bytes=_all_moved(plans),
         required_dir=required,
         only_read=only_read(shared, jobs, files),
         images=images_used(job for job in plans if job.writes),
@@ -158,6 +159,13 @@ def _task(
         objects=sets_of(plans),
         expects=expects(plans),
     )
+
+
+def _all_moved(jobs: Sequence[JobOptions]) -> int | None:
+    """Return the bytes that a host moves until its last job ends; None when that is not known."""
+    moved = [moved_bytes(job) for job in jobs]
+    known = [each for each in moved if each is not None]
+    return sum(known) if len(known) == len(moved) else None
 
 
 def _check_objects(profile: Profile, jobs: Sequence[JobOptions]) -> None:
@@ -325,6 +333,7 @@ def _fill_task(
     sizes = [spec.size_bytes - (spec.start_bytes or 0) for spec in files]
     whole_device = any(not spec.size_bytes for spec in files)
     first = tasks[0]
+    known = None if whole_device or images else times * sum(sizes)
     return HostTask(
         host=first.host,
         randseed=first.randseed,
@@ -334,7 +343,8 @@ def _fill_task(
         argv=argv([]),
         directories=list(dict.fromkeys(path for task in tasks for path in task.directories)),
         files=files,
-        writes_bytes=None if whole_device or images else times * sum(sizes),
+        writes_bytes=known,
+        moves_bytes=known,
         required_dir=first.required_dir,
         images=[image.name for image in images],
         images_used=[image.name for image in images],
