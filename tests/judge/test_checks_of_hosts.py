@@ -16,7 +16,12 @@ from tests.samples.evidence import direction, evidence, found, said
 from tui.judge.bottleneck import bottleneck_of
 from tui.judge.check import RunEvidence, StepEvidence, UnknownError
 from tui.model.plan import FileSpec, Headline, HostTask, JobLoad, Plan
-from tui.model.step_record import HostTelemetryRecord, TelemetryColumn
+from tui.model.step_record import (
+    HostTelemetryRecord,
+    SeriesColumns,
+    SeriesRecord,
+    TelemetryColumn,
+)
 
 # -- telemetry
 
@@ -281,6 +286,9 @@ MIRROR = [{"name": "md0", "below": ["sda", "sdb"], "number": "9:0"},
         # half of the I/Os go to the other disk
         ("8:0 rbps=max wbps=max riops=1010 wiops=max", MIRROR, {}, None),
         ("8:0 rbps=max wbps=max riops=505 wiops=max", MIRROR, {"dev_sda.reads": 500.0}, 505.0),
+        # others read from the disk too: half of its bytes are not the load's
+        ("8:0 riops=2000", SDA, {"dev_sda.reads": 2000.0, "dev_sda.rd": 200e6}, None),
+        ("8:0 riops=2000", SDA, {"dev_sda.reads": 2000.0, "dev_sda.rd": 101e6}, 2000.0),
         ("nonsense 8:0", SDA, {}, None),
     ],
 )
@@ -289,6 +297,16 @@ def test_a_load_at_the_limit_of_its_own_device_measures_the_limit(
 ) -> None:
     at = looked({"cgroup_version": "v2", "cgroup_io": [line], "devices": devices}, **means)
     assert [each.threshold for each in found("io-limit", at)] == ([at_limit] if at_limit else [])
+
+
+@pytest.mark.parametrize(("iops", "at_limit"), [(1290.0, True), (1100.0, False)])
+def test_a_short_load_is_compared_by_its_typical_second(iops: float, at_limit: bool) -> None:
+    at = looked({"cgroup_version": "v2", "cgroup_io": ["8:0 riops=1300"], "devices": SDA})
+    seconds = [200.0, iops, iops, iops, 300.0]  # a mean of 1000 and less
+    at.steps[0].series = SeriesRecord(
+        start_s=0.0, columns=[SeriesColumns(host="h1", direction="read", iops=seconds)]
+    )
+    assert bool(found("io-limit", at)) is at_limit
 
 
 def test_without_limits_of_io_there_is_nothing_to_reach_and_without_control_groups_nothing_is_known() -> (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui.journal.clock import told_in_range
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 REACHED = default("io-limit.reached")
 # the kernel lets a little more pass than a limit; far above it something else moved the bytes
 SPARE = 0.9
+# share of a device's traffic from which on all of it counts as the load's
+OWN_SHARE = 0.8
 # share of the files that fits into the page cache of a host, and not into that of its control group
 LESS_CACHED = 0.1
 OLD_LIMITS = ("read_bps", "write_bps", "read_iops", "write_iops")
@@ -79,7 +82,7 @@ def _reaches(at: StepEvidence, rate: float, limit: IoLimit) -> bool:
 
 def _rates(at: StepEvidence, host: HostRecord, limit: IoLimit) -> Iterator[float]:
     """Yield the rates to compare with a limit: the load's, if all its I/O goes to that device, and
-    the device's.
+    the device's, if the load makes most of that.
 
     I/Os are limited as they are submitted, before the kernel merges them: the device itself may
     count fewer.
@@ -91,15 +94,42 @@ def _rates(at: StepEvidence, host: HostRecord, limit: IoLimit) -> Iterator[float
     direction, _, unit = limit.what.partition("_")
     own = at.record.results.per_host.get(host.name, {}).get(direction)
     if own is not None and (device is None or sum(not layer.below for layer in layers) == 1):
-        rate = own.bw_bytes_per_s if unit == "bps" else own.iops
-        yield from [rate] if rate is not None else []
+        mean = own.bw_bytes_per_s if unit == "bps" else own.iops
+        yield from (rate for rate in (mean, _typical(at, host, limit)) if rate is not None)
+    if device is not None:
+        yield from _device_rate(at, host, limit, device.name)
+
+
+def _typical(at: StepEvidence, host: HostRecord, limit: IoLimit) -> float | None:
+    """Return the load's median second: its mean has begin and end in it."""
+    direction, _, unit = limit.what.partition("_")
+    columns = at.record.series.columns if at.record.series is not None else ()
+    own = next((c for c in columns if (c.host, c.direction) == (host.name, direction)), None)
+    if own is None:
+        return None
+    seconds = own.bw_bytes_per_s if unit == "bps" else own.iops
+    known = [each for each in seconds if each is not None]
+    return median(known) if known else None
+
+
+def _device_rate(
+    at: StepEvidence, host: HostRecord, limit: IoLimit, device: str
+) -> Iterator[float]:
+    """Yield the rate of a device, unless much of it is the traffic of others."""
     seen = next(
         (each for each in at.record.telemetry if each.host == host.name and each.role == "client"),
         None,
     )
-    if device is not None and seen is not None:
-        measured = seen.mean_of(f"dev.{device.name}.{COLUMNS[limit.what]}")
-        yield from [measured] if measured is not None else []
+    if seen is None:
+        return
+    direction, _, _ = limit.what.partition("_")
+    own = at.record.results.per_host.get(host.name, {}).get(direction)
+    moved = seen.mean_of(f"dev.{device}.{COLUMNS[f'{direction}_bps']}")
+    own_bytes = own.bw_bytes_per_s if own is not None else None
+    if own_bytes is not None and moved is not None and own_bytes < OWN_SHARE * moved:
+        return
+    measured = seen.mean_of(f"dev.{device}.{COLUMNS[limit.what]}")
+    yield from [measured] if measured is not None else []
 
 
 @step_check(
