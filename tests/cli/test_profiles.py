@@ -37,12 +37,19 @@ def editor(folder: Path, body: str) -> str:
     return str(path)
 
 
-def test_list_has_a_line_for_every_profile(home: Path, capsys: Captured) -> None:
+def test_list_has_profiles_by_what_they_measure_and_the_users_own_at_the_end(
+    home: Path, capsys: Captured
+) -> None:
+    run(capsys, "profiles", "new", "my/read-iops", "--from", "weka/read-iops")
     code, out, err = run(capsys, "profiles", "list")
     assert (code, err) == (0, "")
-    assert "weka/read-iops preset WEKA read IOPS" in [
-        " ".join(line.split()) for line in out.splitlines()
+    blocks = [
+        [" ".join(line.split()) for line in block.splitlines()] for block in out.split("\n\n")
     ]
+    assert blocks[0] == ["first look", "demo/quick Ten seconds of mixed random I/O on 64 MiB"]
+    (iops,) = (block for block in blocks if block[0] == "IOPS")
+    assert "weka/read-iops WEKA read IOPS" in iops
+    assert blocks[-1] == ["your own", "my/read-iops WEKA read IOPS (read-iops)"]
 
 
 def test_list_shows_a_broken_file_and_the_others(home: Path, capsys: Captured) -> None:
@@ -51,7 +58,7 @@ def test_list_shows_a_broken_file_and_the_others(home: Path, capsys: Captured) -
     (folder / "x.yaml").write_text("profile: [")
     code, out, _ = run(capsys, "profiles", "list")
     assert code == 0
-    (line,) = (line for line in out.splitlines() if line.startswith("x "))
+    (line,) = (line for line in out.splitlines() if line.split()[:1] == ["x"])
     assert f"broken: {folder}/x.yaml:2:1: broken YAML" in line
     assert "demo/quick" in out
 
@@ -61,7 +68,7 @@ def test_list_as_json_is_one_document(home: Path, capsys: Captured) -> None:
     found = {row["tag"]: row for row in json.loads(out)}
     assert found["weka/read-latency"] == {
         "tag": "weka/read-latency", "title": "WEKA read latency", "preset": True, "tool": "fio",
-        "headline": "read p99.5 latency", "error": None,
+        "headline": "read p99.5 latency", "error": None, "group": "latency",
         "path": str(ROOT / "profiles/weka/read-latency.yaml"),
     }  # fmt: skip
 

@@ -20,6 +20,7 @@ from tests.profiles.catalogue import (
     WORKLOADS,
     Options,
 )
+from tui.engine.inputs.profile_groups import OTHER, group_of, groups
 from tui.engine.inputs.profiles import Catalogue, LoadedProfile
 from tui.engine.plan.plan import Choices, build_plan
 from tui.model.address import HostAddress
@@ -67,6 +68,12 @@ def test_these_are_the_presets() -> None:
     entries = CATALOGUE.list()
     assert [entry.tag for entry in entries] == sorted([*WORKLOADS, *SUITES, *OTHERS])
     assert not [entry.error for entry in entries if entry.error]
+
+
+def test_a_preset_is_listed_by_what_it_measures() -> None:
+    found = {entry.tag: group_of(entry.tag, preset=True) for entry in CATALOGUE.list()}
+    assert not [tag for tag, group in found.items() if group == OTHER]
+    assert set(found.values()) == set(groups())
 
 
 def test_a_preset_lies_where_its_tag_says() -> None:

@@ -37,7 +37,9 @@ class Verb(Arguments):
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `profiles`."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=Verb)
-    listed = verbs.add_parser("list", help="all profiles: presets and your own")
+    listed = verbs.add_parser(
+        "list", help="all profiles: presets by what they measure, and your own"
+    )
     listed.add_argument("--json", action="store_true", help="as JSON on stdout")
     show = verbs.add_parser("show", help="one profile: its YAML, or the job file that it makes")
     show.add_argument("name", metavar="NAME")
@@ -109,20 +111,31 @@ def main(args: argparse.Namespace) -> int:
 
 
 def list_all(args: argparse.Namespace, catalogue: Catalogue) -> int:
-    """Print all profiles, broken ones with their error."""
-    entries = catalogue.list()
+    """Print all profiles by group, broken ones with their error."""
+    from tui.engine.inputs.profile_groups import group_names, group_of
+
+    entries = [(group_of(entry.tag, preset=entry.preset), entry) for entry in catalogue.list()]
     if args.json:
         keys = ("tag", "title", "preset", "tool", "headline", "error")
         rows = [
-            {**{key: getattr(entry, key) for key in keys}, "path": str(entry.path)}
-            for entry in entries
+            {
+                **{key: getattr(entry, key) for key in keys},
+                "group": group,
+                "path": str(entry.path),
+            }
+            for group, entry in entries
         ]
         print(json.dumps(rows, indent=2))
         return 0
-    width = max((len(entry.tag) for entry in entries), default=0)
-    for entry in entries:
-        text = f"broken: {entry.error}" if entry.error else entry.title
-        print(f"{entry.tag:<{width}}  {'preset' if entry.preset else 'own':<6}  {text}")
+    width = max((len(entry.tag) for _, entry in entries), default=0)
+    lines = []
+    for name in group_names():
+        if found := [entry for group, entry in entries if group == name]:
+            lines += ["", name]
+        for entry in found:
+            text = f"broken: {entry.error}" if entry.error else entry.title
+            lines.append(f"  {entry.tag:<{width}}  {text}")
+    print("\n".join(lines[1:]))
     return 0
 
 
