@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import site
@@ -223,3 +224,28 @@ def test_no_file_is_too_long_to_be_read_in_one_go() -> None:
     files = [path for folder in ("tui", "tests") for path in (ROOT / folder).rglob("*.py")]
     lines = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
     assert {name: count for name, count in lines.items() if count > 750} == {}
+
+
+MOST_METHODS = 25
+# classes with more, and how many: this list only gets shorter
+TOO_WIDE = {
+    "Agent": 34,
+    "FioWorkload": 28,
+    "LiveScreen": 28,
+    "TaskRun": 28,
+    "WatchingScreen": 29,
+}
+
+
+def methods_by_class() -> Iterator[tuple[str, int]]:
+    """Name of each class of the product, and the number of functions in its body."""
+    for path in sorted((ROOT / "tui").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+                yield node.name, sum(isinstance(each, functions) for each in node.body)
+
+
+def test_no_class_has_more_than_25_methods() -> None:
+    found = {name: count for name, count in methods_by_class() if count > MOST_METHODS}
+    assert found == TOO_WIDE

@@ -9,6 +9,7 @@ import pytest
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, stage
 from tui.app.widgets.host_strip import HostLine
+from tui.journal.fold import fold_all
 from tui.journal.reader import JournalTail
 from tui.journal.state import RunState
 from tui.model.rundir import JOURNAL_FILE
@@ -24,7 +25,7 @@ def made(home: Path, hosts: int) -> RunMaker:
 
 
 def state_of(maker: RunMaker) -> RunState:
-    return RunState().apply_all(JournalTail(maker.run_dir / JOURNAL_FILE).poll())
+    return fold_all(RunState(), JournalTail(maker.run_dir / JOURNAL_FILE).poll())
 
 
 @pytest.mark.parametrize("columns", [10, 20, 45])

@@ -27,6 +27,7 @@ from tui.capacity.budget import shares_in_order
 from tui.cli.compare import exit_code
 from tui.export.tables import tables_of
 from tui.export.time_series import result_families
+from tui.journal.fold import fold_all
 from tui.journal.state import RunState
 from tui.library.build import build_record, write_record
 from tui.library.summary import summarize
@@ -287,7 +288,7 @@ def test_while_it_goes_on_the_same_record_comes_from_what_is_known(tmp_path: Pat
     maker.offer(3, offers()[3]).load(2, offers()[3].rate_iops)
     from tui.journal.reader import read_events
 
-    state = RunState().apply_all(read_events(maker.journal))
+    state = fold_all(RunState(), read_events(maker.journal))
     live = LiveSearch(maker.plan)
     assert live.take(state)
     assert live.view(state, state.t).behind, "an answer of fewer points is shown as that of all"
@@ -312,7 +313,7 @@ def test_load_before_a_point_is_part_of_what_is_spent_and_of_what_is_left(tmp_pa
     maker.offer(1, second).load(12, 6e3)
     from tui.journal.reader import read_events
 
-    state = RunState().apply_all(read_events(maker.journal))
+    state = fold_all(RunState(), read_events(maker.journal))
     live = LiveSearch(maker.plan)
     live.take(state)
     view = live.view(state, state.phase_started_t + 12.0)

@@ -13,6 +13,7 @@ from tests.app.search_maker import curve_in, offers, scaling_in, search_in
 from tui.analysis.compare import compare
 from tui.export.tables import tables_of
 from tui.export.time_series import line_of, result_families, result_points
+from tui.journal.fold import fold_all
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
 from tui.library.build import build_record
@@ -63,11 +64,11 @@ def test_live_keeps_the_growth_with_hosts_while_a_further_point_is_worked_out(
     maker = scaling_in(tmp_path)
     events = list(read_events(maker.journal))
     third = [at for at, event in enumerate(events) if isinstance(event, PointDecided)][2]
-    state = RunState().apply_all(events[:third])
+    state = fold_all(RunState(), events[:third])
     live = LiveSearch(maker.plan)
     live.take(state)
     live.conclude()
-    state.apply_all(events[third : third + 1])
+    fold_all(state, events[third : third + 1])
     assert live.take(state)
     view = live.view(state, state.t)
     assert view.behind
@@ -177,7 +178,7 @@ def test_the_point_that_is_measured_tells_how_far_it_came(tmp_path: Path) -> Non
     maker = search_in(tmp_path).measure_points(2)
     offer = offers()[2]  # 90 % of full load: more than the limit allows
     maker.offer(2, offer).load(4, offer.rate_iops)
-    state = RunState().apply_all(read_events(maker.journal))
+    state = fold_all(RunState(), read_events(maker.journal))
     live = LiveSearch(maker.plan)
     live.take(state)
     view = live.view(state, state.t)
@@ -205,7 +206,7 @@ def test_of_two_limits_on_one_latency_the_strictest_is_told_and_drawn(tmp_path: 
             tmp_path / order[0].text, Search("capacity", limits=order, points=12)
         ).measure_points(1)
         maker.offer(1, offers()[1]).load(4, offers()[1].rate_iops)
-        state = RunState().apply_all(read_events(maker.journal))
+        state = fold_all(RunState(), read_events(maker.journal))
         live = LiveSearch(maker.plan)
         live.take(state)
         now = live.view(state, state.t).now
@@ -220,7 +221,7 @@ def test_what_limits_full_load_is_told_where_the_point_of_the_answer_tells_nothi
     tmp_path: Path,
 ) -> None:
     maker = search_in(tmp_path).measure_points()
-    state = RunState().apply_all(read_events(maker.journal))
+    state = fold_all(RunState(), read_events(maker.journal))
     points, so_far = state.search.points, search_so_far(maker.plan, maker.search, state)
     so_far.points[0].limiter = "client CPU: weka-01: 97 % busy"
     found = conclude(so_far, maker.search, points).answer

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tui.cli.shared.progress import Checks, ProgressDisplay
+from tui.journal.fold import fold_all
 from tui.journal.reader import JournalTail
 from tui.journal.state import RunState
 from tui.model.event import HostFactsCollected
@@ -25,7 +26,7 @@ def said(maker: RunMaker, seconds: int) -> list[str]:
     display = ProgressDisplay(out)
     for _ in range(seconds):
         maker.measure(1)
-        state.apply_all(tail.poll())
+        fold_all(state, tail.poll())
         for found in checks.look(state, state.t):
             display.finding(state.t, found)
     return out.getvalue().splitlines()

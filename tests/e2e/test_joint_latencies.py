@@ -20,6 +20,7 @@ from tests.e2e.command import command, environment
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S
 from tui.app.screens.live_health import printed
+from tui.journal.fold import fold_all
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
 from tui.model.event import Sample
@@ -98,7 +99,7 @@ def test_live_counts_each_io_once_and_shows_latencies_of_all(measured: Measured)
     events = list(read_events(measured.run_dir / "journal.jsonl"))
     samples = [event for event in events if isinstance(event, Sample)]
     both_hosts = next(at for at, each in enumerate(samples) if each.host != samples[0].host)
-    halfway = RunState().apply_all(events[: events.index(samples[both_hosts]) + 1])
+    halfway = fold_all(RunState(), events[: events.index(samples[both_hosts]) + 1])
     both = halfway.cluster["both"]
     assert halfway.current.total.ios == both.ios > 0
     assert halfway.current.total.so_far_percentiles == both.so_far_percentiles
@@ -131,7 +132,7 @@ def test_percentiles_that_the_tool_printed_are_shown_with_their_host(measured: M
     first = next(
         at for at, event in enumerate(events) if isinstance(event, Sample) and event.host == "h1"
     )
-    (line,) = printed(RunState().apply_all(events[: first + 1]), "h1", 120)
+    (line,) = printed(fold_all(RunState(), events[: first + 1]), "h1", 120)
     assert "not mergeable" in line.plain and re.search(r"both +p50 .*p99 ", line.plain)
     shown = measured.benchtui("runs", "show", measured.run_dir.name).stdout
     assert "not mergeable" in shown and re.search(

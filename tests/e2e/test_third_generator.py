@@ -22,6 +22,7 @@ import pytest
 from tests.e2e.command import command, environment
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S
+from tui.journal.fold import fold_all
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
 from tui.model.event import Sample
@@ -181,7 +182,7 @@ def test_it_is_live_while_it_runs(measured: Measured) -> None:
     events = list(read_events(measured.run_dir / "journal.jsonl"))
     samples = [event for event in events if isinstance(event, Sample)]
     assert {sample.host for sample in samples} == {"h1", "h2"}
-    halfway = RunState().apply_all(events[: events.index(samples[-1])])
+    halfway = fold_all(RunState(), events[: events.index(samples[-1])])
     assert not halfway.ended
     assert halfway.total.iops is not None and halfway.total.iops > 0
     assert halfway.cluster["write"].interval_percentiles

@@ -14,6 +14,7 @@ import pytest
 from tests.e2e.command import benchtui
 from tests.e2e.test_four_hosts import DATA, PERCENTILES, independent_percentile, last_object
 from tests.lab.sshd import SshdLab
+from tui.journal.fold import fold_all
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
 from tui.journal.views import SHOWN
@@ -76,8 +77,7 @@ def test_live_has_the_merge_of_each_job(
 ) -> None:
     counts, highest = merged(done[1], job, direction, kind)
     view = (
-        RunState()
-        .apply_all(read_events(done[1] / "journal.jsonl"))
+        fold_all(RunState(), read_events(done[1] / "journal.jsonl"))
         .current.jobs[job]
         .cluster[direction]
     )

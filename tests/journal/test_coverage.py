@@ -8,6 +8,7 @@ from tests.record.test_record import valid
 from tests.record.test_timing import host_run
 from tests.samples.events import closed, compared, doubts, ended, load, result, run_of, started
 from tui.journal.clock import ended_badly, loss_text, told_in_range, told_of
+from tui.journal.fold import fold
 from tui.journal.state import RunState
 from tui.library.build import build_record
 from tui.model.event import AnyEvent, HostProblem, HostState, StopRequested
@@ -191,7 +192,7 @@ def test_a_journal_that_ends_in_the_middle_blames_nobody(tmp_path: Path) -> None
 def test_the_live_state_says_at_once_over_how_many_hosts_the_totals_hold() -> None:
     state = RunState()
     for event in [*started(*HOSTS), *sorted(eight_hosts(("h8", 132.0)), key=lambda event: event.t)]:
-        state.apply(event)
+        fold(state, event)
     said = [
         (line.t, line.severity, line.text)
         for line in state.messages.newest
@@ -203,10 +204,10 @@ def test_the_live_state_says_at_once_over_how_many_hosts_the_totals_hold() -> No
 def test_the_live_state_counts_every_loss_and_names_who_went() -> None:
     state = RunState()
     for event in started(*HOSTS):
-        state.apply(event)
+        fold(state, event)
     for host, t in (("h1", 5.0), ("h2", 9.0)):
         for event in [*load(host, 0.0, t), ended(host, t + 0.5, exit_code=1)]:
-            state.apply(event)
+            fold(state, event)
     assert [line.text for line in state.messages.newest] == [
         "7 of 8 hosts from 5 s on (without h1)",
         "6 of 8 hosts from 9 s on (without h2)",

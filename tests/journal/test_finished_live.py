@@ -10,6 +10,7 @@ from tests.app.journal_maker import MIX, RunMaker, host_names
 from tui.app.screens.live_text import measured_text, subject_of
 from tui.app.widgets.graph_panels import BANDWIDTH, IOPS, LATENCY, average_of
 from tui.app.widgets.host_rows import rate_of
+from tui.journal.fold import fold_all
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
 from tui.library.build import build_record
@@ -23,7 +24,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def state_of(run: Path) -> RunState:
-    return RunState().apply_all(read_events(run / JOURNAL_FILE))
+    return fold_all(RunState(), read_events(run / JOURNAL_FILE))
 
 
 def test_the_averages_of_all_hosts_are_those_of_the_record(run: Path) -> None:

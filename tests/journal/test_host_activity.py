@@ -8,6 +8,7 @@ import pytest
 
 from tests.samples.events import sample, started
 from tui.cli.shared.progress import status_text
+from tui.journal.fold import fold, fold_all
 from tui.journal.host import silent_hosts_text, waiting_text
 from tui.journal.state import RunState
 from tui.metrics import units
@@ -45,7 +46,7 @@ def loaded(*events: AnyEvent) -> RunState:
         for host in HOSTS
         if host != "h3" or t <= 3
     ]
-    return RunState().apply_all([*started(*HOSTS), *begin, *seen, *events])
+    return fold_all(RunState(), [*started(*HOSTS), *begin, *seen, *events])
 
 
 def test_hosts_whose_load_has_ended_are_finished_and_the_frozen_one_is_silent() -> None:
@@ -119,7 +120,7 @@ def test_nothing_is_waited_for_once_all_have_finished() -> None:
 def test_of_many_hosts_that_are_waited_for_some_are_named() -> None:
     names = [f"h{number}" for number in range(1, 10)]
     begin = [PhaseStarted(t=0.0, phase="measure", step=0, expected_s=10.0)]
-    state = RunState().apply_all([*started(*names), *begin, ended("h1", 10.0)])
+    state = fold_all(RunState(), [*started(*names), *begin, ended("h1", 10.0)])
     assert (
         waiting_text(state.hosts.values(), 11.0)
         == "1 of 9 finished, waiting for h2, h3, h4 and 5 more"
@@ -148,7 +149,7 @@ def test_the_first_allocation_that_ends_is_counted_down_and_named_in_headless_pr
     assert state.created is not None
     for host, ends_s in (("h1", 900), ("h2", 300)):
         ends = format_utc(state.created + timedelta(seconds=ends_s))
-        state.apply(HostFactsCollected(t=1.0, host=host, facts={"allocation_ends": ends}))
+        fold(state, HostFactsCollected(t=1.0, host=host, facts={"allocation_ends": ends}))
     assert allocation_left_s(state, 10.0) == 290.0
     assert units.duration(290.0) in status_text(state, 10.0)
     assert allocation_left_s(state, 400.0) == 0.0

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from tests.record.test_timing import host_run
 from tests.samples.events import closed, histogram, run_of
+from tui.journal.fold import fold_all
 from tui.journal.reader import Damaged, parse_line, read_events
 from tui.journal.state import RunState
 from tui.library.build import build_record
@@ -50,7 +51,7 @@ def run(tmp_path: Path, *, without_result: str = "") -> Path:
 
 
 def test_a_job_is_merged_over_the_hosts(tmp_path: Path) -> None:
-    state = RunState().apply_all(read_events(run(tmp_path) / "journal.jsonl"))
+    state = fold_all(RunState(), read_events(run(tmp_path) / "journal.jsonl"))
     samples = sum(isinstance(event, Sample) for host in ("h1", "h2") for event in events_of(host))
     small = state.current.jobs["small"].cluster["read"]
     assert small.ios == small.so_far.total == 100 * samples
@@ -60,7 +61,7 @@ def test_a_job_is_merged_over_the_hosts(tmp_path: Path) -> None:
 
 
 def test_a_host_has_figures_of_each_job(tmp_path: Path) -> None:
-    state = RunState().apply_all(read_events(run(tmp_path) / "journal.jsonl"))
+    state = fold_all(RunState(), read_events(run(tmp_path) / "journal.jsonl"))
     whole, small = state.hosts["h1"].figures(), state.hosts["h1"].figures("small")
     assert small.total.ios * 110 == whole.total.ios * 100
     assert small.dirs["read"].so_far_percentiles["max"] == 2_000

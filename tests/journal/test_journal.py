@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.samples.events import CASES, DATA, encoded, sample
 from tui.journal import reader as reader_module
+from tui.journal.fold import fold_all
 from tui.journal.reader import JournalTail, complete_bytes, events_backwards, read_events
 from tui.journal.state import RunState
 from tui.metrics.buckets import PLAT_BUCKETS
@@ -92,7 +93,7 @@ def test_the_highest_bucket_of_fio_can_be_read(tmp_path: Path) -> None:
 def test_damage_is_told_once(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(line_of(1.0) + b"garbage\n" * 3 + line_of(2.0))
-    state = RunState().apply_all(read_events(path))
+    state = fold_all(RunState(), read_events(path))
     assert state.unreadable == 3
     assert [line.text for line in state.messages.newest if "damaged" in line.text] == [
         "a part of the journal cannot be read: it is damaged"

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.samples.events import CASES, DATA, compared, direction, measured_in, sample, started
-from tui.journal.messages import KEPT_NEWEST
+from tui.journal.fold import fold
 from tui.journal.reader import read_events
-from tui.journal.state import RunState
+from tui.journal.state import KEPT_NEWEST, RunState
 from tui.metrics.histogram import Histogram
 from tui.model.event import (
     AnyEvent,
@@ -30,7 +30,7 @@ from tui.model.event import (
 def state_after(*events: AnyEvent) -> RunState:
     state = RunState()
     for event in events:
-        state.apply(event)
+        fold(state, event)
     return state
 
 
@@ -208,12 +208,12 @@ def test_layout_gives_progress_and_rates_and_stays_out_of_the_measurement() -> N
     assert progress.fraction == pytest.approx(0.25)
     assert progress.remaining_s == pytest.approx(3.0)
     assert state.total.iops == pytest.approx(250)
-    state.apply(sample(1.5, "h1", [1000] * 500))  # not of this phase
+    fold(state, sample(1.5, "h1", [1000] * 500))  # not of this phase
     assert state.progress(1.5).fraction == pytest.approx(0.25)
-    state.apply(PhaseStarted(t=4.0, phase="measure", step=0, expected_s=60.0))
+    fold(state, PhaseStarted(t=4.0, phase="measure", step=0, expected_s=60.0))
     assert state.total.iops is None
-    state.apply(sample(4.5, "h1", [1000] * 9, phase="layout", name="write"))  # late
-    state.apply(sample(5.0, "h1", [1000] * 7))
+    fold(state, sample(4.5, "h1", [1000] * 9, phase="layout", name="write"))  # late
+    fold(state, sample(5.0, "h1", [1000] * 7))
     assert list(state.cluster) == ["read"]
     assert state.total.ios == 7
 
@@ -282,7 +282,7 @@ def test_every_visible_change_of_a_host_raises_its_version() -> None:
     ]
     for event in events:
         before = state.hosts["h1"].version
-        state.apply(event)
+        fold(state, event)
         assert state.hosts["h1"].version > before, event
 
 
@@ -293,10 +293,10 @@ def test_whether_a_group_has_changed_is_known_without_a_walk_over_its_hosts() ->
     for group in groups:
         group.leaves.clear()
     assert [group.version for group in groups] == before
-    state.apply(sample(2.0, "h1", [1000]))
+    fold(state, sample(2.0, "h1", [1000]))
     assert all(group.version > was for group, was in zip(groups, before, strict=True))
     before = [group.version for group in groups]
-    state.apply(HostState(t=2.0, host="h1", state="lost"))
+    fold(state, HostState(t=2.0, host="h1", state="lost"))
     assert all(group.version > was for group, was in zip(groups, before, strict=True))
 
 
@@ -330,7 +330,7 @@ def test_the_state_follows_the_run() -> None:
         stop,
         RunEnded(t=2.0, state="partial", exit_code=4, reason="stopped"),
     ]:
-        state.apply(event)
+        fold(state, event)
         names.append(state.state)
     assert list(dict.fromkeys(names)) == ["starting", "running", "stopping", "partial"]
     assert (state.exit_code, state.reason) == (4, "stopped")
@@ -347,7 +347,7 @@ def test_a_note_of_next_week_does_not_make_the_run_longer() -> None:
 def test_totals_of_a_recorded_run_agree_with_what_fio_counted_in_the_end(case: str) -> None:
     state = RunState(for_record=True)
     for event in read_events(DATA / case / "journal.jsonl"):
-        state.apply(event)
+        fold(state, event)
     assert state.steps[0].results
     for host, result in state.steps[0].results.items():
         for name, final in result.dirs.items():
@@ -367,7 +367,7 @@ def test_totals_of_a_recorded_run_agree_with_what_fio_counted_in_the_end(case: s
 def test_rates_of_a_recorded_run_are_finite_at_every_event(case: str) -> None:
     state = RunState()
     for event in read_events(DATA / case / "journal.jsonl"):
-        state.apply(event)
+        fold(state, event)
         if isinstance(event, Sample):
             rates = [state.total.iops, state.total.bw_bytes_per_s, state.total.lat_mean_ns]
             rates += [value for view in state.cluster.values() for value in view.series("iops")]
@@ -423,7 +423,7 @@ def test_latencies_of_all_hosts_together_are_those_of_each_merged(
     """
     state = state_after(*started("h1", "h2", "h3"))
     for t, (host, name, ramp, restart, latencies) in enumerate(seconds, 1):
-        state.apply(sample(float(t), host, latencies, name=name, ramp=ramp, restart=restart))
+        fold(state, sample(float(t), host, latencies, name=name, ramp=ramp, restart=restart))
     for group in (
         *state.cluster.values(),
         state.current.total,

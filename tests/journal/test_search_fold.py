@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tests.app.journal_maker import plan_of
+from tui.journal.fold import fold
 from tui.journal.progress import plan_as_run
 from tui.journal.state import RunState
 from tui.model.event import PointDecided, PointOffered, StepStarted
@@ -27,12 +28,13 @@ def test_a_step_is_planned_as_it_was_offered_last_and_points_keep_their_order() 
     plan = slots(3)
     state = RunState()
     for step, name in ((0, "first"), (1, "second"), (0, "again")):
-        state.apply(
+        fold(
+            state,
             PointOffered(
                 t=1.0, step=step, offer=OFFER, planned=replace(plan.steps[step], name=name)
-            )
+            ),
         )
-        state.apply(PointDecided(t=2.0, point=SearchPoint(step, OFFER, 10.0, 990.0, 0.0)))
+        fold(state, PointDecided(t=2.0, point=SearchPoint(step, OFFER, 10.0, 990.0, 0.0)))
     assert [step.name for step in plan_as_run(plan, state.search).steps] == [
         "again",
         "second",
@@ -45,9 +47,9 @@ def test_a_step_is_planned_as_it_was_offered_last_and_points_keep_their_order() 
 def test_what_was_decided_of_a_step_that_is_made_again_counts_for_nothing() -> None:
     plan = slots(1)
     state = RunState()
-    state.apply(PointOffered(t=1.0, step=0, offer=OFFER, planned=plan.steps[0]))
-    state.apply(PointDecided(t=2.0, point=SearchPoint(0, OFFER, 10.0, 990.0, 0.0)))
-    state.apply(StepStarted(t=3.0, step=0, attempt=2))
+    fold(state, PointOffered(t=1.0, step=0, offer=OFFER, planned=plan.steps[0]))
+    fold(state, PointDecided(t=2.0, point=SearchPoint(0, OFFER, 10.0, 990.0, 0.0)))
+    fold(state, StepStarted(t=3.0, step=0, attempt=2))
     assert not state.search.points
     assert state.search.open is not None
 

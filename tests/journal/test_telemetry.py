@@ -8,6 +8,7 @@ import pytest
 
 from tui.app.screens.live_text import does
 from tui.journal.clock import HostClocks
+from tui.journal.fold import fold_all
 from tui.journal.state import RunState
 from tui.journal.step import StepState
 from tui.journal.telemetry import KEPT_S, HostTelemetry
@@ -44,7 +45,7 @@ def second(
 
 def folded(*events: AnyEvent, for_record: bool = True) -> StepState:
     state = RunState(HostClocks({"h1": -1000.0}), for_record=for_record)
-    return state.apply_all([StepStarted(t=0.0, step=0), *events]).steps[0]
+    return fold_all(state, [StepStarted(t=0.0, step=0), *events]).steps[0]
 
 
 def measured(*events: AnyEvent, start: float, end: float) -> StepState:
@@ -147,8 +148,9 @@ def test_sixty_four_hosts_for_an_hour_are_small() -> None:
 
 def test_live_says_what_a_host_does_now() -> None:
     names = ("cpu.busy", "core.number", "core.busy", "nic.eth0.rx", "nic.eth0.tx", "nic.lo.rx")
-    state = RunState(HostClocks({"h1": -1000.0})).apply_all(
-        [StepStarted(t=0.0, step=0), columns(*names), second(1, 42, 3, 99, 1024**2, 0, 7)]
+    state = fold_all(
+        RunState(HostClocks({"h1": -1000.0})),
+        [StepStarted(t=0.0, step=0), columns(*names), second(1, 42, 3, 99, 1024**2, 0, 7)],
     )
     assert list(does(state, "h1")) == [("CPU", "42 %, core 3 at 99 %"), ("eth0", "1.00 MiB/s")]
     assert list(does(state, "h2")) == []

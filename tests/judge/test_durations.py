@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.record.test_timing import host_run
 from tests.samples.events import closed, compared, ended, run_of
 from tests.samples.evidence import beside, evidence, found
+from tui.journal.fold import fold
 from tui.judge.check import RunEvidence, UnknownError
 from tui.library.build import build_record
 from tui.model.event import AnyEvent, DirectionResult, HostResult
@@ -85,7 +86,7 @@ def jobs_that_ran(*seconds: float, bound_s: float | None = 60.0) -> RunEvidence:
     told = HostResult(
         t=61.0, host="h1", step=0, dirs=dirs[0], jobs=dict(zip(names, dirs, strict=True))
     )
-    at.seen.state.apply(told)
+    fold(at.seen.state, told)
     return at
 
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.matrix_maker import line_sweep
 from tests.app.search_maker import offers, search_in
+from tui.journal.fold import fold
 from tui.journal.reader import JournalTail
 from tui.journal.state import RunState
 from tui.judge import live
@@ -62,7 +63,7 @@ class Watch:
 
     def take(self) -> Watch:
         for event in self.tail.poll():
-            self.state.apply(event)
+            fold(self.state, event)
         return self
 
     def seconds(self, count: int, each: Callable[[], object] | None = None) -> Watch:

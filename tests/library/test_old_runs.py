@@ -14,6 +14,7 @@ import pytest
 
 from tui.app.screens.live_feed import ReplayFeed
 from tui.engine.session.history import read_history
+from tui.journal.fold import fold_all
 from tui.journal.reader import read_events
 from tui.journal.rundir import load_plan
 from tui.journal.state import RunState
@@ -107,7 +108,7 @@ def test_what_it_lacks_is_still_known(run: str) -> None:
 
 
 def test_a_step_that_was_made_again_shows_what_its_newest_attempt_did() -> None:
-    state = RunState().apply_all(read_events(OLD / "sweep" / "journal.jsonl"))
+    state = fold_all(RunState(), read_events(OLD / "sweep" / "journal.jsonl"))
     again = state.steps[1]
     assert (again.attempt, again.state) == (2, "done")
     assert {task.remote_dir.rpartition("/")[2] for task in again.commands} == {"1.measure.2"}

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from tests.app.journal_maker import READS, RUN_ID, RunMaker
 from tests.app.matrix_maker import MatrixMaker
 from tests.samples.evidence import direction, series
+from tui.journal.fold import fold
 from tui.journal.state import RunState
 from tui.journal.writer import append_events
 from tui.judge.proof import (
@@ -165,8 +166,8 @@ def test_a_run_is_told_without_getting_longer(maker: RunMaker) -> None:
 
 def test_a_step_that_is_made_again_is_not_proved_any_more(maker: RunMaker) -> None:
     state = RunState()
-    state.apply(BottleneckProved(t=1.0, result=outcome(MORE_IN_FLIGHT, load(1000), load(1900))))
-    state.apply(StepStarted(t=2.0, step=0, attempt=2))
+    fold(state, BottleneckProved(t=1.0, result=outcome(MORE_IN_FLIGHT, load(1000), load(1900))))
+    fold(state, StepStarted(t=2.0, step=0, attempt=2))
     assert state.proved == {}
 
 

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from tui.app.screens.live_text import FACTS_SHOWN, host_facts
+from tui.journal.fold import fold
 from tui.journal.state import RunState
 from tui.metrics.facts import fact_text
 from tui.model.event import HostFactsCollected
@@ -44,8 +45,9 @@ def test_room_that_is_reserved_is_neither_used_nor_free() -> None:
 
 def test_live_shows_the_free_space_and_the_file_system_that_the_probe_found() -> None:
     state = RunState()
-    state.apply(
-        HostFactsCollected(t=1.0, host="h1", facts=parse_probe(ANSWER, ["/mnt/weka"]).facts())
+    fold(
+        state,
+        HostFactsCollected(t=1.0, host="h1", facts=parse_probe(ANSWER, ["/mnt/weka"]).facts()),
     )
     _, shown, _ = host_facts(state, state.hosts["h1"])
     assert ("free", "1 GiB") in shown

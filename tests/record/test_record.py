@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.app.journal_maker import made_of
 from tests.samples.events import CASES, DATA, measured_in, sample
+from tui.journal.fold import fold
 from tui.journal.rundir import load_plan
 from tui.journal.state import RunState
 from tui.library.build import build_record, write_record
@@ -217,7 +218,7 @@ def test_rebuilding_from_samples_comes_close_to_what_the_tool_counts(tmp_path: P
     events = events_of("mix")
     state = RunState(for_record=True)
     for event in events:
-        state.apply(event)
+        fold(state, event)
     for host, result in state.steps[0].results.items():
         for direction, theirs in result.dirs.items():
             ours = rebuild(measured_in(state).hosts[host][direction], "clat")

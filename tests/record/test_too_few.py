@@ -17,6 +17,7 @@ from tui.analysis.published import statistic_of
 from tui.app.screens.result_page import Page
 from tui.app.screens.result_text import figures
 from tui.app.screens.result_tiles import figure_tiles, headline_parts
+from tui.journal.fold import fold
 from tui.journal.state import RunState
 from tui.library.build import build_record
 from tui.library.summary import summary_of
@@ -114,7 +115,7 @@ def test_live_percentiles_of_few_samples_are_marked() -> None:
         sample(2.0, "h1", [1000] * 100),
         sample(3.0, "h1", [1000] * 1900),
     ):
-        state.apply(event)
+        fold(state, event)
     view = state.cluster["read"]
     texts = {name: units.latency(value) for name, value in view.interval_percentiles.items()}
     assert [texts[name] for name in ("50", "99", "99.5", "99.9")] == [

@@ -9,6 +9,7 @@ import pytest
 
 from tests.app.matrix_maker import MatrixMaker, suite, sweep
 from tui.cli.shared.progress import matrix_text, status_text
+from tui.journal.fold import fold
 from tui.journal.reader import JournalTail
 from tui.journal.state import RunState
 from tui.model.event import PhaseStarted, StepEnded
@@ -21,7 +22,7 @@ RUNTIME_S = 20.0
 def state_of(maker: MatrixMaker) -> RunState:
     state = RunState()
     for event in JournalTail(maker.journal).poll():
-        state.apply(event)
+        fold(state, event)
     return state
 
 

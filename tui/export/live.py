@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from tui.journal.fold import fold
 from tui.journal.reader import JournalEvent, JournalTail
 from tui.journal.rundir import load_plan
 from tui.journal.state import RunState
@@ -102,7 +103,7 @@ class Follower:
 
     def _take(self, event: JournalEvent) -> None:
         before = self.state.current
-        self.state.apply(event)
+        fold(self.state, event)
         if self.state.current is not before:
             self._next.clear()
             self._ramp_end = 0

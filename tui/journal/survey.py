@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from tui.journal.clock import ClockStep, HostTime
+from tui.journal.fold import fold
 from tui.journal.reader import JournalEvent, JournalTail, SampleStamp, read_events
 from tui.journal.state import RunState
 from tui.metrics.series import HeatBins
@@ -61,7 +62,7 @@ def survey_of(events: Iterable[JournalEvent]) -> Survey:
     """Return what events tell, of which samples are stamps."""
     state, arrivals = RunState(), _Arrivals()
     for event in events:
-        state.apply(event)
+        fold(state, event)
         if isinstance(event, SampleStamp):
             arrivals.take(event, state.clocks.by_host[event.host])
     by_arrival = {

@@ -204,12 +204,7 @@ class DirectionView(ABC):
     @property
     def lat_mean_ns(self) -> float | None:
         """Mean latency in the last interval."""
-        return self._cached("mean", self._current_version(), self._interval_mean)
-
-    def _interval_mean(self) -> float | None:
-        current = [each.sample for each in self.waits()]
-        count = sum(sample.timed for sample in current)
-        return sum(sample.lat_sum_ns for sample in current) / count if count else None
+        return self._cached("mean", self._current_version(), lambda: _mean_of(self.waits()))
 
     @property
     def interval_percentiles(self) -> dict[str, int | None]:
@@ -217,7 +212,11 @@ class DirectionView(ABC):
 
         Max is the middle of the topmost bucket.
         """
-        return self._cached("interval", self._current_version(), self._interval_percentiles)
+        return self._cached(
+            "interval",
+            self._current_version(),
+            lambda: self.percentiles_in(self.interval_buckets),
+        )
 
     @property
     def so_far_percentiles(self) -> dict[str, int | None]:
@@ -245,19 +244,9 @@ class DirectionView(ABC):
     @property
     def interval_buckets(self) -> Buckets:
         """The latencies of the last interval, in order."""
-        return self._cached("interval_buckets", self._current_version(), self._interval_buckets)
-
-    def _interval_buckets(self) -> Buckets:
-        found = self.waits()
-        if len(found) == 1:
-            return found[0].sample.lat
-        histogram = Histogram()
-        for each in found:
-            histogram.add(each.sample.lat, each.packed)
-        return histogram.buckets
-
-    def _interval_percentiles(self) -> dict[str, int | None]:
-        return self.percentiles_in(self.interval_buckets)
+        return self._cached(
+            "interval_buckets", self._current_version(), lambda: _buckets_of(self.waits())
+        )
 
     def percentiles_in(self, buckets: Buckets) -> dict[str, int | None]:
         """Return 50, 95, 99, 99.5, 99.9 and max in ns of a part of the measurement.
@@ -283,6 +272,22 @@ class DirectionView(ABC):
         return self._cached(
             f"{metric}:{last}", (self.version, start, end), lambda: self.values(metric, start, end)
         )
+
+
+def _mean_of(intervals: Sequence[Interval]) -> float | None:
+    """Return the mean latency of intervals in ns; None without I/O."""
+    count = sum(each.sample.timed for each in intervals)
+    return sum(each.sample.lat_sum_ns for each in intervals) / count if count else None
+
+
+def _buckets_of(intervals: Sequence[Interval]) -> Buckets:
+    """Return the latencies of intervals together."""
+    if len(intervals) == 1:
+        return intervals[0].sample.lat
+    histogram = Histogram()
+    for each in intervals:
+        histogram.add(each.sample.lat, each.packed)
+    return histogram.buckets
 
 
 def _percentiles(buckets: Buckets, maximum: int | None) -> dict[str, int | None]:

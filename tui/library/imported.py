@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 import tui
+from tui.journal.fold import fold
 from tui.journal.measurement import CLUSTER_OPEN_S, Measurement
 from tui.journal.progress import rank
 from tui.journal.rundir import write_atomic
@@ -347,7 +348,7 @@ def _metadata(step: Step, found: Measured, state: RunState) -> MetadataRecord | 
     told = next((each.metadata for each in found.values() if each.metadata is not None), None)
     if told is None:
         return None
-    state.apply(msgspec.structs.replace(told, step=step.index))
+    fold(state, msgspec.structs.replace(told, step=step.index))
     return metadata_record(state.at_step(step.index).metadata, step)
 
 

@@ -20,6 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tui import workloads
+from tui.journal.fold import fold_all
 from tui.journal.progress import plan_as_run
 from tui.journal.raw import readable
 from tui.journal.reader import read_events
@@ -343,7 +344,7 @@ def _as_run(run_dir: Path, plan: Plan) -> Plan:
     if plan.search is None:
         return plan
     return plan_as_run(
-        plan, RunState().apply_all(read_events(run_dir / JOURNAL_FILE, stamps=True)).search
+        plan, fold_all(RunState(), read_events(run_dir / JOURNAL_FILE, stamps=True)).search
     )
 
 

@@ -19,6 +19,7 @@ from tui.journal.clock import (
     ended_badly,
     loss_text,
 )
+from tui.journal.fold import fold_all
 from tui.journal.measurement import CLUSTER_OPEN_S, Measurement, MeasuringWindow
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
@@ -54,7 +55,7 @@ def read_journal(journal: Path, lease_s: float = 0.0) -> JournalData:
         tails_open_s=open_s,
     )
     reader = read_events(journal)
-    state.apply_all(reader)
+    fold_all(state, reader)
     steps = state.clocks.steps()
     return JournalData(state, known.distrusted | steps, reader.events, reader.unread_bytes)
 

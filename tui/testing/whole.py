@@ -17,6 +17,7 @@ from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.plan.search import SearchChoice
 from tui.engine.session.context import Seconds
 from tui.export.save import export, source_of
+from tui.journal.fold import fold
 from tui.journal.reader import read_events
 from tui.journal.state import RunState
 from tui.library.build import write_record
@@ -74,7 +75,7 @@ def _live(events: Sequence[AnyEvent]) -> Iterator[Mistake]:
     """Look at the run after every event, as Live does."""
     state = RunState()
     for event in events:
-        state.apply(event)
+        fold(state, event)
         for view in (
             state.total,
             *state.cluster.values(),

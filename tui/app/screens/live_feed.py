@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tui.app.widgets.figure_tiles import TILE_LINES
+from tui.journal.fold import fold
 from tui.journal.reader import JournalEvent, JournalTail, events_backwards
 from tui.journal.state import RunState
 from tui.model.event import BottleneckProved, FilesRemoved, NoteAdded, PhaseEnded, PhaseStarted
@@ -66,7 +67,7 @@ class Feed:
     def take(self, event: JournalEvent) -> None:
         """Apply one event."""
         self.events += 1
-        self.state.apply(event)
+        fold(self.state, event)
         if isinstance(event, PhaseStarted | PhaseEnded):
             self.trail.take(event)
 

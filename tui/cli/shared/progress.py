@@ -17,6 +17,7 @@ import msgspec
 from tui.capacity.budget import points_planned
 from tui.cli.shared.common import say
 from tui.engine.control import NotRunning, request
+from tui.journal.fold import fold
 from tui.journal.host import silent_hosts_text, waiting_text
 from tui.journal.reader import JournalEvent, JournalTail
 from tui.journal.rundir import is_running
@@ -323,7 +324,7 @@ def _taken(tail: JournalTail, state: RunState) -> list[JournalEvent]:
     """
     told = list[JournalEvent]()
     for event in tail:
-        state.apply(event)
+        fold(state, event)
         if not isinstance(event, Sample | TelemetrySample):
             told.append(event)
     return told

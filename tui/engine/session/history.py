@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tui import workloads
+from tui.journal.fold import fold, fold_all
 from tui.journal.reader import JournalEvent, read_events
 from tui.journal.state import RunState
 from tui.journal.step import StepState
@@ -25,7 +26,7 @@ class History(Struct):
 
     def take(self, event: JournalEvent) -> None:
         """Take the next event."""
-        self.seen.apply(event)
+        fold(self.seen, event)
 
     @property
     def ended(self) -> bool:
@@ -215,7 +216,7 @@ def read_history(journal: Path) -> History:
     Raises BenchtuiError.
     """
     try:
-        return History(RunState().apply_all(read_events(journal, stamps=True)))
+        return History(fold_all(RunState(), read_events(journal, stamps=True)))
     except FileNotFoundError:
         return History()
     except OSError as error:
