@@ -27,7 +27,7 @@ SHOWN: Sequence[type] = (
 )  # fmt: skip
 ASKED: Sequence[type] = (InProfile, base.Planning, base.OnHost, base.Reading, base.Showing,
     base.Importing,
-                         base.FromTerms, reading.Reader, mpi.MpiProgram,
+                         base.Workload, base.FromTerms, reading.Reader, mpi.MpiProgram,
                          mpi.ProgramReader)  # fmt: skip
 MODULES = (event, plan, problem, tool, base, mpi, reading)
 Table = Callable[[Sequence[str], Iterator[Sequence[object]]], str]

@@ -14,7 +14,7 @@ from tests.lab.sshd import SshdLab
 from tests.patience import wait_until
 from tui.engine.preflight.clean import Cleaning, Created, judge
 from tui.model.address import HostAddress
-from tui.remote.agent import FileInfo
+from tui.remote.answers import FileInfo
 
 WRITES = """\
 profile: own/writes

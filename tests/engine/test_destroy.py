@@ -25,8 +25,7 @@ from tui.engine.preflight.made_files import Files
 from tui.engine.preflight.preview import check_names, overwrites
 from tui.model.plan import FileSpec, HostTask, Plan, Step
 from tui.model.problem import UsageError
-from tui.remote.agent import FileInfo
-from tui.remote.answers import HostProbe
+from tui.remote.answers import FileInfo, HostProbe
 from tui.remote.devices import DeviceFacts, DeviceSignature, DeviceUse, UnreadPart
 
 DISK = DeviceFacts(

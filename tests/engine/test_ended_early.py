@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from tui.engine.session.task import TaskRun
+from tui.engine.session.task_output import TaskOutput
 
 
 @pytest.mark.parametrize(
@@ -19,5 +19,5 @@ def test_that_a_tool_ends_early_is_told_unless_we_ended_it(
     said: list[str] = []
     session = SimpleNamespace(say=lambda severity, text: said.append(text))
     task = cast(Any, SimpleNamespace(ended_by_us=ended_by_us, session=session))
-    TaskRun._journal_items(task, [("info", "fio ends early"), ("error", "disk full")])
+    TaskOutput.journal(task, [("info", "fio ends early"), ("error", "disk full")])
     assert said == told

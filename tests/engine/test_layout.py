@@ -6,7 +6,7 @@ import pytest
 
 from tui.engine.preflight.destroy import file_need
 from tui.model.plan import FileSpec
-from tui.remote.agent import FileInfo
+from tui.remote.answers import FileInfo
 
 WANTED = FileSpec("/data/f", 64 * 2**20)
 

@@ -16,8 +16,7 @@ from tui.engine.preflight.destroy import HostFindings
 from tui.engine.preflight.rules import file_system_of, judge_host, judge_space, tool_problems
 from tui.engine.run.preflight import tell_leftovers
 from tui.model.plan import Plan
-from tui.remote.agent import FileInfo
-from tui.remote.answers import DirFacts, HostProbe, TaskDir, ToolFacts, version_of
+from tui.remote.answers import DirFacts, FileInfo, HostProbe, TaskDir, ToolFacts, version_of
 from tui.workloads.base import Requirement
 
 TARGET = "/mnt/weka/fio"

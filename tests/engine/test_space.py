@@ -8,8 +8,7 @@ from tests.engine.test_planning import plan
 from tui.engine.preflight.destroy import HostFindings
 from tui.engine.preflight.rules import directories_to_look_at, judge_space, new_bytes
 from tui.model.plan import FileSpec, HostTask, Plan
-from tui.remote.agent import FileInfo
-from tui.remote.answers import DirFacts, HostProbe
+from tui.remote.answers import DirFacts, FileInfo, HostProbe
 
 MIB = 1 << 20
 

@@ -20,6 +20,7 @@ from tui.journal.writer import Journal
 from tui.model.address import HostAddress
 from tui.model.plan import FileSpec, HostTask, Plan
 from tui.remote.connections import Connections
+from tui.remote.devices import read_devices
 
 
 @dataclass
@@ -70,7 +71,7 @@ async def machine(tmp_path: Path, disks: tuple[str, str]) -> AsyncIterator[Machi
         HostAddress(name="local", transport="local"), Connections(), "check", journal
     )
     await session.connect()
-    session.devices = await session.ask(lambda agent: agent.devices([str(link)]))
+    session.devices = await session.ask(lambda agent: read_devices(agent, [str(link)]))
     yield Machine(
         RunContext(run_dir, plan_for(str(link), writes=True), journal, [session]), link, disks
     )

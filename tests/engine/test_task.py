@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.engine.session.task import after_sample
+from tui.engine.session.task_output import after_sample
 from tui.model.event import Sample
 
 

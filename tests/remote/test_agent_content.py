@@ -15,6 +15,7 @@ from tui.engine.run.contents import SAMPLED, SAMPLED_FILES, sampled_of
 from tui.model.plan import FileSpec
 from tui.remote.agent import Agent
 from tui.remote.answers import BlockSample
+from tui.remote.files import read_blocks
 
 BLOCK, COUNT = 4096, 8
 
@@ -40,7 +41,7 @@ async def test_blocks_are_told_by_what_they_hold(
 ) -> None:
     path = tmp_path / "a file; with $(odd) name"
     path.write_bytes(content)
-    found = await shell_agent.content([(str(path), number) for number in range(COUNT)])
+    found = await read_blocks(shell_agent, [(str(path), number) for number in range(COUNT)])
     assert (found.blocks, found.zero, found.distinct) == (COUNT, zero, distinct)
     assert (None if found.packed is None else found.packed < 0.8) == packs
 
@@ -50,8 +51,9 @@ async def test_what_is_not_there_or_ends_before_is_no_block(
 ) -> None:
     short = tmp_path / "short"
     short.write_bytes(os.urandom(BLOCK + 100))
-    found = await shell_agent.content(
-        [(str(short), 0), (str(short), 1), (str(short), 9), (str(tmp_path / "none"), 0)]
+    found = await read_blocks(
+        shell_agent,
+        [(str(short), 0), (str(short), 1), (str(short), 9), (str(tmp_path / "none"), 0)],
     )
     assert found.blocks == 1
 

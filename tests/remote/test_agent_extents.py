@@ -11,6 +11,7 @@ import pytest
 
 from tui.remote.agent import Agent
 from tui.remote.answers import AgentAnswer, parse_extents
+from tui.remote.files import read_extents
 
 MIB = 1 << 20
 needs_filefrag = pytest.mark.skipif(
@@ -40,8 +41,8 @@ async def test_holes_and_blocks_that_were_only_reserved_were_never_written(
         file.write(os.urandom(MIB))
     with holes.open("wb") as file:
         file.truncate(4 * MIB)
-    found, why = await shell_agent.extents(
-        [str(path) for path in (whole, reserved, holes, tmp_path / "none")]
+    found, why = await read_extents(
+        shell_agent, [str(path) for path in (whole, reserved, holes, tmp_path / "none")]
     )
     never = {path: extents.never_written // MIB for path, extents in found.items()}
     assert never == {str(whole): 0, str(reserved): 3, str(holes): 4}

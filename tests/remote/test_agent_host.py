@@ -15,6 +15,7 @@ from tests.remote.conftest import new_run_id
 from tests.remote.helpers import FIO, ended, fio_job, running, sh, start
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
+from tui.remote.files import drop_page_cache
 from tui.remote.local import LocalTransport
 from tui.remote.transport import HostError
 
@@ -173,7 +174,7 @@ async def test_bad_names_are_refused(agent: Agent) -> None:
 
 
 async def test_dropping_the_page_cache_says_how(agent: Agent) -> None:
-    dropped = await agent.drop_caches()
+    dropped = await drop_page_cache(agent)
     if os.geteuid() == 0:
         assert dropped.method == "root"
     assert dropped.ok or dropped.detail

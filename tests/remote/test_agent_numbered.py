@@ -9,14 +9,16 @@ import pytest
 from tests.remote.helpers import removed
 from tui.model.plan import FILE_NUMBER
 from tui.remote import made
-from tui.remote.agent import Agent, FileInfo
+from tui.remote.agent import Agent
+from tui.remote.answers import FileInfo
+from tui.remote.files import count_numbered, stat_files
 
 
 async def test_of_numbered_files_the_first_is_looked_at(shell_agent: Agent, tmp_path: Path) -> None:
     here, none = str(tmp_path / f"f.{FILE_NUMBER}"), str(tmp_path / f"g.{FILE_NUMBER}")
     (tmp_path / "f.0").write_bytes(b"")
     (tmp_path / "g.1").write_bytes(b"")
-    assert await shell_agent.files([here, none]) == {here: FileInfo(0, 0, "file"), none: None}
+    assert await stat_files(shell_agent, [here, none]) == {here: FileInfo(0, 0, "file"), none: None}
 
 
 async def test_numbered_files_are_removed_and_nothing_else(
@@ -50,7 +52,7 @@ async def test_a_directory_goes_with_its_numbered_files(shell_agent: Agent, tmp_
 async def test_what_holds_something_is_told(shell_agent: Agent, tmp_path: Path) -> None:
     for number in range(12):
         (tmp_path / f"f.{number}").write_bytes(b"precious" if number == 10 else b"")
-    found = await shell_agent.numbered(str(tmp_path / f"f.{FILE_NUMBER}"), 12)
+    found = await count_numbered(shell_agent, str(tmp_path / f"f.{FILE_NUMBER}"), 12)
     assert (found.there, found.full) == (12, str(tmp_path / "f.10"))
 
 
@@ -99,8 +101,8 @@ async def test_numbered_files_of_a_size_may_hold_something_and_are_plain(
     path = str(tmp_path / f"f{FILE_NUMBER}")
     for number in range(3):
         (tmp_path / f"f{number}").write_bytes(b"full")
-    assert (await shell_agent.numbered(path, 4, 4)).full == ""
-    assert (await shell_agent.numbered(path, 4)).full == str(tmp_path / "f0")
+    assert (await count_numbered(shell_agent, path, 4, 4)).full == ""
+    assert (await count_numbered(shell_agent, path, 4)).full == str(tmp_path / "f0")
     (tmp_path / "f3").symlink_to(tmp_path / "f0")
-    found = await shell_agent.numbered(path, 4, 4)
+    found = await count_numbered(shell_agent, path, 4, 4)
     assert (found.there, found.full) == (4, str(tmp_path / "f3"))

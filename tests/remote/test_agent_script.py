@@ -23,6 +23,7 @@ from tests.remote.helpers import allocated, collect, ended, removed, sh, start
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.connections import Connections
+from tui.remote.files import stat_files
 from tui.remote.local import LocalTransport
 from tui.remote.made import make_directories
 from tui.remote.scripts import script
@@ -63,7 +64,7 @@ def test_any_file_name_passes_through_unchanged(
         for number, path in enumerate(paths):
             Path(path, "file").write_bytes(b"x" * (number + 1))
         files = [f"{path}/file" for path in paths]
-        found = await agent.files([*files, f"{base}/absent/\n"])
+        found = await stat_files(agent, [*files, f"{base}/absent/\n"])
         assert [info.size if info else None for info in found.values()] == [
             *range(1, len(paths) + 1),
             None,
@@ -98,7 +99,7 @@ def test_any_argument_reaches_the_agent_unchanged(shell: str, words: list[str]) 
 def test_nul_in_a_path_is_refused(tmp_path: Path) -> None:
     agent = local(PRESENT[0])
     with pytest.raises(HostError, match="NUL"):
-        asyncio.run(agent.files([f"{tmp_path}/a\0b"]))
+        asyncio.run(stat_files(agent, [f"{tmp_path}/a\0b"]))
 
 
 @pytest.mark.parametrize("shell", PRESENT)
@@ -134,7 +135,7 @@ def test_thousands_of_files_are_looked_at_by_a_few_processes(tmp_path: Path) -> 
     )
 
     async def check() -> None:
-        found = await agent.files([str(path) for path in paths])
+        found = await stat_files(agent, [str(path) for path in paths])
         assert sum(info is not None for info in found.values()) == 1500
         assert len(await removed(agent, [str(path) for path in paths])) == 1500
 
@@ -157,7 +158,7 @@ def test_files_without_stat_format_or_without_stat(tmp_path: Path) -> None:
     agent = Agent(
         LocalTransport(HostAddress(name="old", transport="local"), environ=environ), new_run_id()
     )
-    found = asyncio.run(agent.files([str(whole), str(tmp_path / "none"), str(holes)]))
+    found = asyncio.run(stat_files(agent, [str(whole), str(tmp_path / "none"), str(holes)]))
     assert [(info.size, info.allocated) if info else None for info in found.values()] == [
         (8192, on_disk[whole]),
         None,

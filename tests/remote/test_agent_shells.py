@@ -15,7 +15,9 @@ from tests.remote.helpers import (
     sh,
     start,
 )
-from tui.remote.agent import Agent, FileInfo
+from tui.remote.agent import Agent
+from tui.remote.answers import FileInfo
+from tui.remote.files import stat_files
 from tui.remote.made import make_directories
 
 
@@ -128,7 +130,9 @@ async def test_files_and_directories(shell_agent: Agent, tmp_path: Path) -> None
     with holes.open("wb") as file:
         file.truncate(1 << 20)
     on_disk = {path: allocated(path) for path in (whole, holes)}
-    found = await shell_agent.files([str(whole), str(holes), str(tmp_path / "none"), str(tmp_path)])
+    found = await stat_files(
+        shell_agent, [str(whole), str(holes), str(tmp_path / "none"), str(tmp_path)]
+    )
     assert found[str(whole)] == FileInfo(8192, on_disk[whole], "file")
     assert found[str(holes)] == FileInfo(1 << 20, on_disk[holes], "file")
     assert found[str(tmp_path / "none")] is None

@@ -26,6 +26,8 @@ from tui.remote.devices import (
     DeviceSignature,
     DeviceUse,
     parse_devices,
+    read_devices,
+    read_room,
     signatures,
     windows,
 )
@@ -44,7 +46,7 @@ async def facts_of(path: str, shell: str = "", **environ: str) -> DeviceFacts:
     transport = LocalTransport(
         HostAddress(name="local", transport="local"), argv, {"PATH": "/usr/bin:/bin", **environ}
     )
-    return (await Agent(transport, "test-devices").devices([path]))[path]
+    return (await read_devices(Agent(transport, "test-devices"), [path]))[path]
 
 
 @pytest.mark.parametrize("shell", PRESENT)
@@ -180,7 +182,7 @@ async def test_what_is_no_disk(tmp_path: Path) -> None:
 async def test_room_of_a_directory_that_is_not_there_yet(tmp_path: Path) -> None:
     agent = Agent(LocalTransport(HostAddress(name="local", transport="local")), "test-devices")
     deep = str(tmp_path / "not" / "yet")
-    room = await agent.room([deep, "/"])
+    room = await read_room(agent, [deep, "/"])
     here = (await agent.probe([str(tmp_path)])).dirs[str(tmp_path)]
     assert (room[deep].mount, room[deep].fstype) == (here.mount, here.fstype)
     assert room[deep].free_bytes is not None and room["/"].mount == "/"

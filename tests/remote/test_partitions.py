@@ -18,6 +18,7 @@ from tests.patience import PATIENCE_S, wait_until
 from tui.engine.preflight.destroy import refusals
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
+from tui.remote.devices import read_devices
 from tui.remote.local import LocalTransport
 
 START, SECTORS = 2048, 16384  # of the first of two partitions of 8 MiB
@@ -65,7 +66,7 @@ async def refused(*paths: str, **environ: str) -> dict[str, str]:
     transport = LocalTransport(
         HostAddress(name="h", transport="local"), environ={"PATH": "/usr/bin:/bin", **environ}
     )
-    found = await Agent(transport, "test-partitions").devices(paths)
+    found = await read_devices(Agent(transport, "test-partitions"), paths)
     return {
         Path(path).name: next((code for code, _ in refusals(facts)), "")
         for path, facts in found.items()

@@ -16,6 +16,7 @@ from tests.remote.helpers import until
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
 from tui.remote.connections import Connections
+from tui.remote.files import stat_files
 from tui.remote.local import LocalTransport
 from tui.remote.scripts import Script
 from tui.remote.ssh import SshTransport
@@ -49,7 +50,7 @@ async def test_many_calls_cost_two_log_ins(tmp_path: Path) -> None:
                 path = tmp_path / f"file{number}"
                 path.write_bytes(b"x" * number)
                 assert (
-                    info := (await agent.files([str(path)]))[str(path)]
+                    info := (await stat_files(agent, [str(path)]))[str(path)]
                 ) is not None and info.size == number
     logged_in = tmp_path / "log-ins"
     if not logged_in.exists():
@@ -112,8 +113,8 @@ async def test_server_of_few_sessions_gets_the_shell_back_for_a_stream(tmp_path:
     with SshdLab(tmp_path / "lab", hosts=1, extra_config=("MaxSessions 1",)) as narrow:
         async with Connections(ssh_config=narrow.ssh_config) as connections:
             agent = Agent(await connections.connect(narrow.address("h1")), new_run_id())
-            await agent.files(["/"])
-            await agent.files(["/"])
+            await stat_files(agent, ["/"])
+            await stat_files(agent, ["/"])
             assert await agent.clock() is not None
 
 

@@ -148,16 +148,16 @@ def terms(prefix: str = "", parsed_args: Any = None, **_: Any) -> list[str]:
     tool = getattr(parsed_args, "profile", None)
     if tool not in installed():
         return []
-    workload = workloads.get(tool)
+    from_terms = workloads.get(tool).from_terms()
     name, equals, value = prefix.partition("=")
-    common = workload.job_terms()
+    common = from_terms.job_terms()
     if equals:
         before = value.rpartition(",")[0]
         begin = f"{name}={before}," if before else f"{name}="
         words = next((term.choices for term in common if term.name == name), ())
         return [begin + word for word in words if (begin + word).startswith(prefix)]
     found = [f"{term.name}=" for term in common if term.name.startswith(prefix)]
-    return found or [f"{each}=" for each in workload.term_names() if each.startswith(prefix)]
+    return found or [f"{each}=" for each in from_terms.term_names() if each.startswith(prefix)]
 
 
 @quietly

@@ -340,7 +340,7 @@ async def _adopt_layout(
         await run_load(ctx, runs, "layout", step.expected_s)
     with ctx.phase("collect", step.index):
         for run in runs:
-            run.keep()
+            run.output.close()
         await identify_written(ctx, step, runs)
     complete = len(runs) == len(tasks) and all(alive)
     if complete:

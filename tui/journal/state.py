@@ -264,7 +264,7 @@ class RunState:
         return self.clocks.reading_of(host)
 
     def show(self, step: int) -> None:
-        """Return the running measurement of a phase of a step; None if there is none."""
+        """Make one of several running steps the one that screens show."""
         seen = self.at_step(step)
         if seen.measurement is None or not seen.phases:
             return
@@ -289,7 +289,7 @@ class RunState:
         return {step: measurement for step, measurement in found.items() if measurement is not None}
 
     def open_measurement(self, phase: PhaseName, step: int | None) -> Measurement | None:
-        """Make one of several running steps the one that screens show."""
+        """Return the running measurement of a phase of a step; None if there is none."""
         known = self.steps.get(step) if step in self.beside and step is not None else None
         for found in (self.current, known.measurement if known is not None else None):
             if found is not None and found.is_of(phase, step):

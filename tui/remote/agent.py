@@ -1,5 +1,8 @@
 """The client of the remote agent: each call sends the agent and one command line to a /bin/sh on
 the host.
+
+Calls about files are in `files.py`, about devices and file systems in `devices.py`, about what a
+run made on a host in `made.py`.
 """
 
 from __future__ import annotations
@@ -16,38 +19,21 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from tui.model.hostfacts import Fact
-from tui.model.plan import FILE_NUMBER
 from tui.remote.answers import (
     AgentAnswer,
     AgentError,
-    BlockSample,
-    CacheDrop,
-    DirFacts,
     Expired,
-    FileExtents,
-    FileInfo,
     HostProbe,
     MarkedProcess,
     TaskDir,
     TaskStatus,
     parse_answer,
-    parse_content,
     parse_expired,
-    parse_extents,
-    parse_files,
     parse_probe,
     parse_processes,
     parse_status,
     parse_tasks,
     quoted,
-)
-from tui.remote.devices import (
-    DeviceFacts,
-    parse_devices,
-    parse_peek,
-    parse_room,
-    windows,
-    with_peek,
 )
 from tui.remote.facts import host_facts, with_unknown
 from tui.remote.scripts import Script, supervisor_script
@@ -58,12 +44,9 @@ __all__ = [
     "Agent",
     "AgentError",
     "AgentStream",
-    "CacheDrop",
     "ClockOffset",
-    "FileInfo",
     "Holder",
     "MarkedProcess",
-    "Numbered",
     "Piece",
     "TaskDir",
     "TaskStatus",
@@ -73,15 +56,11 @@ __all__ = [
 TIMEOUT_S = 60.0
 PROBE_TIMEOUT_S = 90.0  # a host under load answers late; one whose file system hangs never does
 FACTS_TIMEOUT_S = 90.0
-# `sync` writes out everything that is dirty, which may be most of the memory
-SYNC_TIMEOUT_S = 600.0
 STREAM_TIMEOUT_S = 60.0
 CLOCK_TIMEOUT_S = 60.0
 POLL_S = 0.25  # how often the host looks for more output
 # what nobody fetched stays as long on a host, as systemd-tmpfiles keeps files in /tmp
 KEPT_DAYS = 10
-# characters of a program that a call takes; a multiple of 4, so that each piece is whole base64
-PIECE = 512 << 10
 PATHS_AT_ONCE = 500  # far below the longest argument list of any system
 
 
@@ -96,16 +75,6 @@ class Holder(Struct, frozen=True):
     run: str
     owner: str
     left_s: int
-
-
-class Numbered(Struct, frozen=True):
-    """Of files that differ by a number: how many there are, one of them, and one that is not as
-    made.
-    """
-
-    there: int
-    first: str
-    full: str
 
 
 NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
@@ -171,48 +140,6 @@ class Agent:
             if values.get("exit") == "0"
             else values.get("said", "").strip() or f"exit code {values.get('exit')}"
         )
-
-    async def files(self, paths: Sequence[str]) -> dict[str, FileInfo | None]:
-        """Return size and allocation of each path; None for what is not there.
-
-        Of numbered files the first counts.
-        """
-        found: dict[str, FileInfo | None] = {}
-        for _, part in batches([path.replace(FILE_NUMBER, "0") for path in paths]):
-            found.update(parse_files(part, await self.call("files", *part), self.host))
-        return {path: found[path.replace(FILE_NUMBER, "0")] for path in paths}
-
-    async def extents(self, paths: Sequence[str]) -> tuple[dict[str, FileExtents], str]:
-        """Return how much of each file was ever written, as far as the host can tell, and why it
-        cannot of others.
-        """
-        return parse_extents(await self.call("extents", *paths), paths)
-
-    async def content(self, blocks: Sequence[tuple[str, int]]) -> BlockSample:
-        """Return what these blocks of 4 KiB, by file and number, hold together."""
-        words = [word for path, number in blocks for word in (path, str(number))]
-        return parse_content(await self.call("sample", *words))
-
-    async def devices(self, paths: Sequence[str]) -> dict[str, DeviceFacts]:
-        """Return what each path is as a device: who uses it, and what is on it."""
-        found = parse_devices(await self.call("devices", *paths), paths)
-        return {path: await self._peeked(facts) for path, facts in found.items()}
-
-    async def _peeked(self, facts: DeviceFacts) -> DeviceFacts:
-        for part in facts.unread:
-            words = [str(number) for window in windows(part.sectors) for number in window]
-            answer = await self.call("peek", part.path, *words)
-            facts = with_peek(facts, part, parse_peek(answer))
-        return facts
-
-    async def room(self, directories: Sequence[str]) -> dict[str, DirFacts]:
-        """Return file system and room of each directory, or of the nearest one above it that is
-        there.
-        """
-        found: dict[str, DirFacts] = {}
-        for _, part in batches(directories):
-            found.update(parse_room(await self.call("room", *part), part))
-        return found
 
     async def start(
         self,
@@ -333,28 +260,6 @@ class Agent:
                 "timeout", self.host, f"no time of day in {CLOCK_TIMEOUT_S:g}s"
             ) from None
 
-    async def drop_caches(self, paths: Sequence[str] = ()) -> CacheDrop:
-        """Drop the host's page cache, as root or by sudo, else that of these files alone, and say
-        how it went.
-        """
-        values = (await self.call("drop_caches", timeout_s=SYNC_TIMEOUT_S)).values
-        dropped = CacheDrop(
-            values.get("method", "none"), bool(values.get("ok")), values.get("detail", "")
-        )
-        return dropped if dropped.ok or not paths else await self._forget(paths, dropped.detail)
-
-    async def _forget(self, paths: Sequence[str], why: str) -> CacheDrop:
-        """Drop what is cached of single files (posix_fadvise through dd), which needs no rights."""
-        forgotten = 0
-        for _, part in batches(paths):
-            values = (await self.call("forget", *part, timeout_s=SYNC_TIMEOUT_S)).values
-            if failed := values.get("failed"):
-                return CacheDrop("files", False, f"{why}; {failed}")
-            forgotten += int(values.get("forgotten") or 0)
-        if not forgotten:
-            return CacheDrop("files", False, f"{why}; and none of the test files is there")
-        return CacheDrop("files", True, f"{forgotten} test files alone: {why}")
-
     async def call(
         self,
         command: str,
@@ -365,42 +270,6 @@ class Agent:
         """Call a function of the agent, tui/remote/sh/. Raises HostError."""
         script = self._script(command, *words, environ=environ)
         return parse_answer(await self.transport.call(script, timeout_s), script.token, self.host)
-
-    async def carry(self, name: str, packed: str, sha256: str) -> str:
-        """Copy a program, gzip in base64, to the host unless it is there; return its path.
-
-        Raises HostError.
-        """
-        if path := await self._carried(name, sha256):
-            return path
-        for at in range(0, len(packed), PIECE):
-            await self.call(
-                "carry", self.run_id, self.mark, name, str(int(at == 0)), packed[at : at + PIECE]
-            )
-        if path := await self._carried(name, sha256):
-            return path
-        raise HostError(
-            "carry-failed",
-            self.host,
-            f"{name}: checksum mismatch after the copy to /tmp; is /tmp full?",
-        )
-
-    async def _carried(self, name: str, sha256: str) -> str:
-        return (await self.call("carried", self.run_id, self.mark, name, sha256)).values.get(
-            "path", ""
-        )
-
-    async def numbered(self, path: str, count: int, size: int = 0) -> Numbered:
-        """Return what there is of the `count` files of that size that a path with FILE_NUMBER
-        stands for.
-        """
-        prefix, _, suffix = path.partition(FILE_NUMBER)
-        values = (
-            await self.call(
-                "numbered", prefix, suffix, str(count), str(size), timeout_s=SYNC_TIMEOUT_S
-            )
-        ).values
-        return Numbered(int(values["left"]), values.get("first", ""), values.get("full", ""))
 
     async def _sweep(self, run: str, mark: str, *, kill: bool) -> list[MarkedProcess]:
         answer = await self.call("sweep", "kill" if kill else "list", run, mark)

@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tui.remote.agent import Agent, batches
 from tui.remote.answers import AgentAnswer, DirFacts, as_int, in_bytes, parse_dir
 
 SECTOR = 512
@@ -297,3 +298,28 @@ def parse_room(answer: AgentAnswer, directories: Sequence[str]) -> dict[str, Dir
     return {
         path: parse_dir(path, values, f"dir.{index}.") for index, path in enumerate(directories)
     }
+
+
+async def read_devices(agent: Agent, paths: Sequence[str]) -> dict[str, DeviceFacts]:
+    """Return what each path is as a device: its users and what is on it. Raises HostError."""
+    found = parse_devices(await agent.call("devices", *paths), paths)
+    return {path: await _peeked(agent, facts) for path, facts in found.items()}
+
+
+async def _peeked(agent: Agent, facts: DeviceFacts) -> DeviceFacts:
+    for part in facts.unread:
+        words = [str(number) for window in windows(part.sectors) for number in window]
+        answer = await agent.call("peek", part.path, *words)
+        facts = with_peek(facts, part, parse_peek(answer))
+    return facts
+
+
+async def read_room(agent: Agent, directories: Sequence[str]) -> dict[str, DirFacts]:
+    """Return file system and free space of each directory, or of its nearest existing parent.
+
+    Raises HostError.
+    """
+    found: dict[str, DirFacts] = {}
+    for _, part in batches(directories):
+        found.update(parse_room(await agent.call("room", *part), part))
+    return found

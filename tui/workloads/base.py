@@ -30,6 +30,7 @@ LatencyKind = Literal["clat", "lat"]
 ExecutorName = Literal["per-host", "mpi"]
 # a load generator takes all from here
 __all__ = [
+    "FromTerms",
     "Item",
     "JobTerm",
     "LogLine",
@@ -146,8 +147,10 @@ class OnHost(Protocol):
     # verdicts that only say that it was ended; the engine knows by whom
     end_codes: frozenset[str] = frozenset()
 
-    # hosts are looked at for it before there is any plan, and unfit without it
+    # checks of hosts without a plan look for it, and report hosts without it as unfit
     expected: bool = False
+    # what to do about a problem that the engine found, by its code
+    advice_by_code: Mapping[str, str] = {}
 
     def requirements(self, steps: Sequence[Step]) -> Sequence[Requirement]:
         """Return what each host of these steps must have.
@@ -179,11 +182,8 @@ class OnHost(Protocol):
         raise UsageError("it makes its own files; there is nothing to lay out")
 
     def advice(self, code: str) -> str:
-        """Return what to do about a problem that the engine found, by its code.
-
-        Empty: nothing more to say.
-        """
-        return ""
+        """Return what to do about a problem that the engine found; empty: no advice."""
+        return self.advice_by_code.get(code, "")
 
 
 class Reading(Protocol):
@@ -371,28 +371,30 @@ class Importing(Protocol):
 
 
 class FromTerms(Protocol):
-    """What a job without a profile asks: ``benchtui run TOOL key=value ...`` and the form."""
+    """Jobs without a profile: ``benchtui run TOOL key=value ...`` and the form."""
 
     def job_terms(self) -> Sequence[JobTerm]:
-        """Return the common keys, in the order of a form.
-
-        None: there is no job without a profile.
-        """
+        """Return the common keys, in the order of a form; none: it runs profiles only."""
         return ()
 
     def term_names(self) -> Sequence[str]:
-        """Return every key that is taken, those of `job_terms` too: for completion."""
+        """Return every key that is accepted, those of `job_terms` too: for completion."""
         return [term.name for term in self.job_terms()]
 
     def job_of_terms(self, given: GivenTerms) -> TermJob:
-        """Return the job that these terms ask for, with defaults for the others.
-
-        Raises UsageError.
-        """
+        """Return the job of these terms, with defaults for the others. Raises UsageError."""
         raise UsageError("this load generator runs profiles only: see benchtui profiles list")
 
 
-class Workload(InProfile, Planning, OnHost, Reading, Showing, Importing, FromTerms, Protocol):
+class ProfilesOnly(FromTerms):
+    """A load generator that runs profiles only."""
+
+
+class Workload(InProfile, Planning, OnHost, Reading, Showing, Importing, Protocol):
     """A load generator."""
 
     name: str
+
+    def from_terms(self) -> FromTerms:
+        """Return what makes jobs of ``key=value`` terms."""
+        return ProfilesOnly()

@@ -151,15 +151,21 @@ def workload_contract() -> Contract:
         base.Reading,
         base.Showing,
         base.Importing,
-        base.FromTerms,
+        base.Workload,
     )
     attributes: dict[str, Rule] = {}
-    for piece in (*pieces, base.Workload):
+    for piece in pieces:
         attributes |= types().attributes_of(piece)
     read = {"reader": lambda made, who: Plugin(made, who, reader_contract())}
     program = Contract(types().methods_of(MpiProgram), types().attributes_of(MpiProgram), made=read)
-    made = dict.fromkeys(("program", "simplest"), lambda made, who: Plugin(made, who, program))
-    return Contract(types().methods_of(*pieces), attributes, {**made, "body": guarded_model})
+    terms = Contract(types().methods_of(base.FromTerms))
+    made: dict[str, Callable[[Any, str], Any]] = {
+        "program": lambda made, who: Plugin(made, who, program),
+        "simplest": lambda made, who: Plugin(made, who, program),
+        "from_terms": lambda made, who: Plugin(made, who, terms),
+        "body": guarded_model,
+    }
+    return Contract(types().methods_of(*pieces), attributes, made)
 
 
 class PluggedIn(Plugin):

@@ -46,7 +46,7 @@ class JobScreen(PlanScreen):
         """The load generator that hosts are expected to have, of those that take terms."""
         from tui import workloads
 
-        return next(each for each in workloads.every() if each.job_terms())
+        return next(each for each in workloads.every() if each.from_terms().job_terms())
 
     async def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002
         """Show the form, and the plan for the chosen hosts; without hosts for this machine."""
@@ -66,9 +66,8 @@ class JobScreen(PlanScreen):
         """Make a field for each common term."""
         here = self.shell.selection.ticked == [LOCAL]
         place = {"directory": FIRST_PLACE} if here else {}
-        defaults = {
-            term.name: place.get(term.name, term.default) for term in self.workload.job_terms()
-        }
+        terms = self.workload.from_terms().job_terms()
+        defaults = {term.name: place.get(term.name, term.default) for term in terms}
         self.terms = {**defaults, **self.terms}
         await self.form.set_fields(
             FieldSpec(
@@ -78,7 +77,7 @@ class JobScreen(PlanScreen):
                 f"{term.help} ({term.name})",
                 term.label,
             )
-            for term in self.workload.job_terms()
+            for term in terms
         )
 
     @property
@@ -99,7 +98,7 @@ class JobScreen(PlanScreen):
             return "a value is empty: write V1,V2"
         place = {} if name in ("directory", "filename") else {"directory": ("/",)}
         try:
-            self.workload.job_of_terms({**place, name: values})
+            self.workload.from_terms().job_of_terms({**place, name: values})
         except UsageError as error:
             return error.problems[0].message.rpartition(f"{name}={text}: ")[2]
         return None
@@ -126,7 +125,7 @@ class JobScreen(PlanScreen):
 
     def show_defaults(self) -> None:
         """Show in empty fields what holds there."""
-        job = self.workload.job_of_terms(self.given)
+        job = self.workload.from_terms().job_of_terms(self.given)
         holds = {name: param.values[0] for name, param in job.params.items()} | dict(job.fixed)
         for field in self.form.fields:
             field.query_one(TextInput).placeholder = holds.get(field.spec.name, "")

@@ -129,10 +129,8 @@ def _name_late(run: TaskRun) -> None:
     if run.session.failed or run.ended:
         return
     late = f"still busy {OVERTIME_S:g}s after its planned end"
-    if run.silent_s > FROZEN_S:
-        message = (
-            f"{late}, and silent for {run.silent_s:.0f}s: frozen, or its storage does not answer"
-        )
+    if (silent_s := run.output.silent_s) > FROZEN_S:
+        message = f"{late}, and silent for {silent_s:.0f}s: frozen, or its storage does not answer"
         run.session.problem(run.phase, "load-frozen", message, fatal=False)
     else:
         run.session.problem(run.phase, "overtime", late, fatal=False)
@@ -198,7 +196,7 @@ def end_early(ctx: RunContext) -> None:
     """End the load of all hosts and keep what it measured; the run goes on."""
     for run in ctx.active.values():
         if not run.ended:
-            run.ended_by_us = True
+            run.output.ended_by_us = True
             ctx.tasks.add(task := asyncio.create_task(_stop_one(run, "stop")))
             task.add_done_callback(ctx.tasks.discard)
 

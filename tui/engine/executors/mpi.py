@@ -39,10 +39,12 @@ from tui.engine.session.context import (
 )
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import identify_paths
-from tui.engine.session.task import Outcome, TaskLoad, TaskRun
+from tui.engine.session.task import Outcome, TaskRun
+from tui.engine.session.task_output import TaskLoad
 from tui.model.event import FileCreated, FilesRemoved, MetadataPhase, StepEnded, TaskStarted
 from tui.model.plan import HostTask, Identities, MpiLaunch, Step
 from tui.remote import made, mpi
+from tui.remote.files import stat_files
 from tui.remote.mpi import parse_facts
 from tui.remote.transport import HostError
 from tui.workloads.mpi import REPORTS, ProxyReader, ReportsReader, host_result, how
@@ -97,7 +99,7 @@ async def tidy(ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaun
     head = alive[0]
     known = sessions[0].known
     try:
-        if (await head.ask(lambda agent: agent.files([directory])))[directory] is None:
+        if (await head.ask(lambda agent: stat_files(agent, [directory])))[directory] is None:
             said = made.ABSENT
         else:
             said = await head.ask(lambda agent: made.unmake_tree(agent, "empty", directory, known))
@@ -361,7 +363,7 @@ async def keep_reports(job: MpiJob, outcome: Outcome) -> None:
     try:
         await run.start(armed=False)
         ended = await run.follow("collecting")
-        run.keep()
+        run.output.close()
         if ended.exit_code != 0:
             head.say(
                 "warning", f"reports not kept; they stay in {reports}: tar {how(ended.exit_code)}"

@@ -23,7 +23,8 @@ from tui.engine.preflight.mpi_hosts import (
 from tui.engine.session.context import CLEAN_UP, LOOK, RunContext, StopMode, on_hosts
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import identify_paths
-from tui.engine.session.task import Outcome, TaskLoad, TaskRun
+from tui.engine.session.task import Outcome, TaskRun
+from tui.engine.session.task_output import TaskLoad
 from tui.engine.session.telemetry import is_telemetry
 from tui.model.event import Artefact, FileCreated, FilesRemoved, HostStateName, PhaseName
 from tui.model.plan import HostTask, Step
@@ -456,4 +457,4 @@ class MpiJob:
 
     def keep(self) -> list[Artefact]:
         """Close the raw files of all parts."""
-        return [artefact for run in self.runs for artefact in run.keep()]
+        return [artefact for run in self.runs for artefact in run.output.close()]

@@ -36,7 +36,8 @@ from tui.engine.session.targets import (
     rewritten,
     still_free,
 )
-from tui.engine.session.task import Outcome, TaskLoad, TaskRun
+from tui.engine.session.task import Outcome, TaskRun
+from tui.engine.session.task_output import TaskLoad
 from tui.engine.session.window import Window
 from tui.journal.step import DATA_GONE, LEFT_BEHIND
 from tui.model.event import FileCreated, HostStateName, PhaseName, StepEnded, TaskStarted
@@ -136,7 +137,7 @@ def task_run(
     run = TaskRun(
         session, TaskLoad(step, phase, task, reader), ctx.run_dir, ctx.plan.lease_s, resume=resume
     )
-    run.hear = ctx.hear
+    run.output.hear = ctx.hear
     return run
 
 
@@ -161,7 +162,7 @@ async def arm_all(ctx: RunContext, step: Step, window: Window) -> list[TaskRun]:
         armed = [run for run in runs if run.streaming and not run.session.failed]
         await on_runs(ctx, DISARM, armed, _disarm, _still_armed)
         for run in runs:
-            run.keep()
+            run.output.close()
         raise
     return runs
 
@@ -224,7 +225,7 @@ def take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:
     with faults_of(run.session, "collect"):
         _take_result(ctx, run, outcome)
     with faults_of(run.session, "collect"):
-        run.keep()
+        run.output.close()
 
 
 def _take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:

@@ -68,10 +68,9 @@ def joined_values(values: Iterable[str]) -> str:
 
 def _meant(workload: Workload, word: str) -> str:
     """Return the term that takes a word as its value, or whose name is meant."""
-    takes = next((term.name for term in workload.job_terms() if word in term.choices), None)
-    return (
-        f" (did you mean {takes}={word}?)" if takes else did_you_mean(word, workload.term_names())
-    )
+    terms = workload.from_terms()
+    takes = next((term.name for term in terms.job_terms() if word in term.choices), None)
+    return f" (did you mean {takes}={word}?)" if takes else did_you_mean(word, terms.term_names())
 
 
 def command_of(tool: str, given: GivenTerms) -> str:
@@ -85,7 +84,7 @@ def made_profile(workload: Workload, given: GivenTerms, tag: str | None = None) 
 
     Raises UsageError.
     """
-    job = workload.job_of_terms(given)
+    job = workload.from_terms().job_of_terms(given)
     slug = NO_TAG.sub("-", job.slug.lower()).strip("-._")[:LONGEST_SLUG] or "job"
     profile: dict[str, Any] = {
         "profile": tag or f"{workload.name}/{slug}",

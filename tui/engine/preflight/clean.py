@@ -20,8 +20,11 @@ from tui.model.address import HostAddress
 from tui.model.plain import printable, some
 from tui.model.plan import FILE_NUMBER, DirectoryIdentity, Identities, Plan
 from tui.remote import made
-from tui.remote.agent import Agent, FileInfo
+from tui.remote.agent import Agent
+from tui.remote.answers import FileInfo
+from tui.remote.devices import read_room
 from tui.remote.fan_out import agent_on, fan_out
+from tui.remote.files import count_numbered, stat_files
 from tui.remote.made import ABSENT, AS_MADE, REMOVED, UNKNOWN
 from tui.remote.transport import HostError
 
@@ -253,7 +256,7 @@ async def _everywhere(
 
 
 async def _look(agent: Agent, created: Created) -> Cleaning:
-    cleaning = judge(created, await agent.files(created.paths))
+    cleaning = judge(created, await stat_files(agent, created.paths))
     await _look_at_numbered(agent, created, cleaning)
     await _keep_replaced(agent, created, cleaning)
     await _doubt_absent(agent, created, cleaning)
@@ -292,7 +295,7 @@ async def _look_at_numbered(agent: Agent, created: Created, cleaning: Cleaning) 
         if FILE_NUMBER not in path or path in cleaning.stays or not count:
             continue
         size = created.sizes.get(path, 0)
-        found = await agent.numbered(path, count, size)
+        found = await count_numbered(agent, path, count, size)
         cleaning.goes.pop(path, None)
         cleaning.absent = [each for each in cleaning.absent if each != path]
         if found.full:
@@ -312,7 +315,7 @@ async def _doubt_absent(agent: Agent, created: Created, cleaning: Cleaning) -> N
         return
     missing = set(cleaning.absent)
     above = {path: _directory_above(path, missing) for path in cleaning.absent}
-    parents = await agent.files(sorted(set(above.values())))
+    parents = await stat_files(agent, sorted(set(above.values())))
     moved = await _other_mount(agent, created)
     for path, parent in above.items():
         info = parents[parent]
@@ -339,7 +342,7 @@ async def _other_mount(agent: Agent, created: Created) -> str:
     """
     if not (created.target and created.mount):
         return ""
-    now = (await agent.room([created.target]))[created.target].mount
+    now = (await read_room(agent, [created.target]))[created.target].mount
     if not now or now == created.mount:
         return ""
     over = now.startswith(f"{created.mount.rstrip('/')}/")

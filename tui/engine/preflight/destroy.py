@@ -13,8 +13,7 @@ from tui.engine.preflight.made_files import Files
 from tui.metrics import units
 from tui.model.plain import some
 from tui.model.plan import HARMLESS, FileSpec, HostTask, Plan, is_device, written_devices
-from tui.remote.agent import FileInfo
-from tui.remote.answers import DirFacts, HostProbe
+from tui.remote.answers import DirFacts, FileInfo, HostProbe
 from tui.remote.devices import DeviceFacts
 
 Problem = tuple[str, str]  # code and message

@@ -30,8 +30,9 @@ from tui.model.objects import ObjectSet
 from tui.model.plan import HARMLESS, FileSpec, HostTask, Plan, Step, is_device
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.remote.answers import HostProbe
-from tui.remote.devices import DeviceFacts
+from tui.remote.devices import DeviceFacts, read_devices
 from tui.remote.fan_out import fan_out, looking_on
+from tui.remote.files import stat_files
 from tui.remote.made import identify
 
 if TYPE_CHECKING:
@@ -174,11 +175,11 @@ async def _targets_on_host(
     tasks = tasks_of(plan, address.name)
     async with looking_on(address, connections, "preview") as agent:
         wanted = sorted({spec.path for task in tasks for spec in task.files})
-        files = await agent.files(wanted) if wanted else {}
+        files = await stat_files(agent, wanted) if wanted else {}
         paths = devices_of(tasks, files)
         made = made_files.on(address.name)
         now = await identify(agent, to_identify(files, made))
-        devices = await agent.devices(paths) if paths else {}
+        devices = await read_devices(agent, paths) if paths else {}
     findings = HostFindings(HostProbe({}, {}), files, devices, ours=ours(files, made, now.files))
     touched = overwritten(tasks, files)
     return HostTargets(

@@ -26,8 +26,10 @@ from tui.engine.preflight.made_files import Files
 from tui.metrics import units
 from tui.model.hostfacts import Fact
 from tui.model.plan import FileSpec, HostTask, Identities, Plan, is_device
-from tui.remote.agent import Agent, FileInfo, Holder
-from tui.remote.answers import DirFacts, HostProbe
+from tui.remote.agent import Agent, Holder
+from tui.remote.answers import DirFacts, FileInfo, HostProbe
+from tui.remote.devices import read_devices, read_room
+from tui.remote.files import stat_files
 from tui.remote.made import identify
 from tui.workloads.base import Requirement
 
@@ -206,11 +208,11 @@ async def look_at(plan: Plan, host: str, ask: Ask, made: Files) -> HostFindings:
     probe = await ask(
         lambda agent: agent.probe(directories, commands_of(requirements_of(plan, host)))
     )
-    files = await ask(lambda agent: agent.files(paths)) if paths else {}
+    files = await ask(lambda agent: stat_files(agent, paths)) if paths else {}
     room_at = directories_to_look_at(tasks)
-    room = await ask(lambda agent: agent.room(room_at)) if room_at else {}
+    room = await ask(lambda agent: read_room(agent, room_at)) if room_at else {}
     disks = devices_of(tasks, files)
-    devices = await ask(lambda agent: agent.devices(disks)) if disks else {}
+    devices = await ask(lambda agent: read_devices(agent, disks)) if disks else {}
     # the profile names its files one by one: what it says of a target holds for where they lie
     if not directories:
         probe = replace(probe, dirs=room)

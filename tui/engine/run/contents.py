@@ -16,6 +16,7 @@ from tui.model.event import HostFactsCollected
 from tui.model.hostfacts import Content, Fact, Unknown, Written, rows
 from tui.model.plan import FILE_NUMBER, FileSpec, Step, is_device
 from tui.remote.answers import BLOCK_BYTES, FileExtents
+from tui.remote.files import read_blocks, read_extents
 from tui.remote.transport import HostError
 
 MOST = 16  # files that are looked at, the largest first
@@ -37,7 +38,7 @@ async def _check_extents(ctx: RunContext, step: Step, session: HostSession) -> N
     if not paths:
         return
     async with asyncio.timeout(PATIENCE_S):
-        found, why = await session.ask(lambda agent: agent.extents(paths))
+        found, why = await session.ask(lambda agent: read_extents(agent, paths))
     if not found:
         _keep(session, Unknown("written", why or "no file is there"))
         return
@@ -106,7 +107,7 @@ async def _sample(
     if not places:
         return
     async with asyncio.timeout(PATIENCE_S):
-        found = await session.ask(lambda agent: agent.content(places))
+        found = await session.ask(lambda agent: read_blocks(agent, places))
     if found.blocks:
         _keep(
             session,

@@ -25,12 +25,13 @@ from tui.engine.session.context import (
 )
 from tui.engine.session.host_session import HostSession
 from tui.engine.session.targets import identify_files, identify_paths
-from tui.engine.session.task import TaskLoad, TaskRun
+from tui.engine.session.task import TaskRun
+from tui.engine.session.task_output import TaskLoad
 from tui.model.event import FileCreated, FilesRemoved
 from tui.model.plain import some
 from tui.model.plan import FILE_NUMBER, HostTask, Step
 from tui.remote import made
-from tui.remote.agent import Agent, Numbered
+from tui.remote.files import NumberedFiles, count_numbered, stat_files
 from tui.remote.transport import HostError
 
 LEAVING_S = 10.0  # patience with a broken connection when all is over
@@ -61,7 +62,7 @@ async def layout(ctx: RunContext, step: Step) -> None:
             with faults_of(run.session, "layout"):
                 if outcome := outcomes.get(name):
                     _judge(run, outcome.exit_code, outcome.reason)
-                run.keep()
+                run.output.close()
         for name, run in runs.items():
             await identify_files(ctx, step, run.session, {need.spec.path for need in wanted[name]})
         ctx.check_stop()
@@ -108,7 +109,7 @@ async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
         advice = workloads.of(step).advice(code)
         return f" ({advice})" if advice else ""
 
-    found = await session.ask(lambda agent: agent.files([spec.path for spec in task.files]))
+    found = await session.ask(lambda agent: stat_files(agent, [spec.path for spec in task.files]))
     many = await _look_at_numbered(ctx, session, task)
     if full := next((each.full for each in many if each.full), ""):
         kind = "plain" if any(spec.size_bytes for spec in task.files) else "empty"
@@ -137,7 +138,7 @@ async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
 
 async def _look_at_numbered(
     ctx: RunContext, session: HostSession, task: HostTask
-) -> list[Numbered]:
+) -> list[NumberedFiles]:
     """Look at all files that a step is going to make, or to remove when no run of ours has made
     them.
 
@@ -152,7 +153,7 @@ async def _look_at_numbered(
     specs = [spec for spec in specs if FILE_NUMBER in spec.path and spec.count]
     return [
         await session.ask(
-            partial(Agent.numbered, path=spec.path, count=spec.count, size=spec.size_bytes)
+            partial(count_numbered, path=spec.path, count=spec.count, size=spec.size_bytes)
         )
         for spec in specs
     ]
@@ -163,7 +164,7 @@ async def _files_to_write(ctx: RunContext, step: Step, session: HostSession) -> 
     if not task.layout or not task.files:
         return []
     needs = needs_of(
-        task, await session.ask(lambda agent: agent.files([spec.path for spec in task.files]))
+        task, await session.ask(lambda agent: stat_files(agent, [spec.path for spec in task.files]))
     )
     return own_needs(ctx, step, session, needs)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from tui.engine.preflight.programs import MOST_BYTES, carried_names, of_machine
 from tui.model.bounded import read_file
-from tui.remote.agent import Agent
+from tui.remote.files import copy_program
 from tui.remote.transport import HostError
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ async def _copy(session: HostSession, program: CarriedProgram) -> None:
         raise HostError("no-program", session.name, f"{program.path}: {error.strerror}") from error
     if not packed:
         raise HostError("no-program", session.name, f"{program.path} has changed since the launch")
-    await session.ask(partial(Agent.carry, name=program.name, packed=packed, sha256=program.sha256))
+    await session.ask(
+        partial(copy_program, name=program.name, packed=packed, sha256=program.sha256)
+    )
 
 
 _packing = Lock()  # many hosts wait for the same program: one packs it

@@ -33,7 +33,8 @@ from tui.metrics.repeat import relative_ci
 from tui.metrics.steady import Round, is_steady, round_of, rounds_before, window_over, window_text
 from tui.model.event import CacheDropped, StepEnded, StepStarted
 from tui.model.plan import Step, at_once
-from tui.remote.agent import CacheDrop
+from tui.remote.answers import CacheDrop
+from tui.remote.files import drop_page_cache
 from tui.remote.transport import HostError
 
 
@@ -434,4 +435,4 @@ def _say_dropped(session: HostSession, step: Step, answer: CacheDrop, wanted: st
 
 async def _drop_on(ctx: RunContext, step: Step, session: HostSession) -> CacheDrop:
     paths = [spec.path for spec in ctx.task_of(step, session).files]
-    return await session.ask(lambda agent: agent.drop_caches(paths))
+    return await session.ask(lambda agent: drop_page_cache(agent, paths))

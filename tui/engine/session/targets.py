@@ -25,6 +25,8 @@ from tui.model.plan import (
 )
 from tui.remote import made
 from tui.remote.agent import Agent
+from tui.remote.devices import read_devices
+from tui.remote.files import stat_files
 from tui.remote.transport import HostError
 
 
@@ -88,7 +90,7 @@ async def look_for_directories(ctx: RunContext, step: Step, session: HostSession
     if not paths:
         return
     try:
-        found = await session.ask(partial(Agent.files, paths=paths))
+        found = await session.ask(partial(stat_files, paths=paths))
     except HostError:
         return  # the load will not start either
     session.to_make = [path for path in paths if found[path] is None]
@@ -103,7 +105,7 @@ async def identify_directories(session: HostSession) -> None:
     if not paths:
         return
     try:
-        found = await session.ask(partial(Agent.files, paths=paths))
+        found = await session.ask(partial(stat_files, paths=paths))
         made_now = [path for path in paths if found[path] is not None]
         session.remember_created(made_now)
         session.journal.append(FileCreated(t=0.0, host=session.name, paths=made_now, bytes=0))
@@ -265,7 +267,7 @@ async def _still_free(ctx: RunContext, step: Step, session: HostSession) -> None
         spec.path for spec in task.files if spec.path in session.devices or is_device(spec.path)
     ]
     paths = [path for path in dict.fromkeys(paths) if path not in HARMLESS]
-    devices = await session.ask(lambda agent: agent.devices(paths)) if paths else {}
+    devices = await session.ask(lambda agent: read_devices(agent, paths)) if paths else {}
     for path, facts in devices.items():
         for code, message in judge_again(session.devices.get(path), facts, written=path in written):
             session.problem("preflight", code, message)

@@ -1,6 +1,6 @@
-"""One command on one host: started under the agent, streamed, kept, read.
+"""One command on one host: started under the agent, followed until it has ended.
 
-Resumed when the connection breaks.
+Its stream is opened again when the connection breaks.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -16,21 +16,19 @@ from msgspec import Struct
 
 from tui import workloads
 from tui.engine.session.host_session import FIRST_PAUSE_S, NO_SECRET, HostSession
-from tui.journal.raw import RawFile
-from tui.model.event import Artefact, HostStateName, PhaseName, Sample, TaskEnded, TaskStarted
-from tui.model.plan import HostTask, Step
+from tui.engine.session.task_output import TaskLoad, TaskOutput
+from tui.model.event import HostStateName, TaskEnded, TaskStarted
 from tui.remote.agent import AgentError, AgentStream, TaskStatus
-from tui.remote.stream import FLOODED, OutputBudget, flood_text
+from tui.remote.stream import FLOODED, flood_text
 from tui.remote.transport import HostError
-from tui.workloads.base import Item, Reader
 
 GRACE_S = 6.0
 RENEWALS_PER_LEASE = 6
 LONGEST_RENEWAL_S = 10.0
-# without a word from the host: is it the load that is silent, or the stream that stands still?
+# after so long without output: is the load silent, or does the stream stall?
 SILENCE_S = 15.0
 LOOK_S = 10.0
-LONGEST_AWAY_S = 86400.0  # for which a run that another engine takes over may have been printing
+LONGEST_AWAY_S = 86400.0  # a run that is resumed may have printed for so long
 
 
 class Outcome(Struct, frozen=True):
@@ -44,39 +42,16 @@ class Outcome(Struct, frozen=True):
     collected: bool
 
 
-def after_sample(samples: list[Sample], sampled_ms: int) -> list[Sample]:
-    """Return what follows the sample of this time: by place, for a host's clock may have been set
-    back.
-    """
-    places = [place for place, sample in enumerate(samples) if sample.host_time_ms == sampled_ms]
-    return (
-        samples[places[-1] + 1 :]
-        if places
-        else [each for each in samples if each.host_time_ms > sampled_ms]
-    )
-
-
 @asynccontextmanager
 async def in_turn(lock: asyncio.Lock) -> AsyncIterator[None]:
-    """Let one host after the other do its work, and the loop look round between them.
+    """Let one host after the other do its work, and the event loop run other work between them.
 
-    All hosts began together, so their output arrives together: taken in one go, that of 64 hosts
-    holds up GO, stop and keepalives for a third of a second.
+    Hosts start together, so their output arrives together: read in one go, that of 64 hosts
+    delays GO, stop and keepalives by a third of a second.
     """
     async with lock:
         yield
         await asyncio.sleep(0)
-
-
-class TaskLoad(Struct, frozen=True):
-    """The task of one host in one phase of a step, and the reader of its output."""
-
-    step: Step
-    phase: PhaseName
-    task: HostTask
-    reader: Reader
-    # set if it is not the host's only command of the phase, such as an MPI proxy beside mpiexec
-    role: str = ""
 
 
 class TaskRun:
@@ -91,34 +66,22 @@ class TaskRun:
         *,
         resume: bool = False,
     ) -> None:
-        step, role = load.step, load.role
         self.session = session
-        self.step = step
+        self.step = load.step
         self.phase = load.phase
         self.task = load.task
         self.reader = load.reader
         self.lease_s = lease_s
-        self.role = role
-        again = f".{step.attempt}" if step.attempt > 1 else ""
-        self.task_id = f"{step.index}.{role or load.phase}{again}"
+        self.role = load.role
+        self.load_name = load.name
+        self.task_id = load.id
+        self.output = TaskOutput(session, load, run_dir, resume=resume)
         self.ended = False
-        self.hear: Callable[[Sample], None] = lambda _: None  # told of each sample
-        self.stopped_alone = False  # somebody ended this host's load but not the run
+        self.stopped_alone = False  # the operator stopped this host's load but not the run
         self.alive = False  # whether its load still ran when it was reopened
-        self.released = False  # GO was said, whether it arrived or not
-        self.ended_by_us = False  # its point had said enough: that its tool ends early is no news
-        name = f"{self.task_id}.{session.name}"
-        self._files = {
-            kind: RawFile(
-                run_dir, f"{name}.{kind}", session.name, keep=resume, journal=session.journal
-            )
-            for kind in ("out", "err")
-        }
-        self._masks = {kind: session.secrets.mask(load.task) for kind in ("out", "err")}
+        self.released = False  # GO was sent, whether it arrived or not
         self._stream: AgentStream | None = None
-        self._heard = time.monotonic()
-        self._budget = OutputBudget(session.name, f"{step.tool} ({load.phase})")
-        self._orphaned = ""  # why the load has no supervisor any more, when it has none
+        self._orphaned = ""  # why the load has no supervisor any more; empty: it has one
 
     async def start(self, *, armed: bool) -> None:
         """Start the command (armed: it waits for `go`) and open its stream. Raises HostError."""
@@ -152,10 +115,7 @@ class TaskRun:
         await self.session.ask(lambda _: self._open_stream())
 
     async def stand_by(self) -> None:
-        """Open the stream of an armed command again when its connection broke meanwhile.
-
-        Raises HostError.
-        """
+        """Open the stream of an armed command again if its connection broke. Raises HostError."""
         if self._stream is None or self._stream.broken:
             await self.session.ask(lambda _: self._open_stream())
 
@@ -166,42 +126,35 @@ class TaskRun:
     async def go(self) -> None:
         """Let an armed command begin: one small write on a channel that is already open.
 
-        Raises HostError; a command whose stream is opened again hears it then.
+        Raises HostError. If the stream must be opened again, GO is sent again.
         """
         self.released = True
         if self._stream is None:
-            raise HostError("lost", self.session.name, "no stream to say GO on")
+            raise HostError("lost", self.session.name, "no stream to send GO on")
         await self._stream.go()
 
     async def reopen(self, sampled_ms: int) -> None:
-        """Go on with a command that another engine started. Raises HostError when its spool is
-        gone.
+        """Resume a command that an earlier engine started.
 
-        What had been collected is read again; samples up to that of `sampled_ms` (host clock) are
-        in the journal.
+        `sampled_ms`: host time of its last sample in the journal. Raises HostError if the spool on
+        the host is gone.
         """
-        found: list[Sample] = []
-        self._budget.grant(
-            max(0.0, time.time() - sampled_ms / 1000) if sampled_ms else LONGEST_AWAY_S
-        )
-        for kind, file in self._files.items():
-            for piece in file.restore():
-                items = self.reader.feed(piece) if kind == "out" else self.reader.feed_stderr(piece)
-                found += [item for item in items if isinstance(item, Sample)]
-        self._journal_items(after_sample(found, sampled_ms))
+        away_s = max(0.0, time.time() - sampled_ms / 1000) if sampled_ms else LONGEST_AWAY_S
+        self.output.expect(away_s)
+        self.output.restore(sampled_ms)
         self.alive = (await self.session.ask(lambda agent: agent.status(self.task_id))).alive
         await self.session.ask(lambda _: self._open_stream())
 
     def lost(self, reason: str = "lost") -> Outcome:
-        """Return the outcome of a command whose spool is gone, or that nobody follows any more,
-        journalled.
+        """Journal and return the outcome of a command whose spool is gone, or that is no longer
+        followed.
         """
         outcome = Outcome(None, reason, collected=False)
         self._journal_end(outcome)
         return outcome
 
     async def stop(self, *, abort: bool) -> None:
-        """Ask the agent to end the command; its output goes on to arrive through `follow`.
+        """Ask the agent to end the command; `follow` takes the rest of its output.
 
         Raises HostError.
         """
@@ -211,15 +164,11 @@ class TaskRun:
         await self.session.agent.stop(self.task_id, abort=abort)
 
     async def follow(self, state: HostStateName) -> Outcome:
-        """Take output until the command has ended and everything has arrived, or the host is lost
-        for good.
-        """
+        """Take output until the command and its output have ended, or the host is lost."""
         renewing = asyncio.create_task(self._renew())
         try:
             complete = await self._drain(state)
-            if complete:
-                self._take_rest()
-            self._journal_items(self.reader.flush())
+            self.output.finish(complete=complete)
             outcome = (
                 await self._outcome(state) if complete else Outcome(None, "lost", collected=False)
             )
@@ -233,18 +182,12 @@ class TaskRun:
         self._journal_end(outcome)
         return outcome
 
-    def keep(self) -> list[Artefact]:
-        """Close the raw files and return them for the record."""
-        return [self.session.journal.append(file.close()) for file in self._files.values()]
-
     async def _open_stream(self) -> None:
-        for mask in filter(None, self._masks.values()):
-            mask.drop()
-        offsets = (self._files["out"].offset, self._files["err"].offset)
-        self._stream = await self.session.agent.stream(self.task_id, *offsets)
-        # the word may have been lost with the connection; said twice it does no harm
+        self.output.rewind()
+        self._stream = await self.session.agent.stream(self.task_id, *self.output.offsets)
+        # GO may have been lost with the connection; a second one does no harm
         if self.released:
-            with contextlib.suppress(HostError):  # a load that is over has nobody who listens
+            with contextlib.suppress(HostError):  # a load that has ended reads no GO
                 await self._stream.go()
 
     async def _drain(self, state: HostStateName) -> bool:
@@ -261,12 +204,10 @@ class TaskRun:
                     return False
 
     def _flooded(self, status: TaskStatus) -> HostError:
-        return HostError(
-            FLOODED, self.session.name, flood_text(f"{self.step.tool} ({self.phase})", status.flood)
-        )
+        return HostError(FLOODED, self.session.name, flood_text(self.load_name, status.flood))
 
     async def _let_go(self) -> None:
-        """Take no more of a host that floods."""
+        """Stop reading from a host that floods."""
         if self._stream is not None:
             await self._stream.close()
 
@@ -286,13 +227,13 @@ class TaskRun:
             if piece is None:
                 return stream.complete
             async with in_turn(self.session.connections.turn):
-                self._take(*piece)
+                self.output.take(*piece)
             behind = False
 
     async def _is_behind(self, stream: AgentStream, was_behind: bool) -> bool:
-        """Whether a host that is silent has more than has arrived.
+        """Tell whether a silent host has more output than has arrived.
 
-        Raises HostError when that stays so.
+        Raises HostError if it had the last time, too.
         """
         try:
             async with asyncio.timeout(LOOK_S):
@@ -302,20 +243,18 @@ class TaskRun:
         except HostError as error:
             if error.code == "lost":
                 raise
-            return False  # the connection lives, and so may the stream
+            return False  # the connection is up: the stream may be, too
         behind = (
             status.done
             or status.out_bytes > stream.out_offset
             or status.err_bytes > stream.err_offset
         )
         if behind and was_behind:
-            raise HostError("lost", self.session.name, "the stream stands still")
+            raise HostError("lost", self.session.name, "the stream stalls")
         return behind
 
     async def _look_after(self) -> None:
-        """After a stream that ended early: end what has no supervisor any more, and open the stream
-        again.
-        """
+        """Reopen a stream that ended early; kill a load whose supervisor died."""
         status = await self.session.agent.status(self.task_id)
         if status.flood:
             raise self._flooded(status)
@@ -336,11 +275,11 @@ class TaskRun:
         while (left := deadline - asyncio.get_running_loop().time()) > 0:
             if not await self.session.reconnect(left):
                 break
-            self._budget.grant(self.lease_s)
+            self.output.expect(self.lease_s)
             try:
                 await self._open_stream()
             except AgentError as error:
-                self.session.enter("lost", f"what it spooled is gone: {error.message}")
+                self.session.enter("lost", f"its spool is gone: {error.message}")
                 return False
             except HostError:
                 await asyncio.sleep(FIRST_PAUSE_S)
@@ -348,47 +287,14 @@ class TaskRun:
             self.session.enter(state, "reconnected")
             self.session.say("info", "reconnected; nothing was lost")
             return True
-        away = f"given up after {self.lease_s:g}s: {self.session.refusal or detail}"
+        away = f"gave up after {self.lease_s:g}s: {self.session.refusal or detail}"
         self.session.enter("lost", self.session.gone or away)
         return False
 
     @property
     def streaming(self) -> bool:
-        """Whether it was started, and its output is being taken."""
+        """Whether the command was started and has a stream."""
         return self._stream is not None
-
-    @property
-    def silent_s(self) -> float:
-        """Seconds since the tool last said anything."""
-        return time.monotonic() - self._heard
-
-    def _take(self, kind: str, data: bytes) -> None:
-        self._heard = time.monotonic()
-        mask = self._masks[kind]
-        began = time.thread_time()
-        self._keep(kind, mask.feed(data) if mask else data)
-        self._budget.take(kind, len(data), time.thread_time() - began)
-
-    def _take_rest(self) -> None:
-        for kind, mask in self._masks.items():
-            if mask:
-                self._keep(kind, mask.flush())
-
-    def _keep(self, kind: str, data: bytes) -> None:
-        self._files[kind].write(data)
-        self._journal_items(
-            self.reader.feed(data) if kind == "out" else self.reader.feed_stderr(data)
-        )
-
-    def _journal_items(self, items: Iterable[Item]) -> None:
-        for item in items:
-            if isinstance(item, tuple):
-                if not (self.ended_by_us and item[0] == "info"):
-                    self.session.say(*item)
-            else:
-                self.session.journal.append(item)
-                if isinstance(item, Sample):
-                    self.hear(item)
 
     async def _renew(self) -> None:
         while True:
@@ -410,7 +316,7 @@ class TaskRun:
         )
 
     async def _status(self, state: HostStateName) -> TaskStatus:
-        """Ask how the command ended, once more when the connection breaks just then."""
+        """Ask how the command ended; ask again if the connection breaks."""
         try:
             return await self.session.agent.status(self.task_id)
         except AgentError:
@@ -422,6 +328,7 @@ class TaskRun:
 
     def _journal_end(self, outcome: Outcome) -> None:
         self.ended = True
+        stdout_bytes, stderr_bytes = self.output.offsets
         self.session.journal.append(
             TaskEnded(
                 t=0.0,
@@ -430,8 +337,8 @@ class TaskRun:
                 phase=self.phase,
                 exit_code=outcome.exit_code,
                 reason=outcome.reason,
-                stdout_bytes=self._files["out"].offset,
-                stderr_bytes=self._files["err"].offset,
+                stdout_bytes=stdout_bytes,
+                stderr_bytes=stderr_bytes,
                 collected=outcome.collected,
                 role=self.role,
             )

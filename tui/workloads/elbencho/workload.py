@@ -33,6 +33,7 @@ class ElbenchoWorkload(Workload):
     """elbencho on each host."""
 
     name = "elbencho"
+    advice_by_code = ADVICE
     job_file = "elbencho.sh"
     searched = True
     job_files = (".elbencho", ".sh")
@@ -146,10 +147,6 @@ class ElbenchoWorkload(Workload):
         from tui.workloads.elbencho.reader import ElbenchoReader
 
         return ElbenchoReader(host, step, phase)
-
-    def advice(self, code: str) -> str:
-        """Return the profile that makes files as they are needed, or removes them."""
-        return ADVICE.get(code, "")
 
     def outline(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[tuple[str, str]]:
         """Return the phase with its options."""

@@ -11,6 +11,7 @@ from typing import Any
 from tui.model.plain import NAME_PATTERN
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_size
+from tui.workloads.base import FromTerms
 from tui.workloads.fio.option_table import by_name, canonical, name_problem, option_problem
 from tui.workloads.fio.options import DIRECTIONS, FILELESS_ENGINES, OF_THE_TARGET
 from tui.workloads.terms import GivenTerms, JobTerm, TermJob, TermParam, fits, unknown_term
@@ -42,8 +43,23 @@ BIG_BLOCK = 128 * 1024  # from here on the figure is bandwidth
 MIXED = ("rw", "readwrite", "randrw")
 
 
-def names() -> list[str]:
-    """Return every option that may be a term."""
+class FioTerms(FromTerms):
+    """Jobs of fio options."""
+
+    def job_terms(self) -> Sequence[JobTerm]:
+        """Return the options of the form."""
+        return TERMS
+
+    def term_names(self) -> Sequence[str]:
+        """Return every option of fio that a profile may have."""
+        return _names()
+
+    def job_of_terms(self, given: GivenTerms) -> TermJob:
+        """Return the job of options on a command line. Raises UsageError."""
+        return make_job(given)
+
+
+def _names() -> list[str]:
     return [name for name in by_name() if name_problem(name) is None]
 
 
@@ -73,7 +89,7 @@ def _checked(given: GivenTerms) -> dict[str, Sequence[str]]:
     for name, values in given.items():
         if problem := name_problem(name):
             if name not in by_name():
-                raise unknown_term("fio", name, names(), TERMS)
+                raise unknown_term("fio", name, _names(), TERMS)
             raise UsageError(f"fio: {problem}")
         own = canonical(name)
         if own in found:

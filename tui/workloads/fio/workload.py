@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tui.workloads.base import (
+    FromTerms,
     Imported,
     ImportedOutput,
     KeptFile,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from tui.model.yaml_text import KeyPath, YamlDocument
     from tui.workloads.fio.body import Fio
     from tui.workloads.fio.reader import FioReader
-    from tui.workloads.terms import GivenTerms, JobTerm, TermJob
 
 MINIMUM_VERSION = (3, 18)
 ADVICE = {"files-there": "fio-metadata/delete", "files-missing": "fio-metadata/create"}
@@ -38,6 +38,7 @@ class FioWorkload(Workload):
     """fio on each host."""
 
     name = "fio"
+    advice_by_code = ADVICE
     job_file = "job.fio"
     searched = True
     expected = True
@@ -187,10 +188,6 @@ class FioWorkload(Workload):
 
         return FioReader(host, step, phase, latency_kind)
 
-    def advice(self, code: str) -> str:
-        """Return the profile that makes files as they are needed."""
-        return ADVICE.get(code, "")
-
     def outline(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[tuple[str, str]]:
         """Return each job with what it does, in which blocks, and how much at a time."""
         from tui.workloads.fio.body import resolve_options
@@ -212,23 +209,11 @@ class FioWorkload(Workload):
         """Tell whether a text has sections, as fio's job files do."""
         return any(line.lstrip().startswith("[") for line in text.splitlines())
 
-    def job_terms(self) -> Sequence[JobTerm]:
-        """Return the options that a first number needs."""
-        from tui.workloads.fio.terms import TERMS
+    def from_terms(self) -> FromTerms:
+        """Return what makes jobs of fio options."""
+        from tui.workloads.fio.terms import FioTerms
 
-        return TERMS
-
-    def term_names(self) -> Sequence[str]:
-        """Return every option of fio that a profile may have."""
-        from tui.workloads.fio.terms import names
-
-        return names()
-
-    def job_of_terms(self, given: GivenTerms) -> TermJob:
-        """Return the job of options on a command line. Raises UsageError."""
-        from tui.workloads.fio.terms import make_job
-
-        return make_job(given)
+        return FioTerms()
 
     def import_job(
         self, text: str, file: str, tag: str | None, environ: Mapping[str, str]

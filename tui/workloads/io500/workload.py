@@ -33,6 +33,7 @@ class Io500Workload(MpiWorkload):
     """IO500 on all hosts at once."""
 
     name = "io500"
+    advice_by_code = ADVICE
     title = "IO500"
     within_a_run = "within one run each phase has one iteration"
 
@@ -90,7 +91,3 @@ class Io500Workload(MpiWorkload):
         from tui.workloads.io500.kept import import_tree
 
         return import_tree(files)
-
-    def advice(self, code: str) -> str:
-        """Return where IO500 comes from, and where the profile says how hosts reach each other."""
-        return ADVICE.get(code, "")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from tui.workloads.base import FromTerms
 from tui.workloads.ior.body import known_option
 from tui.workloads.terms import GivenTerms, JobTerm, TermJob, TermParam, check_terms, options_of
 
@@ -29,6 +32,18 @@ TERMS = (
         "addresses"),
 )  # fmt: skip
 IN_NAME = ("transfer", "block", "ranks")
+
+
+class IorTerms(FromTerms):
+    """Jobs of ior options."""
+
+    def job_terms(self) -> Sequence[JobTerm]:
+        """Return the options of the form."""
+        return TERMS
+
+    def job_of_terms(self, given: GivenTerms) -> TermJob:
+        """Return the job of options on a command line. Raises UsageError."""
+        return make_job(given)
 
 
 def make_job(given: GivenTerms) -> TermJob:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tui.workloads.base import Doubt, ImportedOutput
+from tui.workloads.base import Doubt, FromTerms, ImportedOutput
 from tui.workloads.mpi_workload import MpiWorkload
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tui.model.profile import ParamValue, Profile
     from tui.workloads.ior.body import Ior
     from tui.workloads.ior.program import IorProgram
-    from tui.workloads.terms import GivenTerms, JobTerm, TermJob
 
 ADVICE = {
     "ior-missing": (
@@ -37,6 +36,7 @@ class IorWorkload(MpiWorkload):
     """IOR on all hosts at once."""
 
     name = "ior"
+    advice_by_code = ADVICE
     title = "IOR"
     # ior.c, ReduceIterResults
     latency_meaning = "mean over the I/Os of one rank, of the rank where it is least"
@@ -105,18 +105,8 @@ class IorWorkload(MpiWorkload):
 
         return import_output(text, file)
 
-    def job_terms(self) -> Sequence[JobTerm]:
-        """Return IOR's options by meaning."""
-        from tui.workloads.ior.terms import TERMS
+    def from_terms(self) -> FromTerms:
+        """Return what makes jobs of ior options."""
+        from tui.workloads.ior.terms import IorTerms
 
-        return TERMS
-
-    def job_of_terms(self, given: GivenTerms) -> TermJob:
-        """Return the job of terms on a command line. Raises UsageError."""
-        from tui.workloads.ior.terms import make_job
-
-        return make_job(given)
-
-    def advice(self, code: str) -> str:
-        """Return where IOR comes from, and where the profile says how hosts reach each other."""
-        return ADVICE.get(code, "")
+        return IorTerms()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from tui.workloads.base import FromTerms
 from tui.workloads.mdtest.body import known_option
 from tui.workloads.terms import GivenTerms, JobTerm, TermJob, TermParam, check_terms, options_of
 
@@ -20,6 +23,18 @@ TERMS = (
         "addresses"),
 )  # fmt: skip
 BY_NAME = {term.name: term for term in TERMS}
+
+
+class MdtestTerms(FromTerms):
+    """Jobs of mdtest options."""
+
+    def job_terms(self) -> Sequence[JobTerm]:
+        """Return the options of the form."""
+        return TERMS
+
+    def job_of_terms(self, given: GivenTerms) -> TermJob:
+        """Return the job of options on a command line. Raises UsageError."""
+        return make_job(given)
 
 
 def make_job(given: GivenTerms) -> TermJob:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from tui.workloads.base import Doubt, ImportedOutput
+from tui.workloads.base import Doubt, FromTerms, ImportedOutput
 from tui.workloads.mpi_workload import MpiWorkload
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tui.model.profile import ParamValue, Profile
     from tui.workloads.mdtest.body import Mdtest
     from tui.workloads.mdtest.program import MdtestProgram
-    from tui.workloads.terms import GivenTerms, JobTerm, TermJob
 
 MINIMUM_VERSION = (1, 9)
 ADVICE = {
@@ -39,6 +38,7 @@ class MdtestWorkload(MpiWorkload):
     """mdtest on all hosts at once."""
 
     name = "mdtest"
+    advice_by_code = ADVICE
     title = "mdtest"
     iterations_of: Literal["rank 0", "all ranks"] = "rank 0"
 
@@ -103,18 +103,8 @@ class MdtestWorkload(MpiWorkload):
 
         return import_output(text, file)
 
-    def job_terms(self) -> Sequence[JobTerm]:
-        """Return mdtest's options by meaning."""
-        from tui.workloads.mdtest.terms import TERMS
+    def from_terms(self) -> FromTerms:
+        """Return what makes jobs of mdtest options."""
+        from tui.workloads.mdtest.terms import MdtestTerms
 
-        return TERMS
-
-    def job_of_terms(self, given: GivenTerms) -> TermJob:
-        """Return the job of terms on a command line. Raises UsageError."""
-        from tui.workloads.mdtest.terms import make_job
-
-        return make_job(given)
-
-    def advice(self, code: str) -> str:
-        """Return where mdtest comes from, and where the profile says how hosts reach each other."""
-        return ADVICE.get(code, "")
+        return MdtestTerms()

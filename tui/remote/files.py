@@ -1,0 +1,109 @@
+"""Files of a host: what they are, what they hold, their page cache; programs copied to it.
+
+All functions raise HostError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from tui.model.plan import FILE_NUMBER
+from tui.remote.agent import Agent, batches
+from tui.remote.answers import (
+    BlockSample,
+    CacheDrop,
+    FileExtents,
+    FileInfo,
+    parse_content,
+    parse_extents,
+    parse_files,
+)
+from tui.remote.transport import HostError
+
+# `sync` writes out everything that is dirty, which may be most of the memory
+SYNC_TIMEOUT_S = 600.0
+# characters of a program that a call takes; a multiple of 4, so that each piece is whole base64
+PIECE = 512 << 10
+
+
+class NumberedFiles(Struct, frozen=True):
+    """Of files that differ by a number: how many exist, one of them, and one of another size."""
+
+    there: int
+    first: str
+    full: str
+
+
+async def stat_files(agent: Agent, paths: Sequence[str]) -> dict[str, FileInfo | None]:
+    """Return size and allocation of each path; None if it does not exist.
+
+    A path with FILE_NUMBER stands for its first file.
+    """
+    found: dict[str, FileInfo | None] = {}
+    for _, part in batches([path.replace(FILE_NUMBER, "0") for path in paths]):
+        found.update(parse_files(part, await agent.call("files", *part), agent.host))
+    return {path: found[path.replace(FILE_NUMBER, "0")] for path in paths}
+
+
+async def count_numbered(agent: Agent, path: str, count: int, size: int = 0) -> NumberedFiles:
+    """Return which of `count` numbered files of that size exist; `path` contains FILE_NUMBER."""
+    prefix, _, suffix = path.partition(FILE_NUMBER)
+    words = (prefix, suffix, str(count), str(size))
+    values = (await agent.call("numbered", *words, timeout_s=SYNC_TIMEOUT_S)).values
+    return NumberedFiles(int(values["left"]), values.get("first", ""), values.get("full", ""))
+
+
+async def read_extents(agent: Agent, paths: Sequence[str]) -> tuple[dict[str, FileExtents], str]:
+    """Return how much of each file was ever written, and why the host cannot tell of others."""
+    return parse_extents(await agent.call("extents", *paths), paths)
+
+
+async def read_blocks(agent: Agent, blocks: Sequence[tuple[str, int]]) -> BlockSample:
+    """Return how far these blocks of 4 KiB, by file and number, can be stored as less."""
+    words = [word for path, number in blocks for word in (path, str(number))]
+    return parse_content(await agent.call("sample", *words))
+
+
+async def drop_page_cache(agent: Agent, paths: Sequence[str] = ()) -> CacheDrop:
+    """Drop the host's page cache as root or through sudo; otherwise that of these files."""
+    values = (await agent.call("drop_caches", timeout_s=SYNC_TIMEOUT_S)).values
+    dropped = CacheDrop(
+        values.get("method", "none"), bool(values.get("ok")), values.get("detail", "")
+    )
+    return dropped if dropped.ok or not paths else await _drop_files(agent, paths, dropped.detail)
+
+
+async def _drop_files(agent: Agent, paths: Sequence[str], why: str) -> CacheDrop:
+    """Drop the cache of single files (posix_fadvise through dd), which needs no privileges."""
+    forgotten = 0
+    for _, part in batches(paths):
+        values = (await agent.call("forget", *part, timeout_s=SYNC_TIMEOUT_S)).values
+        if failed := values.get("failed"):
+            return CacheDrop("files", False, f"{why}; {failed}")
+        forgotten += int(values.get("forgotten") or 0)
+    if not forgotten:
+        return CacheDrop("files", False, f"{why}; and none of the test files is there")
+    return CacheDrop("files", True, f"{forgotten} test files alone: {why}")
+
+
+async def copy_program(agent: Agent, name: str, packed: str, sha256: str) -> str:
+    """Copy a program (gzip in base64) to the host unless it is there; return its path."""
+    where = (agent.run_id, agent.mark, name)
+    if path := await _copied(agent, name, sha256):
+        return path
+    for at in range(0, len(packed), PIECE):
+        await agent.call("carry", *where, str(int(at == 0)), packed[at : at + PIECE])
+    if path := await _copied(agent, name, sha256):
+        return path
+    raise HostError(
+        "carry-failed",
+        agent.host,
+        f"{name}: checksum mismatch after the copy to /tmp; is /tmp full?",
+    )
+
+
+async def _copied(agent: Agent, name: str, sha256: str) -> str:
+    answer = await agent.call("carried", agent.run_id, agent.mark, name, sha256)
+    return answer.values.get("path", "")
