@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -60,6 +60,8 @@ class RunEvidence(Struct, frozen=True):
     from_begin: bool = True
     rounding: float = 0.0
     foreign: bool = False
+    # by step: what several checks look at, with what it was made of
+    kept: dict[int, tuple[tuple[object, ...], Any]] = field(default_factory=dict)
 
     def limit(self, name: str) -> float:
         """Return a threshold as the profile has it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 from statistics import fmean, median, pstdev, quantiles
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tui.journal.clock import names_of, told_of
 from tui.judge.check import (
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tui.model.step_record import (
         DirectionRecord,
         MetadataRecord,
+        SeriesColumns,
         SeriesRecord,
         StepRecord,
         TimingRecord,
@@ -390,10 +391,8 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
     series = at.record.series
     if series is None:
         raise UnknownError("there are no samples")
-    found = {
-        host: stalled_of(series, host, tail=at.step.runtime_s is not None)
-        for host in _hosts(series)
-    }
+    tail = at.step.runtime_s is not None
+    found = {host: _stalled(columns, tail=tail) for host, columns in _by_host(series).items()}
     stood = {host: seconds for host, seconds in found.items() if seconds}
     if stood:
         longest = sorted(stood, key=lambda host: -len(stood[host]))
@@ -419,23 +418,25 @@ def _all_at_once(spans: dict[str, str], hosts: int, whole: str) -> str:
     return f"{when}{whole}, all {hosts} hosts" if len(spans) == hosts > 1 and not other else ""
 
 
-def stalled_of(series: SeriesRecord | None, host: str, *, tail: bool) -> list[int]:
-    """Return the seconds, from the begin of the series, in which a host did less than a quarter of
-    its usual I/O.
+def _stalled(columns: Sequence[SeriesColumns], *, tail: bool) -> list[int]:
+    """Return the seconds of little I/O, both by operations and by bytes.
 
-    Both by operations and by bytes: a job that goes on to larger blocks does fewer, and does not
-    stand still. `tail`: whether the last seconds count.
+    A job that goes on to larger blocks does fewer operations, and does not stand still.
     """
-    if series is None:
-        return []
-    columns = [
-        column
-        for column in series.columns
-        if column.host == host and direction(column.direction).in_total
-    ]
     return stalled_seconds(
         [each.iops for each in columns], [each.bw_bytes_per_s for each in columns], tail=tail
     )
+
+
+def _by_host(series: SeriesRecord) -> dict[str, list[SeriesColumns]]:
+    """Return the columns of each host that add up to its I/O."""
+    found: dict[str, list[SeriesColumns]] = {}
+    for column in series.columns:
+        if column.host is not None:
+            own = found.setdefault(column.host, [])
+            if direction(column.direction).in_total:
+                own.append(column)
+    return found
 
 
 def stalled_seconds(ios: Sequence[Rates], bandwidths: Sequence[Rates], *, tail: bool) -> list[int]:
@@ -444,7 +445,8 @@ def stalled_seconds(ios: Sequence[Rates], bandwidths: Sequence[Rates], *, tail: 
     """
     if _is_even(ios):
         return []
-    by_ios, by_bytes = _low(ios), _low(bandwidths)
+    by_ios = _low(ios)
+    by_bytes = _low(bandwidths) if any(by_ios) else by_ios
     low = [both for both in range(len(by_ios)) if by_ios[both] and by_bytes[both]]
     rows = [
         [second for _, second in row]
@@ -455,20 +457,13 @@ def stalled_seconds(ios: Sequence[Rates], bandwidths: Sequence[Rates], *, tail: 
     return [second for row in kept for second in row]
 
 
-def _hosts(series: SeriesRecord | None) -> list[str]:
-    columns = series.columns if series is not None else []
-    return list(dict.fromkeys(column.host for column in columns if column.host is not None))
-
-
 def _is_even(columns: Sequence[Rates]) -> bool:
     """Tell at a glance that no sum of columns is far below the others: the lowest values together
     are not.
     """
-    known = [[value for value in column if value is not None] for column in columns]
-    if any(
-        len(values) < len(column) for values, column in zip(known, columns, strict=True)
-    ) or not all(known):
+    if not all(columns) or any(None in column for column in columns):
         return False
+    known = cast(Sequence[Sequence[float]], columns)
     return sum(map(min, known)) >= STALL_SHARE * sum(map(max, known))
 
 
@@ -477,13 +472,26 @@ def _low(columns: Sequence[Rates]) -> list[bool]:
 
     An unknown second is not.
     """
-    rows = [[value for value in row if value is not None] for row in zip(*columns, strict=True)]
-    sums = [sum(row) if row else None for row in rows]
-    known = [value for value in sums if value is not None]
+    sums = _sums(columns)
+    known = sorted(value for value in sums if value is not None)
     if len(known) < SHORTEST_S:
         return [False] * len(sums)
+    if known[0] >= max(STALL_SHARE, STALL_OF_GOOD) * known[-1]:
+        return [False] * len(sums)
     limit = max(STALL_SHARE * median(known), STALL_OF_GOOD * quantiles(known, n=4)[2])
+    if known[0] >= limit:
+        return [False] * len(sums)
     return [value is not None and value < limit for value in sums]
+
+
+def _sums(columns: Sequence[Rates]) -> Sequence[float | None]:
+    """Return the sum of some columns by second; None: nothing is known of it."""
+    if len(columns) == 1:
+        return columns[0]
+    if not any(None in column for column in columns):
+        return [*map(sum, zip(*columns, strict=True))]
+    rows = [[value for value in row if value is not None] for row in zip(*columns, strict=True)]
+    return [sum(row) if row else None for row in rows]
 
 
 OVERLAP_CHECKS = (start_skew, clock_offsets, clock_steps, host_loss, never_together, stall)

@@ -4,12 +4,22 @@ percentiles.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate, compress, pairwise
 from math import isnan, sqrt
+from operator import itemgetter, mul
 
 from tui.metrics import units
-from tui.metrics.buckets import TOP_BUCKET, bucket_edges, label, rank
+from tui.metrics.buckets import (
+    TOP_BUCKET,
+    bucket_edges,
+    index_to_value,
+    label,
+    rank,
+    value_to_index,
+)
 from tui.metrics.figures import Latency
 from tui.metrics.histogram import percentiles_of
 from tui.model.event import Buckets
@@ -19,6 +29,11 @@ PRINTED = 0.005  # three significant digits, the fewest that tools print: 1.00 m
 COUNTED = 1e-4
 BUCKET = 1 / 64  # width of a bucket, as a share of its low edge
 Disagreement = tuple[str, float, float]
+MIDDLES = tuple(map(float, map(index_to_value, range(TOP_BUCKET))))
+WIDE = value_to_index(1024)  # buckets from here on are 16 ns wide, or more
+# a bucket is at least 1/128 of its low edge wide, of which whole nanoseconds take off 1 in 16:
+# by this share of its middle the low edge is below it, and the high edge above
+HALF_A_BUCKET = 1 / 300
 
 
 def disagreements(latency: Latency, rounding: float) -> Iterator[Disagreement]:
@@ -39,9 +54,61 @@ def disagreements(latency: Latency, rounding: float) -> Iterator[Disagreement]:
     if latency.bucket_width is not None or latency.buckets.upper_ns:
         return  # buckets of another tool: where each begins nobody says
     yield from _ends_off(latency)
-    yield from _mean_off(latency, _by_buckets(latency), rounding)
-    yield from _deviation_off(latency)
-    yield from _percentiles_off(latency)
+    if not _has_moments(latency):
+        yield from _mean_off(latency, _by_buckets(latency), rounding)
+        yield from _deviation_off(latency)
+    if not _has_percentiles(latency):
+        yield from _percentiles_off(latency)
+
+
+def _has_moments(latency: Latency) -> bool:
+    """Tell at a glance that mean and deviation are near those of the middles of the buckets.
+
+    Else the edges tell, which takes longer.
+    """
+    assert latency.buckets is not None
+    idx, told = latency.buckets.idx, latency.stddev_ns
+    if len(idx) < 2 or idx[0] < WIDE or idx[-1] >= TOP_BUCKET or told is None or isnan(told):
+        return False
+    middles = itemgetter(*idx)(MIDDLES)
+    weighted = [*map(mul, latency.buckets.n, middles)]
+    total, mean = float(latency.n), latency.mean_ns or 0.0
+    squares = mean * mean + told * told * (total - 1) / total
+    most = float(latency.max_ns or 0)
+    # the last bucket ends with the maximum
+    last, high = latency.buckets.n[-1] / total, middles[-1]
+    less = last * max(high * (1 + HALF_A_BUCKET) - most, 0.0)
+    less_squares = last * max(high * high * (1 + HALF_A_BUCKET) - most * most, 0.0)
+    return _near(mean, sum(weighted) / total, less) and _near(
+        squares, sum(map(mul, weighted, middles)) / total, less_squares
+    )
+
+
+def _near(told: float, by_middles: float, less: float) -> bool:
+    return abs(told - by_middles) + less <= HALF_A_BUCKET * by_middles
+
+
+def _has_percentiles(latency: Latency) -> bool:
+    """Tell at a glance that the percentiles are those of the histogram."""
+    assert latency.buckets is not None
+    idx, names = latency.buckets.idx, tuple(latency.percentiles_ns)
+    reached, most = [*accumulate(latency.buckets.n)], latency.max_ns
+    ranks = [rank(share, latency.n) for _, share in _shares(names)]
+    places = [min(bisect_left(reached, each), len(idx) - 1) for each in ranks]
+    middles = [index_to_value(idx[at]) for at in places]
+    if most:
+        middles = [min(middle, most) for middle in middles]
+    return middles == [*latency.percentiles_ns.values()]
+
+
+@lru_cache(maxsize=64)
+def _shares(names: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
+    return tuple((name, float(name)) for name in names)
+
+
+@lru_cache(maxsize=64)
+def _ascending(names: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
+    return tuple(sorted(_shares(names), key=itemgetter(1)))
 
 
 def _unit(value: int) -> int:
@@ -60,15 +127,15 @@ def _by(value: int | float, rounding: float, unit: int = 1) -> float:
 
 def _marks(latency: Latency) -> list[tuple[str, float, int]]:
     """Return name, share and value of each percentile, ascending."""
-    return sorted(
-        ((name, float(name), value) for name, value in latency.percentiles_ns.items()),
-        key=lambda at: at[1],
-    )
+    values = latency.percentiles_ns
+    return [(name, share, values[name]) for name, share in _ascending(tuple(values))]
 
 
 def _out_of_order(latency: Latency, rounding: float) -> Iterator[Disagreement]:
     """Yield figures that do not rise from the minimum over the percentiles to the maximum."""
     marks = _marks(latency)
+    if _rises([value for _, _, value in marks], latency):
+        return
     unit = max((_unit(value) for _, _, value in marks), default=1)
     unit = min((_unit(value) for _, _, value in marks if value), default=unit)
     rising = [(f"p{name}", float(value), unit) for name, _, value in marks]
@@ -102,6 +169,15 @@ def _out_of_order(latency: Latency, rounding: float) -> Iterator[Disagreement]:
                 mean,
                 limit,
             )
+
+
+def _rises(percentiles: Sequence[int], latency: Latency) -> bool:
+    """Tell at a glance that all rises, and that the mean is between the ends."""
+    low, high, mean = latency.min_ns, latency.max_ns, latency.mean_ns or 0.0
+    if low is None or high is None:
+        return False
+    row = [low, *percentiles, high]
+    return low <= mean <= high and row == sorted(row)
 
 
 def _deviation(latency: Latency, rounding: float) -> Iterator[Disagreement]:
@@ -219,12 +295,12 @@ def _mean_off(
 def _ends_off(latency: Latency) -> Iterator[Disagreement]:
     """Yield a minimum or maximum that is in another bucket than the first or the last one."""
     assert latency.buckets is not None
-    filled = [
-        index for index, count in zip(latency.buckets.idx, latency.buckets.n, strict=True) if count
-    ]
+    idx, counts = latency.buckets.idx, latency.buckets.n
+    first = next(compress(idx, counts))
+    last = next(compress(reversed(idx), reversed(counts)))
     for name, value, index in (
-        ("minimum", latency.min_ns, filled[0]),
-        ("maximum", latency.max_ns, filled[-1]),
+        ("minimum", latency.min_ns, first),
+        ("maximum", latency.max_ns, last),
     ):
         if value is None:
             continue

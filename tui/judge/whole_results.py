@@ -5,6 +5,7 @@ run took.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -28,6 +29,9 @@ from tui.judge.latencies import COUNTED, PRINTED
 from tui.metrics import units
 from tui.metrics.registry import direction
 
+if TYPE_CHECKING:
+    from tui.model.step_record import SeriesColumns
+
 
 @step_check(
     "series-mismatch",
@@ -46,10 +50,13 @@ from tui.metrics.registry import direction
 def series_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
     """If a host's intervals do not add up to its result, one of the two is from another load."""
     looked = False
+    series = at.record.series
+    columns = {(one.host, one.direction): one for one in series.columns} if series else {}
     for each in counted(at):
         if each.job or not direction(each.name).in_total:
             continue
-        found = _added_up(at, each)
+        column = columns.get((each.host, each.name))
+        found = _added_up(at, each, column, series.step_s) if series and column else None
         if found is None:
             continue
         looked = True
@@ -61,35 +68,26 @@ def series_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("there are no samples of the whole time")
 
 
-def _added_up(at: StepEvidence, each: Counted) -> tuple[float, float] | None:
+def _added_up(
+    at: StepEvidence, each: Counted, column: SeriesColumns, step_s: float
+) -> tuple[float, float] | None:
     """Return the I/Os of all intervals, and by how many they may be off; None where most of them
     are missing.
 
     A second without a sample may have had as many I/Os as the best one.
     """
     measurement = at.run.seen.state.at_step(at.step.index).measurement
-    series = at.record.series
-    column = (
-        next(
-            (one for one in series.columns if (one.host, one.direction) == (each.host, each.name)),
-            None,
-        )
-        if (series is not None)
-        else None
-    )
-    if series is None or column is None:
-        return None
     seen = [value for value in column.iops if value is not None]
     missing = len(column.iops) - len(seen)
     if missing >= len(seen):
         return None
-    most = max(seen, default=0.0) * series.step_s
+    most = max(seen, default=0.0) * step_s
     if (
         measurement is not None
         and (leaf := measurement.hosts.get(each.host, {}).get(each.name)) is not None
     ):
         return float(leaf.ios), (missing + 1) * most + 1
-    return sum(seen) * series.step_s, (missing + 2) * most + PRINTED * each.figures.ios
+    return sum(seen) * step_s, (missing + 2) * most + PRINTED * each.figures.ios
 
 
 @run_check(

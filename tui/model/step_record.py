@@ -502,7 +502,10 @@ class HostTelemetryRecord(RecordPart):
 
     def column(self, name: str) -> TelemetryColumn | None:
         """Return a column; None when the host did not give it."""
-        return next((column for column in self.columns if column.name == name), None)
+        for column in self.columns:  # a loop: checks ask for many, of every host
+            if column.name == name:
+                return column
+        return None
 
     def mean_of(self, name: str) -> float | None:
         """Return the mean of a column over the measured window; None when it is not known."""
