@@ -41,10 +41,10 @@ OF_CHECK: dict[Kind, tuple[str, ...]] = {
         "copied-output", "iterations", "concurrency",
     ),
     "time": ("short", "start-skew", "end-skew", "job-time", "never-together", "impossible-time",
-        "clock-offset"),
+        "clock-offset", "roles-overlap"),
     "place": ("direct-io", "shared-files", "target-full", "raid-rebuild"),
     "cache": ("storage-traffic", "unwritten-data", "working-set", "hot-set", "same-offsets",
-        "page-cache"),
+        "page-cache", "object-traffic", "memory-limit"),
     "content": ("reducible-data",),
     "durability": ("no-flush", "flush-no-op", "sync"),
     "provenance": ("verify", "changed-program"),
@@ -52,7 +52,7 @@ OF_CHECK: dict[Kind, tuple[str, ...]] = {
     "hosts": (
         "straggler", "host-restart", "host-loss", "background-load", "client-cpu", "other-load",
         "other-traffic",
-        "host-differences", "network",
+        "host-differences", "network", "io-limit",
     ),
     "steadiness": ("steady-state", "stall", "warm-up", "missing-samples", "runtime"),
 }  # fmt: skip

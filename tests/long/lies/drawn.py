@@ -209,7 +209,64 @@ def ended(rng: Random) -> Lie:
                accepted=("host-loss", "tool-errors"))  # fmt: skip
 
 
+def role_short(rng: Random) -> Lie:
+    """A role whose load is over long before the other's."""
+    ours, theirs = 12, rng.randint(3, 9)
+    if rng.random() < 0.5:
+        ours, theirs = theirs, ours
+    return Lie(f"roles of {ours} and {theirs} s", _reads(rng), "roles-overlap", hosts=2,
+               runtime_s=ours, beside=_writes(rng), beside_s=theirs)  # fmt: skip
+
+
+def role_late(rng: Random) -> Lie:
+    """A role that is held back when the other one starts."""
+    by = rng.uniform(2.5, 6)
+    return Lie(f"a role {by:.1f} s late", _reads(rng), "roles-overlap", hosts=2, runtime_s=14,
+               beside=_writes(rng), beside_s=14,
+               sabotage=sabotage.once(rng.choice(("h1", "h2")), 0, by),
+               accepted=("stall",))  # fmt: skip
+
+
+def role_ended(rng: Random) -> Lie:
+    """A role whose load is ended early."""
+    after = rng.uniform(2, 7)
+    return Lie(f"a role ended after {after:.1f} s", _reads(rng), "roles-overlap", hosts=2,
+               runtime_s=12, beside=_writes(rng), beside_s=12,
+               sabotage=sabotage.interrupted(rng.choice(("h1", "h2")), after),
+               accepted=("host-loss", "tool-errors"))  # fmt: skip
+
+
 # -- hosts and other processes on them
+
+
+def held_by_group(rng: Random) -> Lie:
+    """A load that its control group holds to a rate of a device."""
+    access, what = rng.choice(("read", "write")), rng.choice(("bps", "iops"))
+    limit = rng.choice((1, 2, 4)) << 20 if what == "bps" else rng.randint(50, 300)
+    load = (
+        f"ioengine: libaio, iodepth: {rng.choice((8, 16))}, direct: 1, rw: rand{access}, bs:"
+        f" {rng.choice(BLOCKS)}, size: 32M"
+    )
+    loop = rng.random() < 0.5
+    where = "a loop device" if loop else "the disk"
+    return Lie(f"{access} {what} of {where} held to {limit}", load, "io-limit", noise="alone",
+               root=True, runtime_s=9,
+               sabotage=places.allowed_io(f"{access}_{what}", limit, loop=loop))  # fmt: skip
+
+
+def little_memory(rng: Random) -> Lie:
+    """Buffered reads of files that fit into the memory of the host, and not into that of its
+    control group.
+    """
+    size = rng.choice((96, 128, 160))
+    limit = round(size * rng.uniform(0.5, 0.85))
+    load = (
+        f"ioengine: {rng.choice(('psync', 'pvsync2', 'sync'))}, direct: 0, rw:"
+        f" {rng.choice(('read', 'randread'))}, bs: {rng.choice(BLOCKS)}, size: {size}M, rate_iops:"
+        f" {rng.randint(50, 300)}"
+    )
+    return Lie(f"{limit} MiB of memory for {size}", load, "memory-limit", root=True,
+               sabotage=places.allowed_memory(limit << 20))  # fmt: skip
 
 
 def slow_host(rng: Random) -> Lie:
@@ -283,7 +340,7 @@ LIES: tuple[Draw, ...] = (
     unwritten, partly_written, buffered, hot, same_offsets, in_memory, memory_below, full, shared,
     reducible, reducible,
     without_barriers, flush_in_memory, never_flushed, too_much, depth_in_vain, short, too_short,
-    late, ended,
+    late, ended, role_short, role_late, role_ended, held_by_group, little_memory,
     slow_host, other_generator, busy, unlike, frozen, drifts, comes_and_goes,
 )  # fmt: skip
 

@@ -91,6 +91,8 @@ class Lie:
     accepted: tuple[str, ...] = ()
     second: str = ""
     company: bool = False
+    beside: str = ""  # the load of another role, on all hosts but the first one
+    beside_s: int = 0  # how long that one runs
 
     @property
     def kind(self) -> Kind:

@@ -20,6 +20,7 @@ from tests.long.lies.sabotage import OWN_PIDS, _is_measuring, meanwhile, while_m
 
 MIB = 1 << 20
 BLKIO, CPU = Path("/sys/fs/cgroup/blkio"), Path("/sys/fs/cgroup/cpu")
+MEMORY = Path("/sys/fs/cgroup/memory")
 PERIOD_US = 100_000
 LIMIT = 4 * MIB
 
@@ -197,6 +198,35 @@ def throttle(place: Place) -> Iterator[tuple[SshdLab, Callable[[int], None]]]:
             (group / "blkio.throttle.read_bps_device").write_text(rule)
 
         yield lab, limit
+
+
+def allowed_io(what: str, limit: int, *, loop: bool) -> Sabotage:
+    """A host whose control group allows so much of one kind (``read_bps``, ``write_iops``) of the
+    disk, or of a file system of its own on a loop device.
+    """
+
+    @contextmanager
+    def sabotage(place: Place) -> Iterator[Setting]:
+        disk = small_disk(place, 96 * MIB) if loop else contextlib.nullcontext(place.target)
+        with disk as where, host_in_group(place, BLKIO) as (lab, group):
+            device = where.stat().st_dev
+            rule = f"{os.major(device)}:{os.minor(device)} {limit}\n"
+            (group / f"blkio.throttle.{what}_device").write_text(rule)
+            yield Setting(hosts_of(lab), filename=f"{where}/data")
+
+    return sabotage
+
+
+def allowed_memory(limit: int) -> Sabotage:
+    """A host whose control group may use so many bytes of memory, page cache included."""
+
+    @contextmanager
+    def sabotage(place: Place) -> Iterator[Setting]:
+        with host_in_group(place, MEMORY) as (lab, group):
+            (group / "memory.limit_in_bytes").write_text(f"{limit}\n")
+            yield Setting(hosts_of(lab))
+
+    return sabotage
 
 
 def allowed_cpu(share: float) -> Sabotage:

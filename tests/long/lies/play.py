@@ -24,7 +24,7 @@ from tests.long.lies.sabotage import OWN_PIDS
 from tests.patience import PATIENCE_S
 
 PROFILE = """\
-profile: lies/one
+profile: {tag}
 version: 1
 title: "{title}"
 tool: fio
@@ -34,6 +34,17 @@ fio:
   global: {{{options}, time_based: {time_based}, runtime: {runtime}s{filename}}}
   jobs: {{{jobs}}}
 headline: {{metric: iops, direction: {direction}}}
+"""
+ROLES = """\
+profile: lies/roles
+version: 1
+title: "{title}"
+tool: suite
+roles: {{one: 1, others: rest}}
+suite:
+  - together:
+      - {{profile: lies/one, role: one}}
+      - {{profile: lies/others, role: others}}
 """
 
 
@@ -127,8 +138,7 @@ class Player:
             if lie.hosts:
                 lab = stack.enter_context(SshdLab(place.folder / "lab", lie.hosts, wrapper=wrapper))
                 setting = Setting(hosts_of(lab), setting.filename, setting.options)
-            profile = place.folder / "lie.yaml"
-            profile.write_text(text_of(lie, place, setting))
+            profile = write_profile(lie, place, setting)
             hosts = setting.hosts or ("--hosts", "local")
             before = cpu_ticks()
             with self.own.watching() as others:
@@ -211,12 +221,28 @@ def of_record(record: dict[str, Any]) -> Played:
     return Played(findings, ids["info"], messages, limiter, failed, tool_silent=not any(codes))
 
 
-def text_of(lie: Lie, place: Place, setting: Setting) -> str:
-    """Return the profile of a run. Hosts have files of their own, unless they are to share one."""
+def write_profile(lie: Lie, place: Place, setting: Setting) -> Path:
+    """Write the profile of a run, or those of its roles, and return it."""
+    profile = place.folder / "lie.yaml"
+    if not lie.beside:
+        profile.write_text(text_of(lie, place, setting))
+        return profile
+    (own := place.home / "profiles").mkdir()
+    others = replace(lie, options=lie.beside, runtime_s=lie.beside_s)
+    for tag, each in (("lies/one", lie), ("lies/others", others)):
+        text = text_of(each, place, setting, tag)
+        (own / f"{tag.partition('/')[2]}.yaml").write_text(text)
+    profile.write_text(ROLES.format(title=lie.name))
+    return profile
+
+
+def text_of(lie: Lie, place: Place, setting: Setting, tag: str = "lies/one") -> str:
+    """Return the profile of a load. Hosts have files of their own, unless they are to share one."""
     own = ".{host}" if (lie.hosts or setting.hosts) and not lie.shared else ""
     fileless = any(f"ioengine: {engine}," in lie.options for engine in ("nbd", '"null"'))
     filename = setting.filename or f"{place.target}/data{own}"
     return PROFILE.format(
+        tag=tag,
         title=lie.name,
         head=lie.head,
         layout=str(lie.layout and not fileless).lower(),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from random import Random
 
-from tests.long.lies.doctored import custody, journals
+from tests.long.lies.doctored import custody, journals, objects
 from tests.long.lies.doctored.case import Case, JudgedCase, judged
 from tests.long.lies.doctored.documents import fresh, kept
 from tests.long.lies.doctored.drawn import ATTEMPTS, cases, drawers
@@ -39,6 +40,9 @@ def _of_run(run: RealRun, folder: Path, count: int, seed: int) -> Iterator[Case]
                 for case in [next((each for each in tries if each is not None), None)]
                 if case is not None
             )
+    for _ in range(count):
+        gets = (objects.draw(rng, run, before) for _ in range(ATTEMPTS))
+        yield from islice((case for case in gets if case is not None), 1)
     for name in custody.LIES:
         for _ in range(count):
             made = custody.draw(rng, run, folder, name)

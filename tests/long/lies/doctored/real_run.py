@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tests.e2e.command import benchtui
 from tests.lab.sshd import SshdLab
-from tui.model.rundir import JOURNAL_FILE, RECORD_FILE
+from tui.model.plan import Plan
+from tui.model.rundir import JOURNAL_FILE, PLAN_FILE, RECORD_FILE
 
 Event = dict[str, Any]
 PROFILE = """\
@@ -76,9 +79,11 @@ def write_events(run_dir: Path, events: list[Event]) -> None:
 
 
 def judged_again(
-    run: RealRun, change: Callable[[list[Event]], object] | None = None
+    run: RealRun,
+    change: Callable[[list[Event]], object] | None = None,
+    plan: Callable[[Plan], Plan] | None = None,
 ) -> Callable[[Path], frozenset[str]]:
-    """Return what tells the checks that weaken a run whose journal was changed."""
+    """Return what tells the checks that weaken a run whose journal, or plan, was changed."""
     from tui.library.build import build_record
 
     def judge(folder: Path) -> frozenset[str]:
@@ -88,6 +93,10 @@ def judged_again(
         if change is not None:
             change(events)
         write_events(run_dir, events)
+        if plan is not None:
+            path = run_dir / PLAN_FILE
+            now = msgspec.json.decode(path.read_bytes(), type=Plan)
+            path.write_bytes(msgspec.json.encode(plan(now)))
         record = build_record(run_dir)
         return frozenset(finding.id for finding in record.findings if finding.severity != "info")
 
