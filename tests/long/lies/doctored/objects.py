@@ -7,12 +7,7 @@ from random import Random
 import msgspec
 
 from tests.long.lies.doctored.case import Case
-from tests.long.lies.doctored.real_run import (
-    Event,
-    RealRun,
-    judged_again,
-    results,
-)
+from tests.long.lies.doctored.real_run import Event, RealRun, judged_again, results
 from tui.model.plan import Plan
 
 WAYS = {"read": "rx", "write": "tx"}
