@@ -12,8 +12,8 @@ from tui.model.problem import UsageError
 from tui.model.profile import resolve_params
 from tui.model.profile_load import load_profile
 from tui.workloads.elbencho.jobimport import import_job
-from tui.workloads.elbencho.pace import pace
 from tui.workloads.elbencho.plan import build_steps
+from tui.workloads.elbencho.variants import pace
 
 FILES = "phase: {phase}, directory: /data, options: {{threads: 2, dirs: 1, files: 2, size: 4k}}"
 RANDOM = (

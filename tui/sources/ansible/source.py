@@ -11,10 +11,8 @@ from tui.model.address import HostAddress
 from tui.model.bounded import MOST_SMALL_BYTES, read_text
 from tui.model.paths import from_home
 from tui.model.problem import Problem, UsageError, unreadable
+from tui.sources.ansible.formats import read_ini, read_listing, read_yaml
 from tui.sources.ansible.groups import ALL, AnsibleGroups
-from tui.sources.ansible.ini import read_ini
-from tui.sources.ansible.listing import read_listing
-from tui.sources.ansible.yaml_groups import read_yaml
 from tui.sources.base import FoundHosts, HostSource, SourceContext
 from tui.sources.commands import is_word
 from tui.sources.files import existing_file

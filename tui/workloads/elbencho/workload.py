@@ -55,13 +55,13 @@ class ElbenchoWorkload(Workload):
         self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]
     ) -> Iterator[Problem]:
         """Yield what is wrong with options, by themselves and together."""
-        from tui.workloads.elbencho.check import problems
+        from tui.workloads.elbencho.body import problems
 
         return problems(profile, document, texts)
 
     def hints(self, profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
         """Yield what a time limit does alone."""
-        from tui.workloads.elbencho.check import hints
+        from tui.workloads.elbencho.body import hints
 
         return hints(profile, texts)
 
@@ -87,13 +87,13 @@ class ElbenchoWorkload(Workload):
 
     def warm(self, profile: Profile, seconds: float) -> Profile:
         """Return a profile that puts the same load on the hosts for so long."""
-        from tui.workloads.elbencho.pace import timed
+        from tui.workloads.elbencho.variants import timed
 
         return timed(profile, seconds)
 
     def vary(self, profile: Profile, params: Mapping[str, ParamValue], change: Change) -> Profile:
         """Return a profile that does the same but for one change."""
-        from tui.workloads.elbencho.vary import vary
+        from tui.workloads.elbencho.variants import vary
 
         return vary(profile, params, change)
 
@@ -108,19 +108,19 @@ class ElbenchoWorkload(Workload):
         job_shares: Mapping[str, float],
     ) -> Paced:
         """Return the step that offers so many I/Os a second over all hosts. Raises UsageError."""
-        from tui.workloads.elbencho.pace import pace
+        from tui.workloads.elbencho.variants import pace
 
         return pace(profile, params, hosts, seeds, rate_iops, seconds)
 
     def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
         """Return which limits are left out, and which parameters for its length are not used."""
-        from tui.workloads.elbencho.pace import set_by_search
+        from tui.workloads.elbencho.variants import set_by_search
 
         return set_by_search(profile, params)
 
     def lengths(self, profile: Profile) -> list[str]:
         """Return the parameters that say only how long it runs."""
-        from tui.workloads.elbencho.pace import lengths
+        from tui.workloads.elbencho.variants import lengths
 
         return lengths(profile)
 
