@@ -88,7 +88,7 @@ def test_alike_hosts_are_fine() -> None:
         (
             facts(2, missing="libmpich.so.12 => not found"),
             "mdtest-unusable",
-            "lacks libraries: libmpich.so.12",
+            "libmpich.so.12",
         ),
         (openmpi(2), "mpi-mixed", "is built with Open MPI, the run uses MPICH"),
         (

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 ENGINE_UP_S = 60.0
 ROOM_BYTES = 2 << 20  # twice what the journal holds back for its last words
-# recover: finish what a dead engine began; resume: do what a run still lacks, resume-failed: and
-# what failed
+# recover: finish what a dead engine began; resume: run missing steps, resume-failed: also failed
+# ones
 EngineMode = Literal["start", "recover", "resume", "resume-failed"]
 
 
@@ -124,8 +124,8 @@ def spawn_engine(
     """Start the engine process of an existing run directory, which is known by pid from its first
     moment.
 
-    A busy machine takes long to start Python, and whoever looks meanwhile must not take the engine
-    for dead. Through `link` it asks for secrets; without one, hosts that want a secret are refused.
+    Python starts slowly on a busy machine: meanwhile the engine must not be taken for dead. Through
+    `link` it asks for secrets; without one, hosts that want a secret are refused.
     """
     check_room(run_dir)
     arguments = ["engine", str(run_dir), "--mode", mode, *(["--ask"] if link else [])]
@@ -166,9 +166,7 @@ def start_program(arguments: Sequence[str], stdin: int, log: int, directory: Pat
 
 
 def journal_end(run_dir: Path) -> int:
-    """Return where another engine will go on with the journal of a run: the bytes of its whole
-    lines.
-    """
+    """Return where another engine will append to a journal: the size of its whole lines."""
     try:
         return complete_bytes(run_dir / JOURNAL_FILE)
     except OSError:
@@ -176,8 +174,7 @@ def journal_end(run_dir: Path) -> int:
 
 
 def await_resumed(run_dir: Path, end: int) -> None:
-    """Wait until an engine that goes on with a run writes: whoever reads the journal then sees a
-    run that goes on.
+    """Wait until the engine that resumes a run has written: the journal then shows it as running.
 
     `end` is the `journal_end` before it was started. Raises BenchtuiError when the engine does not
     come up.
@@ -193,7 +190,7 @@ def await_resumed(run_dir: Path, end: int) -> None:
 
 
 def resume_mode(run_dir: Path, *, failed: bool, running: bool) -> tuple[EngineMode, int]:
-    """Return how to resume a run and how many steps it lacks.
+    """Return how to resume a run and how many steps are missing.
 
     Raises UsageError when there is nothing to do.
     """

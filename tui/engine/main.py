@@ -34,10 +34,9 @@ if TYPE_CHECKING:
 
 
 def run_engine(run_dir: Path, mode: EngineMode = "start", *, ask: bool = False) -> RunEnded:
-    """Execute the plan of a run directory in this process, or go on with what another engine began;
-    return its end.
+    """Execute the plan of a run directory in this process, or resume it; return its end.
 
-    `ask`: standard input is a socket to somebody who can be asked for passwords.
+    `ask`: standard input is a socket to a process that asks the operator for passwords.
     """
     asker = EngineAsker(take_link()) if ask else None
     plan = load_plan(run_dir)
@@ -97,7 +96,7 @@ def remark(ctx: RunContext, host: str | None, text: str) -> None:
 
 
 def logged_in(ctx: RunContext, connections: Connections, asker: EngineAsker | None) -> None:
-    """Every host is connected or refused: nobody is asked from now on.
+    """Every host is connected or refused: no more questions to the operator.
 
     What a later log-in would lack is journalled.
     """

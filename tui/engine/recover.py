@@ -199,7 +199,7 @@ def search_is_over(ctx: RunContext) -> bool:
 
 
 async def execute_missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnded:
-    """Run the steps that a run still lacks and return the last event of its journal.
+    """Run the missing steps of a run and return the last event of its journal.
 
     What a dead engine had left running is followed to its end first: it may be one of them.
     """
@@ -280,7 +280,7 @@ async def _adopt_if_any(ctx: RunContext, history: History) -> set[int]:
 async def connect_again(
     ctx: RunContext, failed: Callable[[HostSession, HostError], None] | None = None
 ) -> None:
-    """Connect to every host; one that cannot be reached is lost, the others go on.
+    """Connect to every host; one that cannot be reached is lost, the others continue.
 
     `failed`: as of `on_hosts`.
     """

@@ -77,9 +77,7 @@ class HostTime:
         self._arrivals, self._least_delay, self._last_t = 0, float("inf"), float("-inf")
 
     def expect_late(self) -> None:
-        """Samples were spooled while nobody took them: that they come late says nothing from now
-        on.
-        """
+        """Accept late samples: they were spooled while no engine read them."""
         self._arrivals = -(1 << 62)
 
     def interval(
@@ -200,10 +198,7 @@ class HostClocks:
 
 
 def ended_badly(event: TaskEnded) -> bool:
-    """Tell whether a command ended without anybody having asked it to.
-
-    An exit code that nobody knows is no success.
-    """
+    """Tell whether a command failed or was killed; an unknown exit code is a failure."""
     if not event.collected:
         return True
     if event.reason in ASKED_TO_END:
@@ -220,7 +215,7 @@ def names_of(hosts: Sequence[str]) -> str:
 
 
 def told_of(found: Mapping[str, str], link: str = ": ") -> str:
-    """Return what is told of hosts, once where it is the same: ``h1, h2 and 6 more: 97 % busy.
+    """Return texts about hosts, equal ones merged: ``h1, h2 and 6 more: 97 % busy.
 
     H9: 91 % busy``.
     """
@@ -235,7 +230,7 @@ def told_of(found: Mapping[str, str], link: str = ": ") -> str:
 
 
 def told_in_range(found: Mapping[str, str]) -> str:
-    """Return what is told of hosts, the shares of many as a range: ``h1, h2, h3 and 6 more: 91 to
+    """Return texts about hosts, many shares as a range: ``h1, h2, h3 and 6 more: 91 to
     97 % busy``.
     """
     shares = {host: part for host, text in found.items() if (part := SHARE.fullmatch(text))}

@@ -67,7 +67,7 @@ class HostView(Struct):
             self.version += 1
 
     def enter(self, measurement: Measurement, load_ended: bool | None) -> None:
-        """Begin with a measurement, or go on with that of a run that was taken over."""
+        """Begin a measurement, or continue that of a resumed run."""
         self.dirs, self.total = measurement.dirs_of(self.name), measurement.total_of(self.name)
         self.jobs, self.load_ended = measurement.jobs, load_ended
         self.last_sample_t, self.gives_none, self.result = None, False, None

@@ -145,7 +145,7 @@ class Measurement:
 
     `for_record` keeps load that is not measured out of the hosts' series, keeps no series of the
     cluster, and p99 a second of each host. `tails_open_s` is how late a sample may come to count in
-    p99 a second; None: nobody wants it.
+    p99 a second; None: p99 is not needed.
     """
 
     def __init__(

@@ -120,7 +120,7 @@ class Finished(Struct, frozen=True):
 
 
 class MetadataView(Struct):
-    """One metadata benchmark while it goes on: the phase of now, and the rates of those before."""
+    """A running metadata benchmark: its current phase, and the rates of earlier phases."""
 
     step: int
     phase: str = ""
@@ -214,7 +214,7 @@ class MetadataView(Struct):
 
     @property
     def over(self) -> bool:
-        """Whether the tool has said its last: no phase goes on."""
+        """Whether the tool has finished: no phase is running."""
         return self.result is not None or self.phase == ALL_OVER
 
     def moved(self, operation: str, usual: int = 0) -> int:

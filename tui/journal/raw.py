@@ -123,7 +123,7 @@ class RawFile:
 
 
 def readable(path: Path) -> Iterator[bytes]:
-    """Yield the bytes of a gzip file as far as they can be read: it may have been cut anywhere."""
+    """Yield the readable bytes of a gzip file, which may be truncated anywhere."""
     inflate = zlib.decompressobj(GZIP)
     with open_plain(path) as stored:
         while block := stored.read(1 << 16):

@@ -187,7 +187,7 @@ class JournalTail:
             self._begun = None
 
     def __iter__(self) -> Iterator[JournalEvent]:
-        """Read on to the end, as far as it is there."""
+        """Read what has been written since the last call."""
         self.more = True
         while self.more:
             yield from self.poll()

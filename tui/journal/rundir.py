@@ -59,13 +59,13 @@ def _sync_directory(path: Path) -> None:
 
 
 def owner() -> str:
-    """Return who we are, for whoever finds our lock."""
+    """Return user@host of this process, which others see in its lock."""
     return f"{getpass.getuser()}@{platform.node()}"
 
 
 @contextlib.contextmanager
 def sole_engine(run_dir: Path) -> Iterator[None]:
-    """Be the only engine of a run, known by pid to whoever looks.
+    """Lock a run for this engine; the lock file contains its pid.
 
     Raises BenchtuiError when there is another one.
     """

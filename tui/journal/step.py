@@ -53,7 +53,7 @@ class Handlers(Generic[S]):
         return register
 
     def get(self, kind: type) -> Callable[[S, Any], None] | None:
-        """Return the function for a kind of event; None: nobody wants it."""
+        """Return the function for a kind of event; None: it is ignored."""
         return self._by_kind.get(kind)
 
 

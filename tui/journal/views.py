@@ -1,7 +1,7 @@
-"""Figures of one direction while a run goes on: of one host, or of several together.
+"""Live figures of one direction: of one host, or of several together.
 
-A `Leaf` is fed with samples; a `Group` is computed from leaves when somebody looks. Percentiles are
-computed when read, once a version: nobody pays for figures that are not on the screen."""
+A `Leaf` takes samples; a `Group` is computed from leaves when it is read. Percentiles are computed
+when read, once per version: figures that are not on the screen cost nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tui.model.event import Buckets, DirectionSample
 FRESH_S = 3.0  # a running host that was silent for longer is stale
 # an interval shorter than this gives no rate worth showing; it counts in totals and series
 SHORT_S = 0.3
-EDGE_S = 0.05  # a second that lacks no more than this is whole
+EDGE_S = 0.05  # a second with a gap up to this is whole
 SHOWN: tuple[float, ...] = (50, 95, 99, 99.5, 99.9)
 LABELS = ("50", "95", "99", "99.5", "99.9", "max")
 UNKNOWN_PERCENTILES: dict[str, int | None] = dict.fromkeys(LABELS)
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class Clock:
-    """Run time as far as anybody knows: shared by all views of a run."""
+    """The current time of a run, shared by all its views."""
 
     __slots__ = ("now",)
 
@@ -184,14 +184,14 @@ class DirectionView(ABC):
         """First and end second of which everything is known; None before there is one."""
 
     def now(self, metric: MetricName) -> float | None:
-        """Return a metric over the last interval, of latency the mean; None: nobody reports."""
+        """Return a metric over the last interval, of latency the mean; None: no host reports."""
         if metric == "latency":
             return self.lat_mean_ns
         return self.bw_bytes_per_s if metric == "bandwidth" else self.iops
 
     @property
     def iops(self) -> float | None:
-        """I/Os per second in the last interval; None: nobody reports."""
+        """I/Os per second in the last interval; None: no host reports."""
         current = self.intervals()
         return sum(each.sample.ios / each.interval_s for each in current) if current else None
 

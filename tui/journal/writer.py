@@ -199,11 +199,10 @@ def _sync(journal: int, files: Sequence[Path]) -> None:
 
 
 def append_events(run_dir: Path, events: Sequence[Event], now: datetime | None = None) -> None:
-    """Append to the journal of a run that nobody writes to any more; times count from the run's
-    start.
+    """Append to the journal of a run without an engine; times count from the start of the run.
 
-    The rest of a line that was never finished is cut off: it is no event. Raises BenchtuiError when
-    the journal is missing, or does not say when the run started.
+    An incomplete last line is removed. Raises BenchtuiError if the journal is missing, or does not
+    say when the run started.
     """
     path = run_dir / JOURNAL_FILE
     try:

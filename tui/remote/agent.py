@@ -59,7 +59,7 @@ FACTS_TIMEOUT_S = 90.0
 STREAM_TIMEOUT_S = 60.0
 CLOCK_TIMEOUT_S = 60.0
 POLL_S = 0.25  # how often the host looks for more output
-# what nobody fetched stays as long on a host, as systemd-tmpfiles keeps files in /tmp
+# output that was not collected stays on a host for as long as systemd-tmpfiles keeps /tmp
 KEPT_DAYS = 10
 PATHS_AT_ONCE = 500  # far below the longest argument list of any system
 

@@ -253,7 +253,7 @@ class Gone(Struct, frozen=True):
 
 
 class Expired(Struct, frozen=True):
-    """What an agent found of other runs that nobody will come for, and took away."""
+    """Abandoned leftovers of other runs that an agent found and removed."""
 
     ended: list[Gone]
     removed: list[Gone]

@@ -154,7 +154,7 @@ class Connections:
         return transport
 
     def stop_asking(self) -> None:
-        """From now on there is nobody to ask; what is known goes on to be used."""
+        """Ask the operator no more; known answers are still used."""
         self.vault.asker = None
 
     async def presented(self, address: HostAddress) -> Presented:
@@ -287,7 +287,7 @@ class Connections:
             try:
                 return await self._in_turn(gate, attempt)
             except BusyError as error:
-                # when somebody else got in, it is busy and not dead
+                # if another login succeeded, it is busy and not dead
                 tries_left -= gate.passed == passed
                 passed = gate.passed
                 if tries_left <= 0:
@@ -480,7 +480,7 @@ def explained(target: Resolved, error: Exception, unusable: Sequence[LockedKey |
 
 
 def refused(target: Resolved, unusable: Sequence[LockedKey | str]) -> DeniedError:
-    """Return why a login was refused, as far as it lies with the key files."""
+    """Return why a login was refused, if key files are the cause."""
     why = "".join(f"; {each}" for each in unusable)
     encrypted = not all(isinstance(each, str) for each in unusable)
     code = "auth-failed"

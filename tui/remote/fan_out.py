@@ -74,7 +74,7 @@ async def looking_on(
 def host_error(host: str, error: Exception) -> HostError:
     """Return what went wrong on a host as an error of that host.
 
-    A fault of ours is told with its place.
+    An internal error is reported with its place in the code.
     """
     if isinstance(error, HostError):
         return error

@@ -1,6 +1,6 @@
 """Private keys: files, encrypted files, an agent's.
 
-What each can be offered as before anybody types a passphrase.
+And what each can be offered as without its passphrase.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class LockedKeyPair(asyncssh.SSHKeyPair):
         self.accepted = False
 
     async def sign_async(self, _data: bytes) -> bytes:
-        """Note that the server takes this key; ValueError makes asyncssh go on to the next one."""
+        """Note that the server takes this key; ValueError makes asyncssh try the next one."""
         self.accepted = True
         raise ValueError("the key is encrypted")
 

@@ -81,9 +81,7 @@ class LocalChannel:
 
 
 async def _emptied(pipe: asyncio.StreamReader | None) -> None:
-    """Take what nobody wants: a process is not over for asyncio while a full pipe of it is not read
-    to its end.
-    """
+    """Read and discard a pipe: for asyncio a process is not over while a pipe of it is full."""
     with contextlib.suppress(RuntimeError, TimeoutError):  # another one reads it
         async with asyncio.timeout(CLOSE_TIMEOUT_S):
             while pipe is not None and await pipe.read(1 << 16):

@@ -2,8 +2,8 @@
 adds.
 
 No handshake waits for a person, with one exception: prompts that only the server knows
-(keyboard-interactive) are answered while it waits. A round that lacks something ends; it is asked
-for, and the next round has it."""
+(keyboard-interactive) are answered while it waits. A round ends when an answer is missing; the
+operator is asked for it, and the next round has it."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class LoginAttempt(Listener):
     async def kbdint_challenge_received(
         self, name: str, instructions: str, _lang: str, prompts: Sequence[tuple[str, bool]]
     ) -> list[str] | None:
-        """Answer what a server asks, as far as it is known.
+        """Answer what a server asks with known answers.
 
         A person adds the rest when this is an interview.
         """
@@ -181,9 +181,7 @@ class LogIn:
         return self.password.value if self.password.confirmed or self.pilot else None
 
     def password_typed(self, answer: str) -> None:
-        """Keep a password that was typed in answer to a server's own prompt, for as long as nobody
-        refuses it.
-        """
+        """Keep a password that was typed at a server's own prompt until a server refuses it."""
         if self.pilot or not self.password.lock.locked():
             self.password.value = answer
 
@@ -296,7 +294,7 @@ class LogIn:
         return HostError(code, self.target.name, f"permission denied for {self.place}: {why}")
 
     def _nobody(self, attempt: LoginAttempt, denied: DeniedError) -> HostError:
-        """Return what the server wants when there is nobody to ask."""
+        """Return what the server wants when there is no operator to ask."""
         locked = next((key.path for key in attempt.locked if key.accepted), None)
         if attempt.wants_answers:
             asked = " and ".join(repr(text) for text in attempt.wants_answers)

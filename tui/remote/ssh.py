@@ -126,7 +126,7 @@ class Shells:
             and b"BT-BEGIN" not in done.stdout
             and not self._connection.lost()
         ):
-            # it had ended while nobody called: servers end channels that are idle
+            # it ended while idle: servers close idle channels
             return await self._call(script)
         return done
 
@@ -216,9 +216,7 @@ def faults(host: str) -> Iterator[None]:
 
 
 def how_lost(error: Exception) -> str:
-    """Return what became of a connection. "Connection lost" is not in it: whoever shows it says
-    so.
-    """
+    """Return why a connection was lost, without the words "connection lost"."""
     text = str(error)
     if "keepalive" in text:
         return "the host no longer answers"

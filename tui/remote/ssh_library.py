@@ -91,7 +91,7 @@ class Listener(asyncssh.SSHClient):
     def validate_host_public_key(
         self, _host: str, _addr: str, _port: int, key: asyncssh.SSHKey
     ) -> bool:
-        """Keep the key, so that nobody has to connect again for it.
+        """Keep the key, which saves a second connection to get it.
 
         It is trusted only when it is on file.
         """

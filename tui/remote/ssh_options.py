@@ -17,7 +17,7 @@ REFUSED = "refused"  # an error that names file and line, unless the value asks 
 TOLD = "told"
 IGNORED = "ignored"
 
-AT_LOG_IN, AT_HOST_KEY = "log-in", "host key"  # the failures that name an option that is told
+AT_LOG_IN, AT_HOST_KEY = "log-in", "host key"  # the failures that report an option
 
 
 class SshOption(NamedTuple):

@@ -487,7 +487,7 @@ def asks(option: SshOption, value: Value) -> bool:
 
 
 def local_user() -> str:
-    """Return the name of whoever runs this; as ssh does, not what the environment says."""
+    """Return the name of the user, by uid as ssh does, not from the environment."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

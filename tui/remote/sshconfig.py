@@ -143,7 +143,7 @@ def resolve(
     try:
         settings = read_settings(address, sources, files or ConfigFiles(), directory)
         return resolved(address, settings, config_path, pins)
-    except (ValueError, OSError, RuntimeError) as error:  # ~ of nobody
+    except (ValueError, OSError, RuntimeError) as error:  # ~ of an unknown user
         where = (
             " " + ", ".join(str(source.path) for source in sources)
             if isinstance(error, OSError)

@@ -104,7 +104,7 @@ class AgentStream:
         await self._write(f"lease {self._beats}\n".encode())
 
     async def close(self) -> None:
-        """Stop streaming; the task goes on."""
+        """Stop streaming; the task keeps running."""
         for pump in self._pumps:
             pump.cancel()
         await asyncio.gather(*self._pumps, return_exceptions=True)

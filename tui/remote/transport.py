@@ -49,7 +49,7 @@ class HostError(BenchtuiError):
 class DeniedError(HostError):
     """A server has turned a log-in down.
 
-    `reason`: as far as it lies with the keys that were offered.
+    `reason`: why, if the offered keys are the cause.
     """
 
     def __init__(self, code: str, host: str, place: str, reason: str) -> None:
@@ -140,10 +140,9 @@ async def read_all(
     seen: bytearray | None = None,
     begun: Callable[[], object] | None = None,
 ) -> bytes:
-    """Return the stdout of a script to its end; `seen` has it as it comes, `begun` is told once our
-    script began.
+    """Return the whole stdout of a script. Raises HostError if it does not end.
 
-    Raises HostError when it does not come to an end.
+    `seen` gets it as it arrives; `begun` is called once the script has begun.
     """
     seen = bytearray() if seen is None else seen
     began = False
@@ -188,7 +187,7 @@ class Channel(Protocol):
         """Return the exit status; None when it is unknown."""
 
     async def close(self) -> None:
-        """Close the channel; what runs under the agent's supervisor goes on."""
+        """Close the channel; loads under the agent's supervisor keep running."""
 
 
 class Opens(Protocol):

@@ -2,8 +2,8 @@
 anywhere.
 
 A password is tried on one host first. The others wait until that host has taken it, so a mistyped
-one is refused once and not by every host of a run. After three refusals nobody asks or tries any
-more."""
+one is refused once and not by every host of a run. After three refusals it is neither asked for nor
+tried again."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Remembering:
         self._known: dict[str, Sequence[str]] = {}
 
     async def __call__(self, question: Question) -> Sequence[str] | None:
-        """Ask, unless it was answered before and nobody has refused the answer."""
+        """Ask, unless there is an answer that no server has refused."""
         if not question.note and question.key in self._known:
             return self._known[question.key]
         self._known.pop(question.key, None)
@@ -89,7 +89,7 @@ class Password:
 
 
 class Vault:
-    """Passwords and passphrases of one process. `asker` None: there is nobody to ask."""
+    """Passwords and passphrases of one process. `asker` None: there is no operator to ask."""
 
     def __init__(self, asker: Asker | None = None) -> None:
         self.asker = asker
@@ -100,7 +100,7 @@ class Vault:
 
     @property
     def can_ask(self) -> bool:
-        """Whether there is somebody to ask."""
+        """Whether there is an operator to ask."""
         return self.asker is not None
 
     def password(self, scope: str, what: str) -> Password:
@@ -108,7 +108,7 @@ class Vault:
         return self._passwords.setdefault(scope, Password(scope, what))
 
     async def ask(self, question: Question) -> Sequence[str] | None:
-        """Ask; None when there is nobody, or nothing was typed. Whoever calls this holds `turn`."""
+        """Ask; None without an operator, or if nothing was typed. The caller holds `turn`."""
         if self.asker is None:
             return None
         answers = await self.asker(question)

@@ -76,7 +76,7 @@ class PipedTransport(LocalTransport):
         return False
 
     async def close(self) -> None:
-        """End the shell that is kept; tasks go on under their supervisors."""
+        """End the shell that is kept open; tasks keep running under their supervisors."""
         await self._shells.close()
 
     def _answered(self, done: Completed) -> Completed:

@@ -61,7 +61,7 @@ class AsSlurmStep(HostTransport):
         return HostLimits(left_s=seconds_of(said.out))
 
     async def why_ended(self, address: HostAddress) -> str:
-        """Return how the job ended; empty while it goes on, or when Slurm does not answer.
+        """Return how the job ended; empty while it runs, or if Slurm does not answer.
 
         Slurm is asked once for all hosts that ask at the same time.
         """
@@ -83,7 +83,7 @@ async def asked_once(
 
 
 async def how_ended(job: str) -> str:
-    """Return how a job ended: ``allocation 4711 ended: time limit``; empty while it goes on."""
+    """Return how a job ended: ``allocation 4711 ended: time limit``; empty while it runs."""
     for _ in range(ENDING_TRIES):
         said = await said_by("scontrol", "--oneliner", "show", "job", job)
         if UNKNOWN in said.err:

@@ -44,7 +44,7 @@ class FoundHosts(NamedTuple):
     """What a source resolved to, in its order.
 
     `hosts` are known because the source says so; None in an address means: as the inventory or
-    ~/.ssh/config says. `specs` are SPECs, resolved as if somebody had typed them. `how` says by
+    ~/.ssh/config says. `specs` are SPECs, resolved as if they were typed. `how` says by
     what: ``ansible-inventory 2.19.1``.
     """
 
@@ -73,7 +73,7 @@ class HostSource:
         raise NotImplementedError
 
     def complete(self, text: str, context: SourceContext) -> Iterable[str]:
-        """Return texts that go on from what is typed behind ``NAME:``.
+        """Return completions of what is typed behind ``NAME:``.
 
         Runs no command: this runs at every Tab.
         """

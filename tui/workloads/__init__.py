@@ -41,7 +41,7 @@ def every() -> list[Workload]:
     """
     found = []
     for name in names():
-        with suppress(UsageError):  # it is told when it is asked for
+        with suppress(UsageError):  # the error is reported when it is used
             found.append(get(name))
     return sorted(found, key=lambda workload: not workload.expected)
 

@@ -132,9 +132,7 @@ class Planning(Protocol):
         return []
 
     def lengths(self, profile: Profile) -> list[str]:
-        """Return the parameters that say only how long its jobs go on: a search does not use
-        them.
-        """
+        """Return the parameters that set only the duration of its jobs: searches ignore them."""
         return []
 
 
@@ -187,7 +185,7 @@ class OnHost(Protocol):
 
 
 class Reading(Protocol):
-    """What whoever follows a command asks."""
+    """What the engine asks to read the output of a command."""
 
     def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> Reader:
         """Return a reader for one command's output."""

@@ -249,7 +249,7 @@ def checked_reader(reader: Any, who: str, host: str, step: Step, phase: str) -> 
 def plugged_in(inner: Any, who: str, provider: Provider) -> Workload:
     """Return a load generator of another package, held to the contract.
 
-    Raises PluginError of what it lacks.
+    Raises PluginError if a member is missing.
     """
     found = PluggedIn(inner, who, provider)
     for name in (*REQUIRED, *found._contract.attributes):

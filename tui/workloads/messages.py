@@ -232,7 +232,7 @@ def mpi_explainer() -> Explainer:
 
 
 def unknown(line: str) -> LogLine:
-    """Return a line that nobody knows, as it stands."""
+    """Return an unknown line unchanged."""
     return "info", line.strip()
 
 

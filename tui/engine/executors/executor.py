@@ -26,7 +26,7 @@ class AdoptedStep(Struct, frozen=True):
 
 
 class Executor(Protocol):
-    """How the load of a step is checked, begins, goes on and ends: a module with these
+    """How the load of a step is checked, started, followed and ended: a module with these
     functions.
     """
 

@@ -53,10 +53,7 @@ async def _follow(run: TaskRun, state: HostStateName) -> Outcome:
 
 
 async def _give_up(run: TaskRun, fault: Exception) -> Outcome:
-    """End the load of a host that nobody can follow any more.
-
-    What it measured from here on nobody would see.
-    """
+    """End the load of a host that can no longer be followed: its samples would be lost."""
     error = told(run.session, fault)
     run.session.problem(run.phase, error.code, error.message)
     try:
@@ -76,7 +73,7 @@ async def _watch(
     followers: set[asyncio.Task[Outcome]],
     expected_s: float | None,
 ) -> None:
-    """End the load when somebody asks to, or when it is far over its time.
+    """End the load on request, or when it is far over its time.
 
     Escalate from stop to abort.
     """
@@ -139,7 +136,7 @@ def _name_late(run: TaskRun) -> None:
 async def _reason_to_end(
     ctx: RunContext, followers: set[asyncio.Task[Outcome]], *, beside: bool
 ) -> None:
-    """Wait until somebody asks to stop, or a host is lost whose loss shall end the run.
+    """Wait for a request to stop, or for the loss of a host that ends the run.
 
     `beside`: other steps run at the same time, and are stopped too.
     """
@@ -151,7 +148,7 @@ async def _reason_to_end(
             ended = {task for task in waiting if task in done}
             waiting -= ended
             if any(_broke(task) for task in ended):
-                return  # nothing can be written down any more: what still runs, runs for nobody
+                return  # the journal cannot be written: the load is of no use
             lost = any(not task.cancelled() and not task.result().collected for task in ended)
             if lost and ctx.plan.on_host_loss == "stop":
                 ctx.given_up = "a host was lost; the run stops, as asked (on_host_loss: stop)"
@@ -170,7 +167,7 @@ def _broke(follower: asyncio.Task[Outcome]) -> bool:
 
 
 def stop_host(ctx: RunContext, name: str) -> str | None:
-    """End the load of one host and keep what it measured; the others go on.
+    """End the load of one host and keep what it measured; the others continue.
 
     Returns why that cannot be.
     """
@@ -193,7 +190,7 @@ def stop_host(ctx: RunContext, name: str) -> str | None:
 
 
 def end_early(ctx: RunContext) -> None:
-    """End the load of all hosts and keep what it measured; the run goes on."""
+    """End the load of all hosts and keep what it measured; the run continues."""
     for run in ctx.active.values():
         if not run.ended:
             run.output.ended_by_us = True
@@ -202,7 +199,7 @@ def end_early(ctx: RunContext) -> None:
 
 
 async def _stop_one(run: TaskRun, mode: StopMode) -> None:
-    """Have one host end its load; one that cannot be told is told again when it is back."""
+    """Have one host end its load; one that cannot be reached is asked again when it is back."""
     warned = False
     while not run.ended:
         try:

@@ -158,7 +158,7 @@ async def look_at_hosts(ctx: RunContext, step: Step) -> Cluster:
 
 
 def _not_probed(session: HostSession, error: HostError) -> None:
-    if not session.failed:  # what is wrong with a host that dropped out is told already
+    if not session.failed:  # the problem of a lost host is reported already
         session.problem("preflight", error.code, error.message)
 
 

@@ -107,7 +107,7 @@ class HeadRun(TaskRun):
 class Cause:
     """Why a program ended: `host` None is all of it.
 
-    An empty code is its own end, or somebody's request.
+    An empty code: it ended by itself, or was stopped on request.
     """
 
     code: str = ""
@@ -131,7 +131,7 @@ async def _lost(run: TaskRun) -> Outcome:
 
 
 def outcome_of(task: asyncio.Task[Outcome]) -> Outcome:
-    """Return how a command ended, as far as that is known."""
+    """Return how a command ended; `unconfirmed` if it is unknown."""
     if task.cancelled() or task.exception() is not None:
         return Outcome(None, "unconfirmed", collected=False)
     return task.result()
@@ -446,7 +446,7 @@ class MpiJob:
         session.problem(self.phase, error.code, message, fatal=False)
 
     def killed_proxies(self) -> list[Cause]:
-        """Return the proxies that somebody killed: mpiexec does not say which one it was."""
+        """Return the proxies that were killed: mpiexec does not say which."""
         return [
             Cause("mpi-proxy-died", f"its MPI proxy {how(outcome.exit_code)} while it ran", host)
             for host, outcome in self.outcomes.items()

@@ -248,7 +248,7 @@ def _take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:
 def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
     """Return what makes this host's result less than complete, as (code, message)."""
     if outcome.reason in (OUR_FAULT, FLOODED):
-        return []  # it is told already
+        return []  # it is reported already
     if not outcome.collected:
         return [
             ("host-lost", f"no connection to the end; the load's end is unknown ({outcome.reason})")
@@ -319,7 +319,7 @@ def not_reached(phase: PhaseName) -> Callable[[HostSession, HostError], None]:
 
     def tell(session: HostSession, error: HostError) -> None:
         if isinstance(error, AgentError):
-            session.problem(phase, DATA_GONE, f"what it spooled is gone: {error.message}")
+            session.problem(phase, DATA_GONE, f"its spool is gone: {error.message}")
         else:
             session.problem(phase, "host-lost", f"not reached for recovery: {error.message}")
 

@@ -271,7 +271,7 @@ def add_hosts(path: Path, specs: Sequence[str], entry: Mapping[str, object]) -> 
     from tui.model.inventory import load_inventory
 
     yaml = YAML()
-    read_inventory(path)  # a broken file is told with its place, and left alone
+    read_inventory(path)  # raises with the place of an error; a broken file stays as it is
     try:
         data: Any = yaml.load(read_text(path, MOST_SMALL_BYTES) if path.exists() else "") or {}
         if data.get("hosts") is None:

@@ -106,7 +106,7 @@ def _files_in(folder: Path, preset: bool, *, deep: bool = True) -> Iterator[Prof
         folders[:] = [name for name in folders if deep and name != "baselines"]
         found += [
             os.path.join(where, name)  # noqa: PTH118 - in hundreds
-            for name in (*names, *folders)  # a folder of such a name is told, not passed over
+            for name in (*names, *folders)  # a folder of such a name is reported, not skipped
             if name.endswith(SUFFIXES)
         ]
     for path in sorted(found):
@@ -144,9 +144,7 @@ _PLAIN_HEAD = re.compile(
 
 @functools.lru_cache(maxsize=512)
 def head(text: str) -> tuple[str | None, str | None]:
-    """Return the tag of a profile's text and the tag that it extends, as far as they can be
-    read.
-    """
+    """Return the tag of a profile's text and the tag that it extends; None if unreadable."""
     keys = _HEAD_KEY.findall(text)
     plain = dict(_PLAIN_HEAD.findall(text))
     # reading all of the YAML takes thirty times as long

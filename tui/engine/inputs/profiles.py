@@ -72,7 +72,7 @@ class LoadedProfile:
 
     @property
     def hints(self) -> list[Problem]:
-        """Everything that it asks for in vain: to know, not to refuse."""
+        """Settings without effect: hints, not errors."""
         from tui.model.profile_model import hints
 
         own = hints(self.profile, self.text, str(self.path))

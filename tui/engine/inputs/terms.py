@@ -112,7 +112,7 @@ def make_profile(
     text = made_profile(workload, parse_terms(workload, words), tag)
     try:
         return catalogue.load_text(text, Path(tool))
-    except UsageError as error:  # lines of a text that nobody wrote help nobody
+    except UsageError as error:  # line numbers of a generated text are of no use
         raise UsageError([Problem(f"{tool}: {each.message}") for each in error.problems]) from None
 
 

@@ -57,9 +57,9 @@ def questions_of(loaded: LoadedProfile) -> dict[str, AttestSpec]:
 def attested(
     loaded: LoadedProfile, answers: Mapping[str, str], words: Words = OPTIONS
 ) -> list[Attestation]:
-    """Return every condition that is asked for, with its answer.
+    """Return every condition that the profile asks for, with its answer.
 
-    Raises UsageError for what nobody asks, or says.
+    Raises UsageError for an answer without a question, or a question without an answer.
     """
     asked = questions_of(loaded)
     wrong = [_wrong(loaded, asked, name, text) for name, text in answers.items()]

@@ -126,7 +126,7 @@ def _reaching(plan: Plan, loaded: LoadedProfile) -> dict[str, str]:
 
 
 def _repeat(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) -> int | None:
-    """Return the repetitions that somebody asked for; None when they are the profile's."""
+    """Return the requested repetitions; None: those of the profile."""
     if plan.until is not None:
         return None
     made = _most(plan.steps)

@@ -104,7 +104,7 @@ def _planned(
         headline=plan.headline_of(step),
         latency_kind=plan.latency_kind_of(step),
         drop_caches=plan.drop_caches_before(step),
-        destroy=(),  # whoever starts it names again what is lost
+        destroy=(),  # must be confirmed again at the start
         take_locks=False,
         wait_s=0.0,
         telemetry=True,
@@ -180,7 +180,7 @@ def _fewer_hosts(step: Step) -> Step:
 
 # measurements beyond those that a curve or a scaling run needs, for such as have to be made again
 SPARE = 2
-# times the default, where nobody says what values a parameter shall have
+# times the default, for a parameter without given values
 AROUND = (0.25, 0.5, 1, 2, 4)
 
 
@@ -267,7 +267,7 @@ def _check_nothing_asked(profile: Profile, wish: SearchChoice, words: Words) -> 
     raise UsageError(f"{', '.join(asked)}: nothing is searched for, {why}{advice}")
 
 
-HOLD_SHARE = 0.25  # of a bounded time: a hold that nobody asked for takes no more
+HOLD_SHARE = 0.25  # of a bounded time: the most that a default hold takes
 
 
 def _hold_s(search: Search, wish: SearchChoice, words: Words) -> float:
@@ -394,7 +394,7 @@ def _values(
 
 
 def doubled(hosts: int) -> tuple[int, ...]:
-    """Return the numbers of hosts to measure with where nobody says which: 1, 2, 4 ... all."""
+    """Return the default numbers of hosts to measure with: 1, 2, 4 ... all."""
     return (*(2**power for power in range(hosts.bit_length()) if 2**power < hosts), hosts)
 
 
@@ -520,7 +520,7 @@ def _over_with(profile: Profile, search: Search, name: str, twice: int, hosts: i
 
 
 def _led(search: Search, slot: Paced) -> Search:
-    """Return a search that knows how long load goes on before each point.
+    """Return a search that knows how long the ramp before each point takes.
 
     Raises UsageError where none can be paced.
     """

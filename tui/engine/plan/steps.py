@@ -82,9 +82,7 @@ def check_points(profile: Profile, steps: Sequence[Step], names: Iterable[str]) 
 
 
 def vain_texts(steps: Sequence[Step], names: Iterable[str]) -> list[str]:
-    """Return what the jobs of these steps ask for in vain, and which names of a sweep vary nothing
-    but that.
-    """
+    """Return which options of these jobs have no effect, and which swept names vary only those."""
     told = dict.fromkeys(job.in_vain for step in steps for job in step.jobs if job.in_vain)
     same = vain_axes(steps, names)
     return [

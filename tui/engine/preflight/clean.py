@@ -76,7 +76,7 @@ def _decoded(hexadecimal: str) -> str:
 
 
 CLEAN_S = 600.0
-LEASE_S = CLEAN_S + 60.0  # nobody renews it meanwhile
+LEASE_S = CLEAN_S + 60.0  # it is not renewed
 NAMES_SHOWN = 3
 
 
@@ -99,7 +99,7 @@ class Created(Struct, frozen=True):
     mount: str = ""
     grown: Mapping[str, int] = field(default_factory=dict)
     shared_with: tuple[str, ...] = ()  # hosts for which these files are the same ones
-    # what the paths are, as far as it was recorded
+    # identities of the paths that were recorded
     known: Identities = field(default_factory=Identities)
 
 
@@ -197,7 +197,7 @@ def created_on(
 
 
 async def look(run_dir: Path, found: Sequence[Created], connections: Connections) -> list[Cleaning]:
-    """Return what would go on each host. Nothing is changed."""
+    """Return what would be removed on each host. Nothing is changed."""
     return await _everywhere(run_dir.name, with_grown(run_dir, found), connections, _look)
 
 
@@ -225,7 +225,7 @@ async def clean(
     """Look again, remove, have `keep` write down what has become of everything on each host, and
     return that.
 
-    Meanwhile no engine goes on with the run. Raises BenchtuiError when one does so already.
+    Meanwhile no engine can resume the run. Raises BenchtuiError if one is running.
     """
     made_files = MadeFiles.beside(run_dir)
     with no_engine(run_dir):

@@ -104,7 +104,7 @@ def devices_of(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) 
 
 
 def unnamed_devices(plan: Plan) -> list[str]:
-    """Return the devices that the plan writes to and that nobody has named."""
+    """Return the devices that the plan writes to and that are not confirmed by name."""
     return [path for path in written_devices(plan) if path not in plan.destroy]
 
 
@@ -160,9 +160,7 @@ def judge_again(
 
 
 def is_another(before: DeviceFacts, now: DeviceFacts) -> bool:
-    """Return whether a path leads to another device than before: by number, and by serial and size
-    as far as known.
-    """
+    """Tell whether a path leads to another device: by number, and by serial and size if known."""
     known = [(before.serial, now.serial), (before.size_bytes, now.size_bytes)]
     return before.number != now.number or any(was and is_ and was != is_ for was, is_ in known)
 
@@ -170,7 +168,7 @@ def is_another(before: DeviceFacts, now: DeviceFacts) -> bool:
 def judge_device(facts: DeviceFacts, named: Sequence[str]) -> Iterator[Problem]:
     """Yield why a device is not written to.
 
-    That nobody has named it is said only when nothing else is wrong.
+    A missing confirmation is reported only if nothing else is wrong.
     """
     if not facts.kind or facts.real in HARMLESS:
         return
@@ -210,7 +208,7 @@ def refusals(facts: DeviceFacts) -> Iterator[Problem]:
 
 
 def holds(facts: DeviceFacts) -> str:
-    """Return the refusal of a device that holds something, and what to do when nobody needs it."""
+    """Return the refusal of a device with content, and what to do if the content is not needed."""
     found = dict.fromkeys((each.member, each.type) for each in facts.signatures)
     members = {facts.name: facts.path}
     what = ", ".join(
@@ -300,7 +298,7 @@ def ours(
 ) -> frozenset[str]:
     """Return the files that runs of ours have made. `now`: what those are that stand there.
 
-    A file that has grown since then, or that is another one, is somebody else's. A run that was cut
+    A file that has grown since then, or that is another one, belongs to others. A run that was cut
     off could not tell what its files are: these go by their size alone, so that it can be resumed.
     """
     there = (
@@ -350,7 +348,5 @@ def not_confirmed(paths: Sequence[str]) -> str:
 
 
 def agree(options: str) -> str:
-    """Return how somebody agrees that something is lost: screens and the command line each have a
-    way.
-    """
+    """Return how to confirm that data may be lost: in Review, and on the command line."""
     return f"name it to agree: Review asks at Enter, run takes {options} (--yes is not enough)"

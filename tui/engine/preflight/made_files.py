@@ -57,9 +57,7 @@ class MadeFiles:
         return self.on(host).sizes
 
     def identities(self, host: str) -> dict[str, str]:
-        """Return what these files are, as far as it is known: a run that was cut off could not
-        tell.
-        """
+        """Return the known identities of these files; a run that was cut off recorded none."""
         return self.on(host).known
 
     def on(self, host: str) -> Files:

@@ -59,9 +59,7 @@ async def _look(plan: Plan, address: HostAddress, connections: Connections) -> l
 
 
 def lacking_by_checks(plan: Plan, checks: Mapping[str, HostCheck]) -> Lacking:
-    """Return what hosts lack as far as earlier checks of them tell: they looked for the usual names
-    alone.
-    """
+    """Return hosts without a tool by their last check, which looks for usual names only."""
     looked_for = {need.command for each in workloads.every() for need in each.requirements(())}
     looked_for |= {program.launch.program for program in mpi_hosts.programs().values()}
     names = dict.fromkeys(

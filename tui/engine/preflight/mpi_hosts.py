@@ -124,7 +124,7 @@ def _host_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
     elif not facts.program:
         yield f"{tool}-missing", f"{wanted} is not found for {facts.user}"
     if facts.missing:
-        yield f"{tool}-unusable", f"{facts.program} lacks libraries: {facts.missing}"
+        yield f"{tool}-unusable", f"{facts.program} cannot load libraries: {facts.missing}"
     if facts.family not in (None, family):
         built = PACKAGE[facts.family] if facts.family else "another MPI"
         yield "mpi-mixed", f"{facts.program} is built with {built}, the run uses {PACKAGE[family]}"

@@ -47,9 +47,7 @@ DOES: tuple[Literal["put", "delete"], ...] = ("put", "delete")
 
 @dataclass(frozen=True, slots=True)
 class HostTargets:
-    """The devices of a run on one host, which of them it writes to, and files of somebody else that
-    it overwrites.
-    """
+    """The devices of a run on one host, which of them it writes to, foreign files it overwrites."""
 
     host: str
     devices: tuple[DeviceFacts, ...] = ()
@@ -228,8 +226,9 @@ async def look_ahead(
     made_files: MadeFiles,
     heard: Callable[[str], object] = lambda _: None,
 ) -> list[HostReadiness]:
-    """Ask all hosts at once and judge them by the rules of the preflight. `heard` is told each host
-    that answered.
+    """Ask all hosts at once and judge them by the rules of the preflight.
+
+    `heard` is called with each host that answered.
 
     Locks are looked at and not taken, MPI is not launched: both would be felt by others.
     """

@@ -40,7 +40,7 @@ LEAVING_S = 10.0  # patience with a broken connection when all is over
 async def layout(ctx: RunContext, step: Step) -> None:
     """Write what is missing on each host, all hosts at once.
 
-    Refuses to go on when one of them fails.
+    Refuses the run if one of them fails.
     """
     wanted = await on_hosts(
         ctx, MISSING_FILES, ctx.taking_part(step), partial(_files_to_write, ctx, step)

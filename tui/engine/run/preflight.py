@@ -64,8 +64,7 @@ LOOK_AGAIN_S = (2.0, 5.0)
 
 
 async def take_locks(ctx: RunContext) -> bool:
-    """Take every host for this run, or go on holding it; wait for those in use as long as the plan
-    says.
+    """Lock every host for this run, or keep its lock; wait for hosts in use as the plan says.
 
     Returns whether it had to wait. Raises RunRefused when another run holds a host in the end.
     """
@@ -219,7 +218,7 @@ class ServerSession(HostSession):
     it.
     """
 
-    def enter(self, state: HostStateName, detail: str = "") -> None:  # noqa: ARG002  (nobody reads it)
+    def enter(self, state: HostStateName, detail: str = "") -> None:  # noqa: ARG002
         """Change the state."""
         self.state = state
 

@@ -235,7 +235,7 @@ async def _give_back(ctx: RunContext, session: HostSession) -> None:
 async def _reached_again(ctx: RunContext, session: HostSession) -> bool:
     """Connect once more.
 
-    A lost host may be back by now, and its load goes on; but a stop must not take longer.
+    A lost host may be back by now, with its load running; but a stop must not take longer.
     """
     if not session.failed:
         return await session.reconnect(LEAVE_S)

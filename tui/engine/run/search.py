@@ -32,7 +32,7 @@ from tui.text.points import offer_text
 async def run_search(
     ctx: RunContext, slots: Sequence[Step], measure: Callable[[RunContext, Step], Awaitable[None]]
 ) -> None:
-    """Measure one point after the other until the search knows, or may not go on.
+    """Measure one point after the other until the search has its answer, or must end.
 
     Raises RunStopped, and RunRefused when a host that a point needs is lost: fewer hosts sustain
     something else.

@@ -243,9 +243,7 @@ async def run_together(ctx: RunContext, steps: Sequence[Step]) -> None:
 
 
 def _rank(fault: BaseException) -> int:
-    """Rank faults: internal errors first, then stops, then refusals, last those of steps that
-    waited in vain.
-    """
+    """Rank faults: internal errors, then stops, then refusals, then steps that never began."""
     if isinstance(fault, RunRefused):
         return 3 if NOT_STARTED in fault.reason else 2
     return 1 if isinstance(fault, RunStopped) else 0

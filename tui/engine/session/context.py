@@ -121,7 +121,7 @@ StopMode = Literal["stop", "abort"]
 
 
 class RunStopped(Exception):  # noqa: N818  (it ends a run early, nothing went wrong)
-    """Raised between phases when somebody asked to stop."""
+    """Raised between phases after a request to stop."""
 
 
 class RunRefused(Exception):  # noqa: N818  (it ends a run early with a state of its own)
@@ -136,7 +136,7 @@ class RunRefused(Exception):  # noqa: N818  (it ends a run early with a state of
 
 @dataclass
 class RunContext:
-    """One run while it goes on."""
+    """A run in the engine."""
 
     run_dir: Path
     plan: Plan
@@ -145,17 +145,17 @@ class RunContext:
     # hosts that are looked at and generate no load
     servers: list[HostSession] = field(default_factory=list)
     stop_mode: StopMode | None = None
-    stop_reason: str = ""  # why, when nobody asked for it
+    stop_reason: str = ""  # why, if the engine itself decided it
     sampled: bool = False  # whether a dead engine had samples of a measurement
     stop_event: asyncio.Event = field(default_factory=asyncio.Event)
     abort_event: asyncio.Event = field(default_factory=asyncio.Event)  # it overtakes a stop
     telemetry: Telemetry = field(init=False)
     made_files: MadeFiles = field(init=False)  # the files that runs of this user have made
-    active: dict[str, TaskRun] = field(default_factory=dict)  # loads that go on, by host
+    active: dict[str, TaskRun] = field(default_factory=dict)  # running loads, by host
     tasks: set[asyncio.Task[None]] = field(default_factory=set)  # held, or asyncio would drop them
     # called once all hosts are connected or refused
     on_connected: Callable[[], None] = lambda: None
-    # called when somebody asks this engine to stop, also once more
+    # called at each request to stop
     on_stop: Callable[[], None] = lambda: None
     # by step and host; None: no fio's
     results: dict[tuple[int, str], HostResult | None] = field(default_factory=dict)
@@ -165,7 +165,7 @@ class RunContext:
     skipped: set[int] = field(default_factory=set)  # steps that need not be run
     # what was offered and decided, where the run searches
     search: SearchState = field(default_factory=SearchState)
-    seconds: Seconds = field(default_factory=Seconds)  # of the measurement that goes on
+    seconds: Seconds = field(default_factory=Seconds)  # of the running measurement
     # called when all hosts have told another second of it
     on_second: Callable[[], None] = lambda: None
     # points that were clearly over, and why
@@ -232,7 +232,7 @@ class RunContext:
     def request_stop(self, mode: StopMode, by: str = "", reason: str = "") -> None:
         """Remember that the run shall end; abort wins over stop.
 
-        `reason`: why, when nobody asked for it.
+        `reason`: why, if the engine itself decided it.
         """
         if self.stop_mode not in ("abort", mode):
             self.stop_mode, self.stop_reason = mode, reason
@@ -243,7 +243,7 @@ class RunContext:
         self.on_stop()
 
     def check_stop(self) -> None:
-        """Raise RunStopped when somebody asked to stop."""
+        """Raise RunStopped after a request to stop."""
         if self.stop_mode is not None:
             raise RunStopped
 
@@ -270,10 +270,7 @@ class RunContext:
             self.journal.sync()
 
     async def unless_stopped(self, work: Awaitable[T]) -> T:
-        """Wait for work that may simply be dropped when somebody asks to stop.
-
-        Raises RunStopped then.
-        """
+        """Wait for work; at a request to stop, drop it and raise RunStopped."""
         working = asyncio.ensure_future(work)
         stopping = asyncio.ensure_future(self.stop_event.wait())
         try:
@@ -303,17 +300,17 @@ class HostsAway(RunRefused):
 class Duty(Struct, frozen=True):
     """What all hosts do.
 
-    `refusal`, before their names, refuses the run when some fail; empty: the others go on.
+    `refusal`, before their names, refuses the run if some fail; empty: the others continue.
     """
 
     phase: PhaseName
     exit_code: int = EXIT_PARTIAL
     refusal: str = ""
-    droppable: bool = True  # may be dropped in the middle when somebody asks to stop
+    droppable: bool = True  # may be dropped at a request to stop
 
 
 CONNECT = Duty("connect", EXIT_PREFLIGHT, "no connection to")
-REACH = Duty("connect", droppable=False)  # of an engine that goes on with a run: nothing is dropped
+REACH = Duty("connect", droppable=False)  # by an engine that resumes a run
 # all problems of all hosts are told at once, then it is judged
 LOOK = Duty("preflight", EXIT_PREFLIGHT)
 JUDGE = Duty("preflight", EXIT_PREFLIGHT, "preflight refused:")
@@ -410,7 +407,7 @@ def _fail_in(phase: PhaseName) -> Callable[[HostSession, HostError], object]:
 async def _all_at_once(work: list[Awaitable[None]]) -> None:
     """Wait for all.
 
-    What is nobody's problem, such as a journal that cannot be written, ends the others too.
+    A problem of no single host, such as a journal that cannot be written, ends the others too.
     """
     tasks = [asyncio.ensure_future(each) for each in work]
     try:

@@ -1,4 +1,4 @@
-"""What a journal says an engine had done before it died: enough for another one to go on."""
+"""What an engine had done before it died, from its journal: enough to resume the run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class History(Struct):
     """The past of a run: a view of its journal's state."""
 
     seen: RunState = field(default_factory=RunState)
-    going_on: bool = False  # the run shall do what it lacks, whatever was asked for before
+    going_on: bool = False  # run missing steps, whatever was requested before
 
     def take(self, event: JournalEvent) -> None:
         """Take the next event."""
@@ -30,12 +30,12 @@ class History(Struct):
 
     @property
     def ended(self) -> bool:
-        """Whether the run was closed, and nobody went on with it since."""
+        """Whether the run was closed and not resumed since."""
         return self.seen.end is not None
 
     @property
     def running(self) -> list[int]:
-        """The steps that go on: several, when they run at the same time."""
+        """The running steps: several if they run at the same time."""
         return (
             []
             if self.ended
@@ -211,7 +211,7 @@ def fills_of_objects(plan: Plan, steps: Iterable[Step]) -> list[Step]:
 
 
 def read_history(journal: Path) -> History:
-    """Return what a journal says, as far as it can be read; one that is gone says nothing.
+    """Return what a journal says; damaged lines are skipped, a missing file is empty.
 
     Raises BenchtuiError.
     """

@@ -60,7 +60,7 @@ class Secrets:
 
 
 async def secrets_of(plan: Plan, environ: Mapping[str, str], asker: Asker | None) -> Secrets:
-    """Return the secrets of a run: from the environment, else from whoever can be asked."""
+    """Return the secrets of a run: from the environment, else from the operator."""
     from tui.remote.vault import Question
 
     values = {name: environ[name] for name in plan.secrets if environ.get(name)}

@@ -249,7 +249,7 @@ def _how(before: DirectoryIdentity, now: DirectoryIdentity) -> str:
 
 
 def _stable(identity: str) -> str:
-    """Return an identity without the time of change, which whoever writes to a file moves on."""
+    """Return an identity without the time of change, which every write updates."""
     return identity.partition(" c:")[0]
 
 

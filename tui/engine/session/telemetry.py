@@ -1,4 +1,4 @@
-"""Telemetry of the hosts of a run: a small task on each while a step goes on, followed into the
+"""Telemetry of the hosts of a run: a small task on each during a step, followed into the
 journal.
 
 It is extra: nothing that goes wrong with it fails the run, delays a load, or is said more than once
@@ -154,7 +154,7 @@ class TelemetryReader:
 class TelemetryRun:
     """The telemetry of one host in one step: started, followed over broken connections, ended.
 
-    A server has no load, and nobody else who would connect to it again.
+    A server has no load: no other part of the engine reconnects to it.
     """
 
     def __init__(self, session: HostSession, step: Step, plan: Plan, role: Role = "client") -> None:
@@ -163,7 +163,7 @@ class TelemetryRun:
         self.task_id = f"{step.index}.{TASK}{again}"
         self.reader = TelemetryReader(session.name, step.index, role)
         self.begun = asyncio.Event()  # it runs, or it never will
-        self.over = False  # nobody wants it any more
+        self.over = False  # no longer needed
         self._role = role
         self._groups = dict(session.address.processes)
         self._loads = [f"{step.index}.{name}{again}" for name in LOADS] if role == "client" else []
@@ -239,7 +239,7 @@ class TelemetryRun:
             self.session.say("info", f"telemetry: {name} is unknown here: {reason}")
 
     async def _flood(self) -> str:
-        """Return what it flooded, as far as the agent can be asked; else an empty text."""
+        """Return what it flooded; empty if it did not, or the agent cannot be asked."""
         with contextlib.suppress(HostError):
             status = await self.session.agent.status(self.task_id)
             return flood_text("it", status.flood) if status.flood else ""
@@ -263,10 +263,7 @@ class TelemetryRun:
         return stream.complete
 
     async def _await_connection(self) -> None:
-        """Wait until those who need the host have connected to it again.
-
-        A server nobody else needs.
-        """
+        """Wait until the load has reconnected to its host; reconnect to a server here."""
         if self._role == "server" and not await self.session.reconnect(self._lease_s):
             raise HostError(
                 "lost",
@@ -296,12 +293,12 @@ class TelemetryRun:
 
 @dataclass
 class Telemetry:
-    """The telemetry of a run: that of the steps that go on."""
+    """The telemetry of the running steps of a run."""
 
     plan: Plan
     journal: Journal
     looked: bool = False  # whether hosts have been looked at while they were quiet
-    runs: list[TelemetryRun] = field(default_factory=list)  # of the steps that go on
+    runs: list[TelemetryRun] = field(default_factory=list)  # of the running steps
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def begin(

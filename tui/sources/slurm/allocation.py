@@ -1,7 +1,4 @@
-"""`slurm:@PARTITION,nodes=N,time=T`: an allocation for a run.
-
-The wait for it is told, its end is sure.
-"""
+"""`slurm:@PARTITION,nodes=N,time=T`: an allocation for a run, always released at its end."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ def _command(given: Sequence[str]) -> str:
 
 
 def plain_command(load: Load) -> str:
-    """Return the command as somebody types it."""
+    """Return the command as typed in a shell."""
     return (
         " ".join(
             [

@@ -162,7 +162,7 @@ class ElbenchoWorkload(Workload):
         ]
 
     def job_text(self, profile: Profile, params: Mapping[str, ParamValue]) -> str:
-        """Return the command that somebody types."""
+        """Return the command as typed in a shell."""
         from tui.workloads.elbencho.body import resolve
         from tui.workloads.elbencho.plan import plain_command
 

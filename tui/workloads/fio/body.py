@@ -262,16 +262,14 @@ def _option_problems(
 ) -> Iterator[Problem]:
     for name, value in options.items():
         if any(brace_problems(name, value, texts)):
-            continue  # what stands in braces is told once for all
+            continue  # placeholders are reported elsewhere, once
         problem = reach_problem if name in job_of(profile).extra_options else option_problem
         if wrong := problem(canonical(name), expand(value, as_option(name, profile, texts))):
             yield document.problem((*path, name), f"{name}: {wrong}")
 
 
 def effective(profile: Profile, job: str, texts: Mapping[str, str]) -> dict[str, Setting]:
-    """Return what holds for a job: its own options over the global ones, as far as they can be
-    resolved.
-    """
+    """Return the options of a job over the global ones, without those that cannot be resolved."""
     found: dict[str, Setting] = {}
     for path, options in (
         (("fio", "global"), job_of(profile).shared),

@@ -166,7 +166,7 @@ def _in_common(hosts: Sequence[dict[str, Options]]) -> dict[str, Options]:
 
 
 def _derived(step: StepRecord) -> Options:
-    """Return what the figures tell of a job that nobody kept."""
+    """Return what the figures tell of a job whose job file was not kept."""
     dirs = step.results.aggregate
     both = {"read", "write"} <= dirs.keys()
     name = next((name for name in ("read", "write", "trim") if name in dirs), "read")
@@ -407,7 +407,7 @@ def _standalone(_: RunRecord, each: ExportedMeasurement) -> Json:
 
 def _clients(_: RunRecord, each: ExportedMeasurement) -> Json:
     """Return the hosts as servers of one client, and "All clients": with the percentiles that fio's
-    client lacks.
+    client does not print.
     """
     entries = [_of_host(each, host, dirs) for host, dirs in each.step.results.per_host.items()]
     over_all = _entry(each, ALL_CLIENTS, each.main, each.step.results.aggregate, None, series=True)

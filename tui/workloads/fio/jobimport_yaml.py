@@ -348,7 +348,7 @@ def _is_big(block: str) -> bool:
 
 
 def _check(text: str, phase: Phase, file: str) -> None:
-    """Load what was written; what is wrong with it is told at the lines of the job file."""
+    """Load the written profile; report its errors at the lines of the job file."""
     from tui.model.profile_load import load_profile
 
     try:

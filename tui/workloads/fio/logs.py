@@ -175,7 +175,7 @@ def _intervals(rows: Sequence[Row], begun_ms: int) -> Iterator[tuple[Row, float,
 def _take_intervals(
     seconds: Seconds, rows: Sequence[Row], begun_ms: int, length_ms: int, kind: str
 ) -> None:
-    """Spread what intervals tell over their seconds, as far as all logs reach."""
+    """Spread the figures of intervals over their seconds, up to the end of the shortest log."""
     for row, start, over in _intervals(rows, begun_ms):
         at, end = start, min(over, length_ms)
         while at < end:

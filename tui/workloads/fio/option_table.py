@@ -134,14 +134,14 @@ _PATTERNS = ("verify_pattern", "buffer_pattern")
 def reach_of(name: str, kind: str) -> Reach | None:
     """Return what an option, by fio's own name, can reach; `kind` is its type in the table.
 
-    None: nobody has said.
+    None: unknown.
     """
     found = _CLASSES.get(name)
     return found or (None if kind == "text" else "load")
 
 
 def reach_of_engine(engine: str) -> Reach | None:
-    """Return what an engine of fio's own can reach; None: nobody has said."""
+    """Return what an engine of fio's own can reach; None: unknown."""
     classes: tuple[tuple[Reach, Container[str]], ...] = (
         ("load", ENGINES_OF_NOTHING), ("access", ENGINES_OF_NETWORKS), ("places", ENGINES_OF_FILES),
         ("targets", TARGETS), ("refused", UNSEEN_ENGINES),
@@ -303,8 +303,7 @@ def name_problem(name: str, *, external: bool = False) -> str | None:
 
 
 def option_problem(name: str, text: str) -> str | None:
-    """Return why fio would not take this value, or would misread it, as far as that can be known,
-    or None.
+    """Return why fio would refuse or misread this value; None: no known reason.
 
     `text` has no placeholders.
     """

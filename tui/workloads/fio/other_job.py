@@ -32,9 +32,8 @@ def contradictions(job_file: str, printed: bytes) -> list[str]:
     """Return ``bs=1k (job file: 4k)`` for each option that fio printed otherwise than the job file
     has it.
 
-    Of options that one of the two lacks nothing is said, nor of those that fio puts something in
-    for (``$jobname``). `printed` is a status object; of one that cannot be read, or that names no
-    options, nothing is said.
+    Skips options that only one of the two has, and those that fio expands (``$jobname``). `printed`
+    is a status object; empty for one that cannot be read or that names no options.
     """
     try:
         output = _DECODER.decode(printed)

@@ -38,7 +38,7 @@ VERSION = "fio version"
 SAME_BEGIN_S = 2.5  # snapshots of one fio: its clock less its age, which is rounded up to seconds
 DEEPEST = 3  # how deep other programs put fio's objects into theirs
 _BEGIN = re.compile(r'^[ \t]*(?:\{(?=\s*")|\[(?=\s*[{\[]))', re.MULTILINE)
-WASTED = 8  # times the text may be looked through for objects in vain
+WASTED = 8  # times the text may be searched for objects without success
 
 
 class KeptJob(StatusJob):
@@ -408,10 +408,7 @@ def mark_rounded(result: HostResult, names: Sequence[str]) -> None:
 
 
 def _from_lines(printed: Printed) -> list[JobLoad]:
-    """Return the load as far as fio's first words on each job tell it.
-
-    Whether it synced, they do not.
-    """
+    """Return the load from the first line that fio prints of each job, which has no syncs."""
     workers: dict[str, int] = {}
     for section in printed.sections:
         workers[section.job.jobname] = workers.get(section.job.jobname, 0) + section.workers

@@ -285,9 +285,7 @@ LABELS = tuple(map(label, PERCENTILES))
 
 
 def kept_result(snapshot: Snapshot, place: int) -> HostResult:
-    """Return what fio counted on a host that somebody else ran it on: with every percentile that it
-    printed.
-    """
+    """Return the result of a fio run that benchtui did not start, with every printed percentile."""
     starts = [job.job_start for job in snapshot.jobs if job.job_start > 0]
     return HostResult(
         t=0.0,

@@ -85,7 +85,7 @@ def _option_schema(name: str, option: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [{"enum": list(words)}, anything]} if words else anything
 
 
-# -- values: what `option_problem` refuses, as far as JSON Schema can say it
+# -- values: those rules of `option_problem` that JSON Schema can express
 
 
 PLACEHOLDER = {"type": "string", "pattern": r"\{"}

@@ -195,8 +195,7 @@ class StatusJob(Struct):
     """One entry of ``jobs``: a group, with group_reporting. `job_start` is epoch ms, 0 or absent
     before it starts.
 
-    `total_err` are I/Os that failed, where a job goes on all the same (continue_on_error); else it
-    is absent.
+    `total_err` are failed I/Os of a job with continue_on_error; otherwise it is absent.
     """
 
     jobname: str = ""

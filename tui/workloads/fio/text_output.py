@@ -69,7 +69,7 @@ class PrintedSection:
     """The results of one job, or of one group of them. `depth_one`: never more than one I/O was in
     flight.
 
-    `counted`: how many I/Os there were is told exactly.
+    `counted`: the number of I/Os is exact.
     """
 
     line: int
@@ -248,7 +248,7 @@ class _Parser:
             part.io_bytes = int(parse_printed("bytes", moved).low)
         except ValueError as error:
             self._wrong(f"found '{bandwidth}' and '{moved}': {error}")
-        part.total_ios = round(part.iops * part.runtime / 1000)  # until it is told exactly
+        part.total_ios = round(part.iops * part.runtime / 1000)  # until the exact number is read
         setattr(self.section.job, name, part)
         self.section.job.job_runtime = max(self.section.job.job_runtime, part.runtime)
         self.part, self.percentiles = part, None

@@ -316,9 +316,7 @@ def timed_profile(profile: Profile, seconds: float, ramp: Scalar) -> Profile:
 
 
 def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> Iterator[str]:
-    """Yield what a search does not do of what a profile and its parameters ask for: rates, and how
-    long it goes on.
-    """
+    """Yield settings of a profile and its parameters that a search overrides: rates, durations."""
     _, resolved = resolve_on(profile, params, [HostAddress("h1")])
     for job in job_options(*resolved[0]) if resolved else []:
         held = ", ".join(
@@ -336,7 +334,7 @@ def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> Iterato
 
 
 def lengths(profile: Profile) -> list[str]:
-    """Return the parameters that say only how long jobs go on."""
+    """Return the parameters that set only the duration of jobs."""
     levels = (job_of(profile).shared, *job_of(profile).jobs.values())
     options = [(option == "runtime", value) for level in levels for option, value in level.items()]
     used = {name for own, value in options if not own for name in placeholders(value)}
@@ -405,7 +403,7 @@ def _parts(
 ) -> list[float]:
     """Return which part of the rate each job has.
 
-    Raises UsageError for jobs that nobody knows it of.
+    Raises UsageError for jobs without a share.
     """
     if len(jobs) == 1:
         return [1.0]

@@ -150,7 +150,7 @@ class FioWorkload(Workload):
         return list(set_by_search(profile, params))
 
     def lengths(self, profile: Profile) -> list[str]:
-        """Return the parameters that say only how long its jobs go on."""
+        """Return the parameters that set only the duration of its jobs."""
         from tui.workloads.fio.variants import lengths
 
         return lengths(profile)

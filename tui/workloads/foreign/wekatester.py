@@ -118,10 +118,7 @@ def _output(place: int, job: str, figures: Mapping[tuple[str, str], float]) -> I
 
 
 def _directions(figures: Mapping[tuple[str, str], float]) -> Iterator[tuple[str, DirectionResult]]:
-    """Yield what is told of reads and writes.
-
-    How long it was measured, and so how much was done, is not.
-    """
+    """Yield the figures of reads and writes: rates only, the measured time is not printed."""
     for name in ("read", "write"):
         iops, bandwidth = figures.get((name, "iops")), figures.get((name, "bandwidth"))
         latency = figures.get((name, "latency"))

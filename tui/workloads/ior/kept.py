@@ -21,7 +21,7 @@ from tui.workloads.reading import budget, clean, numbered
 
 TITLE = re.compile(r"^IOR-\S+: MPI Coordinated Test of Parallel I/O")
 STAMP = re.compile(r"^(?P<what>Began|Finished) +: (?P<stamp>.+)$")
-# what mpiexec is told to put before each line
+# what mpiexec puts before each line
 RANK = re.compile(r"^\[\d+(?:,\d+)?\](?:<stdout>:)?\s?")
 # what a line of IOR's JSON begins with; other ranks may have printed between these
 OF_JSON = tuple('{}[],"')
@@ -31,7 +31,7 @@ STAMP_ERROR_S = 1.0
 
 @dataclass
 class KeptIor:
-    """One IOR as its text goes on."""
+    """One IOR, read line by line."""
 
     output: IorOutput = field(default_factory=IorOutput)
     explainer: Explainer = field(default_factory=stdout_explainer)

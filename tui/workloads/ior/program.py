@@ -40,7 +40,7 @@ class IorProgram(StepProgram):
         )
 
     def reader(self, hosts: int, nodes: Sequence[int] = ()) -> IorReader:
-        """Return a reader; the phases of a trial are nobody's business."""
+        """Return a reader; the phases of a trial are not reported."""
         kind = TrialReader if self.is_trial else IorReader
         return kind(self.step, self.launch, self.launch.ranks(hosts), nodes)
 

@@ -264,7 +264,7 @@ class MdtestOutput:
         if self.phase in ("", "tree-create", "remove"):
             return self.item_phases[0]
         again = self.phase == "create" and len(set(self.item_phases) & {"stat", "read"}) > 0
-        # a stonewall goes on with the creation in a second pass
+        # with a stonewall, creation continues in a second pass
         return "create" if again else "remove"
 
     def _enter(self, phase: str, now_s: float) -> MetadataPhase | None:

@@ -157,7 +157,7 @@ class MdtestProgram(StepProgram):
         return arguments(self.launch, stride, directory, by_rank=by_rank)
 
     def reader(self, hosts: int, nodes: Sequence[int] = ()) -> MdtestReader:
-        """Return a reader; the phases of a trial are nobody's business."""
+        """Return a reader; the phases of a trial are not reported."""
         kind = TrialReader if self.is_trial else MdtestReader
         return kind(self.step, self.launch, self.launch.ranks(hosts), nodes)
 

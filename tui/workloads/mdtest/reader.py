@@ -179,7 +179,7 @@ LAUNCHED = re.compile(r"mdtest-\S+ was launched with")
 SUMMARY = re.compile(r"SUMMARY(?: rate| time)?(?: \([^()]*\))?: \(of \d+ iterations\)")
 COMMAND = re.compile(r"[\s>$#%]*+(?:\S.*\s)?(?:\S*/)?mdtest\s+(?P<words>-.*)")
 OWN_COMMAND = "Command line used:"
-# what mpiexec is told to put before each line
+# what mpiexec puts before each line
 RANK = re.compile(r"^\[\d+(?:,\d+)?\](?:<stdout>:)?\s?")
 NUMBERED = {"-n": "items", "-i": "iterations", "-np": "ranks"}
 STAMP_ERROR_S = 1.0
@@ -187,7 +187,7 @@ STAMP_ERROR_S = 1.0
 
 @dataclass
 class KeptMdtest:
-    """One mdtest as its text goes on. `numbers` are those of its command line, by what they are."""
+    """One mdtest, read line by line. `numbers` are those of its command line, by what they are."""
 
     command: str = ""
     output: MdtestOutput = field(default_factory=MdtestOutput)
