@@ -347,15 +347,62 @@ SEARCHES = [
 ]
 ELBENCHO = [f"elbencho/{name}" for name in ("large-write", "large-randread", "randread-latency")]
 IO500 = ["io500/standard", "io500/trial"]
-# Derived from what was published of applications: the profiles themselves say what is whose.
-DERIVED = [
-    *(
-        f"ai/{name}"
-        for name in ("checkpoint-restore", "checkpoint-write", "kv-cache", "training-large-samples")
-    ),
-    *("ai/training-small-samples", "ai/vector-search"),
-    *("apps/database-log", "apps/video-ingest", "apps/vm-boot-storm"),
-]
+# Derived from what was published of applications: the profiles themselves say what is whose. Of
+# each job: bytes and pattern, calculated here from the figures of its source.
+GIB = 1 << 30
+PART = 8.03e9 * (2 + 12) / 8  # llama_8b_zero3: fp16 weights, fp32 optimizer, 8 accelerators
+TOKEN = 32 * 8 * 128 * 2 * 2  # Llama 3.1 8B: layers, KV heads, values, keys and values, fp16
+UNET3D, RESNET50 = 146_600_628, 1251 * 114_688  # bytes of a file; samples in one of 112 KiB
+STREAM = 36e6 / 8  # SPEC SFS 2014 VDA: bits per second
+
+
+@dataclass(frozen=True)
+class DerivedJob:
+    """One job of a preset that is derived: what fio is told, and sizes in bytes."""
+
+    options: Options
+    sizes: dict[str, float]
+
+
+DERIVED_JOBS = {
+    "ai/checkpoint-restore": {
+        "parts": DerivedJob({"rw": "read", "numjobs": "8"}, {"filesize": PART}),
+    },
+    "ai/checkpoint-write": {
+        "parts": DerivedJob({"rw": "write", "numjobs": "8", "end_fsync": "1"}, {"filesize": PART}),
+    },
+    "ai/kv-cache": {"chunks": DerivedJob({"rw": "randrw", "direct": "1"}, {"bs": 256 * TOKEN})},
+    "ai/training-large-samples": {
+        "samples": DerivedJob(
+            {"rw": "read", "numjobs": "4", "file_service_type": "sequential"},
+            {"filesize": UNET3D},
+        ),
+    },
+    "ai/training-small-samples": {
+        "samples": DerivedJob(
+            {"rw": "randread", "numjobs": "8", "nrfiles": "128"},
+            {"bs": 114_660, "filesize": RESNET50},
+        ),
+    },
+    "ai/vector-search": {
+        "search": DerivedJob(
+            {"rw": "randread", "iodepth": "4", "iodepth_batch_complete_min": "4", "direct": "1"},
+            {"bs": 4096},
+        ),
+    },
+    "apps/database-log": {
+        "data": DerivedJob({"rw": "randrw"}, {"bs": 8192}),
+        "log": DerivedJob({"rw": "write", "fdatasync": "1"}, {"bs": 8192}),
+    },
+    "apps/video-ingest": {"stream": DerivedJob({"rw": "write"}, {"rate": STREAM})},
+    "apps/vm-boot-storm": {
+        "desktop": DerivedJob(
+            {"rw": "randrw", "rwmixread": f"{560 / (560 + 25):.0%}".rstrip("%")},
+            {"bs": 560e6 / 70_000},
+        ),
+    },
+}
+DERIVED = list(DERIVED_JOBS)
 TOOLS = [*IO500, *SEARCHES, *ELBENCHO, *SUITES["elbencho/files"]]
 S3 = ["s3/put", "s3/get", "s3/delete", "s3/all"]
 OTHERS = ["demo/quick", "weka/mdtest", "ior/file-per-process", *TOOLS, *DERIVED, *S3]

@@ -12,6 +12,7 @@ from tests.e2e.command import benchtui
 from tests.profiles.catalogue import (
     ADDED,
     DERIVED,
+    DERIVED_JOBS,
     METADATA,
     OTHERS,
     PUBLISHED,
@@ -36,6 +37,7 @@ NO_USER = Path("/nonexistent")
 OWN = Path(__file__).parents[1] / "data" / "profiles" / "mix-70-30.yaml"
 CATALOGUE = Catalogue(NO_USER)
 FIO = [*WORKLOADS, "demo/quick"]
+ROUNDED = 0.03  # sizes of derived presets: 8 KiB for 8,000 bytes
 ON_IMAGES = [tag for tag in VITASTOR if "image" in VITASTOR[tag].options]
 
 
@@ -47,10 +49,8 @@ def preset(tag: str) -> Profile:
     return loaded(tag).profile
 
 
-def rendered(tag: str, host: str = "h1", index: int = 1) -> tuple[str, Options]:
-    """The one job of the job file as fio reads it, [global] under its own options: its name, and
-    what holds for it.
-    """
+def jobs_of(tag: str, host: str = "h1", index: int = 1) -> dict[str, Options]:
+    """Each job of the job file as fio reads it: what holds for it, [global] under its own."""
     profile = preset(tag)
     text = render(profile, resolve_params(profile, {}), host, index, 7)
     sections: dict[str, Options] = {}
@@ -60,8 +60,14 @@ def rendered(tag: str, host: str = "h1", index: int = 1) -> tuple[str, Options]:
         else:
             name, _, value = line.partition("=")
             section[name] = value
-    (job,) = [name for name in sections if name != "global"]
-    return job, {**sections["global"], **sections[job]}
+    shared = sections.pop("global")
+    return {name: {**shared, **own} for name, own in sections.items()}
+
+
+def rendered(tag: str) -> tuple[str, Options]:
+    """The one job of a preset: its name, and what holds for it."""
+    ((job, options),) = jobs_of(tag).items()
+    return job, options
 
 
 def test_these_are_the_presets() -> None:
@@ -306,6 +312,30 @@ def test_what_is_derived_names_its_source_and_what_that_leaves_open(tag: str) ->
     profile = preset(tag)
     assert profile.source is not None and profile.source.document
     assert profile.deviations
+
+
+@pytest.mark.parametrize("tag", DERIVED)
+def test_bytes_and_pattern_of_what_is_derived_follow_from_its_source(tag: str) -> None:
+    jobs = jobs_of(tag)
+    assert jobs.keys() == DERIVED_JOBS[tag].keys()
+    for name, wanted in DERIVED_JOBS[tag].items():
+        assert wanted.options.items() <= jobs[name].items()
+        sizes = {option: parse_size(jobs[name][option]) for option in wanted.sizes}
+        assert sizes == pytest.approx(wanted.sizes, rel=ROUNDED)
+
+
+@pytest.mark.parametrize("tag", DERIVED)
+def test_what_is_derived_is_planned_for_three_hosts_and_fio_takes_it(
+    tag: str, tmp_path: Path
+) -> None:
+    hosts = [HostAddress(f"h{number}", address="127.0.0.1") for number in (1, 2, 3)]
+    given = {"directory": str(tmp_path)}
+    plan = build_plan(loaded(tag), Choices(hosts=hosts, overrides=given))
+    (step,) = plan.steps
+    assert len(step.tasks) == 3
+    for task in step.tasks:
+        (tmp_path / task.host).mkdir()
+        assert_fio_takes(task.job_file, tmp_path)
 
 
 def test_a_checkpoint_is_restored_on_another_host_than_wrote_it() -> None:

@@ -24,6 +24,7 @@ from tests.patience import PATIENCE_S
 from tests.profiles.catalogue import (
     AERODISK,
     CEPH,
+    DERIVED,
     MAPR,
     METADATA,
     VITASTOR,
@@ -37,7 +38,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]  # the first test waits
 
 RAW = [tag for tag in VITASTOR if "/raw-" in tag]
 ON_FILE = [tag for tag in VITASTOR if tag.endswith("-file")]
-PRESETS = [*(tag for tag in WORKLOADS if tag not in VITASTOR), *ON_FILE, *RAW, "demo/quick"]
+BY_SIZE = [tag for tag in WORKLOADS if tag not in VITASTOR]
+PRESETS = [*BY_SIZE, *ON_FILE, *RAW, *DERIVED, "demo/quick"]
 QUICK = [
     ["aerodisk/oltp-4k-70r30w", "ceph/randread", "mapr/nfs-randwrite-256k-4c", "weka/read-latency"],
     [
@@ -50,8 +52,10 @@ QUICK = [
 # hosts that measure for a second may miss each other on a busy machine
 APART = {"start-skew", "never-together"}
 REST = [tag for tag in PRESETS if tag not in QUICK[0] + QUICK[1]]
-OTHERS = [tag for tag in REST if tag not in METADATA]
-SLOW = [[*METADATA, *OTHERS[::3]], OTHERS[1::3], OTHERS[2::3]]  # files are there once created
+OTHERS = [tag for tag in REST if tag not in (*METADATA, *DERIVED)]
+# files are there once created, and a checkpoint once written
+WRITTEN = sorted(DERIVED, key="ai/checkpoint-restore".__eq__)
+SLOW = [[*METADATA, *OTHERS[::3]], OTHERS[1::3], OTHERS[2::3], WRITTEN]
 
 SMALL = {"runtime": "1s", "numjobs": "2", "size": "4M"}
 AT_ONCE = {**SMALL, "startdelay": "0"}
@@ -64,6 +68,14 @@ SCALES: dict[str, Options] = {
     **dict.fromkeys(WEKA, AT_ONCE),
     **{tag: {**AT_ONCE, "ramp": "1s"} if "wekawithin" in tag else AT_ONCE for tag in WEKATESTER},
     **{tag: {"numjobs": "2", "nrfiles": "500"} for tag in METADATA},
+    **{f"ai/checkpoint-{name}": {"numjobs": "2", "size": "16M"} for name in ("write", "restore")},
+    "ai/kv-cache": {**SMALL, "size": "8M", "chunk": "1M"},
+    "ai/training-large-samples": {**SMALL, "nrfiles": "3"},
+    "ai/training-small-samples": {**SMALL, "nrfiles": "3"},
+    "ai/vector-search": SMALL,
+    "apps/database-log": {**SMALL, "log_size": "4M"},
+    "apps/video-ingest": SMALL,
+    "apps/vm-boot-storm": SMALL,
     "demo/quick": SMALL,
 }
 
@@ -120,7 +132,7 @@ def targets(
 
     And these devices.
     """
-    own = {tag: root / ("files" if tag in METADATA else tag.replace("/", "-")) for tag in tags}
+    own = {tag: root / shared_by(tag) for tag in tags}
     for directory in own.values():
         directory.mkdir(exist_ok=True)
     luns = [device(stack, root / name) for name in ("a.img", "b.img") if AERODISK.keys() & tags]
@@ -138,6 +150,13 @@ def targets(
             "size": "100%" if drives[0].startswith("/dev/loop") else "16M",
         }
     return places, [*luns, *drives]
+
+
+def shared_by(tag: str) -> str:
+    """Return the name of the directory in which a preset finds what those before it left."""
+    if tag in METADATA:
+        return "files"
+    return "checkpoint" if tag.startswith("ai/checkpoint") else tag.replace("/", "-")
 
 
 def device(stack: contextlib.ExitStack, image: Path) -> str:
