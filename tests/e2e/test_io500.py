@@ -139,3 +139,25 @@ def test_a_rank_that_is_killed_ends_all_and_files_are_named(
     left = [host["files_left"]["paths"] for host in record["hosts"] if host["files_left"]]
     assert left == [[str(target / f"benchtui-{run_id}")]]
     assert benchtui(home, "clean", run_id, "--yes").returncode == 0 and list(target.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_run_whose_engine_died_is_taken_over_and_leaves_nothing(
+    lab: SshdLab, home: Path, tmp_path: Path
+) -> None:
+    (target := tmp_path / "target").mkdir()
+    process = start(home, *arguments(lab, target), "--json")
+    wait_until(
+        lambda: "ior-hard-write" in phases(home) or process.poll() is not None,
+        "the first phases are over",
+    )
+    run_dir = only_run(home)
+    os.kill(int((run_dir / "engine.pid").read_text().split()[0]), signal.SIGKILL)
+    process.communicate(timeout=PATIENCE_S)
+    assert benchtui(home, "runs", "recover").returncode in (0, 1)
+    record = json.loads((run_dir / "run.json").read_text())
+    assert record["state"] == "complete", record["reason"]
+    assert list(record["steps"][0]["metadata"]["operations"]) == list(PHASES)
+    assert (run_dir / "raw" / "0.reports.h1.out.gz").exists()
+    assert list(target.iterdir()) == [] and marked_processes(record["run_id"]) == []
+    assert "stays behind" not in (run_dir / "journal.jsonl").read_text()

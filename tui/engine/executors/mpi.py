@@ -369,9 +369,21 @@ async def keep_reports(job: MpiJob, outcome: Outcome) -> None:
                 "warning", f"reports not kept; they stay in {reports}: tar {how(ended.exit_code)}"
             )
             return
+        if reports not in head.known.files:
+            await _identify_again(head, reports, own_directory(job.ctx, job.cluster.launch))
         await head.ask(lambda agent: made.unmake_tree(agent, "remove", reports, head.known))
     except HostError as error:
         head.say("warning", f"reports stay in {reports}: {error.message}")
+
+
+async def _identify_again(head: HostSession, folder: str, own: str) -> None:
+    """Take down a folder that an engine which died has made: no journal has it.
+
+    Only in a directory that still is the run's own. Raises HostError.
+    """
+    said = await head.ask(lambda agent: made.unmake_tree(agent, "look", own, head.known))
+    if said == made.AS_MADE:
+        head.known.take(await head.ask(partial(made.identify, paths=[folder])))
 
 
 def causes(job: MpiJob, outcome: Outcome) -> list[tuple[str, str, str]]:

@@ -63,8 +63,9 @@ def _without(session: HostSession, error: HostError) -> None:
 
 
 async def remove_scratch(ctx: RunContext, sessions: Sequence[HostSession]) -> None:
-    """Remove it everywhere, now that no process is left."""
+    """Remove it where it was made, now that no process is left."""
     path = directory_of(ctx.run_id)
+    makers = [session for session in sessions if path in session.known.files]
 
     async def remove(session: HostSession) -> None:
         said = await made.unmake_tree(session.agent, "remove", path, session.known)
@@ -73,7 +74,7 @@ async def remove_scratch(ctx: RunContext, sessions: Sequence[HostSession]) -> No
         session.journal.append(FilesRemoved(t=0.0, host=session.name, paths=[path]))
 
     await on_hosts(
-        ctx, CLEAN_UP, sessions, remove, lambda session, error: _stays(session, path, error)
+        ctx, CLEAN_UP, makers, remove, lambda session, error: _stays(session, path, error)
     )
 
 
