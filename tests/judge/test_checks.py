@@ -519,6 +519,25 @@ def test_iterations_of_a_metadata_benchmark_are_its_repetitions() -> None:
     assert "iterations deviate by 50 % of their mean (creates 20.0k ops/s, " in only.message
 
 
+def alike(rate: float, bytes_per_op: int) -> RunEvidence:
+    """Two iterations of an MPI program with the same rate."""
+    at = iterated(rate, rate)
+    operation = OperationRecord(max=rate, min=rate, mean=rate, bytes_per_op=bytes_per_op)
+    metadata = MetadataRecord(tool="ior", iterations=2, operations={"write": operation})
+    records = [record.model_copy(update={"metadata": metadata}) for record in at.steps]
+    return RunEvidence(at.plan, at.hosts, records, at.seen)
+
+
+def test_iterations_that_are_the_same_to_many_digits_are_doubted() -> None:
+    (only,) = found("iterations", alike(20e3, 0))
+    assert (only.severity, only.measured) == ("warning", 0.0)
+
+
+def test_iterations_whose_few_digits_are_the_same_are_not() -> None:
+    with pytest.raises(UnknownError):
+        found("iterations", alike(130.71, 61440))  # 7.65 MiB/s
+
+
 def ranks(write: Sequence[float], read: Sequence[float]) -> RunEvidence:
     """One MPI program over hosts h1, h2, ... whose slowest ranks took so many seconds."""
     at = iterated(100.0)

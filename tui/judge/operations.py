@@ -50,9 +50,9 @@ def rank_shift(at: StepEvidence) -> Iterator[CheckResult]:
     "iterations",
     "Iterations differ",
     rule=(
-        f"the rates of iterations differ by more than {units.share(SAME, 2)}; their extremes, mean"
-        " and deviation are possible for one set of rates, and rate x seconds is what all ranks"
-        " were to move (error)"
+        f"the rates of iterations differ by more than {units.share(SAME, 2)}, if they are printed"
+        " with digits enough; their extremes, mean and deviation are possible for one set of rates,"
+        " and rate x seconds is what all ranks were to move (error)"
     ),
     advice=(
         "Use the rates of the individual iterations, which the load generator prints in verbose"
@@ -67,7 +67,7 @@ def iterations(at: StepEvidence) -> Iterator[CheckResult]:
     spans = {
         name: (each.max, each.max / each.min - 1)
         for name, each in (metadata.operations if metadata is not None else {}).items()
-        if each.max and each.min
+        if each.max and each.min and _has_digits(each)
     }
     known = metadata.operations.items() if metadata is not None else ()
     told = {name: text for name, each in known if (text := unlike(each) or unmoved(each, metadata))}
@@ -90,6 +90,16 @@ def iterations(at: StepEvidence) -> Iterator[CheckResult]:
         yield CheckResult(
             "warning", f"{message} never are", widest, SAME, {"operations": " ".join(same)}
         )
+
+
+def _has_digits(each: OperationRecord) -> bool:
+    """Tell whether rates are printed with digits enough to differ: 7.65 MiB/s is not.
+
+    Data has two decimals, of I/Os below 1 MiB and of MiB/s from there on; metadata has three.
+    """
+    digit = HUNDREDTH if each.bytes_per_op else DIGIT
+    printed = (each.max or 0.0) * max(each.bytes_per_op / MIB, 1)
+    return digit < SAME / 10 * printed
 
 
 def unlike(rates: OperationRecord) -> str:
