@@ -6,59 +6,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
-from msgspec.structs import replace
 from textual.widgets import Input
 
 from tests.app.driver import opened, options
-from tests.app.journal_maker import MIX, RUN_ID, RunMaker, real_samples
+from tests.app.roles_maker import with_roles
 from tests.app.stage import Stage, stage
 from tui.app.screens.review import ReviewScreen
-from tui.journal.rundir import load_plan
-from tui.model.event import HostState, PhaseStarted, StepStarted
-from tui.model.plan import Headline
-from tui.model.rundir import PLAN_FILE
-
-ROLES = {"writers": ["h1"], "readers": ["h2", "h3"]}
-DIRECTION = {"writers": "write", "readers": "read"}
-
-
-def running(tmp_path: Path, seconds: int = 12) -> RunMaker:
-    """A run in which one host writes while two read."""
-    maker = RunMaker(tmp_path / "runs" / RUN_ID, ["h1", "h2", "h3"], MIX)
-    plan = load_plan(maker.run_dir)
-    steps = [
-        replace(plan.steps[0], index=index, name=f"a/b as {role}", cell=f"a/b as {role}",
-            profile="a/b", role=role,
-                together=1, tasks=[task for task in plan.steps[0].tasks if task.host in hosts],
-                headline=Headline("iops", DIRECTION[role]))
-        for index, (role, hosts) in enumerate(ROLES.items())
-    ]  # fmt: skip
-    (maker.run_dir / PLAN_FILE).write_bytes(
-        msgspec.json.encode(replace(plan, steps=steps, headline=None))
-    )
-    maker.begin()
-    start = maker.t
-    maker.add(*(StepStarted(t=start, step=step.index, hosts=step.hosts) for step in steps))
-    maker.add(
-        *(
-            PhaseStarted(t=start, phase="measure", step=step.index, expected_s=60.0)
-            for step in steps
-        )
-    )
-    maker.add(*(HostState(t=start, host=host, state="running") for host in maker.hosts))
-    real = real_samples(MIX)
-    for second in range(seconds):
-        for step in steps:
-            for host in step.hosts:
-                sample = real[second % len(real)]
-                dirs = {DIRECTION[step.role]: sample.dirs[DIRECTION[step.role]]}
-                t = start + second + 1.0
-                stamp = round((maker.epoch + t) * 1000)
-                maker.add(replace(sample, t=t, host=host, step=step.index, host_time_ms=stamp,
-                    interval_s=1.0,
-                                  dirs=dirs, ramp=False, restart=False))  # fmt: skip
-    return maker
 
 
 def shown(app: Stage) -> tuple[str, list[str]]:
@@ -70,7 +23,7 @@ def shown(app: Stage) -> tuple[str, list[str]]:
 
 
 async def test_j_goes_from_role_to_role(tmp_path: Path) -> None:
-    async with stage(running(tmp_path)) as (app, pilot):
+    async with stage(with_roles(tmp_path, 12)) as (app, pilot):
         seen = [shown(app)]
         for _ in range(2):
             await pilot.press("J")
@@ -80,7 +33,7 @@ async def test_j_goes_from_role_to_role(tmp_path: Path) -> None:
 
 
 async def test_the_matrix_has_the_rate_of_every_role_at_once(tmp_path: Path) -> None:
-    async with stage(running(tmp_path)) as (app, _):
+    async with stage(with_roles(tmp_path, 12)) as (app, _):
         measuring = app.live.feed.state.measuring
         values = [cell.value for cell in app.live.matrix.cells(app.live.feed.state)]
         assert values == [measuring[0].whole.iops, measuring[1].whole.iops]

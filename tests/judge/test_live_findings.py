@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.matrix_maker import line_sweep
+from tests.app.roles_maker import with_roles
 from tests.app.search_maker import offers, search_in
 from tui.journal.fold import fold
 from tui.journal.reader import JournalTail
@@ -320,8 +321,7 @@ def test_samples_that_come_late_leave_no_gap(tmp_path: Path) -> None:
     at.maker.t, at.maker.hosts = end, hosts
     at.seconds(10)
     found = RunningStep(at.plan, at.plan.steps[0])
-    piecewise = at.findings._step
-    assert piecewise is not None
+    piecewise = at.findings.steps[0].running
     fresh, grown = (
         at_once(found.record(at.state)).series,
         at_once(piecewise.record(at.state)).series,
@@ -357,8 +357,7 @@ def test_a_load_that_begins_again_is_looked_at_before_its_first_io(tmp_path: Pat
     again.host_time_ms, again.restart = round((at.maker.epoch + again.t) * 1000), True
     at.maker.add(again)
     at.take()
-    step = at.findings._step
-    assert step is not None
+    step = at.findings.steps[0].running
     assert list(at_once(step.record(at.state)).results.per_host) == ["weka-01"]
 
 
@@ -387,15 +386,14 @@ def test_the_bottleneck_is_that_of_the_last_ten_seconds_and_changes_at_the_secon
 
 
 def bottleneck_kind(at: Watch) -> str:
-    assert at.findings.limiter is not None
-    return at.findings.limiter.kind
+    return at.findings.limiters[0].kind
 
 
 def test_without_telemetry_the_bottleneck_is_unknown_and_its_checks_are_not_made(
     tmp_path: Path,
 ) -> None:
     at = watched(tmp_path).seconds(20)
-    assert at.findings.limiter is None
+    assert not at.findings.limiters
     assert not at.findings.made & {"client-cpu", "network", "storage-traffic"}
 
 
@@ -409,13 +407,43 @@ def test_what_was_found_of_a_step_is_over_with_it(tmp_path: Path) -> None:
     maker.looked_at = {}
     maker.end_step(0, 1000.0).start_step(1)
     at.seconds(1)
-    assert "client-cpu" not in at.now and at.findings.limiter is None, (
+    assert "client-cpu" not in at.now and not at.findings.limiters, (
         "before the new load is looked at"
     )
     at.seconds(11)
     assert "client-cpu" not in at.now
     (over,) = (each for each in at.findings.was if each.finding.id == "client-cpu")
     assert over.step == 0
+
+
+def test_each_role_is_judged_whichever_is_shown(tmp_path: Path) -> None:
+    maker = with_roles(tmp_path)
+    maker.look_at("h1", IDLE).look_at("h2", BUSY).look_at("h3", BUSY)
+    at = Watch(maker).take()
+    at.seconds(20)
+    found = {
+        (each.role, *each.hosts) for each in at.findings.now if each.finding.id == "client-cpu"
+    }
+    assert found == {("readers", "h2", "h3")}
+    assert {step: each.kind for step, each in at.findings.limiters.items()} == {
+        0: "storage",
+        1: "client-cpu",
+    }
+    begun = [each.since_t for each in at.findings.now]
+    for step in (1, 0, 1):
+        at.state.show(step)
+        at.seconds(6)
+    assert [each.since_t for each in at.findings.now] == begun and not at.was
+
+
+def test_what_was_found_of_a_role_that_is_over_holds_until_all_are(tmp_path: Path) -> None:
+    maker = with_roles(tmp_path)
+    maker.look_at("h1", BUSY).look_at("h2", IDLE).look_at("h3", IDLE)
+    at = Watch(maker).take()
+    at.seconds(20)
+    maker.end_role(0)
+    at.seconds(12, lambda: maker.measure(1, silent=["h1"]))
+    assert [each.role for each in at.findings.now if each.finding.id == "client-cpu"] == ["writers"]
 
 
 def test_an_attempt_that_is_made_again_is_forgotten(tmp_path: Path) -> None:

@@ -146,6 +146,15 @@ class Check(Struct, frozen=True):
             for each in seen.values()
         ]
 
+    def look_at(self, at: StepEvidence) -> list[Finding]:
+        """Return what it finds in one step.
+
+        Raises UnknownError when there was no evidence.
+        """
+        if not _counts(at.record):
+            raise UnknownError("nothing was measured")
+        return [self._finding(found, _steps([at.record.index])) for found in self._look_at(at)]
+
     def _look_at(self, at: StepEvidence) -> list[CheckResult]:
         if self.of_files and on_objects(at.step):
             raise UnknownError(Moot.OBJECTS)

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tui.judge.bottleneck import bottleneck_of
 from tui.judge.catalogue import CHECKS
-from tui.judge.check import Check, RunEvidence, StepEvidence, UnknownError
+from tui.judge.check import RunEvidence, StepEvidence, UnknownError
 from tui.judge.severity import WEIGHTS
 from tui.model.record import Finding, HostRecord
 from tui.model.step_record import BottleneckRecord, StepRecord
@@ -20,7 +21,7 @@ from tui.record.sections import host_record
 from tui.record.timeline import JournalData
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from tui.journal.state import RunState
     from tui.model.plan import Plan
@@ -34,12 +35,13 @@ SHARE = 0.005  # of this process's time that looking may take
 class LiveFinding:
     """Something that was found, from `since_t` to `ended_t` of run time; None: it still holds.
 
-    `step`: of which.
+    `step`: of which, `role`: that of its hosts in a suite.
     """
 
     finding: Finding
     since_t: float
     step: int | None = None
+    role: str = ""
     ended_t: float | None = None
     told: bool = False
     looks: int = 1  # in a row in which it was there; below 0: in which it was not
@@ -73,29 +75,45 @@ class LiveFinding:
 
 
 Key = tuple[object, ...]
-Made = dict[Key, Finding]
+Made = dict[str, list[Finding]]
+"""By check: one that could not be made is not in it."""
+
+
+class StepLook:
+    """One attempt of a step at work: its record so far, and what limits it."""
+
+    def __init__(self, plan: Plan, index: int, attempt: int) -> None:
+        self.attempt = attempt
+        self.running = RunningStep(plan, plan.steps[index])
+        self.record: StepRecord | None = None
+        self.limiter: BottleneckRecord | None = None
+        self._other = ""  # the kind that was found last, if that is another one
+
+    def take_limiter(self, found: BottleneckRecord | None) -> None:
+        """Show another bottleneck when it is found for the second time."""
+        kind = found.kind if found is not None else ""
+        if self.limiter is None or kind in (self.limiter.kind, self._other):
+            self.limiter = found
+        self._other = kind
 
 
 class LiveFindings:
-    """Follows one run by its live fold."""
+    """Follows one run by its live fold: the step at work, or all roles that run together."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.limiter: BottleneckRecord | None = None
         self.made: set[str] = set()
         self.settled = False  # these are the findings of the record
         self.broken: dict[str, str] = {}  # why checks failed that should not
         self.cost_s = 0.0  # CPU of the newest look
         self._known: dict[Key, LiveFinding] = {}
-        self._step: RunningStep | None = None
-        self._at: tuple[int, int] | None = None  # step and attempt
+        self.steps: dict[int, StepLook] = {}
         self._next_t = float("-inf")
         self._others = [
             StepRecord(index=step.index, name=step.name, state="missing") for step in plan.steps
         ]
         self._hosts: list[HostRecord] = []
         self._hosts_seen: object = None
-        self._other_bottleneck: str = ""
 
     @property
     def now(self) -> list[LiveFinding]:
@@ -108,6 +126,19 @@ class LiveFindings:
         return sorted(
             (each for each in self._told() if each.ended_t), key=lambda each: -(each.ended_t or 0.0)
         )
+
+    def role_of(self, step: int | None) -> str:
+        """Return the role of a step's hosts in a suite; empty: none."""
+        return self.plan.steps[step].role if step is not None else ""
+
+    @property
+    def limiters(self) -> dict[int, BottleneckRecord]:
+        """What limits each step at work, where that is known."""
+        return {
+            index: look.limiter
+            for index, look in sorted(self.steps.items())
+            if look.limiter is not None
+        }
 
     def _told(self) -> Iterator[LiveFinding]:
         return (each for each in self._known.values() if each.told)
@@ -167,39 +198,47 @@ class LiveFindings:
         return sorted(new, key=_weight)
 
     def _judge(self, state: RunState, now_t: float, new: list[LiveFinding]) -> Sliced[None]:
-        before = self._at
         changed = self._see_hosts(state)
         yield
-        record = yield from self._see_step(state)
-        entered = self._at != before
-        evidence = self._evidence(state, record)
+        entered, measured = yield from self._see_steps(state)
+        evidence = self._evidence(state)
         if changed or entered:
             made = yield from self._make(
-                (check for check in CHECKS if check.of_run is not None), evidence
+                {
+                    each.id: partial(each.look, evidence)
+                    for each in CHECKS
+                    if each.live and each.of_run
+                }
             )
             new += self._take(made, now_t, step=None, sure=True)
-        if record is not None and self._step is not None:
-            lately = self._step.lately(state, record)
+        for index in measured:
+            look = self.steps[index]
+            step, record = look.running.step, evidence.steps[index]
+            lately = look.running.lately(state, record)
             yield
-            self._take_bottleneck(bottleneck_of(StepEvidence(evidence, self._step.step, lately)))
+            look.take_limiter(bottleneck_of(StepEvidence(evidence, step, lately)))
             yield
+            at = StepEvidence(evidence, step, record)
             made = yield from self._make(
-                (check for check in CHECKS if check.of_step is not None), evidence
+                {
+                    each.id: partial(each.look_at, at)
+                    for each in CHECKS
+                    if each.live and each.of_step
+                }
             )
-            sure = entered and (record.measured_s or 0.0) >= SETTLED_S
-            new += self._take(made, now_t, step=record.index, sure=sure)
+            sure = index in entered and (record.measured_s or 0.0) >= SETTLED_S
+            new += self._take(made, now_t, step=index, sure=sure)
 
-    def _evidence(self, state: RunState, record: StepRecord | None) -> RunEvidence:
+    def _evidence(self, state: RunState) -> RunEvidence:
         steps = list(self._others)
-        if record is not None:
-            steps[record.index] = record
-        whole = self._step is None or self._step.series.from_begin
+        for index, look in self.steps.items():
+            steps[index] = look.record or steps[index]
         return RunEvidence(
             self.plan,
             self._hosts,
             steps,
             JournalData(state, state.clocks.steps()),
-            from_begin=whole,
+            from_begin=all(look.running.series.from_begin for look in self.steps.values()),
         )
 
     def _see_hosts(self, state: RunState) -> bool:
@@ -214,72 +253,74 @@ class LiveFindings:
             self._hosts = [host_record(self.plan, state, host) for host in self.plan.hosts]
         return changed
 
-    def _see_step(self, state: RunState) -> Sliced[StepRecord | None]:
-        """Work out the record so far of the step that is measured; None when none is."""
-        index = state.step
-        if state.phase != "measure" or index is None or index >= len(self.plan.steps):
-            return None
-        attempt = state.at_step(index).attempt
-        if self._at is None:
-            self._at, self._step = (index, attempt), RunningStep(self.plan, self.plan.steps[index])
-        return (yield from self._step.record(state)) if self._step is not None else None
+    def _see_steps(self, state: RunState) -> Sliced[tuple[set[int], list[int]]]:
+        """Work out the record so far of each step that measures now.
+
+        Returns those that are looked at for the first time, and all of them. A role that is over
+        keeps its record: the others are compared with it.
+        """
+        measured = [
+            index
+            for index in at_work(state)
+            if index < len(self.plan.steps)
+            and state.measures(index)
+            and state.at_step(index).ended_t is None
+        ]
+        entered = set(measured) - self.steps.keys()
+        for index in measured:
+            if index in entered:
+                attempt = state.at_step(index).attempt
+                self.steps[index] = StepLook(self.plan, index, attempt)
+            look = self.steps[index]
+            look.record = yield from look.running.record(state)
+        return entered, measured
 
     def _leave(self, state: RunState, now_t: float) -> None:
         """Once another step is prepared, what was found of this one is over.
 
         Of an attempt before, it is forgotten.
         """
-        step = state.steps.get(state.step) if state.step is not None else None
-        if self._at is None or step is None or (step.index, step.attempt) == self._at:
+        now = at_work(state)
+        if not now:
             return
-        again = step.index == self._at[0]
-        for key, each in list(self._known.items()):
-            if each.step is not None and each.ended_t is None and each.step not in state.beside:
-                each.ended_t = now_t
-            if again and each.step == step.index:
-                del self._known[key]
-        self._at = self._step = None
-        self.limiter, self._other_bottleneck = None, ""
-
-    def _take_bottleneck(self, found: BottleneckRecord | None) -> None:
-        """Show another bottleneck when it is found for the second time."""
-        kind = found.kind if found is not None else ""
-        if self.limiter is None or kind in (self.limiter.kind, self._other_bottleneck):
-            self.limiter = found
-        self._other_bottleneck = kind
+        for index, look in list(self.steps.items()):
+            again = index in now and state.at_step(index).attempt != look.attempt
+            if index in now and not again:
+                continue
+            del self.steps[index]
+            for key, each in list(self._known.items()):
+                if each.step == index and each.ended_t is None:
+                    each.ended_t = now_t
+                if again and each.step == index:
+                    del self._known[key]
 
     # -- findings that come and go
 
-    def _make(
-        self, checks: Iterable[Check], evidence: RunEvidence
-    ) -> Sliced[dict[str, list[Finding]]]:
+    def _make(self, looks: Mapping[str, Callable[[], list[Finding]]]) -> Sliced[Made]:
         """Make checks; those that cannot be made are not in it."""
-        made: dict[str, list[Finding]] = {}
-        for check in checks:
-            if check.live:
-                yield
-                try:
-                    made[check.id] = check.look(evidence)
-                except UnknownError:
-                    continue
-                # nobody foresaw it: the run is watched on, and the end will show it
-                except Exception as error:
-                    self.broken[check.id] = f"internal error: {error!r}"
+        made: Made = {}
+        for name, look in looks.items():
+            yield
+            try:
+                made[name] = look()
+            except UnknownError:
+                continue
+            # nobody foresaw it: the run is watched on, and the end will show it
+            except Exception as error:
+                self.broken[name] = f"internal error: {error!r}"
         self.made |= made.keys()
         return made
 
-    def _take(
-        self, made: dict[str, list[Finding]], now_t: float, *, step: int | None, sure: bool
-    ) -> list[LiveFinding]:
+    def _take(self, made: Made, now_t: float, *, step: int | None, sure: bool) -> list[LiveFinding]:
         found = {
             key: finding for findings in made.values() for key, finding in _keyed(findings, step)
         }
         for key, each in self._known.items():
             if each.step == step and each.finding.id in made and key not in found:
                 each.miss(now_t, sure=step is None)
-        new = []
+        new, role = [], self.role_of(step)
         for key, finding in found.items():
-            each = self._known.setdefault(key, LiveFinding(finding, now_t, step, looks=0))
+            each = self._known.setdefault(key, LiveFinding(finding, now_t, step, role, looks=0))
             worse = _order(finding) < _order(each.finding)
             each.see(finding, now_t)
             if (not each.told and (sure or each.looks > 1)) or (each.told and worse):
@@ -298,6 +339,11 @@ class LiveFindings:
         told = [self._known.pop(other) for other in others]
         found.points += sum(each.points for each in told if each.told)
         return found.points > 1
+
+
+def at_work(state: RunState) -> list[int]:
+    """Return the steps that run now: one, or those of all roles; none before the first one."""
+    return state.beside.steps or [index for index in (state.step,) if index in state.steps]
 
 
 def _keyed(findings: Iterable[Finding], step: int | None) -> Iterator[tuple[Key, Finding]]:

@@ -82,16 +82,17 @@ def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Lin
     """Return what limits the load, what holds now and what held before, each whole with its time
     from `zero_t` on.
     """
-    bottleneck = found.limiter
-    limited = (
-        labelled([("limited by  ", LABEL)], [(bottleneck.text, TEXT)], width)
-        if bottleneck is not None
-        else []
-    )
+    limited = [
+        line
+        for step, each in found.limiters.items()
+        for line in labelled(
+            [("limited by  ", LABEL)], [(of_role(found.role_of(step), each.text), TEXT)], width
+        )
+    ]
     lines = [
         line
         for each in found.now
-        for line in whole_lines(each.finding, width, _since(each, zero_t))
+        for line in whole_lines(each.finding, width, of_role(each.role, _since(each, zero_t)))
     ]
     lines = [*limited, *([Line()] if limited else []), *(lines or nothing())]
     over = [
@@ -101,6 +102,11 @@ def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Lin
     text = f"{len(found.made)} checks run during the run; the others run at its end."
     text = "The run is over: what is found now is what its record says." if found.settled else text
     return [*lines, *labelled([], [(text, LABEL)], width), *not_made_lines(found.broken, width)]
+
+
+def of_role(role: str, text: str) -> str:
+    """Return what is said of one of the roles that run together: ``writers: ...``."""
+    return f"{role}: {text}" if role else text
 
 
 def _since(each: LiveFinding, zero_t: float) -> str:
@@ -115,6 +121,7 @@ def _time(seconds: float) -> str:
 
 def _span(each: LiveFinding, zero_t: float) -> str:
     step = f"step {each.step + 1}, " if each.step is not None else ""
+    step = f"{each.role}: " if each.role else step
     step = f"{each.points} points, the last {step}" if each.points > 1 else step
     return (
         f"{step}{_time(each.since_t - zero_t)} to {_time((each.ended_t or each.since_t) - zero_t)}"

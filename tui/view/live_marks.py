@@ -56,8 +56,9 @@ class Marks:
         self, state: RunState, found: LiveFindings | None, host: str | None
     ) -> Sequence[int]:
         """Return the seconds of the run in which a host began to stand still."""
+        now = found.now if found is not None else ()
         told = next(
-            (each for each in (found.now if found is not None else ()) if each.finding.id == STALL),
+            (each for each in now if each.finding.id == STALL and each.step in (None, state.step)),
             None,
         )
         if told is None:

@@ -36,6 +36,7 @@ from tui.text.line import (
     spread,
     width_of_runs,
 )
+from tui.view.findings import of_role
 from tui.view.step_notes import found_text, now_text
 
 if TYPE_CHECKING:
@@ -161,7 +162,10 @@ def worst(
             return said
     if found is not None and found.was:
         each = found.was[0]
-        return [("was  ", LABEL), (f"{each.finding.id}  {each.finding.message}", LABEL)]
+        return [
+            ("was  ", LABEL),
+            (f"{each.finding.id}  {of_role(each.role, each.finding.message)}", LABEL),
+        ]
     count = len(found.made) if found is not None else 0
     if count:
         return [("✓ ", GOOD), (f"nothing found, {plural(count, 'check')}", LABEL)]
@@ -204,7 +208,7 @@ def _finding(found: list[LiveFinding]) -> list[Run]:
     role = ROLES[found[0].severity]
     return [
         (f"{SIGNS[found[0].severity]} {found[0].finding.id}  ", role),
-        (found[0].finding.message, BRIGHT),
+        (of_role(found[0].role, found[0].finding.message), BRIGHT),
     ]
 
 
@@ -251,9 +255,10 @@ def bottleneck_runs(found: LiveFindings | None, state: RunState, plan: Plan | No
     if not is_loaded(state):
         return Said([], [])
     label: Run = ("limited by  ", LABEL)
-    if found is not None and found.limiter is not None:
-        what, colon, evidence = found.limiter.text.partition(":")
-        brief: list[Run] = [("limited by ", LABEL), (BOTTLENECKS[found.limiter.kind], VALUE)]
+    limiter = found.limiters.get(state.step or 0) if found is not None else None
+    if limiter is not None:
+        what, colon, evidence = limiter.text.partition(":")
+        brief: list[Run] = [("limited by ", LABEL), (BOTTLENECKS[limiter.kind], VALUE)]
         return Said([label, (what, VALUE), (colon + evidence, TEXT)], brief)
     looked = any(host.end_t for host in state.at_step(state.step or 0).telemetry.values())
     why = "not known yet" if looked else "unknown: there is no telemetry"

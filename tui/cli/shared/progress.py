@@ -165,7 +165,10 @@ class ProgressDisplay:
     def finding(self, t: float, found: LiveFinding) -> None:
         """Print what was found, once; remarks wait for the end."""
         if found.severity != "info":
-            self.line(f"{clock(t)} {found.severity} {found.finding.id}: {found.finding.message}")
+            from tui.view.findings import of_role  # with all checks, which have found something
+
+            said = of_role(found.role, found.finding.message)
+            self.line(f"{clock(t)} {found.severity} {found.finding.id}: {said}")
 
     def line(self, text: str) -> None:
         """Print one whole line, over a status line when there is one."""
