@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from math import sqrt
 from statistics import fmean, median, pstdev, quantiles
 from typing import TYPE_CHECKING, cast
 
 from tui.journal.clock import names_of, told_of
+from tui.judge.chance import SIGMAS, SPREAD_OF_SEVERAL, deviation, dispersion
 from tui.judge.check import (
     CheckResult,
     RunEvidence,
@@ -49,8 +51,9 @@ FAIR, SPREAD = 0.95, 0.10
     rule=(
         f"every host reaches {units.share(STRAGGLER)} of the median host's IOPS, its p99 stays"
         f" below {TAIL_OF_MEDIAN:g} x the median host's, and rates differ between hosts by less"
-        f" than {units.share(SPREAD)} (Jain's index {FAIR:g} or more); of one MPI program over"
-        f" all hosts, the slowest rank of every host takes at most {1 / STRAGGLER:.3g} x the"
+        f" than {units.share(SPREAD)} (Jain's index {FAIR:g} or more; Poisson arrivals"
+        " and split block sizes, or by no more than chance); of one MPI program over all hosts,"
+        f" the slowest rank of every host takes at most {1 / STRAGGLER:.3g} x the"
         f" median host's time, or {NOISE_S:g} s longer"
     ),
     advice="Look at that host: its link, its CPU, its path. It lowers the total.",
@@ -72,10 +75,9 @@ def stragglers(at: StepEvidence) -> Iterator[CheckResult]:
 def _of_direction(at: StepEvidence, name: str) -> Iterator[CheckResult]:
     rates = rates_of(at.record, name)
     middle = median(rates.values()) if rates else 0.0
-    slow = sorted(
-        (host for host in rates if rates[host] < at.limit("straggler.rate") * middle),
-        key=lambda host: rates[host],
-    )
+    off = deviation(middle * (at.record.measured_s or 0.0), dispersion(at.step.jobs, name))
+    least = min(at.limit("straggler.rate"), 1 - SIGMAS * off) * middle
+    slow = sorted((host for host in rates if rates[host] < least), key=lambda host: rates[host])
     if slow:
         named = names_of([f"{host} {units.share(rates[host] / middle)}" for host in slow])
         message = (
@@ -90,7 +92,9 @@ def _of_direction(at: StepEvidence, name: str) -> Iterator[CheckResult]:
             at.limit("straggler.rate"),
             {**scope},
         )
-    elif len(rates) >= STRAGGLER_HOSTS and (unfair := unfairness(rates, direction(name).counted)):
+    elif len(rates) >= STRAGGLER_HOSTS and (
+        unfair := unfairness(rates, direction(name).counted, SPREAD_OF_SEVERAL * off)
+    ):
         yield CheckResult(
             "warning", f"{name}: {unfair}", round(jain(rates), 4), FAIR, {"direction": name}
         )
@@ -138,11 +142,11 @@ def jain(rates: Mapping[str, float]) -> float:
     return sum(rates.values()) ** 2 / (len(rates) * squares) if squares else 1.0
 
 
-def unfairness(rates: Mapping[str, float], counted: str = "IOPS") -> str:
-    """Return how far the hosts are apart; empty when they do about the same."""
+def unfairness(rates: Mapping[str, float], counted: str = "IOPS", chance: float = 0.0) -> str:
+    """Return how far the hosts are apart; empty when they do about the same, or by chance."""
     mean = fmean(rates.values())
     spread = pstdev(rates.values()) / mean if mean else 0.0
-    if spread <= SPREAD and jain(rates) >= FAIR:
+    if spread <= max(SPREAD, chance) and (spread <= chance or jain(rates) >= FAIR):
         return ""
     low, high = min(rates, key=lambda host: rates[host]), max(rates, key=lambda host: rates[host])
     said = f"from {units.iops(rates[low])} {counted} ({low}) to {units.iops(rates[high])} ({high})"
@@ -375,7 +379,7 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
     "Seconds without I/O",
     rule=(
         f"no host does less than {units.share(STALL_SHARE)} of its usual rate for {STALL_S} seconds"
-        " in a row"
+        " in a row (Poisson arrivals and split block sizes: and fewer than by chance)"
     ),
     advice=(
         "Look at the logs of the storage and the host at that time: a failover, a frozen host, a"
@@ -392,7 +396,11 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
     if series is None:
         raise UnknownError("there are no samples")
     tail = at.step.runtime_s is not None
-    found = {host: _stalled(columns, tail=tail) for host, columns in _by_host(series).items()}
+    varies = dispersion(at.step.jobs)
+    found = {
+        host: _stalled(columns, tail=tail, varies=varies)
+        for host, columns in _by_host(series).items()
+    }
     stood = {host: seconds for host, seconds in found.items() if seconds}
     if stood:
         longest = sorted(stood, key=lambda host: -len(stood[host]))
@@ -418,13 +426,16 @@ def _all_at_once(spans: dict[str, str], hosts: int, whole: str) -> str:
     return f"{when}{whole}, all {hosts} hosts" if len(spans) == hosts > 1 and not other else ""
 
 
-def _stalled(columns: Sequence[SeriesColumns], *, tail: bool) -> list[int]:
+def _stalled(columns: Sequence[SeriesColumns], *, tail: bool, varies: float) -> list[int]:
     """Return the seconds of little I/O, both by operations and by bytes.
 
     A job that goes on to larger blocks does fewer operations, and does not stand still.
     """
     return stalled_seconds(
-        [each.iops for each in columns], [each.bw_bytes_per_s for each in columns], tail=tail
+        [each.iops for each in columns],
+        [each.bw_bytes_per_s for each in columns],
+        tail=tail,
+        varies=varies,
     )
 
 
@@ -439,9 +450,13 @@ def _by_host(series: SeriesRecord) -> dict[str, list[SeriesColumns]]:
     return found
 
 
-def stalled_seconds(ios: Sequence[Rates], bandwidths: Sequence[Rates], *, tail: bool) -> list[int]:
+def stalled_seconds(
+    ios: Sequence[Rates], bandwidths: Sequence[Rates], *, tail: bool, varies: float = 0.0
+) -> list[int]:
     """Return the places at which the sum of some columns, a value a second, is far below its usual
     value.
+
+    `varies`: the variance of a count, in counts. What is far below by chance is left out.
     """
     if _is_even(ios):
         return []
@@ -454,7 +469,15 @@ def stalled_seconds(ios: Sequence[Rates], bandwidths: Sequence[Rates], *, tail: 
     ]
     known = [second for column in ios for second, value in enumerate(column) if value is not None]
     kept = [row for row in rows if len(row) >= STALL_S and (tail or row[-1] < max(known))]
-    return [second for row in kept for second in row]
+    return [second for row in kept if not _by_chance(ios, row, varies) for second in row]
+
+
+def _by_chance(columns: Sequence[Rates], row: Sequence[int], varies: float) -> bool:
+    """Tell whether so little in these seconds may be chance."""
+    sums = _sums(columns)
+    known = [value for value in sums if value is not None]
+    usual, did = len(row) * fmean(known), sum(sums[second] or 0.0 for second in row)
+    return did > usual - SIGMAS * sqrt(varies * usual)
 
 
 def _is_even(columns: Sequence[Rates]) -> bool:

@@ -9,6 +9,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from tui.journal.clock import names_of
+from tui.judge.chance import dispersion
 from tui.judge.check import (
     CheckResult,
     Moot,
@@ -190,8 +191,8 @@ def depth(at: StepEvidence) -> Iterator[CheckResult]:
     "Offered rate",
     rule=(
         f"a load that is held at a rate reaches {units.share(RATE_REACHED)} of it; Poisson"
-        " arrivals, less three standard deviations; split block sizes, the bytes per second of the"
-        " smallest block"
+        " arrivals and split block sizes, less three standard deviations; split block sizes, the"
+        " bytes per second of the smallest block"
     ),
     advice=(
         "The storage or the client cannot sustain this rate: the latency is that of an overload."
@@ -207,9 +208,9 @@ def rate(at: StepEvidence) -> Iterator[CheckResult]:
     hosts = len(at.step.tasks)
     whole = [("", each) for each in offered_rates(at.step.jobs, at.record)]
     for job, (name, offered, reached, text) in [*whole, *_of_single_jobs(at.step.jobs, at.record)]:
-        if reached < at.limit("offered-rate.reached") * offered * hosts - _chance(
-            at, name, offered * hosts
-        ):
+        unit = 1.0 if text is units.iops else _largest_block(at.step.jobs, name)
+        by_chance = _chance(at, name, offered * hosts, unit)
+        if reached < at.limit("offered-rate.reached") * offered * hosts - by_chance:
             share = reached / (offered * hosts)
             who = f"{name} of job {job}" if job else name
             message = (
@@ -222,13 +223,18 @@ def rate(at: StepEvidence) -> Iterator[CheckResult]:
             )
 
 
-def _chance(at: StepEvidence, name: str, offered: float) -> float:
-    """Return by how much Poisson arrivals may fall short: three deviations, each the root of their
-    number in T.
+def _chance(at: StepEvidence, name: str, offered: float, unit: float) -> float:
+    """Return by how much arrivals may fall short by chance: three deviations, each the root of
+    their number in T, times the bytes of each for a rate in bytes.
     """
-    seconds = at.record.measured_s
-    poisson = any(job.poisson and job.rate_iops.get(name) for job in at.step.jobs)
-    return 3.0 * sqrt(offered * seconds) / seconds if poisson and seconds else 0.0
+    seconds, varies = at.record.measured_s, dispersion(at.step.jobs, name)
+    return 3.0 * sqrt(offered * unit * varies * seconds) / seconds if seconds else 0.0
+
+
+def _largest_block(jobs: Sequence[JobLoad], name: str) -> float:
+    """Return the bytes of the largest I/O of a direction; 0: not known."""
+    parts = [part.high for job in jobs for part in job.blocks.get(name, ())]
+    return float(max([*parts, *(job.block_bytes or 0 for job in jobs)], default=0))
 
 
 def _paced_iops(job: JobLoad, name: str) -> float | None:

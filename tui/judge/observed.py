@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, sqrt
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,7 @@ MOST_OF_TIME = 0.5
 FEW_CORES = 4
 WAITED = 50.0  # per cent of the time in which something waits for a CPU
 LINK, RETRANSMITTED = 0.90, 0.001
+CHANCE = 3.0  # deviations of a count of few
 CODED = ("SDR", "DDR", "QDR")  # of the rate of these, eight of ten bits are data
 BY_NETWORK = ("iscsi", "tcp", "rdma", "nbd", "rbd", "drbd")  # transports and kinds of block devices
 LINKS = ("nic", "rdma")  # families of columns
@@ -478,7 +479,8 @@ def lost_packets(host: HostTelemetryRecord) -> str:
     again, sent = host.mean_of("tcp.retrans") or 0.0, host.mean_of("tcp.out") or 0.0
     again = max(0.0, again - (host.mean_of("tcp.dup") or 0.0))
     seconds = (host.end_s or 0.0) - (host.start_s or 0.0)
-    if sent and seconds and again > RETRANSMITTED * sent * seconds:
+    few = RETRANSMITTED * sent * seconds
+    if sent and seconds and again > few + CHANCE * sqrt(max(few, 1.0)):
         return f"{units.share(again / (sent * seconds), 1)} of TCP segments were sent again"
     calls = host.mean_of("nfs.retrans") or 0.0
     return f"{calls:.0f} NFS calls were sent again" if calls else ""

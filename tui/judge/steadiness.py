@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tui.journal.clock import names_of
+from tui.judge.chance import RANGE_OF_FIVE, SLOPE_OF_FIVE, deviation, dispersion
 from tui.judge.check import (
     CheckResult,
     Moot,
@@ -43,7 +44,7 @@ MISSING = default("missing-samples.missing")
     "Steady state",
     rule=(
         f"five equal windows are within {units.share(RANGE)} of their mean, and drift by at most "
-        f"{units.share(SLOPE)}"
+        f"{units.share(SLOPE)}; Poisson arrivals and split block sizes, or by more than chance"
     ),
     advice=(
         "Fill the device, measure longer, or let the profile precondition. A falling rate is a"
@@ -59,10 +60,13 @@ def steady_state(at: StepEvidence) -> Iterator[CheckResult]:
         raise UnknownError("the load is size-bound: it tapers off at the end")
     if window is None:
         raise UnknownError(f"measured for less than {ROUNDS * ROUND_S} s")
-    if not window.steady:
+    counted = fmean(values) * (len(values) // ROUNDS)
+    off = deviation(counted, dispersion(at.step.jobs))
+    chance = RANGE_OF_FIVE * off, SLOPE_OF_FIVE * off
+    if not window.within(max(RANGE, chance[0]), max(SLOPE, chance[1])):
         apart, drift = units.share(window.range), units.share(window.slope)
         message = f"not in steady state: five windows {apart} apart, drifting by {drift}"
-        slow = window.range <= RANGE
+        slow = window.range <= max(RANGE, chance[0])
         measured, threshold = (window.slope, SLOPE) if slow else (window.range, RANGE)
         yield CheckResult("warning", message, round(measured, 4), threshold)
 

@@ -33,7 +33,7 @@ from tests.long.lies.sabotage import LOOP, OWN_PIDS, beside
 from tests.long.lies.tally import Conditions, sections, when_text
 
 SEED = 22
-Batch = Sequence[Lie]
+Batch = tuple[Sequence[Lie], int]  # runs, and how many of them side by side
 
 
 def main() -> int:
@@ -53,8 +53,8 @@ def main() -> int:
             doctored += play_doctored(Path(name), args.doctored, args.seed, args.only)
             if args.doctored and not args.only:
                 rivals += side_by_side(Path(name), args.seed)
-            for batch in batches(chosen(args, args.only), args.at_once):
-                play(player, batch, outcome)
+            for batch in batches(chosen(args, args.only), args.at_once, args.clean_at_once):
+                play(player, *batch, outcome)
         except (KeyboardInterrupt, StoppedError):
             stopped = True
             print("stopped: what was made is taken away", file=sys.stderr)
@@ -103,6 +103,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--at-once", type=int, default=4 * (os.cpu_count() or 1), help="calm runs side by side"
     )
+    parser.add_argument(
+        "--clean-at-once", type=int, default=1, help="undisturbed clean runs side by side"
+    )
     return parser.parse_args()
 
 
@@ -116,48 +119,51 @@ def chosen(args: argparse.Namespace, only: str) -> list[Lie]:
     return [lie for lie in runs if only in lie.name and (os.geteuid() == 0 or not lie.root)]
 
 
-def batches(chosen: Sequence[Lie], at_once: int) -> Iterator[Batch]:
+def batches(chosen: Sequence[Lie], at_once: int, clean_at_once: int) -> Iterator[Batch]:
     """Yield runs that are played side by side: those that need the machine for themselves one by
     one.
 
-    Undisturbed clean runs are made one at a time: a second one would be foreign traffic to the
-    first.
+    Undisturbed clean runs are made one at a time unless told otherwise: a second one is foreign
+    traffic to the first. They are paced, and start one after the other.
     """
     if subprocess.run([*OWN_PIDS, "true"], capture_output=True, check=False).returncode:
-        at_once = 1
+        at_once = clean_at_once = 1
     for noise in ("calm", "loud"):
         yield from _pieces((lie for lie in chosen if lie.noise == noise and not lie.clean), at_once)
     for company in (False, True):
         alone = (lie for lie in chosen if lie.noise == "alone" and lie.company == company)
         yield from _pieces(alone, 1)
-    yield from _pieces((lie for lie in chosen if lie.clean and not lie.company), 1)
-    yield from _pieces(
-        (lie for lie in chosen if lie.clean and lie.company),
-        min(at_once, 3 * (os.cpu_count() or 1)),
-    )
+    busy_at_once = min(at_once, 3 * (os.cpu_count() or 1))
+    for company, workers in ((False, clean_at_once), (True, busy_at_once)):
+        clean = [lie for lie in chosen if lie.clean and lie.company == company]
+        yield from [(clean, workers)] if clean else []
 
 
 def _pieces(lies: Iterable[Lie], size: int) -> Iterator[Batch]:
     left = iter(lies)
     while piece := list(islice(left, size)):
-        yield piece
+        yield piece, len(piece)
 
 
-def play(player: Player, batch: Batch, outcome: dict[Lie, list[Played]]) -> None:
+def play(
+    player: Player, batch: Sequence[Lie], at_once: int, outcome: dict[Lie, list[Played]]
+) -> None:
     """Play runs side by side and keep what was said; interrupted, it ends them first."""
     loops = [LOOP] * (os.cpu_count() or 1) if batch[0].company else []
     with contextlib.ExitStack() as stack:
         stack.enter_context(beside(*loops))
-        pool = stack.enter_context(ThreadPoolExecutor(len(batch)))
-        alone = len(batch) == 1 and not batch[0].clean
-        runs = [pool.submit(player.play, lie, alone=alone) for lie in batch]
+        pool = stack.enter_context(ThreadPoolExecutor(at_once))
+        alone = at_once == 1 and not batch[0].clean
+        apart = batch[0].clean
+        runs = [pool.submit(player.play, lie, alone=alone, apart=apart) for lie in batch]
         try:
             for lie, run in zip(batch, runs, strict=True):
                 played = outcome.setdefault(lie, [])
-                played.append(replace(run.result(), neighbours=len(batch) > 1))
+                played.append(replace(run.result(), neighbours=at_once > 1))
                 print(row_text(lie, played), flush=True)
         except KeyboardInterrupt:
             player.over.set()
+            pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 

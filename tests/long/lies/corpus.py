@@ -281,7 +281,7 @@ LIMITS: tuple[Lie, ...] = (
 
 
 def _clean(name: str, options: str, **more: Any) -> Lie:
-    return Lie(f"clean: {name}", options, limiter="rate", clean=True, runtime_s=11, **more)
+    return Lie(f"clean: {name}", options, limiter="rate", clean=True, runtime_s=21, **more)
 
 
 CLEAN: tuple[Lie, ...] = (
@@ -301,9 +301,9 @@ CLEAN: tuple[Lie, ...] = (
     _clean("split sizes",
         "ioengine: psync, direct: 1, rw: randread, bssplit: 4k/60:16k/40, size: 32M, rate_iops: 99"),
     _clean("synced writes", f"{STORED}, rw: randwrite, bs: 4k, fdatasync: 1"),
-    _clean("four jobs", "ioengine: psync, direct: 1, rw: randread, bs: 8k, size: 8M, rate_iops: 40",
+    _clean("four jobs", "ioengine: psync, direct: 1, rw: randread, bs: 8k, size: 32M, rate_iops: 40",
            jobs="load: {numjobs: 4}"),
-    _clean("reader and writer", "ioengine: psync, direct: 1, size: 16M, bs: 4k, rate_iops: 80",
+    _clean("reader and writer", "ioengine: psync, direct: 1, size: 32M, bs: 4k, rate_iops: 80",
            jobs="reads: {rw: randread}, log: {rw: write, bs: 16k}"),
     _clean("over a network", f"{SERVED}, bs: 4k, rate_iops: 100", sabotage=remote.server_after(2)),
 )  # fmt: skip

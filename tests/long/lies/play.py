@@ -20,6 +20,7 @@ from tests.lab.faults import forget_on_hosts
 from tests.lab.sshd import SshdLab
 from tests.long.lies.lie import Lie, Place, Setting, hosts_of
 from tests.long.lies.own_cpu import OwnCpu, cpu_ticks
+from tests.long.lies.retracted import retracted
 from tests.long.lies.sabotage import OWN_PIDS
 from tests.patience import PATIENCE_S
 
@@ -71,6 +72,8 @@ class Played:
     # share that neither we nor the run used, in the worst second; None: nobody counts it
     others: float | None = None
     neighbours: bool = False  # other runs of the corpus used the same disk at the same time
+    # what Live told of a clean run, and its result does not have
+    retracted: list[str] = field(default_factory=list)
     tool_silent: bool = True  # the load generator ended with 0 and said nothing on stderr
 
     @property
@@ -126,14 +129,19 @@ class Player:
         self.base = base
         self.own = own or OwnCpu()
         self.over = threading.Event()
+        self._starting = threading.Lock()
 
-    def play(self, lie: Lie, *, alone: bool = True) -> Played:
+    def play(self, lie: Lie, *, alone: bool = True, apart: bool = False) -> Played:
         """Make one run of a lie and return what its record says. What it made is removed.
 
-        A run that is not alone sees neither the others' processes nor their locks.
+        A run that is not alone sees neither the others' processes nor their locks. Runs that start
+        `apart` do so once the one before measures: starting takes CPU.
         """
         with self._place(lie) as place, contextlib.ExitStack() as stack:
             wrapper = () if alone else OWN_PIDS
+            starting = stack.enter_context(contextlib.ExitStack())
+            if apart:
+                starting.enter_context(self._starting)
             setting = stack.enter_context(lie.sabotage(place)) or Setting()
             if lie.hosts:
                 lab = stack.enter_context(SshdLab(place.folder / "lab", lie.hosts, wrapper=wrapper))
@@ -142,7 +150,8 @@ class Player:
             hosts = setting.hosts or ("--hosts", "local")
             before = cpu_ticks()
             with self.own.watching() as others:
-                said = self._run([*wrapper, *command("run", profile, *hosts, "--yes")], place)
+                argv = [*wrapper, *command("run", profile, *hosts, "--yes")]
+                said = self._run(argv, place, starting)
             spent = [late - early for early, late in zip(before, cpu_ticks(), strict=True)]
             records = list((place.home / "runs").glob("*/run.json"))
             played = (
@@ -156,7 +165,11 @@ class Player:
             )
             stolen = spent[-1] / max(sum(spent), 1)
             return replace(
-                played, stolen=stolen, others=max(others, default=None), tool_silent=silent
+                played,
+                stolen=stolen,
+                others=max(others, default=None),
+                tool_silent=silent,
+                retracted=retracted(records[0].parent) if records and lie.clean else [],
             )
 
     @contextmanager
@@ -172,8 +185,11 @@ class Player:
             shutil.rmtree(target, ignore_errors=True)
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _run(self, argv: Sequence[str], place: Place) -> str:
-        """Run a command to its end, in a session of its own, and return what it said on stderr."""
+    def _run(self, argv: Sequence[str], place: Place, starting: contextlib.ExitStack) -> str:
+        """Run a command to its end, in a session of its own, and return what it said on stderr.
+
+        Once it measures it is no longer `starting`.
+        """
         with tempfile.TemporaryFile("w+") as said:
             process = subprocess.Popen(
                 argv,
@@ -186,6 +202,8 @@ class Player:
             waited = 0.0
             while process.poll() is None and not self.over.is_set() and waited < PATIENCE_S:
                 waited += 0.1
+                if _is_measured(place):
+                    starting.close()
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(0.1)
             if process.poll() is None:
@@ -196,6 +214,11 @@ class Player:
                 raise StoppedError
             said.seek(0)
             return said.read()
+
+
+def _is_measured(place: Place) -> bool:
+    journals = (place.home / "runs").glob("*/journal.jsonl")
+    return any(b'"phase":"measure"' in path.read_bytes() for path in journals)
 
 
 def _forget_runs(place: Place) -> None:

@@ -30,6 +30,8 @@ def row_text(lie: Lie, played: Sequence[Played]) -> str:
         for name, count in Counter(each.limiter for each in played).items()
         if name
     )
+    back = ", ".join(name for each in played for name in each.retracted)
+    failed += f"  told live and taken back: {back}" if back else ""
     return (
         f"{lie.name:<36}{right:>3} of"
         f" {len(played):<4}{lie.finding or lie.limiter:<16}{limits:<20} {others}{failed}"
@@ -92,7 +94,7 @@ def _played(run: Mapping[str, Any]) -> Played:
     return Played(
         run["findings"], run["remarks"], run["messages"], run["limiter"] or "", run["failed"] or "",
         run["stolen"],
-        run["others"], run.get("neighbours", False), run["tool_silent"],
+        run["others"], run.get("neighbours", False), run.get("retracted", []), run["tool_silent"],
     )  # fmt: skip
 
 
@@ -116,7 +118,7 @@ def write_json(
                  "messages": each.messages, "failed": each.failed or None,
                  "stolen": round(each.stolen, 4),
                  "others": each.others, "neighbours": each.neighbours,
-                 "tool_silent": each.tool_silent}
+                 "retracted": each.retracted, "tool_silent": each.tool_silent}
                 for each in played
             ],
         }

@@ -160,6 +160,11 @@ def goals(outcome: Outcome, doctored: Sequence[JudgedCase]) -> list[Row]:
                 "reached": share_text(wrong, len(runs)),
             }
         )
+        count = taken_back(runs).total()
+        rows.append({
+            "goal": f"told live and taken back, {where}: none",
+            "runs": len(runs), "reached": f"{count} findings",
+        })  # fmt: skip
     for busy, where, least in ((False, "undisturbed", 90), (True, "beside busy CPUs", 80)):
         limited = [each.is_limited(lie) for lie, each in _limited(outcome, busy)]
         text = f"bottleneck right, {where}: {least} %"
@@ -230,11 +235,18 @@ def clean(outcome: Outcome) -> list[Row]:
             "profiles": len({lie.name.removesuffix(", busy") for lie, _ in runs}),
             "weakened": share_text(len(wrong), len(runs)),
             "by": ", ".join(f"`{name}` {count}" for name, count in said.most_common()) or "–",
+            "told live and taken back": ", ".join(
+                f"`{name}` {count}" for name, count in taken_back(runs).most_common()) or "0",
         })  # fmt: skip
     runs = [(lie, each) for lie, played in outcome.items() if lie.clean for each in played]
     aside = sum(each.disturbed and not each.is_busy(lie) for lie, each in runs)
     rows.append({"clean runs": "set aside: the hypervisor took over 1 % of the CPU", "runs": aside})
     return rows
+
+
+def taken_back(runs: Sequence[tuple[Lie, Played]]) -> Counter[str]:
+    """Count what Live told of runs and their results do not have."""
+    return Counter(name for _, each in runs for name in each.retracted)
 
 
 def _limited(outcome: Outcome, busy: bool) -> list[tuple[Lie, Played]]:

@@ -1,0 +1,50 @@
+"""How far counts may be off by chance: of I/Os that arrive at random times, or differ in size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tui.model.plan import JobLoad
+
+# of a count, one of many that are looked at: three in a hundred thousand
+SIGMAS = 4.0
+# of five means of windows: how far apart the extremes are, in deviations, in 1 of 200 cases
+RANGE_OF_FIVE = 4.9
+# of their least-squares line over the window, 4 / root(10), and three of these deviations
+SLOPE_OF_FIVE = 3.0 * 4 / sqrt(10)
+# of a few counts, the deviation in deviations: exp(-3/2 x 2.5^2) of three, less of more
+SPREAD_OF_SEVERAL = 2.5
+
+
+def dispersion(jobs: Sequence[JobLoad], name: str = "") -> float:
+    """Return the variance of a count in counts; 0: it does not vary by chance.
+
+    Poisson arrivals: 1. A load of split sizes that moves as many bytes: the square of the sizes'
+    deviation by their mean. `name`: of one direction.
+    """
+    return max((_of_job(job, name) for job in jobs), default=0.0)
+
+
+def _of_job(job: JobLoad, name: str) -> float:
+    names = [each for each in job.directions if name in ("", each)]
+    sizes = max((_of_sizes(job, each) for each in names), default=0.0)
+    return sizes + (1.0 if job.poisson else 0.0)
+
+
+def _of_sizes(job: JobLoad, name: str) -> float:
+    """Return the square of the relative deviation; of a range of sizes the most that it has."""
+    parts = job.blocks.get(name, ())
+    sizes = [size for part in parts for size in (part.low, part.high)]
+    known = all(part.share for part in parts)
+    shares = [(part.share or 0.0) / 2 if known else 1 / len(sizes) for part in parts for _ in "lh"]
+    mean = sum(size * share for size, share in zip(sizes, shares, strict=True))
+    squares = sum(size * size * share for size, share in zip(sizes, shares, strict=True))
+    return max(squares / (mean * mean) - 1, 0.0) if mean else 0.0
+
+
+def deviation(count: float, varies: float) -> float:
+    """Return the deviation of a count, as a share of it."""
+    return sqrt(varies / count) if count > 0 else 0.0
