@@ -20,7 +20,7 @@ help:
 	@echo "make site    the pages of docs/ as a site, in site/"
 	@echo "make soak    random faults against real runs, random examples of properties, damaged files; SEED=7 N=20 HOSTS=4 CASES=2000 to choose"
 	@echo "make lies    staged and doctored lies, bottlenecks and clean runs, into docs/truth.md; half an hour on an idle machine;"
-	@echo "             SEED=7 STAGED=1 DOCTORED=10 LIMITS=2 CLEAN=60 PAIRS=60 TIMES=1 JSON=FILE; ONLY=unwritten writes no page"
+	@echo "             SEED=7 STAGED=1 DOCTORED=10 LIMITS=2 CLEAN=60 CLEAN_AT_ONCE=1 PAIRS=60 TIMES=1 JSON=FILE; ONLY=unwritten writes no page"
 	@echo "make sustained 200 simulated searches with a hold, into docs/capacity.md; half an hour; SEARCHES=100 SEED=0 HOLD=300"
 	@echo "make clean   remove .venv and everything else that make left here"
 
@@ -116,11 +116,12 @@ STAGED ?= 1
 DOCTORED ?= 10
 LIMITS ?= 2
 CLEAN ?= 60
+CLEAN_AT_ONCE ?= 1
 PAIRS ?= 60
 lies:
 	@.ci/setup test
 	@$(BIN)/python -m tests.long.lies --times $(TIMES) --staged $(STAGED) --doctored $(DOCTORED) --limits $(LIMITS) \
-	    --clean $(CLEAN) --pairs $(PAIRS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only "$(ONLY)",--write) \
+	    --clean $(CLEAN) --clean-at-once $(CLEAN_AT_ONCE) --pairs $(PAIRS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only "$(ONLY)",--write) \
 	    $(if $(JSON),--json "$(JSON)")
 
 clean:
