@@ -154,7 +154,7 @@ def play(
         stack.enter_context(beside(*loops))
         pool = stack.enter_context(ThreadPoolExecutor(at_once))
         alone = at_once == 1 and not batch[0].clean
-        apart = batch[0].clean
+        apart = batch[0].clean and not batch[0].company  # else the CPUs are busy anyway
         runs = [pool.submit(player.play, lie, alone=alone, apart=apart) for lie in batch]
         try:
             for lie, run in zip(batch, runs, strict=True):
