@@ -104,7 +104,10 @@ def arguments() -> argparse.Namespace:
         "--at-once", type=int, default=4 * (os.cpu_count() or 1), help="calm runs side by side"
     )
     parser.add_argument(
-        "--clean-at-once", type=int, default=1, help="undisturbed clean runs side by side"
+        "--clean-at-once",
+        type=int,
+        default=1,
+        help="undisturbed clean runs of one host side by side",
     )
     return parser.parse_args()
 
@@ -124,7 +127,7 @@ def batches(chosen: Sequence[Lie], at_once: int, clean_at_once: int) -> Iterator
     one.
 
     Undisturbed clean runs are made one at a time unless told otherwise: a second one is foreign
-    traffic to the first. They are paced, and start one after the other.
+    traffic to the first. Those of one host are paced and take a tenth of two cores.
     """
     if subprocess.run([*OWN_PIDS, "true"], capture_output=True, check=False).returncode:
         at_once = clean_at_once = 1
@@ -133,10 +136,13 @@ def batches(chosen: Sequence[Lie], at_once: int, clean_at_once: int) -> Iterator
     for company in (False, True):
         alone = (lie for lie in chosen if lie.noise == "alone" and lie.company == company)
         yield from _pieces(alone, 1)
+    clean = [lie for lie in chosen if lie.clean and not lie.company]
+    one_host = [lie for lie in clean if lie.hosts < 2]  # half as much CPU as two, and more, take
+    several = [lie for lie in clean if lie.hosts >= 2]
+    busy = [lie for lie in chosen if lie.clean and lie.company]
     busy_at_once = min(at_once, 3 * (os.cpu_count() or 1))
-    for company, workers in ((False, clean_at_once), (True, busy_at_once)):
-        clean = [lie for lie in chosen if lie.clean and lie.company == company]
-        yield from [(clean, workers)] if clean else []
+    for runs, workers in ((several, 1), (one_host, clean_at_once), (busy, busy_at_once)):
+        yield from [(runs, workers)] if runs else []
 
 
 def _pieces(lies: Iterable[Lie], size: int) -> Iterator[Batch]:

@@ -281,7 +281,7 @@ LIMITS: tuple[Lie, ...] = (
 
 
 def _clean(name: str, options: str, **more: Any) -> Lie:
-    return Lie(f"clean: {name}", options, limiter="rate", clean=True, runtime_s=21, **more)
+    return Lie(f"clean: {name}", options, limiter="rate", clean=True, runtime_s=16, **more)
 
 
 CLEAN: tuple[Lie, ...] = (
