@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from math import inf
 from pathlib import Path
 
+from tui.journal.fold import fold
 from tui.journal.reader import read_events
 from tui.journal.rundir import load_plan
 from tui.journal.state import RunState
@@ -45,6 +46,6 @@ def _told(run_dir: Path) -> Iterator[tuple[str, int]]:
                 for each in findings.look(state, state.t):
                     if each.severity in WEAKENS:
                         yield each.finding.id, WEAKENS.index(each.severity)
-            state.apply(event)
+            fold(state, event)
     finally:
         live.SHARE = share
