@@ -131,7 +131,7 @@ def test_only_its_own_path_names_a_disk(destroy: tuple[str, ...]) -> None:
         (change(name="", number=""), "device-unknown", "not in /sys"),
         (change(read_only=True), "device-read-only", "is read-only"),
         (change(writable=False), "device-not-writable", "not writable"),
-        (change(kind="other"), "target-not-a-device", "is no device"),
+        (change(kind="other"), "target-not-a-device", "is not a device"),
     ],
 )
 def test_naming_a_disk_overrides_no_refusal(facts: DeviceFacts, code: str, says: str) -> None:

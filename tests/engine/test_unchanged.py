@@ -103,7 +103,7 @@ def file_appeared(run: Run) -> None:
 
 SWAPS: dict[Callable[[Run], None], str] = {
     directory_became_a_link: "it leads to ",
-    directory_replaced: "another directory stands there",
+    directory_replaced: "another directory",
     file_replaced: "was replaced since the preflight",
     file_became_a_link: "was replaced since the preflight",
     file_appeared: "was not there at preflight",

@@ -184,7 +184,7 @@ class MetadataView(Struct):
         """Return the seconds that this iteration still needs, by operation, if it goes like the one
         before.
 
-        Empty in the first iteration, of which nothing is known, and once all is over.
+        Empty in the first iteration, which has no predecessor, and once all is over.
         """
         before = {} if self.over else self.spans(self.iteration - 1)
         left = {name: span for name, span in before.items() if rank(name) >= rank(self.phase)}

@@ -1,8 +1,7 @@
-"""Reading a journal: whole, while it grows, or backwards. What cannot be read is counted, and never
-hides the rest.
+"""Read a journal: whole, while it grows, or backwards.
 
-An incomplete last line is no line yet. A line of a kind that this version does not know is passed
-over."""
+Damaged lines are counted and skipped. An incomplete last line is not read yet. Events of a kind
+that this version does not know are skipped."""
 
 from __future__ import annotations
 
@@ -69,7 +68,7 @@ _stamps: PlainDecoder[AnyEvent | SampleStamp] = PlainDecoder(_STAMPED)
 
 
 class Damaged(ValueError):  # noqa: N818  (it names a state of a line)
-    """A complete line that is no event."""
+    """A complete line that is not an event."""
 
 
 def parse_line(line: bytes, *, stamps: bool = False) -> AnyEvent | SampleStamp | None:

@@ -59,7 +59,7 @@ def survey(journal: Path) -> Survey:
 
 
 def survey_of(events: Iterable[JournalEvent]) -> Survey:
-    """Return what events tell, of which samples are stamps."""
+    """Return the state after events whose samples are stamps."""
     state, arrivals = RunState(), _Arrivals()
     for event in events:
         fold(state, event)

@@ -51,7 +51,7 @@ class HostTelemetry(Struct):
     def add(self, event: TelemetrySample, end_t: float, *, keep_all: bool) -> None:
         """Take an interval that ended at `end_t`.
 
-        One that does not fit the columns says nothing.
+        A line that does not fit the columns is ignored.
         """
         if len(event.values) != len(self.current):
             return

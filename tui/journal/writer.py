@@ -182,7 +182,7 @@ class Journal:
 
 
 def _reserve(path: Path) -> None:
-    """Hold room back; without any there are no last words, which is no reason not to begin."""
+    """Reserve room on the disk for the last events; without it the run begins all the same."""
     with suppress(OSError), os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
         os.posix_fallocate(file.fileno(), 0, RESERVE_BYTES)
 

@@ -178,7 +178,7 @@ def clean(text: str) -> str:
 
 
 def chosen(text: str) -> str:
-    """Return what stands in brackets, else all of it."""
+    """Return the text in brackets, else all of it."""
     match = CHOSEN.search(text)
     return match[1] if match else text
 
@@ -377,9 +377,7 @@ def sized(words: Words, name: str, of: str, unit: int) -> Words:
 
 
 def first_word(words: Words, *names: str) -> Words:
-    """Return a row of which these columns lose what stands behind their first word (``802.3ad
-    4``).
-    """
+    """Return a row with these columns cut to their first word (``802.3ad 4``)."""
     return {name: value.split()[0] if name in names else value for name, value in words.items()}
 
 

@@ -56,7 +56,7 @@ async def make_directories(agent: Agent, paths: Sequence[str]) -> list[str]:
 
 
 async def places(agent: Agent, directories: Sequence[str]) -> dict[str, DirectoryIdentity]:
-    """Return what these directories are, without those that are not there. Raises HostError."""
+    """Return the identities of directories, without those that do not exist. Raises HostError."""
     found: dict[str, DirectoryIdentity] = {}
     for _, part in batches(directories):
         for index, words in _words(await agent.call("places", *part)).items():
@@ -72,7 +72,7 @@ def _path(hexadecimal: str) -> str:
 async def identify(
     agent: Agent, paths: Sequence[str], counts: Mapping[str, int] | None = None
 ) -> Identities:
-    """Return what stands at these paths now, without those that are not there. Raises HostError."""
+    """Return the identities of these paths, without those that do not exist. Raises HostError."""
     found = Identities()
     for directory, names in by_directory(path for path in paths if FILE_NUMBER not in path):
         for _, part in batches(names):
@@ -183,7 +183,7 @@ def by_directory(paths: Iterable[str]) -> list[tuple[str, list[str]]]:
 
 
 def numbered_parts(path: str) -> tuple[str, str, str]:
-    """Return directory, and what stands before and after the number in the name."""
+    """Return the directory, and what comes before and after the number in the name."""
     directory, name = posixpath.split(path)
     prefix, _, suffix = name.partition(FILE_NUMBER)
     return directory, prefix, suffix

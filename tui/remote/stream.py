@@ -230,7 +230,7 @@ class OutputBudget:
         self._taken = dict.fromkeys(self._left, 0.0)
 
     def grant(self, seconds: float) -> None:
-        """Expect what a host has kept for us for so long."""
+        """Allow for what a host has spooled in so many seconds."""
         for name, rate in self._rates.items():
             self._granted[name] += rate * seconds
 

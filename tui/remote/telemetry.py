@@ -114,7 +114,7 @@ class TelemetryLines:
 
 
 def parse_line(line: str) -> TelemetryLine | None:
-    """Return what a line says; None for one that says nothing."""
+    """Return the content of a line; None for a line without any."""
     kind, _, rest = line.partition(" ")
     words = rest.split(" ") if rest else []
     match kind, words:

@@ -72,7 +72,7 @@ class Password:
         self.confirmed = False
         self.tries = 0
         self.note = ""
-        self.hopeless = ""  # why there is no point in going on
+        self.hopeless = ""  # why it is not asked for any more
 
     def __repr__(self) -> str:
         return f"Password({self.what!r})"  # never its value

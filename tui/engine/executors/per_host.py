@@ -217,7 +217,9 @@ async def say_go(ctx: RunContext, runs: list[TaskRun]) -> None:
 
 
 def _not_heard(session: HostSession, error: HostError) -> None:
-    session.say("warning", f"GO not delivered ({error.message}); it is said again once reconnected")
+    session.say(
+        "warning", f"GO not delivered ({error.message}); it is sent again after reconnecting"
+    )
 
 
 def take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:

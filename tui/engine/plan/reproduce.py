@@ -183,7 +183,7 @@ def _remarks(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) ->
 def published_plan(baseline: Baseline, hosts: Sequence[str], catalogue: Catalogue) -> Plan:
     """Return the plan of a baseline's profile at its point.
 
-    One without steps where there is no such profile.
+    Without steps if there is no such profile.
     """
     addresses = [HostAddress(name) for name in hosts]
     try:

@@ -222,7 +222,7 @@ class Slotted(Struct, frozen=True):
 
 
 def usual_kind(profile: Profile) -> Kind:
-    """Return what a profile is run for when nothing is said."""
+    """Return the kind of search that a profile asks for."""
     return "capacity" if profile.capacity else "curve" if profile.curve else "none"
 
 

@@ -354,9 +354,9 @@ async def _other_mount(agent: Agent, created: Created) -> str:
 
 
 def judge(created: Created, infos: Mapping[str, FileInfo | None]) -> Cleaning:
-    """Return what goes and what stays, by what stands at each path now.
+    """Return what will be removed and what stays, by what exists at each path now.
 
-    Directories are judged by what goes in them.
+    Directories are judged by what will be removed from them.
     """
     cleaning = Cleaning(created.address.name)
     for path in created.paths:

@@ -184,7 +184,7 @@ def refusals(facts: DeviceFacts) -> Iterator[Problem]:
     if facts.kind == "other":
         yield (
             "target-not-a-device",
-            f"{facts.path} is no device: a file or directory of that name stands there",
+            f"{facts.path} is not a device but a file or directory",
         )
     elif not facts.name:
         yield "device-unknown", f"{facts.path}: not in /sys, so it is unknown whether it is in use"

@@ -28,9 +28,7 @@ class Leftover:
 
     @property
     def live(self) -> bool:
-        """Whether a supervisor looks after it: then it is no leftover, and ends by itself when its
-        lease does.
-        """
+        """Whether it has a supervisor: then it is no leftover, and ends when its lease expires."""
         return any(directory.alive for directory in self.directories)
 
     def line(self) -> str:

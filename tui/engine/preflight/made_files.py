@@ -88,7 +88,7 @@ class MadeFiles:
             self._append([MadeFilesEntry(host, known=new)])
 
     def forget(self, host: str, paths: Iterable[str]) -> None:
-        """Forget files that were removed: what stands there next is not ours."""
+        """Forget removed files: a new file at such a path is not ours."""
         known = self.sizes(host)
         if gone := [path for path in paths if path in known]:
             self._append([MadeFilesEntry(host, gone=gone)])

@@ -384,7 +384,7 @@ def proxy_of(cluster: Cluster, line: str) -> tuple[str, list[str]]:
     name = PROXY[cluster.family]
     at = next((index for index, word in enumerate(words) if posixpath.basename(word) == name), None)
     if at is None or not line.isprintable():
-        raise ValueError(f"mpiexec asks for something that is no {name}: {line[:200]}")
+        raise ValueError(f"mpiexec asks for something other than {name}: {line[:200]}")
     rest = [word for word in words[at + 1 :] if word != "--daemonize"]
     if cluster.family == "openmpi":
         by_address = {address: host for host, address in cluster.addresses.items()}

@@ -30,8 +30,8 @@ def with_programs(plan: Plan, folder: Path, *, required: bool) -> Plan:
     """Return a plan that copies its load generators to the hosts: FOLDER/NAME, or
     FOLDER/MACHINE/NAME.
 
-    Raises UsageError for what is no program, and, if `required`, when there are none of those that
-    the plan needs.
+    Raises UsageError for files that are not programs, and, if `required`, when all programs that
+    the plan needs are missing.
     """
     names = carried_names(plan)
     places = [folder, *(folder / machine for machine in dict.fromkeys(MACHINES.values()))]
@@ -68,7 +68,7 @@ def carried_names(plan: Plan, host: str | None = None) -> list[str]:
 
 
 def read_program(path: Path) -> CarriedProgram:
-    """Return what a program is. Raises UsageError for what is no ELF program, or is too large."""
+    """Return what a program is. Raises UsageError if it is not an ELF file, or is too large."""
     try:
         stat = path.stat()
         return _read_program(path.absolute(), stat.st_size, stat.st_mtime_ns)

@@ -112,9 +112,9 @@ async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
     found = await session.ask(lambda agent: stat_files(agent, [spec.path for spec in task.files]))
     many = await _look_at_numbered(ctx, session, task)
     if full := next((each.full for each in many if each.full), ""):
-        kind = "plain" if any(spec.size_bytes for spec in task.files) else "empty"
+        kind = "a plain file" if any(spec.size_bytes for spec in task.files) else "an empty file"
         message = (
-            f"{full} is no {kind} file, so that no run of yours has made it; files beside it are"
+            f"{full} is not {kind}: none of your runs made it; the other numbered files are"
             " left alone too"
         )
         session.problem("preflight", "files-foreign", message)

@@ -115,7 +115,7 @@ def _refuse(ctx: RunContext, in_use: dict[str, Holder]) -> None:
 
 
 def _tell(ctx: RunContext, in_use: dict[str, Holder], told: set[str]) -> None:
-    """Show for whom the run waits; each of them is said once."""
+    """Show which runs this one waits for, each once."""
     for name, holder in in_use.items():
         session = session_of(ctx, name)
         session.enter("checking", f"waiting: {_words(holder)}")

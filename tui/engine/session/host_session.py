@@ -136,7 +136,7 @@ def _stars(match: re.Match[bytes]) -> bytes:
 T = TypeVar("T")
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 5.0
-LEAST_TRY_S = 1.0  # an attempt that is given less says nothing of the host
+LEAST_TRY_S = 1.0  # a shorter attempt proves nothing about the host
 # for a connection that broke outside a measurement; within one, the lease is the measure
 PATIENCE_S = 30.0
 CONNECT_DEADLINE_S = 300.0  # hundreds of hosts behind one bastion wait for each other's handshakes

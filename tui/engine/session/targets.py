@@ -33,7 +33,7 @@ from tui.remote.transport import HostError
 async def identify_paths(
     session: HostSession, paths: Sequence[str], passing: Sequence[str] = ()
 ) -> None:
-    """Take down what stands at paths that this run has just made. Those that are `passing` are for
+    """Record the identities of paths that this run has just made. Those that are `passing` are for
     no record.
 
     Raises HostError.
@@ -218,7 +218,7 @@ async def _check_on(ctx: RunContext, step: Step, session: HostSession) -> None:
 
 
 def changes(session: HostSession, now: Identities) -> Iterator[str]:
-    """Yield what is another directory or file than before. Of one directory one thing is said."""
+    """Yield which directories and files were replaced, one change per directory."""
     for path, place in now.directories.items():
         before = session.seen.directories.get(path)
         if before is not None and before != place:
@@ -245,7 +245,7 @@ def _how(before: DirectoryIdentity, now: DirectoryIdentity) -> str:
         return f"it leads to {printable(now.real)} now, to {printable(before.real)} at preflight"
     if before.mark.split(" ")[0] != now.mark.split(" ")[0]:
         return "another file system is mounted there since the preflight"
-    return "another directory stands there since the preflight"
+    return "it is another directory than at preflight"
 
 
 def _stable(identity: str) -> str:

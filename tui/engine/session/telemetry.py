@@ -1,8 +1,8 @@
 """Telemetry of the hosts of a run: a small task on each during a step, followed into the
 journal.
 
-It is extra: nothing that goes wrong with it fails the run, delays a load, or is said more than once
-a host and step."""
+It is optional: its problems never fail the run or delay a load, and are reported once per host
+and step."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def parse_wanted(text: str) -> Wanted:
             (
                 "no partition is named"
                 if not partition
-                else f"'{partition[:60]}' is no name of a partition"
+                else f"'{partition[:60]}' is not the name of a partition"
             ),
         )
     found: dict[str, str] = {}
