@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from fnmatch import fnmatchcase
 
+from tui.model.bounded import read_text
 from tui.model.paths import presets_dir
 
 OWN, OTHER = "your own", "other presets"
@@ -14,7 +15,7 @@ OWN, OTHER = "your own", "other presets"
 def groups() -> dict[str, tuple[str, ...]]:
     """Return the patterns of each group, in the order in which they are listed."""
     found: dict[str, tuple[str, ...]] = {}
-    for line in (presets_dir() / "groups.txt").read_text(encoding="utf-8").splitlines():
+    for line in read_text(presets_dir() / "groups.txt").splitlines():
         if not line.startswith("#"):
             name, _, patterns = line.partition(":")
             found[name] = (*found.get(name, ()), *patterns.split())
