@@ -167,6 +167,15 @@ def test_a_head_without_mpiexec_says_what_there_is() -> None:
     assert found["mpi-missing"] == "mpiexec of MPICH is not found; there is Open MPI 4.1.4"
 
 
+def test_a_missing_mpi_is_told_with_the_package_of_the_distribution() -> None:
+    debian = "Debian GNU/Linux 12 (bookworm)"
+    head = openmpi(1, os=debian, **{"launcher.mpirun.openmpi": ""})
+    found = judge(cluster(head, openmpi(2, os=debian, orted="")))
+    assert [dict(found[host])["mpi-missing"].rpartition(": ")[2] for host in ("h1", "h2")] == [
+        "apt-get install openmpi-bin"
+    ] * 2
+
+
 def test_intel_mpi_is_for_the_plain_way_only() -> None:
     intel = "libmpi.so.12 => /opt/intel/mpi/lib/libmpi.so.12 (0x1)"
     found = dict(judge(cluster(facts(1, library=intel)))["h1"])

@@ -56,6 +56,7 @@ class MpiFacts(Struct, frozen=True):
     old: tuple[str, ...]  # what older runs left in the directory
     open_files: int | None
     processes: int | None
+    os: str = ""  # name of the distribution
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -153,6 +154,7 @@ def parse_facts(values: Mapping[str, str]) -> MpiFacts:
         old=tuple(values.get("old", "").split()),
         open_files=number(values.get("open_files")),
         processes=number(values.get("processes")),
+        os=values.get("os", ""),
     )
 
 

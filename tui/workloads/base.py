@@ -47,7 +47,8 @@ class Requirement(Struct, frozen=True):
 
     With the arguments `trial_args` it must end well: a look that touches no target. `trial_of` is
     what that shows, such as "ioengine rbd". `trial_fine` is what a command may say that ends badly
-    and is well all the same. `source`: where it comes from, for hosts that have none.
+    and is well all the same. For hosts that have none: `package`, its name in
+    distributions, and `source`, where else it comes from.
     """
 
     command: str
@@ -57,6 +58,7 @@ class Requirement(Struct, frozen=True):
     trial_of: str = ""
     trial_fine: str = ""
     source: str = ""
+    package: str = ""
 
 
 class Paced(Struct, frozen=True):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tui import workloads
+from tui.engine.preflight.distributions import install_command
 from tui.metrics import units
 from tui.model.plan import MpiLaunch, Plan, Step
 from tui.remote import mpi
@@ -154,12 +155,14 @@ def _launcher_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
         others = ", ".join(
             dict.fromkeys(f"{PACKAGE[each.family]} {each.version}" for each in facts.launchers)
         )
-        yield (
-            "mpi-missing",
-            f"mpiexec of {package} is not found" + (f"; there is {others}" if others else ""),
-        )
+        there = f"; there is {others}" if others else ""
+        command = install_command(facts.os, family if family != "intel" else "")
+        told = f"; install it: {command}" if command else ""
+        yield "mpi-missing", f"mpiexec of {package} is not found{there}{told}"
     elif proxy not in facts.proxies and family != "intel":
-        yield "mpi-missing", f"{proxy} is not found; install {package} as on {cluster.head}"
+        command = install_command(facts.os, family)
+        told = f": {command}" if command else ""
+        yield "mpi-missing", f"{proxy} is not found; install {package} as on {cluster.head}{told}"
     if family == "intel" and cluster.by_proxy:
         yield (
             "mpi-family",

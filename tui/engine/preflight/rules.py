@@ -22,6 +22,7 @@ from tui.engine.preflight.destroy import (
     tasks_of,
     to_identify,
 )
+from tui.engine.preflight.distributions import install_command
 from tui.engine.preflight.made_files import Files
 from tui.metrics import units
 from tui.model.hostfacts import Fact
@@ -301,8 +302,10 @@ def tool_problems(need: Requirement, probe: HostProbe) -> Iterable[Problem]:
     found = probe.tools.get(need.command)
     if found is None:
         where = f"{need.command} is not there" if "/" in need.command else f"{tool} is not on PATH"
-        source = f": {need.source}" if need.source else ""
-        yield f"{tool}-missing", f"{where}; install {tool}{wanted}{source}"
+        command = install_command(str(probe.values.get("os", "")), need.package)
+        source = "; ".join(text for text in (command, need.source) if text)
+        told = f": {source}" if source else ""
+        yield f"{tool}-missing", f"{where}; install {tool}{wanted}{told}"
     elif minimum and found.version is None:
         yield f"{tool}-unusable", f"{found.path} does not say its version ({found.text!r})"
     elif minimum and found.version is not None and found.version < minimum:

@@ -21,6 +21,7 @@ bt_mpi_proxy() { # KEY NAME BESIDE...: the path of a proxy: on PATH, or beside o
 bt_mpi_probe() { # DIR PROGRAM: what MPI needs to be known of this host, and of the directory
   local dir="$1" program="$2" name=''
   bt_kv hostname "$(uname -n)"
+  bt_kv os "$(bt_os)"
   bt_kv user "$(id -un 2>/dev/null || bt_say "$BT_UID")"
   bt_boot_id; bt_kv boot_id "$BT_GOT"
   bt_kv uid "$BT_UID"

@@ -34,8 +34,12 @@ bt_probe_machine() {
     esac
   done </proc/meminfo
   if read -r value rest 2>/dev/null </proc/loadavg; then bt_kv load1 "$value"; fi
+  bt_kv os "$(bt_os)"
+}
+
+bt_os() { # the name of the distribution
   # shellcheck source=/dev/null
-  bt_kv os "$(. /etc/os-release 2>/dev/null; bt_say "${PRETTY_NAME:-}")"
+  (. /etc/os-release 2>/dev/null; bt_say "${PRETTY_NAME:-}")
 }
 
 bt_cpu_model() {

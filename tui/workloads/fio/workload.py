@@ -160,7 +160,10 @@ class FioWorkload(Workload):
         from tui.workloads.fio.engines import engines_of, requirement
 
         jobs = (task.job_file for step in steps for task in step.tasks)
-        return [Requirement("fio", MINIMUM_VERSION), *map(requirement, engines_of(jobs))]
+        return [
+            Requirement("fio", MINIMUM_VERSION, package="fio"),
+            *map(requirement, engines_of(jobs)),
+        ]
 
     def extras(self) -> list[Requirement]:
         """Return the engine of the S3 profiles: many fio packages are built without it."""
