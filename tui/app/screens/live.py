@@ -23,7 +23,6 @@ from tui.app.frame.step_screen import ROOMY, KeyBar
 from tui.app.screens import live_health, live_text
 from tui.app.screens.live_feed import (
     ROOMY_LINES,
-    LiveFeed,
     Now,
 )
 from tui.app.screens.live_rooms import FIXED, RoomsScreen
@@ -47,7 +46,6 @@ from tui.app.widgets.run_panels import (
     RunHeader,
 )
 from tui.app.widgets.search_panel import MatrixPanel, SearchPanel
-from tui.journal.measurement import Measurement
 from tui.metrics.units import clock
 from tui.record.progress import LiveMatrix
 from tui.record.search import LiveSearch
@@ -128,7 +126,8 @@ class LiveScreen(RoomsScreen):
             state, view, self.shown_job, live_text.about(state, self.plan)
         )
         self.show_search()
-        head = live_text.head(feed, self.plan, self.mode(), self.search_panel.view)
+        mode = live_text.mode(feed, self.rate_hz, paused=self.paused)
+        head = live_text.head(feed, self.plan, mode, self.search_panel.view)
         self.query_one("#live-header", RunHeader).show(head)
         strip = live_text.banner(feed, self.plan, self.size.width - 2, self.size.height)
         self.query_one("#live-banner", Banner).show(strip)
@@ -245,7 +244,7 @@ class LiveScreen(RoomsScreen):
         """Say which keys matter: that of jobs where there are several."""
         if self.filter.has_focus:
             return
-        jobs, bar = len(self.job_choices()) > 1, self.query_one(KeyBar)
+        jobs, bar = len(live_text.job_choices(self.feed.state)) > 1, self.query_one(KeyBar)
         gone = live_text.is_gone(self.feed)
         over = self.feed.state.ended or gone
         mends = remedies.of_state(self.feed.state) is not None
@@ -267,21 +266,10 @@ class LiveScreen(RoomsScreen):
             self.query_one(f"#live-{name}").set_class(not self.is_shown(name), "-none")
         self.call_after_refresh(self.paint)
 
-    def job_choices(self) -> list[tuple[int | None, str | None]]:
-        """Return what can be shown alone: each role of steps that run together, and each job of a
-        step.
-        """
-        state = self.feed.state
-        found: list[tuple[int | None, str | None]] = []
-        alone: dict[int | None, Measurement] = {state.step: state.current}
-        for step, measurement in (dict(state.measuring) or alone).items():
-            jobs = measurement.jobs if len(measurement.jobs) > 1 else {}
-            found += [(step, None), *((step, job) for job in jobs)]
-        return found
-
     def action_job(self) -> None:
         """Show the next job alone, or the next role; after the last one all together."""
-        choices, state = self.job_choices(), self.feed.state
+        state = self.feed.state
+        choices = live_text.job_choices(state)
         if len(choices) < 2:
             self.notify("there is one job: nothing to choose from")
             return
@@ -292,14 +280,6 @@ class LiveScreen(RoomsScreen):
         if step is not None and step != state.step:
             state.show(step)
         self.paint()
-
-    def action_sort(self) -> None:
-        """Sort the hosts by the next column."""
-        self.table.sort_by_next()
-
-    def action_reverse(self) -> None:
-        """Turn the order of the hosts round."""
-        self.table.sort_by_next(reverse=True)
 
     def action_fold(self) -> None:
         """Fold hosts that are like the others where they have no room, never, or always."""
@@ -351,7 +331,7 @@ class LiveScreen(RoomsScreen):
 
     def action_open(self) -> None:
         """Show the host under the cursor in all panels; of a run that is over, go to its result."""
-        over = self.feed.state.ended or (isinstance(self.feed, LiveFeed) and self.feed.gone)
+        over = live_text.is_over(self.feed)
         if self.table.cursor_key == NOBODY:
             return
         if self.table.cursor_key == FOLD:

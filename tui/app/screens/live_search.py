@@ -92,15 +92,7 @@ class LatenciesScreen(WatchingScreen):
 
     # -- the cursor
 
-    def action_cursor_back(self) -> None:
-        """Look at what was before."""
-        self.move_cursor(-1)
-
-    def action_cursor_on(self) -> None:
-        """Look at what came after; behind the newest second is now."""
-        self.move_cursor(1)
-
-    def move_cursor(self, places: int) -> None:
+    def action_cursor(self, places: int) -> None:
         """Move the cursor of all graphs by a column of the heat map.
 
         It begins at the newest second.

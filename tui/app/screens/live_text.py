@@ -26,6 +26,7 @@ from tui.model.hostfacts import HOST_FACTS
 from tui.model.plain import some
 from tui.model.plan import Plan, Step
 from tui.model.problem import BenchtuiError
+from tui.model.settings import RATES_HZ
 from tui.record.headline import ended_early, length_text
 from tui.record.progress import allocation_left_s, matrix_progress
 from tui.record.progress import live_text as conditioning_text
@@ -34,6 +35,7 @@ from tui.text.plot import TimeAxis
 
 if TYPE_CHECKING:
     from tui.journal.host import HostView
+    from tui.journal.measurement import Measurement
     from tui.journal.state import RunState
     from tui.journal.telemetry import HostTelemetry
     from tui.journal.views import DirectionView
@@ -68,6 +70,33 @@ def plan_of(run_dir: Path) -> Plan | None:
 def is_gone(feed: Feed) -> bool:
     """Tell whether the engine died without closing its journal."""
     return isinstance(feed, LiveFeed) and feed.gone and not feed.state.ended
+
+
+def is_over(feed: Feed) -> bool:
+    """Tell whether nothing of the run goes on: it has ended, or its engine died."""
+    return feed.state.ended or is_gone(feed)
+
+
+def mode(feed: Feed, rate_hz: int, *, paused: bool) -> str:
+    """Return what is unusual about what is shown: replay, held display, a faster refresh."""
+    if isinstance(feed, ReplayFeed):
+        speed = "max" if feed.speed > 100 else f"{feed.speed:g}x"
+        return f"REPLAY {speed if feed.playing else 'held'}"
+    if paused:
+        return "DISPLAY HELD (p)"
+    return f"{rate_hz} Hz" if rate_hz != RATES_HZ[0] else ""
+
+
+def job_choices(state: RunState) -> list[tuple[int | None, str | None]]:
+    """Return what can be shown alone, as step and job: each role of steps that run together, each
+    job of a step.
+    """
+    found: list[tuple[int | None, str | None]] = []
+    alone: dict[int | None, Measurement] = {state.step: state.current}
+    for step, measurement in (dict(state.measuring) or alone).items():
+        jobs = measurement.jobs if len(measurement.jobs) > 1 else {}
+        found += [(step, None), *((step, job) for job in jobs)]
+    return found
 
 
 def head(feed: Feed, plan: Plan | None, mode: str, search: SearchView | None = None) -> RunHead:

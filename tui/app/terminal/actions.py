@@ -347,13 +347,21 @@ REVIEW = (
 )
 
 LIVE = (
-    Action("live.stop", ("x",), "stop", "Stop the run now and keep what was measured", footer=1),
-    Action("live.abort", ("X",), "abort", "Abort the run at once"),
+    Action(
+        "live.stop",
+        ("x",),
+        "stop",
+        "Stop the run now and keep what was measured",
+        footer=1,
+        call="end('stop')",
+    ),
+    Action("live.abort", ("X",), "abort", "Abort the run at once", call="end('abort')"),
     Action(
         "live.stop-host",
         ("e",),
         "end host",
         "End the load of the host under the cursor; the others go on",
+        call="end('host')",
     ),
     Action(
         "live.open",
@@ -427,6 +435,7 @@ LIVE = (
         ("left_square_bracket",),
         "look back",
         "Move the cursor of all graphs back; Esc: to now",
+        call="cursor(-1)",
         footer=8,
     ),
     Action(
@@ -434,6 +443,7 @@ LIVE = (
         ("right_square_bracket",),
         "look on",
         "Move the cursor of all graphs on, up to now",
+        call="cursor(1)",
     ),
     Action(
         "live.graphs", ("7",), "graphs", "Show the graphs, or put them away", call="put('graphs')"
@@ -461,8 +471,15 @@ LIVE = (
         ("plus", "equals_sign"),
         "faster",
         "Refresh more often, up to 4 Hz; play a replay faster",
+        call="rate(1)",
     ),
-    Action("live.slower", ("minus",), "slower", "Refresh less often; play a replay slower"),
+    Action(
+        "live.slower",
+        ("minus",),
+        "slower",
+        "Refresh less often; play a replay slower",
+        call="rate(-1)",
+    ),
     Action("live.remedy", ("T",), "remedy", REMEDY_HELP, footer=1),
     Action("live.note", ("n",), "note", "Add a note to the run"),
     Action("live.detach", ("d",), "detach", "Leave this screen; the run continues"),
@@ -472,12 +489,14 @@ LIVE = (
         ("left",),
         "back 10 s",
         "In a replay: 10 s back; else the cursor of all graphs",
+        call="seek(-1)",
     ),
     Action(
         "live.seek-on",
         ("right",),
         "on 10 s",
         "In a replay: 10 s forward; else the cursor of all graphs",
+        call="seek(1)",
     ),
 )
 

@@ -1,0 +1,85 @@
+"""Live: the checks of the run that is shown, between the keys."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.record.progress import can_be_judged
+
+if TYPE_CHECKING:
+    from tui.app.frame.shell import AppShell
+    from tui.journal.state import RunState
+    from tui.judge.live import LiveFindings
+    from tui.model.plan import Plan
+
+GIVE_WAY_S = 0.002  # a key goes through several turns of the loop until it is painted
+LOOK_SLICE_S = 0.005  # of a look; the next part may be a check of all hosts, which takes 30 ms
+LONGEST_KEY_S = 0.1  # keys that come without end do not hold up what is read
+FRAME_S = 0.02  # Textual paints what a key changed 60 times a second at most
+
+
+async def let_keys_pass(shell: AppShell) -> None:
+    """Paint a key that waits first: reading, looking and painting are long turns of the loop."""
+    await asyncio.sleep(GIVE_WAY_S)
+    most = time.monotonic() + LONGEST_KEY_S
+    waited = False
+    while shell.key_on_its_way and time.monotonic() < most:
+        waited = True
+        await asyncio.sleep(GIVE_WAY_S)
+    if waited:
+        await asyncio.sleep(FRAME_S)
+
+
+class Judging:
+    """The findings of one run; of another state of it (a replay went back) they begin anew."""
+
+    def __init__(self, run_dir: Path, plan: Plan | None) -> None:
+        self.run_dir = run_dir
+        self.plan = plan
+        self._findings: LiveFindings | None = None
+        self._of: RunState | None = None
+
+    def found(self, state: RunState) -> LiveFindings | None:
+        """Return what was found in this state of the run; None before anything was looked at."""
+        return self._findings if self._of is state else None
+
+    async def load(self, state: RunState) -> None:
+        """Load what judges a run, off the event loop, once there is something to judge."""
+        if self.plan is not None and can_be_judged(state, state.clock.now):
+            await asyncio.to_thread(importlib.import_module, "tui.judge.live")
+
+    async def look(self, state: RunState, shell: AppShell) -> None:
+        """Make the checks that can be made now, when it is time.
+
+        Those of a step are over when another one begins.
+        """
+        if (
+            self.plan is not None
+            and self._of is not state
+            and can_be_judged(state, state.clock.now)
+        ):
+            from tui.judge.live import LiveFindings
+
+            self._findings, self._of = LiveFindings(self.plan), state
+        found = self.found(state)
+        if found is not None and state.ended and not found.settled:
+            from tui.library.load import kept_findings
+
+            kept = await asyncio.to_thread(kept_findings, self.run_dir)
+            if kept is not None and self._of is state:
+                found.settle(kept, state.clock.now)
+        found = self.found(state)
+        if found is not None:
+            slices, gave_way = found.looking(state, state.clock.now), time.monotonic()
+            try:
+                for _ in slices:
+                    if time.monotonic() - gave_way >= LOOK_SLICE_S:
+                        await let_keys_pass(shell)
+                        gave_way = time.monotonic()
+            finally:
+                for _ in slices:  # a look that was begun is finished, also by who leaves
+                    pass
