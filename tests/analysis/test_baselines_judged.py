@@ -156,9 +156,9 @@ def test_own_figures_are_put_to_the_checks_and_a_missing_mark_is_told() -> None:
         "error concurrency: not the 192 I/Os in flight that the profile keeps on each host: client"
         " 50.0 % of them" in text
     )
-    assert "not marked in its file: validity: doubtful does it" in text
+    assert "not marked in its file: add validity: doubtful" in text
     assert text.endswith(
-        "1 published result: 1 INVALID; 1 of them without a mark of doubt in their files"
+        "1 published result: 1 INVALID; 1 of them not marked as doubtful in their files"
     )
 
 

@@ -70,7 +70,7 @@ def test_time_is_minutes_and_seconds_of_all_steps() -> None:
     assert review_plan.time_text(plan(steps=2).expected_s) == "10:40"
     assert review_plan.time_text(305) == "5:05"
     assert review_plan.time_text(3720) == "1h 02m"
-    assert review_plan.time_text(None) == "as long as it takes"
+    assert review_plan.time_text(None) == "not limited by time"
 
 
 def test_files_that_several_steps_share_are_laid_out_once() -> None:
@@ -78,7 +78,7 @@ def test_files_that_several_steps_share_are_laid_out_once() -> None:
 
 
 def test_layout_is_told_a_host_and_in_all() -> None:
-    assert "8 GiB a host, 16 GiB in all" in shown(plan())
+    assert "8 GiB a host, 16 GiB in total" in shown(plan())
 
 
 def test_reading_writes_nothing() -> None:
@@ -105,7 +105,7 @@ def test_overwriting_files_is_warned_of_with_the_target() -> None:
 
 def test_a_device_is_warned_of_by_name() -> None:
     device = replace(plan(directions=("write",)), allow_device=True, target="/dev/nvme0n1")
-    assert review_plan.warnings(device) == ["writes to /dev/nvme0n1: what is there is lost"]
+    assert review_plan.warnings(device) == ["writes to /dev/nvme0n1: existing data is lost"]
 
 
 def test_all_devices_are_named_and_nothing_is_said_of_files_there_are_none_of() -> None:
@@ -118,7 +118,7 @@ def test_all_devices_are_named_and_nothing_is_said_of_files_there_are_none_of() 
     text = " ".join(shown(luns_only).split())
     assert (
         review_plan.warnings(luns_only)[0]
-        == "writes to /dev/mapper/a, /dev/mapper/b: what is there is lost"
+        == "writes to /dev/mapper/a, /dev/mapper/b: existing data is lost"
     )
     assert "target /dev/mapper/a, /dev/mapper/b" in text
     assert "of load, plus layout" not in text and "test files stay" not in text
@@ -162,10 +162,10 @@ def test_files_that_the_test_itself_removes_are_not_said_to_stay() -> None:
         for step in plan(directions=("create", "remove")).steps
     ]
     own = replace(plan(), steps=steps)
-    assert "the test removes its own files; what a cut-off run leaves stays" in " ".join(
+    assert "the test removes its own files; leftovers of an interrupted run stay" in " ".join(
         shown(own).split()
     )
-    assert "what a cut-off run leaves is removed" in review_text(replace(own, cleanup=True))
+    assert "leftovers of an interrupted run are removed" in review_text(replace(own, cleanup=True))
     kept = replace(own, steps=[replace(step, directions=["create", "stat"]) for step in steps])
     assert "test files stay" in shown(kept) and "test files stay" in review_text(kept)
 
@@ -232,7 +232,7 @@ def test_a_search_tells_how_long_its_points_take_at_least_and_at_most() -> None:
     assert "time      about 20:00 to 50:45 of load" in shown(found)
     assert review_plan.launch_line(found) == "searches on 2 hosts, at most 15 points, up to 50:45"
     assert shown(found).count("\nsearches ") == 1
-    assert "shares    r, w share each offered rate as they share full load" in shown(found)
+    assert "shares    r, w split each offered rate in the proportions of full load" in shown(found)
     within = replace(found, search=replace(search, within_s=1200.0))
     assert "time      20:00 of load" in shown(within), (
         "load that is not measured takes its time too"

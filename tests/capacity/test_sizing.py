@@ -98,7 +98,7 @@ def test_capacity_stands_with_its_interval_in_headline_list_and_summary(
     assert re.fullmatch(r"4\d\.\dk IOPS ±[\d.]+%", listed.headline_short)
     text = summary_text(record)
     for part in (
-        "head room there: ",
+        "headroom there: ",
         "latency there: p50",
         "broken first: p99.9 < 2 ms",
         "7 of 12 points",
@@ -258,7 +258,7 @@ def test_a_report_draws_the_curve_and_has_every_point_as_evidence(
 ) -> None:
     (part,) = report_of([ReportedRun(record)]).runs
     assert part.card.what.startswith("capacity 4")
-    section = next(each for each in part.sections if each.title == "What it sustains")
+    section = next(each for each in part.sections if each.title == "Capacity")
     charts = [block for block in section.blocks if isinstance(block, Chart)]
     assert "p99.9 1.01 ms at 30.5k IOPS, meets" in charts[0].alt
     assert "<svg" in svg_of(charts[0].spec, charts[0].alt)
@@ -458,8 +458,8 @@ def test_a_report_holds_searches_against_each_other_with_intervals_and_curves(
     (chart,) = [each for each in report.compared if isinstance(each, Chart)]
     drawn = svg_of(chart.spec, chart.alt)
     assert all(f"capacity {name} " in drawn for name in "ABC") and "p99.9 &lt; 2 ms" in drawn
-    assert "bands their 95 % intervals" in chart.note
-    assert "What they sustain, C against A" in markdown_of(report)
+    assert "bands: 95 % intervals" in chart.note
+    assert "Capacity, C compared with A" in markdown_of(report)
 
 
 def never_met(record: RunRecord) -> RunRecord:

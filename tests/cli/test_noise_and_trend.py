@@ -97,7 +97,7 @@ def test_the_history_of_a_sweep_is_told_point_by_point(
         keep(home / "runs", record)
     assert main(["trend", "test/p"]) == 0
     out = capsys.readouterr().out
-    assert "2 points, each by itself" in out
+    assert "2 points, judged separately" in out
     (changed,) = [line for line in out.splitlines() if "worse since" in line]
     assert changed.startswith("test/p bs=8k") and names[8] in changed
     assert main(["trend", "test/p", "--point", "8k", "--json"]) == 0
@@ -166,7 +166,7 @@ def test_a_change_of_block_size_is_no_regression_but_another_history(
     assert main(["report", NAMES[5]]) == 0
     said = capsys.readouterr().out
     assert (
-        "8 runs on this target: worse since" in said and "1 more run had other parameters" in said
+        "8 runs on this target: worse since" in said and "1 more run left out: other parameters" in said
     )
     assert main(["trend", "test/q", "--like", first]) == 2
     assert "a run of test/p, not of test/q" in capsys.readouterr().err

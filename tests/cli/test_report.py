@@ -57,9 +57,9 @@ def test_runs_joined_by_commas_are_sides_as_compare_has_them(
         line for line in said.splitlines() if line.startswith("| read IOPS |") and "%" in line
     ]
     assert "| 4/4 | -20.0 % |" in headline and "worse" in headline
-    assert "Of repetitions the medians. Repetitions: Mann-Whitney U" in said
+    assert "Medians of repetitions. Repetitions: Mann-Whitney U" in said
     assert "| iops < -5% |  | -20.0 % | broken |" in said and "| kept |" in said
-    why = "**A and B cannot be compared: numjobs differs (1 / 8); as figures: B does 20 % fewer"
+    why = "**A and B cannot be compared: numjobs differs (1 / 8); measured: B does 20 % fewer"
     assert why in told(capsys, *sides, *redact)
 
 
@@ -93,11 +93,11 @@ def test_a_report_of_runs_begins_with_the_sentence_that_compare_begins_with(
     assert main(["compare", A[0], B[0]]) == 3
     sentence = capsys.readouterr().out.splitlines()[0]
     assert sentence.startswith(
-        "A and B cannot be compared: numjobs differs (1 / 8); as figures: B does "
+        "A and B cannot be compared: numjobs differs (1 / 8); measured: B does "
     )
     said = told(capsys, A[0], B[0], other.run_id)
     assert said.split("\n\n")[1] == f"**{sentence}**"
-    third = f"**A and C cannot be compared: C {other.run_id} is partial; as figures: C "
+    third = f"**A and C cannot be compared: C {other.run_id} is partial; measured: C "
     assert said.split("\n\n")[2].startswith(third)
 
 

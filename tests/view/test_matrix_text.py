@@ -130,7 +130,7 @@ def test_a_point_that_is_invalid_is_marked_in_the_chart_and_the_mark_is_told(
     (table,) = tables_of([replace(cell, invalid=place == 2) for place, cell in enumerate(cells)])
     lines = table_chart(table, 90, 18, coloured=True)
     assert sum(run == ("✗", "bad") for line in lines[:-1] for run in line.runs) == 1
-    assert lines[-1].plain.strip() == "✗ invalid: a finding says that it is no figure"
+    assert lines[-1].plain.strip() == "✗ invalid: see its findings"
 
 
 def test_powers_of_two_and_wide_ranges_are_drawn_in_doublings() -> None:

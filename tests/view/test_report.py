@@ -105,7 +105,7 @@ def test_the_first_screen_answers_what_on_what_and_whether_it_holds(plain: str) 
         "2026-11-22",
     ):
         assert text in begin
-    assert "there are no published figures for this profile" in begin
+    assert "no published results for this profile" in begin
 
 
 def test_a_report_has_every_chart_with_a_name_and_runs_no_script(plain: str) -> None:

@@ -25,7 +25,7 @@ def of_p99(record: RunRecord) -> RunRecord:
 
 def test_one_measurement_each_that_does_not_tell_is_too_few_and_says_what_would_do() -> None:
     found = compare([run(step(count=0))], [run(step(IOPS * 1.25, count=0))])
-    said = "B does 25 % more read IOPS than A, in one measurement each: too few to be sure"
+    said = "B does 25 % more read IOPS than A, in one measurement each: too few to decide"
     assert sentence(found) == f"{said}; run each 4 times (benchtui ab)"
     assert sentence(found, advice=False) == said
 
@@ -62,7 +62,7 @@ def test_what_does_not_differ_and_what_may_be_chance_are_said_so() -> None:
         "No difference detected: B does as many read IOPS as A"
     )
     noisy = compare([run(step(noise=0.6))], [run(step(IOPS * 1.05, noise=0.6, seed=2))], quiet())
-    assert sentence(noisy).startswith("Inconclusive: B does ") and "it may be chance" in sentence(
+    assert sentence(noisy).startswith("Inconclusive: B does ") and "may be noise" in sentence(
         noisy
     )
 
@@ -73,7 +73,7 @@ def test_why_runs_cannot_be_compared_is_said_once_and_not_in_each_row() -> None:
     lines = plain_lines(comparison_lines(found, 120))
     assert (
         lines[0]
-        == "A and B cannot be compared: numjobs differs (1 / 4); as figures: B does 25 % more read"
+        == "A and B cannot be compared: numjobs differs (1 / 4); measured: B does 25 % more read"
         " IOPS than A"
     )
     page = "\n".join(lines)
@@ -108,13 +108,13 @@ def test_of_a_sweep_it_is_said_at_how_many_points() -> None:
     a, b = swept(1, 1, 1, run_id="a"), swept(0.5, 1.3, 1, run_id="b")
     said = sentence(compare([a], [b], quiet(a)))
     most = "most at bs=4k: 50 % fewer read IOPS than A"
-    assert said == f"Of 3 points B is worse at 1, better at 1, not found to differ at 1; {most}"
+    assert said == f"Of 3 points B is worse at 1, better at 1, no different at 1; {most}"
 
 
 @pytest.mark.parametrize(("a", "b", "said"), [
-    (0.0, IOPS, "B is better: A did nothing (0 read IOPS), the other 10.0k IOPS"),
-    (IOPS, 0.0, "B is worse: B did nothing (0 read IOPS), the other 10.0k IOPS"),
-    (0.0, 0.0, "No difference detected: both did nothing (read IOPS)"),
+    (0.0, IOPS, "B is better: A did no I/O (0 read IOPS), the other 10.0k IOPS"),
+    (IOPS, 0.0, "B is worse: B did no I/O (0 read IOPS), the other 10.0k IOPS"),
+    (0.0, 0.0, "No difference detected: both did no I/O (read IOPS)"),
 ])  # fmt: skip
 def test_a_side_that_did_nothing_is_named(a: float, b: float, said: str) -> None:
     assert sentence(compare([run(step(a))], [run(step(b), run_id="b")])) == said

@@ -34,12 +34,11 @@ def chart(
     *,
     coloured: bool = False,
 ) -> list[Line]:
-    """Return a chart of a step (default: the one the headline comes from), lines of at most `width`
-    cells.
+    """Return a chart of a step in lines of at most `width` cells.
 
-    Curves have the roles of their directions, and differ by them alone when they are `coloured`. A
-    run without samples gives one line that says so.
-    """
+    The default step is that of the headline. Curves have the roles of their directions; without
+    colours (`coloured`) they also differ in their marks. Returns one line saying so if the run has
+    no samples."""
     found = _step(record, step)
     series = found.series if found is not None else None
     values = _values_by_direction(series, metric) if series is not None else {}
@@ -63,7 +62,7 @@ def chart(
 
 
 def _values_by_direction(series: SeriesRecord, metric: Drawn) -> dict[str, Values]:
-    """Return the values of all hosts together by direction, where any is known."""
+    """Return the rate of all hosts together by direction, where known."""
     columns = {
         column.direction: values_of(column, metric)
         for column in series.columns
@@ -84,7 +83,7 @@ def _step(record: RunRecord, wanted: int | None) -> StepRecord | None:
 
 
 def values_of(column: SeriesColumns, metric: Drawn) -> Values:
-    """Return what one host, or all together, did of a metric every second."""
+    """Return the values of a metric second by second, of one host or of all together."""
     known: dict[Drawn, Values] = {
         "iops": column.iops,
         "bandwidth": column.bw_bytes_per_s,
@@ -99,7 +98,7 @@ def _name(metric: Drawn) -> str:
 
 
 def unit_of(metric: Drawn) -> ChartMetric:
-    """Return the metric whose unit and scale something has that is drawn."""
+    """Return the metric that gives the curve its unit and scale."""
     return "latency" if metric == "p99" else metric
 
 
@@ -116,14 +115,14 @@ def _curve(direction: str, values: Values, step_s: float, *, filled: bool) -> Cu
     parts = []
     for start, part in known_parts(values):
         middles = [(start + offset + 0.5) * step_s for offset in range(len(part))]
-        # so that a single value is a line, too
+        # a single value is a line, too
         times = [start * step_s, *middles, (start + len(part)) * step_s]
         parts.append((times, [part[0], *part, part[-1]]))
     return Curve(parts, direction if direction in ROLES else "other", direction, filled)
 
 
 def known_parts(values: Values) -> list[tuple[int, list[float]]]:
-    """Return the runs of known values with the index each begins at."""
+    """Return the stretches of known values, each with the index it begins at."""
     parts: list[tuple[int, list[float]]] = []
     for index, value in enumerate(values):
         if value is None:
@@ -136,7 +135,7 @@ def known_parts(values: Values) -> list[tuple[int, list[float]]]:
 
 
 def value_axis(metric: ChartMetric, highest: float, rows: int) -> Axis:
-    """Return an axis from 0 with round marks, which `highest` fills as well as it can."""
+    """Return an axis from 0 with round marks that `highest` fills as well as possible."""
     scale, unit = METRICS[metric].scale(highest)
     high, marks = even_marks(highest / scale, rows)
     labels = [f"{mark:.6g}{unit}" if mark else "0" for mark in marks]
@@ -144,9 +143,8 @@ def value_axis(metric: ChartMetric, highest: float, rows: int) -> Axis:
 
 
 def even_marks(highest: float, rows: int) -> tuple[float, list[float]]:
-    """Return the end of an axis from 0 over so many rows of cells, and round marks that are whole
-    rows apart.
-    """
+    """Return an axis from 0 over `rows` rows of cells: its end, and round marks whole rows
+    apart."""
     dots, closest = rows * DOWN - 1, max(2, rows // 8)
     most = max(highest, 1e-9)
     steps = {
@@ -203,7 +201,7 @@ ROUND = ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 5.0), (1.0,))
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The latencies of one curve: what it is called, how it is drawn, what was counted."""
+    """The latencies of one curve: its name, how it is drawn, and the counts."""
 
     name: str
     role: str
@@ -213,9 +211,9 @@ class Counted:
 def percentile_curves(
     what: str, found: Sequence[Counted], width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return latency over percentile, both logarithmic: each mark on the axis is a tenth of the
-    I/Os before.
-    """
+    """Return latency over percentile, both logarithmic.
+
+    Each mark on the axis is a tenth of the I/Os of the one before."""
     curves = []
     for each in found:
         known = [value for value in CURVE if figures.enough_behind(each.counts.total, value)]
@@ -273,7 +271,8 @@ def _share_axis(top: float, rows: int) -> Axis:
 
 
 def _shares(found: Histogram) -> dict[int, float]:
-    """Return the share of I/Os by class of latency, so many classes a decade."""
+    """Return the share of I/Os in each class of latency, with a fixed number of classes a
+    decade."""
     counts: dict[int, int] = {}
     for index, count in found.items():
         at = floor(log10(max(index_to_value(index), 1)) * CLASSES_A_DECADE)

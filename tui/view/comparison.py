@@ -33,7 +33,7 @@ from tui.view.step_notes import VERDICTS
 if TYPE_CHECKING:
     from tui.analysis.searches import SearchChange
 
-NAMED = 2  # reasons that stand in the sentence; the rest is listed
+NAMED = 2  # reasons in the sentence; the others are listed below it
 VERBS = {"iops": "does", "ops": "does", "bandwidth": "has", "latency": "is", "score": "has"}
 WITH_ARTICLE = ("profile", "version", "number", "text")
 MORE_RUNS = f"run each {LEAST_RANKED_REPETITIONS} times (benchtui ab)"
@@ -41,20 +41,19 @@ NOISE = "run-to-run noise is unknown"
 
 
 def sentence(found: Comparison, *, advice: bool = True, name: str = "B") -> str:
-    """Return who is better by how much and how surely, or why nobody can tell; `advice`: and what
-    would tell.
+    """Return the result of a comparison in one sentence.
 
-    `name`: what is held against A, where there are several.
-    """
+    `advice`: add what to do if it is inconclusive. `name`: the side compared with A, if there are
+    several."""
     if found.word == "not comparable":
         told = as_figures(found, name)
-        told = f"; as figures: {told}" if told else ""
+        told = f"; measured: {told}" if told else ""
         return f"A and {name} cannot be compared: {'; '.join(reasons(found, name))}{told}"
     if found.search is not None:
         return _of_search(found.search, name)
     heads = [each for each in found.changes if each.headline]
     if not heads:
-        return "Nobody can tell: the figure that A is about was not measured in both"
+        return "Inconclusive: A's headline was not measured in both runs"
     said = [_of_one(heads[0], name) if len(heads) == 1 else _of_points(found, name)]
     if others := sum(
         each.word == "worse"
@@ -66,9 +65,7 @@ def sentence(found: Comparison, *, advice: bool = True, name: str = "B") -> str:
 
 
 def _advice(heads: Sequence[Change]) -> Iterator[str]:
-    """Yield what would tell where single measurements stand against each other, and nobody can be
-    sure.
-    """
+    """Yield what to do if both sides are single measurements and the result is inconclusive."""
     if any(
         len(each.values_a) != 1 or len(each.values_b) != 1 or each.effect is None for each in heads
     ):
@@ -78,7 +75,7 @@ def _advice(heads: Sequence[Change]) -> Iterator[str]:
 
 
 def as_figures(found: Comparison, name: str = "B") -> str:
-    """Return how far apart figures are that may not be compared; nothing of several points."""
+    """Return the difference of headlines that are not comparable; empty for several points."""
     if found.search is not None:
         return _apart(found.search, f"{name}'s")
     heads = [each for each in found.changes if each.headline]
@@ -89,7 +86,7 @@ def as_figures(found: Comparison, name: str = "B") -> str:
 
 
 def reasons(found: Comparison, name: str = "B") -> list[str]:
-    """Return why runs are not comparable, the first of many, each in a few words."""
+    """Return why runs are not comparable, the first few reasons, each in a few words."""
     told = [_reason(each, name) for each in found.obstacles[:NAMED]]
     if not told and found.search is not None:
         told = [found.search.why]
@@ -98,7 +95,7 @@ def reasons(found: Comparison, name: str = "B") -> list[str]:
 
 
 def reasons_left(found: Comparison) -> Sequence[SetupDifference]:
-    """Return the obstacles that the sentence does not name."""
+    """Return the reasons that the sentence does not name."""
     return found.obstacles[NAMED:]
 
 
@@ -106,7 +103,7 @@ def _reason(each: SetupDifference, name: str) -> str:
     if not each.a and not each.b:
         return f"{name}{each.what[1:]}" if each.what.startswith("B ") else each.what
     if each.what.startswith("points "):
-        return f"they have no point in common (A {each.a}, {name} {each.b})"
+        return f"no point in common (A {each.a}, {name} {each.b})"
     article = "the " if each.what.split()[0] in WITH_ARTICLE else ""
     verb = "differ" if each.what.startswith("I/Os") else "differs"
     return f"{article}{each.what} {verb} ({each.a or 'none'} / {each.b or 'none'})"
@@ -116,7 +113,7 @@ def _reason(each: SetupDifference, name: str) -> str:
 
 
 def _of_one(change: Change, name: str) -> str:
-    """Return what is said of the one headline."""
+    """Return the result of the only headline."""
     if change.effect is None:
         return _without_effect(change, name)
     apart, over = _difference(change, name), _over(change)
@@ -131,48 +128,46 @@ def _of_one(change: Change, name: str) -> str:
         why = f", {change.why}" if change.why else ""
         return f"No difference detected: {apart}{interval}{why}, {over}"
     if change.word == "too few repetitions to say" and single:
-        return f"{apart}, {over}: too few to be sure"
+        return f"{apart}, {over}: too few to decide"
     if change.word == "too few repetitions to say":
-        return f"{apart}, {over}: too few to be sure; {change.why}"
-    return f"Inconclusive: {apart}{interval}, {over}: it may be chance"
+        return f"{apart}, {over}: too few to decide; {change.why}"
+    return f"Inconclusive: {apart}{interval}, {over}: may be noise"
 
 
 def _without_effect(change: Change, name: str) -> str:
-    """Return what is said where there is no ratio: something was 0, or was not measured, or has no
-    samples.
-    """
+    """Return the result if there is no ratio: 0, not measured, or no samples."""
     title, metric = change.title, METRICS[change.figure.metric]
     if change.word == "too few samples":
-        return f"Nobody can tell: fewer than ten I/Os stand behind {title}"
+        return f"Inconclusive: {title} has fewer than ten samples"
     if change.word == "not measured":
         sides = [
             side for side, values in (("A", change.values_a), (name, change.values_b)) if not values
         ]
         return (
-            f"Nobody can tell: {title} {'was' if len(sides) == 1 else 'were'} not measured in"
+            f"Inconclusive: {title} {'was' if len(sides) == 1 else 'were'} not measured in"
             f" {' and '.join(sides)}"
         )
     if change.word in ("better", "worse"):
         idle, other = ("A", change.b) if change.b else (name, change.a)
         return (
-            f"{name} is {change.word}: {idle} did nothing (0 {title}), the other"
+            f"{name} is {change.word}: {idle} did no I/O (0 {title}), the other"
             f" {metric.with_unit(other)}"
         )
-    said = "both did nothing" if change.word == "no difference detected" else change.why
+    said = "both did no I/O" if change.word == "no difference detected" else change.why
     return f"{change.word.capitalize()}: {said} ({title})"
 
 
 def _difference(change: Change, name: str) -> str:
-    """Return how far one side is from A: ``B does 25 % more read IOPS than A``."""
+    """Return the difference from A: ``B does 25 % more read IOPS than A``."""
     if change.change is None:
         return ""
     return f"{name} {VERBS[change.figure.metric]} {_amount(change)}"
 
 
 def _amount(change: Change) -> str:
-    """Return the same without who: ``25 % more read IOPS than A``, ``12 % slower than A in read p99
-    latency``.
-    """
+    """Return the difference without its subject.
+
+    ``25 % more read IOPS than A``, ``12 % slower than A in read p99 latency``."""
     share = change.change or 0.0
     if change.figure.metric == "latency":
         if not round(share, 3):
@@ -187,20 +182,20 @@ def _amount(change: Change) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share without its sign, as people say it: ``25 %``, ``3.1 %``."""
+    """Return a share without its sign: ``25 %``, ``3.1 %``."""
     size = abs(share) * 100
     return f"{size:.1f} %" if size < 9.95 else f"{size:.0f} %"
 
 
 def _interval(low: float | None, high: float | None, where: str = "") -> str:
-    """Return a 95 % interval in brackets; `where`: of what alone it holds."""
+    """Return a 95 % interval in brackets; `where` limits what it covers."""
     if low is None or high is None:
         return ""
     return f" (95 %{where and f' {where}'}: {(low - 1) * 100:+.1f} to {(high - 1) * 100:+.1f} %)"
 
 
 def _over(change: Change) -> str:
-    """Return how many measurements stand behind a change."""
+    """Return how many measurements a change rests on."""
     a, b = len(change.values_a), len(change.values_b)
     if a == b == 1:
         return "in one measurement each"
@@ -211,7 +206,7 @@ def _over(change: Change) -> str:
 
 
 def _of_points(found: Comparison, name: str) -> str:
-    """Return at how many points of a matrix one side is what, and where it is so most."""
+    """Return at how many points of a matrix one side is better or worse, and where most."""
     heads = {point.name: change for point in found.points if (change := point.headline) is not None}
     count = Counter(
         "unknown" if each.word in UNKNOWN_WORDS else each.word for each in heads.values()
@@ -229,8 +224,8 @@ def _of_points(found: Comparison, name: str) -> str:
 
 def _counted(count: Counter[str]) -> Iterator[str]:
     texts = {"worse": "worse at", "better": "better at",
-        "no difference detected": "not found to differ at",
-             "unknown": "neither for all that is known at"}  # fmt: skip
+        "no difference detected": "no different at",
+             "unknown": "inconclusive at"}  # fmt: skip
     yield from (f"{text} {count[word]}" for word, text in texts.items() if count[word])
 
 
@@ -238,25 +233,23 @@ def _counted(count: Counter[str]) -> Iterator[str]:
 
 
 def _of_search(found: SearchChange, name: str) -> str:
-    """Return what is said of two searches."""
+    """Return the result of comparing two searches."""
     why = f" ({found.why})" if found.why else ""
     if found.ratio.value is None:
-        word = f"{name} is {found.word}" if found.word in ("better", "worse") else "Nobody can tell"
-        return f"{word}: {found.why or f'no {found.figure} is known of both'}"
+        word = f"{name} is {found.word}" if found.word in ("better", "worse") else "Inconclusive"
+        return f"{word}: {found.why or f'no {found.figure} in one of the searches'}"
     interval, apart = _interval(found.ratio.low, found.ratio.high), _apart(found, f"{name}'s")
     if found.word in ("better", "worse"):
         return f"{name} is {found.word}: {_apart(found, 'its')}{interval}{why}"
     if found.word == "no difference detected":
         return f"No difference detected: {apart}{interval}{why}"
     if found.word == "too few repetitions to say":
-        return f"{apart}: too few searches to be sure{why}"
-    return f"Inconclusive: {apart}{interval}: it may be chance{why}"
+        return f"{apart}: too few searches to decide{why}"
+    return f"Inconclusive: {apart}{interval}: may be noise{why}"
 
 
 def _apart(found: SearchChange, whose: str) -> str:
-    """Return how far the figures of two searches are apart: ``B's capacity is 20 % lower than
-    A's``.
-    """
+    """Return the difference of two searches: ``B's capacity is 20 % lower than A's``."""
     if found.ratio.value is None:
         return ""
     share, verb = found.ratio.value - 1, "are" if found.figure.startswith("IOPS") else "is"
@@ -286,15 +279,15 @@ METHODS = {
         " interval"
     ),
     "within one run": (
-        "within-run only: seconds resampled in moving blocks (of metadata, its iterations); "
+        "within-run only: seconds (metadata: iterations) resampled in moving blocks; "
         "repeat the runs, or measure run-to-run noise with benchtui noise"
     ),
     "one run, order statistics": (
-        "percentiles of one run: ranks in its histogram, widened by how much neighbouring "
-        "seconds are alike; within-run only too"
+        "percentiles of one run: ranks in its histogram, widened for the "
+        "correlation of neighbouring seconds; within-run only"
     ),
     "one run, noise floor": (
-        "one run each: interval of two single runs by the measured noise floor, or within the runs "
+        "single runs: interval from the measured noise floor, or from within the runs "
         "where that is wider"
     ),
 }
@@ -310,12 +303,10 @@ def comparison_lines(
     drawn: Sequence[Line] = (),
     advice: bool = True,
 ) -> list[Line]:
-    """Return the answer, runs, gate, headlines and figures; with `every` all figures of all points
-    of a matrix.
+    """Return the answer, runs, differences, headlines and figures.
 
-    `drawn` belongs to the answer: it stands below it. `advice`: the answer says what would tell
-    where nobody can.
-    """
+    `every` includes all figures of all points of a matrix. `drawn` is drawn below the answer.
+    `advice`: say what to do if the result is inconclusive."""
     room = width or 120
     lines = [
         *answer_lines(found, room, advice=advice),
@@ -341,7 +332,7 @@ def comparison_lines(
 
 
 def answer_lines(found: Comparison, width: int, *, advice: bool = True) -> list[Line]:
-    """Return what is said of both sides whole, in a sentence, and their runs."""
+    """Return the sentence for both sides in full, and their runs."""
     said = [(sentence(found, advice=advice), ROLES.get(found.word, BRIGHT))]
     return [*indented(said, width, 0), *_sides(found, width)]
 
@@ -353,7 +344,7 @@ def _sides(found: Comparison, width: int) -> Iterator[Line]:
 
 
 def side_runs(record: RunRecord) -> list[Run]:
-    """Return one run in a line: id, profile, hosts, target, state and verdict."""
+    """Return one run on a line: id, profile, hosts, target, state and verdict."""
     hosts = f"{len(record.hosts)} host{'' if len(record.hosts) == 1 else 's'}"
     said = [
         record.profile.tag,
@@ -377,9 +368,7 @@ def side_runs(record: RunRecord) -> list[Run]:
 
 
 def gate_lines(found: Comparison, width: int) -> list[Line]:
-    """Return why the runs are not comparable, as far as the answer does not say it, and what else
-    is not the same.
-    """
+    """Return the reasons that the sentence does not name, and the other differences."""
     lines: list[Line] = []
     mattering = [
         each
@@ -400,7 +389,7 @@ def gate_lines(found: Comparison, width: int) -> list[Line]:
     ):
         lines += _listed(label, role, parts, width)
     if lines or found.obstacles:
-        return lines or indented([("nothing else is known to differ", LABEL)], width, 0)
+        return lines or indented([("no other known differences", LABEL)], width, 0)
     return indented([("same profile, parameters, hosts, tools and verdicts", LABEL)], width, 0)
 
 
@@ -422,8 +411,7 @@ def _table(
 ) -> list[Line]:
     """Return a table.
 
-    What is the same in each row, and reasons that have no room, stand below it, each once.
-    """
+    Words common to all rows, and reasons too long for a column, are below it, each once."""
     shared = _shared_words(rows)
     columns = [*first, *_columns(rows, words=shared is None, bars=width is not None)]
     least = [column for column in columns if not column.drop]
@@ -445,11 +433,9 @@ def _table(
 
 
 def _shared_words(changes: Sequence[Change]) -> str | None:
-    """Return what is said of each figure where it is the same of all, to be told once; None when it
-    is not.
+    """Return the word that applies to every figure, to be printed once; None if they differ.
 
-    That runs are not comparable has been said: then it is empty.
-    """
+    Empty if runs are not comparable: the answer says so."""
     said = {(each.word, each.why) for each in changes}
     if len(said) != 1 or (len(changes) < 2 and changes[0].word != "not comparable"):
         return None
@@ -471,10 +457,8 @@ def _headlines(found: Comparison, width: int | None) -> list[Line]:
 
 
 def _columns(rows: Sequence[Change], *, words: bool, bars: bool) -> list[Column[Change]]:
-    """Return the columns.
-
-    No intervals where there are none, and no counts where all are those of the answer.
-    """
+    """Return the columns; intervals only if there are any, counts only if they differ from the
+    answer's."""
     intervals = any(interval_text(each) != units.UNKNOWN for each in rows)
     counts = len({counts_text(each) for each in rows}) > 1
     return [
@@ -498,7 +482,7 @@ def figure_text(change: Change, value: float | None) -> str:
 
 
 def signed(share: float | None) -> str:
-    """Return a change as people write it: ``+3.1 %``."""
+    """Return a change with its sign: ``+3.1 %``."""
     return units.UNKNOWN if share is None else f"{share * 100:+.1f} %"
 
 
@@ -524,24 +508,24 @@ def word_runs(change: Change) -> list[Run]:
 
 
 def brief_run(change: Change) -> Run:
-    """Return the word in few letters, for where it has no room."""
+    """Return the word in short, for narrow tables."""
     return BRIEF.get(change.word) or change.word or "", ROLES.get(change.word, LABEL)
 
 
 def _beside(found: Comparison, width: int) -> Iterator[Line]:
-    """Yield figures of a matrix that differ and are no headline."""
+    """Yield differing figures of a matrix that are not headlines."""
     told = [(point, each) for point in found.points for each in point.changes
             if not each.headline and each.word in ("better", "worse")]  # fmt: skip
     if told:
         yield Line()
-        yield Line.of(("beside the headlines", HEADING))
+        yield Line.of(("other figures", HEADING))
     for point, each in told:
         said = f"{each.title} {signed(each.change)} ({interval_text(each)}) "
         yield from indented([(f"{point.name}: ", BRIGHT), (said, TEXT), *word_runs(each)], width)
 
 
 def judged_lines(judged: Sequence[JudgedCriterion]) -> list[Line]:
-    """Return how a run stands by its criteria."""
+    """Return a run judged by its criteria."""
     roles = {
         "kept": GOOD,
         "broken": BAD,
@@ -553,7 +537,7 @@ def judged_lines(judged: Sequence[JudgedCriterion]) -> list[Line]:
 
 
 def method_texts(found: Comparison) -> Iterator[str]:
-    """Yield how the changes are known, and how large one has to be to be worth a word."""
+    """Yield how the changes are tested, and the smallest change that counts."""
     used = dict.fromkeys(
         each.effect.method for each in found.changes if each.effect and each.effect.p is not None
     )
@@ -573,5 +557,5 @@ def method_texts(found: Comparison) -> Iterator[str]:
 def _methods(found: Comparison, width: int) -> Iterator[Line]:
     for text in method_texts(found):
         if found.word == "not comparable" and text.startswith(HOLM):
-            continue  # it is about words, and there are none
+            continue  # there are no words to explain
         yield from indented([(text, LABEL)], width, 0)

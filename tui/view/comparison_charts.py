@@ -19,12 +19,11 @@ NAMES = ("A", "B")
 def charts(
     found: Comparison, width: int, height: int = HEIGHT, *, coloured: bool = False
 ) -> Iterator[list[Line]]:
-    """Yield charts of each direction: of the only point, or of the first whose headline is worse or
-    better.
+    """Yield charts of each direction: of the only point, or of the first with a better or worse
+    headline.
 
-    Of searches it is the curve of latency over load or throughput over hosts, of the first of each
-    side.
-    """
+    For searches, yields latency over load or throughput over hosts of the first search of each
+    side."""
     one, other = found.a[0].search, found.b[0].search
     if found.search is not None and one is not None and other is not None:
         drawn = overlay_chart if one.scaling is None else scaling_overlay

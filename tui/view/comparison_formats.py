@@ -20,26 +20,22 @@ COMPARE_SCHEMA = "benchtui.compare/1"
 
 
 def as_json(found: Sequence[tuple[Comparison, Sequence[JudgedCriterion]]]) -> str:
-    """Return comparisons and how they stand by their criteria as one JSON object, newline at the
-    end.
-    """
+    """Return comparisons and their criteria as one JSON object that ends with a newline."""
     whole = {"schema": COMPARE_SCHEMA, "comparisons": [as_builtins(*each) for each in found]}
     return msgspec.json.format(msgspec.json.encode(whole), indent=1).decode() + "\n"
 
 
 def as_builtins(found: Comparison, judged: Sequence[JudgedCriterion] = ()) -> dict[str, Any]:
-    """Return one comparison as it stands in a document."""
+    """Return one comparison as plain data."""
     whole: dict[str, Any] = msgspec.to_builtins(_told(found, judged), enc_hook=_number)
     return whole
 
 
 def _number(value: object) -> int:
-    """Return a percentile that few I/Os are behind as the number it is: its word says that it
-    cannot be judged.
-    """
+    """Return a percentile from too few samples as a number: its `word` already says so."""
     if isinstance(value, Few):
         return int(value)
-    raise TypeError(f"{type(value).__name__} has no place in a document")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
 def _told(found: Comparison, judged: Sequence[JudgedCriterion]) -> dict[str, Any]:
@@ -60,7 +56,7 @@ def _told(found: Comparison, judged: Sequence[JudgedCriterion]) -> dict[str, Any
 
 
 def _search_json(found: SearchChange | None) -> dict[str, Any] | None:
-    """Return how two searches compare; null of other runs."""
+    """Return how two searches compare; null for other runs."""
     if found is None:
         return None
     return {
@@ -134,10 +130,9 @@ Judgement = tuple[Comparison, Sequence[JudgedCriterion]]
 
 
 def as_junit(found: Sequence[Judgement], *, allow_undecided: bool = False) -> str:
-    """Return one test suite a comparison, as a document.
+    """Return a JUnit document with one test suite a comparison.
 
-    `allow_undecided`: what nobody can tell is no error.
-    """
+    `allow_undecided`: inconclusive is not an error."""
     return junit_xml([_suite(*each, "skipped" if allow_undecided else "error") for each in found])
 
 
@@ -163,7 +158,7 @@ def _suite(found: Comparison, judged: Sequence[JudgedCriterion], undecided: Outc
 
 
 def _search_case(profile: str, found: SearchChange, undecided: Outcome) -> Case:
-    """Return what is said of two searches, as the exit code says it."""
+    """Return the result of two searches, in line with the exit code."""
     why = f" ({found.why})" if found.why else ""
     outcome: Outcome = (
         "failed" if found.word == "worse" else "passed" if found.word in SAID else undecided
@@ -178,8 +173,8 @@ def _figure(profile: str, point: str, change: Change, undecided: Outcome) -> Cas
     outcome: Outcome = (
         "failed" if change.word == "worse" else "passed" if change.word in SAID else "skipped"
     )
-    if outcome == "failed" and not change.counts:  # as the exit code has it
-        outcome, said = "skipped", f"{said}; of single runs builds go by the headline alone"
+    if outcome == "failed" and not change.counts:  # matches the exit code
+        outcome, said = "skipped", f"{said}; for single runs only the headline fails a build"
     if outcome == "skipped" and change.headline and change.undecided:
         outcome = undecided
     return Case(f"{point} {change.title}".strip(), outcome, said, profile)

@@ -15,7 +15,7 @@ Cell = str | tuple[str, str]
 
 
 def cell_text(cell: Cell) -> str:
-    """Return what stands in a cell."""
+    """Return the text of a cell."""
     return cell if isinstance(cell, str) else cell[0]
 
 
@@ -26,7 +26,7 @@ def cell_role(cell: Cell) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DocumentColumn:
-    """The heading of a column; numbers stand flush right."""
+    """The heading of a column; numbers are right-aligned."""
 
     title: str
     right: bool = False
@@ -45,7 +45,9 @@ class DocumentTable:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Names and what they are: ``target``, ``weka-prod``. Several texts stand below each other."""
+    """Names and values: ``target``, ``weka-prod``.
+
+    Several values of a name are listed below each other."""
 
     rows: Sequence[tuple[str, Sequence[str]]]
     kind: Literal["facts"] = "facts"
@@ -53,7 +55,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A sentence or more."""
+    """One or more sentences."""
 
     text: str
     role: str = TEXT
@@ -62,7 +64,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A file or commands, word by word."""
+    """A file or commands, verbatim."""
 
     title: str
     text: str
@@ -71,9 +73,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A drawing: a Vega-Lite specification, what it shows in words for who cannot see it, how to
-    read it.
-    """
+    """A chart: its Vega-Lite specification, the text alternative, and how to read it."""
 
     title: str
     spec: dict[str, Any]
@@ -84,7 +84,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class FindingBlock:
-    """One finding whole: what was found, what it is held against, what it means, what to do."""
+    """A complete finding: measured, expected, why it matters, what to do."""
 
     id: str
     severity: str
@@ -102,7 +102,7 @@ Block = DocumentTable | Facts | Paragraph | Code | Chart | FindingBlock
 
 @dataclass(frozen=True, slots=True)
 class DocumentSection:
-    """A heading and what stands below it. `id` is unique in the document."""
+    """A heading and its blocks. `id` is unique in the document."""
 
     id: str
     title: str
@@ -111,9 +111,7 @@ class DocumentSection:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What is to be known of a run at a glance: the figure it is about, whether it holds, what was
-    tested on what.
-    """
+    """The summary of a run: headline, verdict, load and target."""
 
     id: str
     title: str
@@ -129,7 +127,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class RunPart:
-    """One run: its card and its sections. `name`: what it is called beside others (A, B, B2)."""
+    """One run: its card and its sections. `name` is its letter among others (A, B, B2)."""
 
     card: Card
     sections: Sequence[DocumentSection]
@@ -138,29 +136,24 @@ class RunPart:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The whole document.
-
-    `answer` is what is said of runs held against each other, `compared` the evidence.
-    """
+    """The whole document. `answer` is the result of comparing its runs, `compared` the evidence."""
 
     title: str
     runs: Sequence[RunPart]
     answer: Sequence[Paragraph] = ()
     compared: Sequence[Block] = ()
-    remarks: Sequence[str] = ()  # what is to be known of the document itself
+    remarks: Sequence[str] = ()  # about the document itself
     made: str = ""  # by which version, when
 
     @property
     def many(self) -> bool:
-        """Whether the cards of its runs are more than a glance: what they come to stands before
-        them then.
-        """
+        """Whether there are so many runs that the comparison comes before their cards."""
         return len(self.runs) > 2
 
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&!$@])")
 LEAD = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")
-LONG_ROWS = 15  # such as percentiles: people open them
+LONG_ROWS = 15  # long tables such as percentiles, opened on demand
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})", re.MULTILINE)
 MARKS = {"error": "**error**", "warning": "**warning**", "info": "note"}
 ORDER = ("findings", "limiter", "capacity", "results", "history", "published", "disclosure")
@@ -188,11 +181,9 @@ def markdown_of(report: Report) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text in which nothing is markup: on one line, what could be is behind a backslash.
+    """Return a text on one line with all markup escaped.
 
-    A zero-width joiner is not needed for mentions: ``@`` is escaped, and addresses are not made
-    links by ``<``.
-    """
+    Mentions need no zero-width joiner: ``@`` is escaped, and ``<`` makes no links of addresses."""
     one_line = " ".join(printable(text).split())
     found = SPECIAL.sub(r"\\\1", one_line)
     return LEAD.sub(
@@ -241,7 +232,7 @@ def _block(block: Block) -> str:
 
 
 def markdown_table(table: DocumentTable) -> str:
-    """Return a table; one of many rows can be folded."""
+    """Return a table; a long one can be folded."""
     rule = ["--:" if column.right else ":--" for column in table.columns]
     rows = [[escaped(cell_text(cell)) for cell in row] for row in table.rows]
     head = [escaped(column.title) or " " for column in table.columns]
@@ -269,7 +260,7 @@ def _found(found: FindingBlock) -> str:
 
 
 def _code(code: Code) -> str:
-    """Return a file in a fence that nothing in it can close."""
+    """Return a file in a fence that no line of it can close."""
     longest = max((len(match[1]) for match in FENCE.finditer(code.text)), default=2)
     fence = "`" * max(3, longest + 1)
     text = "\n".join(printable(line) for line in code.text.splitlines())

@@ -1,4 +1,4 @@
-"""Findings as lines for screens, of a running run and of a finished one."""
+"""Findings of a running or finished run as lines for screens."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from tui.text.line import BAD, BRIGHT, HEADING, LABEL, TEXT, WARN, Line, Run, cl
 
 MARKS: dict[str, Run] = {"info": ("·", LABEL), "warning": ("!", WARN), "error": ("✗", BAD)}
 ADVICE = "→ "
-MOST_NAMES = 20  # columns for names of checks; longer ones stand above their reason
+MOST_NAMES = 20  # columns for names of checks; longer ones are on a line of their own
 
 
 def brief_lines(findings: Sequence[Finding], width: int) -> list[Line]:
-    """Return one line a finding, the worst first: its id, and as much of its message as there is
-    room for.
-    """
+    """Return one line a finding, the worst first: its id, and as much of its message as fits."""
     lines: list[Line] = []
     for finding in by_weight(findings):
         mark, role = MARKS[finding.severity]
@@ -29,16 +27,12 @@ def brief_lines(findings: Sequence[Finding], width: int) -> list[Line]:
 
 
 def whole_lines(finding: Finding, width: int, when: str = "") -> list[Line]:
-    """Return one finding with all there is to say of it: message, figure and threshold, rule,
-    meaning, what to do.
-    """
+    """Return one finding in full: message, figure and threshold, rule, meaning, what to do."""
     return check_lines([finding], width, when)
 
 
 def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list[Line]:
-    """Return findings of one check: each message, then once its rule, its meaning, and what to
-    do.
-    """
+    """Return the findings of one check: each message, then its rule, meaning and advice once."""
     finding = findings[0]
     mark, role = MARKS[finding.severity]
     check = BY_ID.get(finding.id)
@@ -61,17 +55,13 @@ def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list
 def record_lines(
     findings: Sequence[Finding], not_made: Mapping[str, str], width: int
 ) -> list[Line]:
-    """Return every finding of a record whole, and the checks that could not be made, with the
-    reasons.
-    """
+    """Return every finding of a record in full, and the checks without data, with the reasons."""
     found = [line for each in _by_check(findings) for line in check_lines(each, width)]
     return [*(found or nothing()), *not_made_lines(not_made, width)]
 
 
 def _by_check(findings: Sequence[Finding]) -> list[list[Finding]]:
-    """Return findings by weight, those of one check and weight together: what it means and asks for
-    is the same.
-    """
+    """Return findings by weight, grouped by check: rule, meaning and advice are the same."""
     found: dict[tuple[str, str], list[Finding]] = {}
     for each in by_weight(findings):
         found.setdefault((each.severity, each.id), []).append(each)
@@ -98,9 +88,9 @@ def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Lin
     over = [
         line for each in found.was for line in whole_lines(each.finding, width, _span(each, zero_t))
     ]
-    lines += [Line.of(("Was found, and is over", HEADING)), Line(), *over] if over else []
-    text = f"{len(found.made)} checks run during the run; the others run at its end."
-    text = "The run is over: what is found now is what its record says." if found.settled else text
+    lines += [Line.of(("Earlier findings", HEADING)), Line(), *over] if over else []
+    text = f"{len(found.made)} checks run during the run; the rest at its end."
+    text = "The run is over; these are the findings of its record." if found.settled else text
     return [*lines, *labelled([], [(text, LABEL)], width), *not_made_lines(found.broken, width)]
 
 
@@ -115,7 +105,7 @@ def _since(each: LiveFinding, zero_t: float) -> str:
 
 
 def _time(seconds: float) -> str:
-    """Return a time of the load; what was found of a layout was so before."""
+    """Return a time of the load; before it for findings of the layout."""
     return clock(seconds) if seconds >= 0 else "before the load"
 
 
@@ -129,12 +119,12 @@ def _span(each: LiveFinding, zero_t: float) -> str:
 
 
 def nothing() -> list[Line]:
-    """Return what stands where nothing was found."""
+    """Return the lines shown without findings."""
     return [Line.of(("nothing found", LABEL)), Line()]
 
 
 def not_made_lines(not_made: Mapping[str, str], width: int) -> list[Line]:
-    """Return the checks that could not be made, by the reason."""
+    """Return the checks without data, by reason."""
     if not not_made:
         return []
     reasons: dict[str, list[str]] = {}
@@ -142,7 +132,7 @@ def not_made_lines(not_made: Mapping[str, str], width: int) -> list[Line]:
         reasons.setdefault(reason, []).append(name)
     told = {reason: ", ".join(names) for reason, names in reasons.items()}
     column = min(max(map(len, told.values())), MOST_NAMES)
-    lines = [Line.of(("Could not be checked", HEADING)), Line()]
+    lines = [Line.of(("No data for these checks", HEADING)), Line()]
     for reason, names in told.items():
         label: list[Run] = [("  ", TEXT), (f"{names:<{column}}", BRIGHT), ("  ", TEXT)]
         lines += labelled(label, [(reason, LABEL)], width, column + 4)

@@ -1,6 +1,4 @@
-"""Intervals of changes, one below the other on a common scale around no change: what overlaps 0 is
-seen at a look.
-"""
+"""Intervals of changes on a common scale around 0: one that overlaps 0 may be no change."""
 
 from __future__ import annotations
 
@@ -10,19 +8,16 @@ from tui.analysis.compare import Change, Word
 from tui.text.line import FAINT, LABEL, TEXT, Run
 from tui.text.table import Column
 
-WIDTH = 31  # odd: 0 stands in the middle
+WIDTH = 31  # odd: 0 is in the middle
 HALF = WIDTH // 2
-# what half a scale stands for; what reaches further ends in an arrow
+# half a scale; longer intervals end in an arrow
 REACHES = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 
 
 def interval_bars(
     rows: Sequence[Change], roles: Mapping[Word, str], drop: int
 ) -> list[Column[Change]]:
-    """Return a column of intervals, each in the role of its word.
-
-    None where no row has an interval.
-    """
+    """Return a column of intervals, each in the role of its word; None without intervals."""
     ends = [abs(end) for each in rows for end in _span(each)]
     if not ends:
         return []
@@ -56,7 +51,7 @@ def _bar(change: Change, reach: float, role: str) -> list[Run]:
     cells[HALF] = ("│", FAINT)
     cells[low : high + 1] = [("━", role)] * (high + 1 - low)
     if low <= HALF <= high:
-        cells[HALF] = ("┿", role)  # no change stays in sight
+        cells[HALF] = ("┿", role)  # 0 stays visible
     if span[0] < -reach:
         cells[0] = ("‹", role)
     if span[1] > reach:
@@ -66,5 +61,5 @@ def _bar(change: Change, reach: float, role: str) -> list[Run]:
 
 
 def _cell(share: float, reach: float) -> int:
-    """Return the place of a share on the scale; beyond its ends it is the last cell."""
+    """Return the cell of a share on the scale; values off the scale are in the last cell."""
     return HALF + round(max(-1.0, min(1.0, share / reach)) * HALF)

@@ -1,6 +1,4 @@
-"""Hosts over time: what each does beside the median host, column by column, taken up as it
-comes.
-"""
+"""Hosts over time compared with the median host, column by column, read incrementally."""
 
 from __future__ import annotations
 
@@ -20,17 +18,17 @@ if TYPE_CHECKING:
     from tui.journal.host import HostView
     from tui.journal.views import DirectionView
 
-STALLED, FAR, BEHIND, ALIKE, NOTHING = range(5)  # how a host does in a column, the worst first
-# of the median host; of the median of the load, so that a stall of all hosts is seen
+STALLED, FAR, BEHIND, ALIKE, NOTHING = range(5)  # level of a host in a column, worst first
+# of the median host; of the median of the load, to see a stall of all hosts
 HALF, STALL = 0.5, 0.1
 STEPS = bytes((3, 2, 1, 0, 0)) + bytes(251)  # below the median host, by level
 STILL = bytes((1, 0, 0, 0, 0)) + bytes(251)
 FOR_LONG = 0.125  # of the columns
-NOTABLE = 4  # steps behind the others in all columns together: one column without I/O is some
-LEAST_HOSTS = 3  # with fewer there is no median to speak of
-TAIL_S = 8  # samples of a second may come so much later
-SURE_S = 3  # a host without samples for so long stands still
-# of all hosts together that are read in one look: a long load is taken up in several
+NOTABLE = 4  # sum of weights over all columns; a column without I/O counts several
+LEAST_HOSTS = 3  # with fewer a median means little
+TAIL_S = 8  # samples may arrive this late
+SURE_S = 3  # a host without samples for this long is stalled
+# samples of all hosts read in one call; a long load takes several
 MOST_SECONDS = 60_000
 ROLES = {STALLED: BAD, FAR: WARN, BEHIND: f"{WARN}*55", ALIKE: "read*35"}
 PLAIN = {STALLED: "#", FAR: "+", BEHIND: "-", ALIKE: "."}
@@ -39,7 +37,7 @@ WORDS = {STALLED: "no I/O", FAR: f"<{share(HALF)}", BEHIND: f"<{share(LAG)} of m
 
 
 class HostLevels:
-    """How each host does in each column of a time axis; a look reads what is new."""
+    """The level of each host in each column of a time axis. Each `take` reads only new samples."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -59,10 +57,9 @@ class HostLevels:
         load: object,
         job: str | None,
     ) -> None:
-        """Take what hosts did up to second `end_s` of the run.
+        """Read samples up to second `end_s` of the run.
 
-        `load`: the measurement that they are of.
-        """
+        `load` is the measurement they belong to."""
         of = (job, axis.start_s, axis.span_s, columns, *hosts)
         if self._load is not load or self._of != of:
             self._load, self._of, self.names, self._rates = load, of, [*hosts], {}
@@ -102,7 +99,7 @@ class HostLevels:
     def _judge(
         self, hosts: Mapping[str, HostView], axis: TimeAxis, columns: range, end_s: int
     ) -> None:
-        """Tell how each host did in some columns."""
+        """Set the level of each host in some columns."""
         for column in columns:
             known = [rate for rates in self._rates.values() if (rate := rates[column]) is not None]
             self._medians[column] = median(known) if known else None
@@ -135,7 +132,7 @@ class HostLevels:
 
     @property
     def differ(self) -> bool:
-        """Whether a host was behind the others for long, or stood still while others did not."""
+        """Tell whether a host was slow for long, or stalled while others did not."""
         behind, still = self._behind(), self._sums(STILL)
         known = sum(each is not None for each in self._medians)
         return bool(behind) and (
@@ -143,20 +140,18 @@ class HostLevels:
         )
 
     def worst_first(self) -> list[StripRow]:
-        """Return a row a host: those that were behind the others, the farthest first, then the
-        others in order.
-        """
+        """Return a row a host: slow hosts first, the slowest on top, then the others in order."""
         behind = self._behind()
         rows = [self._row(place, place + 1, behind) for place in range(len(self.names))]
         least = min(behind, default=0) + NOTABLE
         return sorted(rows, key=lambda row: -row.behind if row.behind >= least else 0)
 
     def _behind(self) -> list[int]:
-        """Return how far behind each host was in all columns together."""
+        """Return how far each host was behind in all columns together."""
         return self._sums(STEPS)
 
     def _sums(self, weights: bytes) -> list[int]:
-        """Return the weights of each host's levels, added up."""
+        """Return the sum of the weights of each host's levels."""
         return [
             sum(column)
             for column in zip(*(levels.translate(weights) for levels in self.levels), strict=True)
@@ -184,27 +179,23 @@ class StripRow(Struct, frozen=True):
 
     @property
     def now(self) -> int:
-        """The newest level."""
+        """The latest level."""
         return next((level for level in reversed(self.levels) if level != NOTHING), NOTHING)
 
 
 def apart(sums: Sequence[int]) -> int:
-    """Return how far apart the least and the most are."""
+    """Return how far apart the lowest and the highest value are."""
     return max(sums) - min(sums)
 
 
 def level_of(rate: float, middle: float, usual: float) -> int:
-    """Return how a rate stands beside the median host of its time, and the usual one of the
-    load.
-    """
+    """Return the level of a rate, relative to the median host at that time and the median of the
+    load."""
     if rate < STALL * usual:
         return STALLED
     return FAR if rate < HALF * middle else BEHIND if rate < LAG * middle else ALIKE
 
 
 def _first_column(rates: Sequence[float | None]) -> int:
-    """Return the column in which a host began to do something.
-
-    One that never did was silent from the first one on.
-    """
+    """Return the column of a host's first I/O; the first column for a host that did none."""
     return next((column for column, rate in enumerate(rates) if rate is not None), 0)

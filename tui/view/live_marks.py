@@ -1,6 +1,4 @@
-"""What happened on the time axis of a load that runs: a host stalled or was lost, somebody left a
-note.
-"""
+"""Events on the time axis of a running load: stalls, lost hosts, notes."""
 
 from __future__ import annotations
 
@@ -15,26 +13,21 @@ if TYPE_CHECKING:
     from tui.judge.live import LiveFindings
 
 STALL = "stall"  # the check
-MOST_HOSTS = 16  # whose stalls are looked for; a stall that more hosts share is seen in these too
+MOST_HOSTS = 16  # hosts searched for stalls; a shared stall shows in these too
 
 
 class Marks:
-    """The marks of a run.
-
-    Seconds without I/O are looked for when their check has found some anew.
-    """
+    """The marks of a run. Stalls are searched for again when their check reports new ones."""
 
     def __init__(self) -> None:
-        self._of: object = None  # the finding that they are of
+        self._of: object = None  # their finding
         self._stalled: Sequence[int] = ()
 
     def of(
         self, state: RunState, found: LiveFindings | None, host: str | None = None
     ) -> tuple[TimeMark, ...]:
-        """Return the marks of the load that is shown: of all hosts, or of one.
-
-        The gravest of a second comes last.
-        """
+        """Return the marks of the shown load, of all hosts or of one; the most severe of a second
+        last."""
         lost = {name: t for name, t in state.current.dropped.items() if host in (None, name)}
         marks = [TimeMark(int(note.t), "◆", ACCENT, "note") for note in state.notes]
         marks += [
@@ -74,7 +67,7 @@ class Marks:
 
 
 def stalls_of(state: RunState, host: str) -> list[int]:
-    """Return the seconds of the run in which a host began to stand still."""
+    """Return the seconds of the run at which a host stalled."""
     from tui.judge.hosts import stalled_seconds
 
     view = state.hosts.get(host)

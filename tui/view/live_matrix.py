@@ -1,6 +1,4 @@
-"""What stands beside a matrix that fills: the point of now, the best one so far, what the marks
-mean.
-"""
+"""The text next to a running matrix: current point, best point so far, legend."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ def side_lines(tables: Sequence[MatrixTable], width: int, height: int) -> list[L
 
 
 def is_running(cell: Cell) -> bool:
-    """Tell whether a point is measured now."""
+    """Tell whether a point is being measured."""
     return cell.state == "running"
 
 

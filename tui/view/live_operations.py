@@ -1,6 +1,4 @@
-"""The rates of an MPI benchmark that runs, in large digits: the phase of now first, then the newest
-of the others.
-"""
+"""Rates of a running MPI benchmark as tiles: the current phase first, then the latest others."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ COLOURS = {
     "write": "write", "create": "write", "stat": "read", "read": "latency", "remove": "other",
     "delete": "other"
 }  # fmt: skip
-LEAST_S = 1.0  # of a phase that a bound is told of
+LEAST_S = 1.0  # seconds of a phase before its bound is shown
 
 
 def operation_tiles(
@@ -28,9 +26,8 @@ def operation_tiles(
 ) -> list[FigureTile]:
     """Return a tile an operation; none before the first phase.
 
-    mdtest prints nothing within a phase. What is known of the phase of now is that it has not done
-    all of its operations yet: a bound that comes down on the rate.
-    """
+    mdtest prints nothing within a phase: the current phase shows an upper bound, which falls until
+    the phase ends."""
     if view is None or not view.phase or step.mpi is None:
         return []
     usual = step.mpi.bytes_per_op
@@ -60,7 +57,7 @@ def colour_of(phase: str, otherwise: str = VALUE) -> str:
 
 
 def newest(view: MetadataView, phase: str, before: int | None = None) -> Finished | None:
-    """Return what is known of the newest iteration of an operation, of those `before` one."""
+    """Return the latest iteration of an operation that is known, of those `before` one."""
     known = (
         each
         for each in view.finished
@@ -92,9 +89,8 @@ def _whole(view: MetadataView, phase: str, moved: int, place: int) -> FigureTile
 
 
 def mean_of(view: MetadataView, phase: str) -> float | None:
-    """Return the mean rate of an operation: the tool's own once it has told it, else that of the
-    iterations so far.
-    """
+    """Return the mean rate of an operation: the tool's own if printed, else that of the iterations
+    so far."""
     told = view.result.operations.get(phase) if view.result is not None else None
     if told is not None and told.mean is not None:
         return told.mean

@@ -1,6 +1,4 @@
-"""A search that goes on, in large digits: the answer so far, and what the current point comes
-to.
-"""
+"""A running search as tiles: the answer so far, and the current point."""
 
 from __future__ import annotations
 
@@ -18,9 +16,7 @@ if TYPE_CHECKING:
 
 
 def search_tiles(view: SearchView) -> list[FigureTile]:
-    """Return a tile of the capacity as far as it is known, and one of the point that is
-    measured.
-    """
+    """Return a tile of the capacity so far, and one of the current point."""
     answer = view.record.answer
     tiles = [_capacity(answer, ended=view.ended)] if answer is not None else []
     tiles += [_now(view.now)] if view.now is not None else []
@@ -39,7 +35,7 @@ def _capacity(answer: AnswerRecord, *, ended: bool) -> FigureTile | None:
 
 
 def _now(now: PointNow) -> FigureTile:
-    """Return the rate of now, in the colour of its limits."""
+    """Return the current rate, in the colour of its limits."""
     limited = [each for each in now.latencies if each.most_ns is not None]
     broken = any(each.most_ns is not None and each.value_ns >= each.most_ns for each in limited)
     role = BAD if broken else GOOD if limited else VALUE

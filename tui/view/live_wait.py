@@ -1,6 +1,4 @@
-"""What a run waits for while there is no load, and how far that is: hosts to connect, files to lay
-out, the barrier.
-"""
+"""What a run waits for while there is no load: hosts to connect, files to lay out, the barrier."""
 
 from __future__ import annotations
 
@@ -22,8 +20,8 @@ if TYPE_CHECKING:
     from tui.model.plan import Plan
 
 SLOW = 0.8  # of what the median host has written
-LEAST_HOSTS = 3  # with fewer there is no median to speak of
-ROUND_UP_S = 0.999  # what is left is none only at the end
+LEAST_HOSTS = 3  # with fewer a median means little
+ROUND_UP_S = 0.999  # rounded up: 0 only at the end
 NOT_CONNECTED = ("waiting", "connecting")
 NOT_CHECKED = (*NOT_CONNECTED, "connected", "checking")
 FIRST_SAMPLES = "waiting for the first samples"
@@ -34,11 +32,9 @@ Bar = tuple[str, float, str]
 
 
 class Waiting(Struct, frozen=True):
-    """What is waited for: number and unit of what is done, of how much, and what there is to say, a
-    line each.
+    """A wait: number and unit done, the total, and a line for each further fact.
 
-    `bars`: how far each host is, the last one first.
-    """
+    `bars`: the progress of each host, the slowest first."""
 
     title: str
     number: str = ""
@@ -51,12 +47,12 @@ class Waiting(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """All of it in one line."""
+        """Everything in one line."""
         return f"{self.title}: {', '.join(self.lines[:2])}"
 
 
 def waiting_of(state: RunState, plan: Plan | None) -> Waiting | None:
-    """Return what a run waits for; None: a load runs, or the run is over."""
+    """Return what a run waits for; None while a load runs or after the run."""
     if state.ended:
         return None
     hosts = {
@@ -95,7 +91,7 @@ def waiting_of(state: RunState, plan: Plan | None) -> Waiting | None:
 
 
 def _of_hosts(title: str, done: str, hosts: Collection[str], missing: Collection[str]) -> Waiting:
-    """Return how many hosts are as far as they have to be, and for which the others wait."""
+    """Return how many hosts are ready, and which ones the others wait for."""
     ready = len(hosts) - len(missing)
     said = f"{ready} of {len(hosts)} hosts {done}"
     lines = (said, f"waiting for {names_of(sorted(missing))}") if missing else (said,)
@@ -114,7 +110,7 @@ def _next(state: RunState, plan: Plan | None) -> str:
 
 
 def _layout(state: RunState, plan: Plan | None, hosts: list[HostView]) -> Waiting:
-    """Return how much of the test files is written, at which rate, and which host is behind."""
+    """Return how much of the layout is written, at which rate, and which host is behind."""
     progress, total, done = (
         state.progress(state.clock.now),
         state.phase_total_bytes,
@@ -148,7 +144,7 @@ def _layout(state: RunState, plan: Plan | None, hosts: list[HostView]) -> Waitin
 
 
 def _bars(hosts: list[HostView], total: int | None) -> tuple[Bar, ...]:
-    """Return what each host has written of an even share."""
+    """Return what each host has written, relative to an even share."""
     written = sorted((host.total.bytes, host.name) for host in hosts)
     if not total or len(written) < 2:
         return ()
@@ -158,7 +154,7 @@ def _bars(hosts: list[HostView], total: int | None) -> tuple[Bar, ...]:
 
 
 def _behind(hosts: list[HostView]) -> str:
-    """Return which host has written far less than the others; empty: none."""
+    """Return which host has written far less than the others, if any."""
     written = {host.name: host.total.bytes for host in hosts if host.state == "layout"}
     if len(written) < LEAST_HOSTS:
         return ""

@@ -1,4 +1,4 @@
-"""The tables of a matrix as lines: one unit for all cells, marks, remarks."""
+"""The tables of a matrix as lines: one unit for all cells, marks, notes."""
 
 from __future__ import annotations
 
@@ -25,22 +25,19 @@ from tui.text.line import ACCENT, BAD, FAINT, GOOD, LABEL, TEXT, VALUE, WARN, Li
 from tui.text.table import Column, head_line, measured, table_line, widths
 
 BINARY = (("GiB/s", 2.0**30), ("MiB/s", 2.0**20), ("KiB/s", 2.0**10), ("B/s", 1.0))
-LARGEST = 100_000  # of figures in a common unit; larger ones cannot be compared at a glance
+LARGEST = 100_000  # of figures in a common unit; more cannot be compared at a glance
 
 
 class FigureScale(Struct, frozen=True):
-    """How the figures of a table are written: their unit in its heading (may be empty), and each
-    figure.
-    """
+    """How the figures of a table are written: the unit in its heading (may be empty), and each
+    figure."""
 
     unit: str
     text: Callable[[float | None], str]
 
 
 def scale_of(cells: Sequence[Cell]) -> FigureScale:
-    """Return a common way to write figures: bandwidths in one unit, so that a column can be
-    compared.
-    """
+    """Return a common scale for figures: one unit for all bandwidths, so that columns compare."""
     found = {cell.unit for cell in cells}
     if len(found) != 1:
         return FigureScale("", METRICS["iops"].text)
@@ -73,7 +70,7 @@ def _bandwidth_scale(values: Sequence[float]) -> FigureScale:
 MARKS = {"done": "", "failed": "✗", "cut": "!", "running": "›", "missing": "·"}
 SAID = {"failed": "failed", "cut": "stopped", "running": "running", "missing": "not measured"}
 ROLES = {"done": VALUE, "failed": BAD, "cut": WARN, "running": ACCENT, "missing": FAINT}
-CURSOR = f"{ACCENT}~"  # role of the chosen cell
+CURSOR = f"{ACCENT}~"  # role of the selected cell
 KNEE = "◆"
 INVALID = "INVALID"
 BAR = "━"
@@ -81,17 +78,15 @@ GAP = "  "
 LEAST_BAR, MOST_BAR = 8, 40
 KNEES_TOLD = 6
 EQUALS_TOLD = 4
-# per cent of the series' colour behind a figure, in few steps that can be told apart
+# per cent of the series' colour behind a figure, in few distinct steps
 GROUNDS = (8, 16, 24, 32, 40, 48)
 
 
 class MatrixStyle(Struct, frozen=True):
-    """How tables are drawn. `details`: spreads, latencies, bars; without them a row is one short
-    line.
+    """How tables are drawn.
 
-    `cursor` is the key of the chosen cell; with `heat` figures stand on a ground that is the
-    stronger the higher.
-    """
+    `details`: spreads, latencies, bars; otherwise a row is one short line. `cursor` is the key of
+    the selected cell. `heat` shades the background by value."""
 
     details: bool = True
     cursor: str = ""
@@ -102,9 +97,8 @@ PLAIN_LOOK = MatrixStyle()
 
 
 def title_of(table: MatrixTable, *, profile: bool = False) -> str:
-    """Return what a table shows: ``read bandwidth, MiB/s``, of several tables the profile before
-    it.
-    """
+    """Return the title of a table: ``read bandwidth, MiB/s``, after its profile if there are
+    several."""
     what = {cell.what for cell in table.cells}
     name = what.pop() if len(what) == 1 else "Headlines"
     unit = scale_of(table.cells).unit
@@ -113,9 +107,7 @@ def title_of(table: MatrixTable, *, profile: bool = False) -> str:
 
 
 def table_lines(table: MatrixTable, width: int, look: MatrixStyle = PLAIN_LOOK) -> list[Line]:
-    """Return the heading and the rows of a table in at most `width` cells, as far as that can
-    be.
-    """
+    """Return the heading and the rows of a table, in `width` cells if they fit."""
     return list(
         _grid_lines(table, width, look) if table.is_grid else _list_lines(table, width, look)
     )
@@ -125,7 +117,7 @@ def table_lines(table: MatrixTable, width: int, look: MatrixStyle = PLAIN_LOOK) 
 
 
 def series_role(cell: Cell) -> str:
-    """Return the role of a cell's figure: its direction, or that of latencies."""
+    """Return the role of a cell's figure: its direction, or the latency role."""
     direction = cell.what.partition(" ")[0]
     return (
         "latency" if cell.unit == "ns" else direction if direction in ("read", "write") else "other"
@@ -133,10 +125,7 @@ def series_role(cell: Cell) -> str:
 
 
 def role_of(cell: Cell) -> str:
-    """Return the role of a cell's figure by its state.
-
-    Of one that is made in part it is plain text.
-    """
+    """Return the role of a cell's figure by its state; plain text if it is incomplete."""
     if cell.state == "missing" and cell.value is not None:
         return TEXT
     if cell.invalid and cell.state == "done":
@@ -145,7 +134,7 @@ def role_of(cell: Cell) -> str:
 
 
 def _figure_runs(text: str, cell: Cell | None, share: float, look: MatrixStyle) -> list[Run]:
-    """Return a padded figure; the chosen one and those on a ground keep a blank before them."""
+    """Return a padded figure; selected and shaded ones are preceded by a blank."""
     role = FAINT if cell is None else role_of(cell)
     if cell is not None and cell.key == look.cursor:
         role = CURSOR
@@ -173,7 +162,7 @@ def _value_text(cell: Cell, scale: FigureScale) -> str:
 
 
 def mark_of(cell: Cell) -> str:
-    """Return the mark before a cell's figure: of its state, and of a figure that is invalid."""
+    """Return the mark before a cell's figure: its state, or that it is invalid."""
     return MARKS[cell.state] or (MARKS["failed"] if cell.invalid else "")
 
 
@@ -199,7 +188,7 @@ def _efficiency(table: MatrixTable, cell: Cell) -> str:
 
 
 def _count(cell: Cell) -> str:
-    """Return how many repetitions were made, of how many; nothing where there is one alone."""
+    """Return how many repetitions were measured and planned; empty for a single one."""
     if cell.planned <= 1:
         return ""
     return (
@@ -210,7 +199,7 @@ def _count(cell: Cell) -> str:
 
 
 def _note(table: MatrixTable, cell: Cell) -> Run:
-    """Return what is said at the end of a row: its state, that it is the knee."""
+    """Return the note at the end of a row: its state, or that it is the knee."""
     if cell.state == "missing" and cell.values:
         return f"{cell.made} of {cell.planned}", TEXT
     if cell.state in SAID:
@@ -223,7 +212,7 @@ def _note(table: MatrixTable, cell: Cell) -> Run:
 
 
 def _tops(cells: Sequence[Cell]) -> dict[str, float]:
-    """Return the largest figure by unit."""
+    """Return the highest figure by unit."""
     found = {cell.unit: 0.0 for cell in cells}
     for cell in cells:
         found[cell.unit] = max(cell.value or 0.0, found[cell.unit])
@@ -240,9 +229,7 @@ def _share(tops: Mapping[str, float], cell: Cell | None) -> float:
 
 
 class _Grid(Struct, frozen=True):
-    """Texts and widths of a grid: `heads` of the values that go down, `lead` of them all, `cell` of
-    a figure.
-    """
+    """Texts and widths of a grid: `heads` of the row axes, `lead` their total, `cell` a figure."""
 
     main: Sequence[Sequence[str]]
     below: Sequence[Sequence[str]]
@@ -281,10 +268,7 @@ def _grid_lines(table: MatrixTable, width: int, look: MatrixStyle) -> Iterator[L
 
 
 def _label_widths(table: MatrixTable, look: MatrixStyle) -> list[int]:
-    """Return the widths of the values that go down.
-
-    Without details the names of all axes stand above them.
-    """
+    """Return the widths of the row axes. Without details the names of all axes are above them."""
     found = [
         max(len(name), *(len(row.labels[place]) for row in table.rows))
         for place, name in enumerate(table.down)
@@ -303,7 +287,7 @@ def _corner(table: MatrixTable) -> str:
 def _grid_heads(
     table: MatrixTable, grid: _Grid, columns: Sequence[str], look: MatrixStyle
 ) -> Iterator[Line]:
-    """Yield the names of the axes and the values that go across, in one line without details."""
+    """Yield the names of the axes and the column values, in one line without details."""
     names = _corner(table).ljust(grid.lead)
     if look.details:
         yield Line.of((" " * grid.lead + f"{table.across:>{grid.cell}}", LABEL))
@@ -350,7 +334,7 @@ def _main_text(table: MatrixTable, cell: Cell | None, scale: FigureScale) -> str
 
 
 def _below(table: MatrixTable, cell: Cell | None, scale: FigureScale) -> str:
-    """Return the second line of a cell: lowest and highest, efficiency over hosts."""
+    """Return the second line of a cell: lowest and highest, scaling efficiency."""
     if cell is None:
         return ""
     marks = (cell.short and f"in {cell.short}", INVALID if cell.invalid else "")
@@ -398,7 +382,7 @@ def _columns(
             if whole
             else _value_text(cell, scale)
         )
-        # else a bar tells it
+        # otherwise a bar shows it
         share = _share(tops, cell) if not look.details and len(tops) == 1 else 0.0
         return _figure_runs(text, cell, share, look)
 
@@ -447,18 +431,16 @@ def _short(value_ns: float | None) -> str:
 
 
 def knee_texts(table: MatrixTable) -> list[str]:
-    """Return a sentence a knee; of many the first few and how many follow."""
+    """Return a sentence for each of the first knees, and how many follow."""
     scale = scale_of(table.cells)
     told = [knee_text(found, scale) for found in table.knees[:KNEES_TOLD]]
     more = len(table.knees) - len(told)
-    return [*told, *([f"and {more} knees more"] if more else [])]
+    return [*told, *([f"and {more} more knees"] if more else [])]
 
 
 def knee_text(found: KneeAt, scale: FigureScale) -> str:
-    """Return where a knee is: ``knee over numjobs at bs=1M: 8 with 1056 MiB/s, p99 12.1 ms.
-
-    16 gives +5.4 %``.
-    """
+    """Return the knee: ``knee over numjobs at bs=1M: 8 with 1056 MiB/s, p99 12.1 ms. 16 gives +5.4
+    %``."""
     cell = found.cell
     at = f" at {' '.join(f'{name}={text}' for name, text in found.others)}" if found.others else ""
     tail = f", p99 {units.latency(cell.p99_ns)}" if cell.p99_ns is not None else ""
@@ -469,7 +451,7 @@ def knee_text(found: KneeAt, scale: FigureScale) -> str:
 
 
 def remarks(tables: Sequence[MatrixTable]) -> list[str]:
-    """Return how to read the tables: what their marks mean, and what figures of repetitions are."""
+    """Return how to read the tables: the legend, and what figures of repetitions are."""
     blocks = (text for table in tables if table.axes for text in block_texts(table.cells))
     return [
         text
@@ -479,11 +461,8 @@ def remarks(tables: Sequence[MatrixTable]) -> list[str]:
 
 
 def _equals(table: MatrixTable) -> str:
-    """Return which points of a sweep are as good as its best, as far as can be told.
-
-    Empty when none is.
-    """
-    # else it is told with the best of each block size
+    """Return which points of a sweep are within noise of its best; empty if none is."""
+    # otherwise listed with the best of each block size
     single = table.axes and len(compared(table.cells)) == 1
     best, equal = best_of(table.cells) if single else (None, [])
     if best is None or not equal:
@@ -494,14 +473,13 @@ def _equals(table: MatrixTable) -> str:
 
 
 def legend(tables: Sequence[MatrixTable]) -> str:
-    """Return what the marks in these grids mean, those that occur.
+    """Return the legend of the marks used in these grids.
 
-    Lists say it in words, knees have a line each.
-    """
+    Lists say it in words; knees have a line each."""
     cells = [cell for table in tables if table.is_grid for cell in table.cells]
     states = [state for state in SAID if any(cell.state == state for cell in cells)]
     some = any(cell.state == "missing" and cell.values for cell in cells)
-    said = {**SAID, "missing": "not measured as often as planned"} if some else SAID
+    said = {**SAID, "missing": "fewer repetitions than planned"} if some else SAID
     parts = [f"{MARKS[state]} {said[state]}" for state in states]
     parts += (
         ["% of linear scaling"] if any(table.is_grid and table.scaling for table in tables) else []
@@ -510,7 +488,7 @@ def legend(tables: Sequence[MatrixTable]) -> str:
 
 
 def _repetitions(tables: Sequence[MatrixTable]) -> str:
-    """Return how to read figures of repetitions; an empty text when there are none."""
+    """Return how to read figures of repetitions; empty if there are none."""
     if not any(table.repeated for table in tables):
         return ""
     saved = sum(cell.skipped for table in tables for cell in table.cells)

@@ -31,14 +31,12 @@ METRICS: dict[str, ChartMetric] = {
     "latency": "latency",
 }
 MOST_CURVES = 8
-LOG_SPAN = 8.0  # an axis whose values span more than this factor, unevenly, is drawn logarithmic
+LOG_SPAN = 8.0  # an axis with uneven values over more than this factor is logarithmic
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The values of the axes that stay the same, and the cells by ascending value of the chart's
-    axis.
-    """
+    """One curve: the fixed values of the other axes, and its cells by ascending value."""
 
     name: str
     cells: Sequence[Cell]
@@ -47,11 +45,9 @@ class Series:
 def table_chart(
     table: MatrixTable, width: int, height: int, *, named: bool = False, coloured: bool = False
 ) -> list[Line]:
-    """Return the chart of one table with its legend; nothing when there is nothing to draw.
+    """Return the chart of one table with its legend; empty if there is nothing to draw.
 
-    Curves differ by their marks, or by their colours where there are any; points that are invalid
-    are marked.
-    """
+    Curves differ in colour, or in their marks without colours; invalid points are marked."""
     axis = main_axis(table.cells, table.axes)
     found = series_of(table, axis) if axis is not None else []
     if axis is None or not found:
@@ -69,7 +65,7 @@ def table_chart(
 
 
 def series_of(table: MatrixTable, axis: str) -> list[Series]:
-    """Return the series over an axis that have two points or more."""
+    """Return the series over an axis that have at least two points."""
     series = series_over(table.cells, table.axes, axis)
     named = {
         " ".join(f"{name}={text}" for name, text in others): cells
@@ -79,19 +75,19 @@ def series_of(table: MatrixTable, axis: str) -> list[Series]:
 
 
 def _remarks(series: Sequence[Series], width: int) -> list[Line]:
-    """Return what marks mean, and how many curves are left out."""
-    lines = [Line.of(("  ", TEXT), (f"{len(series) - MOST_CURVES} more are not drawn", LABEL))]
+    """Return what the marks mean, and how many curves are left out."""
+    lines = [
+        Line.of(("  ", TEXT), (f"{len(series) - MOST_CURVES} more curves are not drawn", LABEL))
+    ]
     lines = lines if len(series) > MOST_CURVES else []
     if any(cell.invalid for each in series[:MOST_CURVES] for cell in each.cells):
-        said = [(f"  {WRONG}", BAD), (" invalid: a finding says that it is no figure", LABEL)]
+        said = [(f"  {WRONG}", BAD), (" invalid: see its findings", LABEL)]
         lines.append(Line.of(*clip(said, width)))
     return lines
 
 
 def is_logarithmic(values: Sequence[float]) -> bool:
-    """Tell whether an axis is better read in doublings: powers of two, or values that span a wide
-    range.
-    """
+    """Tell whether an axis is logarithmic: powers of two, or values over a wide range."""
     if min(values) <= 0:
         return False
     doublings = [log2(value) for value in values]
@@ -139,10 +135,7 @@ def _draw(
 
 
 def axis_ticks(values: Sequence[tuple[float, str]], width: int) -> Ticks:
-    """Return a mark at every value as people write it.
-
-    Those whose labels would touch are left out.
-    """
+    """Return a mark at every value, leaving out labels that would touch."""
     return Ticks(*map(list, zip(*_apart(values, width), strict=True)))
 
 

@@ -1,6 +1,4 @@
-"""Tables of the operations of a metadata benchmark: the figures, what must be known of them, the
-iterations.
-"""
+"""Tables of the operations of a metadata benchmark: figures, notes, iterations."""
 
 from __future__ import annotations
 
@@ -16,10 +14,7 @@ GAP = 4
 
 
 def operation_lines(metadata: MetadataRecord, width: int) -> list[Line]:
-    """Return figures, notes and iterations.
-
-    These stand beside the figures where there is room for two of them.
-    """
+    """Return figures, notes and iterations, the latter next to the figures if two of them fit."""
     wide = name_width(metadata)
     iterations_at = wide + 4 * FIGURE_WIDTH + GAP
     has_room = width - iterations_at >= wide + 2 * FIGURE_WIDTH

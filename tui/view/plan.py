@@ -1,4 +1,4 @@
-"""A plan in words: bytes, steps, swept values, time, every fact that --dry-run and Review show."""
+"""A plan in words: everything that --dry-run and Review show."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ from tui.model.shared_files import sharing_note
 from tui.record.cells import value_texts
 from tui.text.objects import count_text
 
-STEPS_IN_FULL = 4  # of a plan with more, the first one stands for all
+STEPS_IN_FULL = 4  # a plan with more shows the first one only
 NUMBERS = "one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|sixty|hundred"
-STATED = re.compile(rf"\d|\b(?:{NUMBERS})\b", re.IGNORECASE)  # a figure in a title
+STATED = re.compile(rf"\d|\b(?:{NUMBERS})\b", re.IGNORECASE)  # matches a figure in a title
 
 
 class PlanPart(Struct, frozen=True):
-    """One profile of a plan: its steps, the seconds they take (None: not bound by time), the values
-    it sweeps over.
-    """
+    """One profile of a plan: its steps, their seconds (None: not limited by time), its swept
+    values."""
 
     profile: str
     points: int
@@ -38,22 +37,17 @@ class PlanPart(Struct, frozen=True):
 
     @property
     def share_text(self) -> str:
-        """How many combinations of the values are measured: ``23 of the 60 combinations``.
-
-        Empty when all are.
-        """
+        """How many combinations of the values are measured: ``23 of the 60 combinations``; empty
+        for all."""
         combinations = prod(map(len, self.axes.values()))
         known = len(self.axes) < 2 or combinations == self.points
         return "" if known else f"{self.points} of the {combinations} combinations"
 
 
 def title_text(title: str, changed: Mapping[str, str], target: str | None) -> str:
-    """Return the title of a profile, marked when it states figures that changed parameters may make
-    untrue.
+    """Return the title of a profile, marked if changed parameters may contradict its figures.
 
-    Another `target` alone makes no figure untrue, and neither does any change a title without
-    figures.
-    """
+    A changed `target` contradicts no figure, and a title without figures is never marked."""
     other = [name for name, value in changed.items() if value != target]
     return f"changed from: {title}" if other and STATED.search(title) else title
 
@@ -64,32 +58,31 @@ def changed_text(changed: Mapping[str, str]) -> str:
 
 
 def added_text(plan: Plan) -> str:
-    """Return the names of options that benchtui adds to the profile's jobs; empty: none."""
+    """Return the names of the options that benchtui adds to the profile's jobs; may be empty."""
     return ", ".join(dict.fromkeys(name for step in plan.steps for name in step.added_options))
 
 
 def after_text(plan: Plan) -> str:
-    """Return what becomes of test files: one program over all hosts may remove its own in its last
-    phase.
-    """
+    """Return what happens to test files after the run; an MPI program may remove its own in its
+    last phase."""
     if objects := plan.objects:
         kept = stores_of(objects_after(objects))
         left = (
-            f"objects stay in {some(kept)}; benchtui removes none"
+            f"objects stay in {some(kept)}; benchtui does not remove them"
             if kept
             else "the last step deletes the objects"
         )
-        return left if kept else f"{left}; those of a run that is cut off stay"
+        return left if kept else f"{left}; an interrupted run leaves them"
     if not has_files(plan):
-        return "there are no test files; what is on devices stays as it is then"
+        return "no test files; data on devices stays as the run leaves it"
     own = [
         step.mpi is not None and (_removes(step) or step.mpi.bytes_per_op > 0)
         for step in plan.steps
     ]
     if own and all(own):
         return (
-            "the test removes its own files; what a cut-off run leaves"
-            f" {'is removed' if plan.cleanup else 'stays'}"
+            "the test removes its own files; leftovers of an interrupted run"
+            f" {'are removed' if plan.cleanup else 'stay'}"
         )
     others = "other test files" if any(own) else "test files"
     return f"{others} {'are removed' if plan.cleanup else 'stay'}"
@@ -101,24 +94,21 @@ def _removes(step: Step) -> bool:
 
 
 def has_files(plan: Plan) -> bool:
-    """Tell whether a plan may make files: devices alone are neither made nor removed."""
+    """Tell whether a plan may create files; devices are neither created nor removed."""
     tasks = [task for step in plan.steps for task in step.tasks]
     paths = [spec.path for task in tasks for spec in task.files]
     return not paths or not all(map(is_device, paths)) or any(task.directories for task in tasks)
 
 
 def targets_of(plan: Plan) -> list[str]:
-    """Return what a plan works on: its devices, or the directory or path it is about."""
+    """Return the devices and object stores a plan uses, or its target directory."""
     files = [spec.path for step in plan.steps for task in step.tasks for spec in task.files]
     devices = list(dict.fromkeys(path for path in files if is_device(path)))
     return [*stores_of(plan.objects), *devices] or ([plan.target] if plan.target else [])
 
 
 def time_note(plan: Plan) -> str:
-    """Return what is on top of the planned time of the load.
-
-    A search is told by itself: `search_texts`.
-    """
+    """Return what the planned time does not include. `search_texts` has the time of a search."""
     extra = [
         name
         for name, there in (("layout", any(layout_bytes(plan).values())), ("fill", has_fill(plan)))
@@ -128,21 +118,20 @@ def time_note(plan: Plan) -> str:
 
 
 SOUGHT = {
-    "capacity": "the most {} that keep",
+    "capacity": "the most {} within",
     "curve": "latency over load",
     "scaling": "{} over numbers of hosts",
 }
 
 
 def search_texts(plan: Plan) -> list[tuple[str, str]]:
-    """Return what a plan searches for, over what, and what it may cost, each with its name.
+    """Return what a search looks for, over which values and at which cost, each with its name.
 
-    Nothing of others.
-    """
+    Empty for plans without a search."""
     search = plan.search
     if search is None:
         return []
-    unit = "IOPS" if search.objective == "iops" else "bytes a second"
+    unit = "IOPS" if search.objective == "iops" else "bytes per second"
     wanted = " ".join(
         filter(
             None, (SOUGHT[search.kind].format(unit), ", ".join(each.text for each in search.limits))
@@ -167,23 +156,24 @@ def search_texts(plan: Plan) -> list[tuple[str, str]]:
     count, most = points_planned(search), " at most" if search.kind == "capacity" else ""
     found = [("searches", wanted + tail), ("measures", f"{count} points{most}, {each}{within}")]
     if search.hold_s:
-        again = f"lower and again if that fails, {HOLDS} times at most"
+        again = f"retried at a lower load if it fails, at most {HOLDS} times"
         found.append(("holds", f"the answer for {units.duration(search.hold_s)}; {again}"))
     names = [job.name for job in plan.slots[0].jobs]
     if len(names) > 1 and search.kind != "scaling":
         found.append(
-            ("shares", f"{', '.join(names)} share each offered rate as they share full load")
+            (
+                "shares",
+                f"{', '.join(names)} split each offered rate in the proportions of full load",
+            )
         )
     return found
 
 
 def time_bounds(plan: Plan) -> tuple[float, float] | None:
-    """Return the seconds of load and pauses that a plan takes, and takes at most; None: it is not
-    bound by time.
+    """Return the least and the most seconds of load and pauses; None: not limited by time.
 
-    A search has shortest points in the first, and longest in the second, as far as it may spend so
-    much; points that are known beforehand count without those that may have to be measured again.
-    """
+    A search takes the least with its shortest points, the most with its longest, within its budget.
+    The least excludes repeated points."""
     planned, search = plan.expected_s, plan.search
     if planned is None or search is None:
         return None if planned is None else (planned, planned)
@@ -203,8 +193,7 @@ def time_bounds(plan: Plan) -> tuple[float, float] | None:
 def time_told(plan: Plan, text: Callable[[float], str]) -> str:
     """Return how long a plan takes: `20:00`, of a search `about 20:00 to 1h 02m`.
 
-    Empty: as long as it takes.
-    """
+    Empty if it is not limited by time."""
     bounds = time_bounds(plan)
     if bounds is None:
         return ""
@@ -213,12 +202,12 @@ def time_told(plan: Plan, text: Callable[[float], str]) -> str:
 
 
 def has_fill(plan: Plan) -> bool:
-    """Tell whether something is filled before it is measured."""
+    """Tell whether anything is filled before it is measured."""
     return any(step.is_fill for step in plan.steps)
 
 
 def layout_bytes(plan: Plan) -> dict[str, int]:
-    """Return by host how many bytes of test files must be there before the measurement."""
+    """Return by host the bytes of test files that must exist before the measurement."""
     files: dict[tuple[str, str], int] = {}
     for step in plan.steps:
         for task in step.tasks:
@@ -232,11 +221,9 @@ def layout_bytes(plan: Plan) -> dict[str, int]:
 
 
 def written_bytes(plan: Plan) -> dict[str, int | None]:
-    """Return by host the most bytes that the measurement itself overwrites or creates; None is no
-    bound.
+    """Return by host the most bytes that the measurement overwrites or creates; None: no limit.
 
-    Files that several steps write to count once.
-    """
+    Files that several steps write to count once."""
     written: dict[tuple[str, frozenset[str]], int | None] = {}
     for step in plan.steps:
         for task in step.tasks if writes_at_all(step) and not step.is_fill else ():
@@ -253,7 +240,7 @@ def written_bytes(plan: Plan) -> dict[str, int | None]:
 
 
 def writes_at_all(step: Step) -> bool:
-    """Return whether a step's load writes, trims or mixes."""
+    """Tell whether a step's load writes, trims or mixes."""
     return any(direction != "read" for direction in step.directions)
 
 
@@ -277,7 +264,7 @@ def steps_text(plan: Plan) -> str:
 
 
 def parts_of(plan: Plan) -> list[PlanPart]:
-    """Return the profiles of a plan with what they sweep over, in order."""
+    """Return the profiles of a plan with their swept values, in order."""
     groups: dict[str, list[Step]] = {}
     for step in plan.steps:
         groups.setdefault(step.part or plan.profile.tag, []).append(step)
@@ -296,9 +283,7 @@ def _part(profile: str, steps: list[Step]) -> PlanPart:
 
 
 def precondition_texts(plan: Plan) -> list[str]:
-    """Return what is done for the state of the storage before anything is measured, and what was
-    left out of it.
-    """
+    """Return the preconditioning of the storage, and what of it was left out."""
     found = [_fill_text(step) for step in plan.steps if step.is_fill]
     rounds = [step for step in plan.steps if step.precondition is not None and step.is_round]
     cells = list(dict.fromkeys(step.cell_key for step in rounds))
@@ -306,18 +291,14 @@ def precondition_texts(plan: Plan) -> list[str]:
         rule, each = rounds[0].precondition, units.duration(rounds[0].expected_s)
         where = f" before each of {len(cells)} points" if len(cells) > 1 else ""
         within, drift = units.share(rule.range), units.share(rule.slope)
-        until = (
-            f"until {rule.window} of them are within {within} of their mean and drift by {drift}"
-        )
-        found.append(
-            f"at most {rule.rounds} rounds of {each} of its own load{where}, {until} at most"
-        )
-    left_out = "left out at launch: what the storage held before is what is measured"
+        until = f"until {rule.window} are within {within} of their mean, drift below {drift}"
+        found.append(f"at most {rule.rounds} rounds of {each} of its own load{where}, {until}")
+    left_out = "skipped at launch: measures the storage as it is"
     return [*found, *([left_out] if plan.no_precondition else [])]
 
 
 def _fill_text(step: Step) -> str:
-    """Return what a fill writes: how often, how much on each host and in all."""
+    """Return what a fill writes: how often, how much on each host and in total."""
     times = step.precondition.times if step.precondition is not None else 1
     if objects := [each for task in step.tasks for each in task.objects]:
         return (
@@ -332,13 +313,12 @@ def _fill_text(step: Step) -> str:
         return f"{what}writes all of {', '.join(sorted(files)[:3])} {often}"
     each = f", up to {units.size(max(known))} a host" if len(known) > 1 else ""
     noun = "file" if len(files) == 1 else "files"
-    return f"{what}writes its {noun} whole {often}: {units.size(sum(known))} in all{each}"
+    return f"{what}writes its {noun} in full {often}: {units.size(sum(known))} in total{each}"
 
 
 def steps_in_full(plan: Plan) -> list[Step]:
-    """Return the steps that are shown one by one: all of a few, else the first fill and the first
-    measurement.
-    """
+    """Return the steps that are shown in full: up to a few all, otherwise the first fill and
+    measurement."""
     if len(plan.steps) <= STEPS_IN_FULL:
         return plan.steps
     measured = next((step for step in plan.steps if not step.warmup), plan.steps[0])
@@ -346,7 +326,7 @@ def steps_in_full(plan: Plan) -> list[Step]:
 
 
 def values_text(values: list[str]) -> str:
-    """Return the values of an axis, the middle left out when there are many."""
+    """Return the values of an axis; of many values the middle is left out."""
     shown = values if len(values) <= 12 else [*values[:8], "...", *values[-3:]]
     return " ".join(shown)
 
@@ -354,16 +334,14 @@ def values_text(values: list[str]) -> str:
 BIG_LAYOUT_BYTES = 100 * 2**30
 ADDS = "adds"  # options of job files: Review shows this fact with the commands
 CACHES = {
-    "no": "left as they are",
-    "try": "dropped where that is allowed",
-    "require": "dropped, or the run ends",
+    "no": "not dropped",
+    "try": "dropped where permitted",
+    "require": "dropped; the run fails if that is not permitted",
 }
 
 
 class PlanFact(Struct, frozen=True):
-    """One fact: its label, what matters of it, `names` that may be cut to the room there is, what
-    matters less.
-    """
+    """One fact: label, main text, `names` that may be shortened to fit, secondary text."""
 
     label: str
     text: str
@@ -372,7 +350,7 @@ class PlanFact(Struct, frozen=True):
 
 
 def plan_facts(plan: Plan) -> Iterator[PlanFact]:
-    """Yield what a plan is about: what answers what, where, how long, how much."""
+    """Yield the facts of a plan: target, hosts, duration, bytes."""
     profile = plan.profile
     title = title_text(profile.title, profile.changed, plan.target)
     yield PlanFact("profile", title, f"  {profile.tag} v{profile.version}")
@@ -440,15 +418,15 @@ def hosts_by_role(plan: Plan) -> dict[str, list[str]]:
 
 
 def warnings(plan: Plan) -> list[str]:
-    """Return what somebody should have read before the run starts."""
+    """Return what users should read before the run starts."""
     found: list[str] = []
     total = sum(layout_bytes(plan).values())
     if plan.allow_device and any(writes_at_all(step) for step in plan.steps):
         found.append(
-            f"writes to {some(written_devices(plan) or targets_of(plan))}: what is there is lost"
+            f"writes to {some(written_devices(plan) or targets_of(plan))}: existing data is lost"
         )
     if total > BIG_LAYOUT_BYTES:
-        found.append(f"lays out {units.size(total)} of test files in all before it measures")
+        found.append(f"lays out {units.size(total)} of test files before the measurement")
     overwrites = any(
         writes_at_all(step) for step in plan.steps if any(task.files for task in step.tasks)
     )
@@ -466,7 +444,7 @@ def warnings(plan: Plan) -> list[str]:
 
 
 def _points(plan: Plan) -> tuple[int, int]:
-    """Return how many points a plan measures, and how often each of them at least."""
+    """Return how many points a plan measures, and the fewest repetitions of any."""
     times: dict[str, int] = {}
     for step in plan.steps:
         if not step.warmup:
@@ -476,10 +454,9 @@ def _points(plan: Plan) -> tuple[int, int]:
 
 
 def compare_text(plan: Plan) -> str:
-    """Return how many repetitions `compare` needs of the points of a plan.
+    """Return how many repetitions `compare` needs for the points of a plan.
 
-    Empty for a search, which has its own.
-    """
+    Empty for a search, which has criteria of its own."""
     points, planned = _points(plan)
     if plan.search is not None or plan.proves is not None or not points:
         return ""
@@ -489,7 +466,8 @@ def compare_text(plan: Plan) -> str:
 
 
 def too_few_to_compare(plan: Plan) -> str:
-    """Return that a plan repeats its points, and too seldom for `compare`; empty when not."""
+    """Return a warning if a plan has repetitions, but too few for `compare`; otherwise an empty
+    string."""
     points, planned = _points(plan)
     if (
         plan.search is not None
@@ -506,9 +484,8 @@ def too_few_to_compare(plan: Plan) -> str:
 
 
 def nothing_written(plan: Plan) -> str:
-    """Return what a measurement does that writes no bytes: a metadata benchmark makes files all the
-    same.
-    """
+    """Return what a measurement does that writes no bytes; metadata benchmarks still create
+    files."""
     sets = [each for step in plan.steps for task in step.tasks for each in task.objects]
     if deleted := sum(each.count for each in sets if "delete" in each.does):
         return f"deletes {deleted} objects"
@@ -522,15 +499,15 @@ def nothing_written(plan: Plan) -> str:
 
 
 def time_text(seconds: float | None) -> str:
-    """Return how long something is planned to take."""
-    return "as long as it takes" if seconds is None else units.duration(seconds)
+    """Return the planned time of something."""
+    return "not limited by time" if seconds is None else units.duration(seconds)
 
 
 def each_and_all(by_host: Mapping[str, int | None], none: str, when: str) -> tuple[str, str]:
-    """Return bytes a host and in all: what matters, and what matters less."""
+    """Return the bytes per host and in total, as main and secondary text."""
     values = list(by_host.values())
     if any(value is None for value in values):
-        return "without a bound", f" {when}"
+        return "unlimited", f" {when}"
     known = [value or 0 for value in values]
     if not any(known):
         return none, ""
@@ -539,5 +516,5 @@ def each_and_all(by_host: Mapping[str, int | None], none: str, when: str) -> tup
     return (
         (each, f" {when}")
         if len(known) == 1
-        else (f"{each} a host", f", {units.size(sum(known))} in all, {when}")
+        else (f"{each} a host", f", {units.size(sum(known))} in total, {when}")
     )

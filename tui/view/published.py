@@ -34,7 +34,7 @@ ROLES = {"ok": TEXT, "doubtful": WARN, "error": BAD}
 
 
 class PublishedRow(Struct, frozen=True):
-    """One figure of one baseline. `number` stands on the first row of a baseline only."""
+    """One figure of one baseline. Only the first row of a baseline has its `number`."""
 
     number: int | None
     label: str
@@ -47,7 +47,7 @@ class PublishedRow(Struct, frozen=True):
 
 
 class PublishedNote(Struct, frozen=True):
-    """Something to know of some of the baselines; `numbers` is empty when it holds for all."""
+    """A note on some of the baselines; `numbers` is empty if it applies to all."""
 
     kind: str
     numbers: str
@@ -55,7 +55,7 @@ class PublishedNote(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """The word that stands before it: ``differs 1-3``."""
+        """The word in front of it: ``differs 1-3``."""
         return (
             self.numbers or "all"
             if self.kind == "badge"
@@ -64,7 +64,7 @@ class PublishedNote(Struct, frozen=True):
 
 
 class PublishedView(Struct, frozen=True):
-    """What is shown of a run beside published figures."""
+    """A run and its published results, as shown."""
 
     tag: str
     available: int
@@ -73,18 +73,17 @@ class PublishedView(Struct, frozen=True):
 
     @property
     def badges(self) -> list[PublishedNote]:
-        """Whether the figures can be compared: what must be read before them."""
+        """Whether the figures can be compared; shown above them."""
         return [note for note in self.notes if note.kind == "badge"]
 
     @property
     def remarks(self) -> list[PublishedNote]:
-        """Everything else: what differs, is unknown or doubtful, and what was measured there."""
+        """All other notes: what differs, is unknown or doubtful, and the published setup."""
         return [note for note in self.notes if note.kind != "badge"]
 
     def table(self, width: int | None = None) -> list[Line]:
-        """Return the figures under their headings, names whole unless they have to fit into `width`
-        cells.
-        """
+        """Return the figures under their headings, with names shortened only to fit `width`
+        cells."""
         digits = len(str(max((row.number or 0 for row in self.rows), default=0)))
         columns: tuple[Column[PublishedRow], ...] = (
             Column(
@@ -101,7 +100,7 @@ class PublishedView(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """How many there are."""
+        """The number of published results."""
         count = sum(row.number is not None for row in self.rows)
         if not count:
             return f"none for what was measured; {self.available} for other points of {self.tag}"
@@ -111,11 +110,10 @@ class PublishedView(Struct, frozen=True):
 def published(
     record: RunRecord, user_dir: Path | None
 ) -> tuple[PublishedView | None, tuple[Problem, ...]]:
-    """Return a run beside the published figures of its profile, None when there are none; and
-    broken files.
+    """Return a run and the published results of its profile (None without any), and unreadable
+    files.
 
-    A counter-experiment is compared with its own run alone: its load is changed on purpose.
-    """
+    A counter-experiment changes its load on purpose, so it is compared with its own run only."""
     if record.proves is not None:
         return None, ()
     tags = tags_of(record)
@@ -129,8 +127,7 @@ def view_of(
 ) -> PublishedView:
     """Return rows and notes.
 
-    `available` is how many baselines the profile has, measured points or not.
-    """
+    `available` is the number of the profile's baselines, measured or not."""
     full = len(found) <= IN_FULL
     rows = [
         row
@@ -143,7 +140,7 @@ def view_of(
 def rows_of(
     record: RunRecord, number: int, found: PublishedComparison, *, full: bool
 ) -> Iterator[PublishedRow]:
-    """Yield the rows of one baseline, the headline figure first."""
+    """Yield the rows of one baseline, its headline first."""
     figures = [each for each in found.figures if is_shown(each.figure, record.latency_kind)]
     figures.sort(key=lambda each: (not is_headline(record, each.figure), order_of(each.figure)))
     several = len(record.steps) > 1
@@ -164,15 +161,13 @@ def rows_of(
 
 
 def ours_text(found: PublishedComparison, each: Compared) -> str:
-    """Return our figure with the mark of a run that is doubtful or invalid, the same as of
-    published ones.
-    """
+    """Return our figure, marked if the run is doubtful or invalid."""
     mark = OUR_MARKS.get(found.verdict or "", "") if each.ours is not None else ""
     return f"{value_text(each.figure, each.ours)} {mark}".rstrip()
 
 
 def label_of(found: PublishedComparison, several: bool, record: RunRecord) -> str:
-    """Return what tells a baseline from the others; in a suite the step as well."""
+    """Return what distinguishes a baseline from the others, including the step in a suite."""
     name = found.baseline.label or found.baseline.collection
     member = found.baseline.profile.partition("/")[2]
     own = record.profile.tag in (found.baseline.profile, *found.baseline.variants)
@@ -180,19 +175,19 @@ def label_of(found: PublishedComparison, several: bool, record: RunRecord) -> st
 
 
 def is_shown(figure: PublishedFigure, latency_kind: str) -> bool:
-    """Leave out what few people compare: all figures are in `baselines show` and in the JSON."""
+    """Tell whether a figure is shown; `baselines show` and the JSON have all of them."""
     if figure.metric == "latency":
         return figure.kind in ("", latency_kind) and figure.statistic in LATENCIES
     return figure.statistic in ("", "mean")
 
 
 def order_of(figure: PublishedFigure) -> int:
-    """Return where a latency stands in tables; rates come first."""
+    """Return the position of a latency in tables; rates come first."""
     return LATENCIES.index(figure.statistic) if figure.metric == "latency" else -1
 
 
 def is_headline(record: RunRecord, figure: PublishedFigure) -> bool:
-    """Tell whether a figure is the one the profile is about."""
+    """Tell whether a figure is the headline of its profile."""
     about = record.headline
     if about is None or about.direction != figure.of or about.metric != figure.metric:
         return False
@@ -215,12 +210,12 @@ def figure_name(figure: PublishedFigure) -> str:
 
 
 def value_text(figure: PublishedFigure, value: float | None) -> str:
-    """Return a value in benchtui's own units."""
+    """Return a value in benchtui's units."""
     return METRICS.get(figure.metric, METRICS["iops"]).text(value)
 
 
 def theirs_text(baseline: Baseline, figure: PublishedFigure) -> str:
-    """Return a published figure as it was printed, with the mark of a doubtful or broken run."""
+    """Return a published figure as printed, marked if its run is doubtful or invalid."""
     quantity = figure.quantity
     if baseline.computed or figure.metric == "latency":
         text = ("~" if quantity.approximate else "") + value_text(figure, quantity.value)
@@ -248,24 +243,20 @@ def ratio_number(value: float) -> str:
 
 
 def notes_of(found: Sequence[PublishedComparison]) -> list[PublishedNote]:
-    """Return what is to be said of the comparisons, each text once with the numbers it holds
-    for.
-    """
+    """Return the notes on the comparisons, each text once with the numbers it applies to."""
     said = [[*judged(each), *told(each.baseline)] for each in found]
     return grouped(said, [each.baseline.setup for each in found])
 
 
 def judged(found: PublishedComparison) -> Iterator[tuple[str, str]]:
-    """Yield (kind, text): whether it can be compared, what differs, what is not known."""
+    """Yield (kind, text): whether it can be compared, what differs, what is unknown."""
     yield "badge", found.badge
     yield from (("differs", each.text) for each in found.differs)
     yield from (("unknown", text) for text in found.unknown)
 
 
 def told(baseline: Baseline) -> Iterator[tuple[str, str]]:
-    """Yield (kind, text): errors and doubts, then the published set-up and where it was
-    published.
-    """
+    """Yield (kind, text): errors and doubts, then the published setup and the source."""
     if baseline.error:
         yield "error", f"the published run ended with error {baseline.error}"
     yield from (("doubt", text) for text in baseline.doubts)
@@ -279,7 +270,7 @@ def told(baseline: Baseline) -> Iterator[tuple[str, str]]:
 def grouped(
     said: Sequence[Sequence[tuple[str, str]]], setups: Sequence[str]
 ) -> list[PublishedNote]:
-    """Return each text once, kind by kind, with the numbers (from 1) of those that it holds for."""
+    """Return each text once, kind by kind, with the numbers (from 1) it applies to."""
     held: dict[tuple[str, str], list[int]] = {}
     for number, each in enumerate(said, 1):
         for key in dict.fromkeys(each):
@@ -298,14 +289,14 @@ def grouped(
 
 
 def named_by(numbers: Sequence[int], setups: Sequence[str]) -> str:
-    """Return ``1-3, 5``; where that gets long and they are all of one set-up, its name."""
+    """Return ``1-3, 5``, or the setup's name if that is long and they share one."""
     text, names = spans(numbers), {setups[number - 1] for number in numbers}
     whole = len(names) == 1 and len(numbers) == sum(setup in names for setup in setups)
     return names.pop() if whole and text.count(",") > 2 else text
 
 
 def source_text(baseline: Baseline) -> str:
-    """Return where figures come from."""
+    """Return the source of the figures."""
     source = baseline.source
     parts = (source.document, source.section, baseline.date or source.date)
     return " ".join(", ".join(part for part in parts if part).split())
@@ -326,10 +317,10 @@ def spans(numbers: Iterable[int]) -> str:
 
 
 def published_text(view: PublishedView, width: int | None = None) -> str:
-    """Return the section for terminals: whether it can be compared stands above the figures.
+    """Return the published results for terminals; whether they can be compared is above the
+    figures.
 
-    Figures take at most `width` columns, without one as many as they need; notes 80.
-    """
+    Figures take at most `width` columns (default: as many as they need), notes 80."""
     lines = [
         f"published figures: {view.title}",
         *notes_text(view.badges),

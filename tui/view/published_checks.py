@@ -1,4 +1,4 @@
-"""Published results put to the checks: what each one lacks, as text and as JSON."""
+"""Checks of published results: the findings of each, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ ORDER = ("error", "warning", "info")
 
 @dataclass(frozen=True, slots=True)
 class PublishedVerdict:
-    """One baseline, or the sum of what a source gives client by client.
+    """One baseline, or the total of a source's single clients.
 
-    `number` is its place among its profile's.
-    """
+    `number` is its place in its profile."""
 
     number: int
     baseline: Baseline
@@ -35,15 +34,14 @@ class PublishedVerdict:
 
     @property
     def unmarked(self) -> bool:
-        """Whether its file says nothing of the doubts that the checks found."""
+        """Whether the checks found doubts that its file does not mention."""
         return self.verdict != "valid" and self.baseline.validity == "ok"
 
 
 def judge(baselines: Sequence[Baseline], plan_of: PlanOf) -> list[PublishedVerdict]:
-    """Put baselines to every check; those of single clients together.
+    """Run every check on baselines; results of single clients are checked together.
 
-    `plan_of` gives the plan on these clients.
-    """
+    `plan_of` returns the plan on these clients."""
     found: list[PublishedVerdict] = []
     counts: Counter[tuple[str, str]] = Counter()
     for each in baselines:
@@ -65,11 +63,9 @@ def judge(baselines: Sequence[Baseline], plan_of: PlanOf) -> list[PublishedVerdi
 
 
 def judged_text(found: Sequence[PublishedVerdict]) -> list[str]:
-    """Return the report: profile by profile what was found and what could not be checked; the sum
-    at the end.
+    """Return the report: findings and checks without data by profile, the totals at the end.
 
-    Why checks could not be made of any of them stands there once.
-    """
+    Checks without data in all of them are listed once, at the end."""
     common = _not_made(found)
     lines: list[str] = []
     for key in dict.fromkeys((each.baseline.profile, each.baseline.collection) for each in found):
@@ -80,7 +76,7 @@ def judged_text(found: Sequence[PublishedVerdict]) -> list[str]:
     if common:
         lines += ["checks without data in all of them", *_reasons(common, {}), ""]
     unmarked = [each for each in found if each.unmarked]
-    tail = f"; {len(unmarked)} of them without a mark of doubt in their files" if unmarked else ""
+    tail = f"; {len(unmarked)} of them not marked as doubtful in their files" if unmarked else ""
     return [
         *lines,
         *_wrapped(f"{plural(len(found), 'published result')}: {_verdicts(found)}{tail}", ""),
@@ -103,22 +99,19 @@ def _profile(profile: str, collection: str, members: Sequence[PublishedVerdict])
             yield from _wrapped(f"{severity} {name}{_numbers(those, members)}: {message}", "  ")
     if unmarked := [each for each in members if each.unmarked]:
         yield from _wrapped(
-            f"not marked in its file{_numbers(unmarked, members)}: validity: doubtful does it", "  "
+            f"not marked in its file{_numbers(unmarked, members)}: add validity: doubtful", "  "
         )
 
 
 def _not_made(members: Sequence[PublishedVerdict]) -> dict[str, str]:
-    """Return why checks could be made of none of these, by check.
-
-    Of several reasons the shortest.
-    """
+    """Return why checks had no data in any of these, by check; of several reasons the shortest."""
     made = {name for each in members for name in each.seen.made}
     missed = [check.id for check in CHECKS if check.id not in made]
     return {name: min((each.seen.not_made[name] for each in members), key=len) for name in missed}
 
 
 def _reasons(not_made: Mapping[str, str], told: Mapping[str, str]) -> Iterator[str]:
-    """Yield each reason with its checks, without those that are told elsewhere."""
+    """Yield each reason with its checks, without those listed elsewhere."""
     reasons: dict[str, list[str]] = {}
     for name, reason in not_made.items():
         if name not in told:
@@ -128,7 +121,7 @@ def _reasons(not_made: Mapping[str, str], told: Mapping[str, str]) -> Iterator[s
 
 
 def _numbers(those: Sequence[PublishedVerdict], of: Sequence[PublishedVerdict]) -> str:
-    """Return which of a profile's figures are meant; nothing where all are."""
+    """Return which of a profile's figures are meant; empty for all of them."""
     return "" if len(those) == len(of) else f" {spans(each.number for each in those)}"
 
 
@@ -144,7 +137,7 @@ def _wrapped(text: str, indent: str) -> list[str]:
 
 
 def judged_json(found: PublishedVerdict) -> dict[str, Any]:
-    """Return what was found of one baseline as plain data."""
+    """Return the findings of one baseline as plain data."""
     baseline = found.baseline
     return {
         "collection": baseline.collection,

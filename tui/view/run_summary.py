@@ -40,7 +40,7 @@ from tui.view.step_notes import (
 WIDTH = 80
 NAME_WIDTH = 14
 SHOWN_PATHS = 4
-STEPS_IN_FULL = 4  # more are a sweep: one line each
+STEPS_IN_FULL = 4  # more steps are a sweep: one line each
 COLUMNS = ("mean", "p50", "p95", "p99", "p99.5", "p99.9", "max")
 Row = tuple[str, DirectionRecord]
 
@@ -53,12 +53,10 @@ def summary_text(
     steps: bool = False,
     width: int = WIDTH,
 ) -> str:
-    """Return the summary of a run; `path` is where its run.json is, `running` says that this is not
-    the end.
+    """Return the summary of a run.
 
-    A matrix comes first; `steps` adds the figures of every step, also when there are many. Tables
-    of matrices take `width` columns, the rest 80.
-    """
+    `path` is where its run.json is; `running`: the run has not ended. A matrix comes first; `steps`
+    adds the figures of every step. Tables of matrices take `width` columns, the rest 80."""
     blocks = [
         _top(record, running=running),
         _about(record),
@@ -71,7 +69,7 @@ def summary_text(
 
 
 def _top(record: RunRecord, *, running: bool) -> list[str]:
-    """Return what is asked first: which run, its headline, whether it is valid, what limited it."""
+    """Return the first lines: run ID, headline, verdict, bottleneck."""
     profile = record.profile
     version = "" if profile.version is None else f" v{profile.version}"
     title = title_text(profile.title, profile.changed, record.target)
@@ -79,7 +77,7 @@ def _top(record: RunRecord, *, running: bool) -> list[str]:
     if record.verdict is not None:
         lines += _wrapped("verdict", checks_text(record))
     step = _shown_step(record)
-    # a search tells its own
+    # a search has its own
     lines += _bottleneck(step) if step is not None and record.search is None else []
     lines += _objections(record) if record.checks is not None and not running else []
     how_far = record.reason.removeprefix("still ") if record.state == "running" else "running"
@@ -92,7 +90,7 @@ def _top(record: RunRecord, *, running: bool) -> list[str]:
 
 
 def _objections(record: RunRecord) -> list[str]:
-    """Return how many objections stand, and the verb that lists them."""
+    """Return how many objections stand, and the command that lists them."""
     from tui.view.objection_catalogue import objections_to
     from tui.view.objections import counts_runs
 
@@ -106,7 +104,7 @@ def _objections(record: RunRecord) -> list[str]:
 
 
 def _shown_step(record: RunRecord) -> StepRecord | None:
-    """Return the step that the headline is of; of a run of one step, that."""
+    """Return the step of the headline, or the only step."""
     step = record.headline.step if record.headline is not None else None
     if step is None:
         return record.steps[0] if len(record.steps) == 1 else None
@@ -125,7 +123,7 @@ def _bottleneck(step: StepRecord) -> list[str]:
 
 
 def _about(record: RunRecord) -> list[str]:
-    """Return when and where it was, and what was asked for."""
+    """Return when, where and with what the run was started."""
     profile = record.profile
     began = f"{record.created_utc or 'start unknown'}, {units.duration(record.duration_s)}"
     target = f", target {record.target}" if record.target else ""
@@ -223,16 +221,14 @@ def _step(record: RunRecord, step: StepRecord, *, named: bool) -> list[str]:
             NOT_MERGEABLE,
             *(line for host, text in printed for line in _wrapped(host, text, indent="  ")),
         ]
-    # that of the headline stands above
+    # the headline's is above
     bottleneck = [] if step is _shown_step(record) else _bottleneck(step)
     return lines + _remarks(step, record.latency_kind_of(step)) + bottleneck + load_lines(step)
 
 
 def _operation(record: RunRecord, step: StepRecord) -> str | None:
-    """Return what a step did when that was no I/O, though the tool reports it as such.
-
-    None for I/O.
-    """
+    """Return the operation of a step that was no I/O, though the tool reports it as such; None for
+    I/O."""
     cells = record.matrix.cells if record.matrix is not None else []
     headline = (
         next((cell.headline for cell in cells if step.index in cell.steps), None) or record.headline
@@ -243,7 +239,7 @@ def _operation(record: RunRecord, step: StepRecord) -> str | None:
 
 
 def _rows(step: StepRecord, direction: str) -> list[Row]:
-    """Return the aggregate and, when there are several, each host."""
+    """Return the row of all hosts and, if there are several, one a host."""
     aggregate = step.results.aggregate[direction]
     hosts = [
         (host, dirs[direction]) for host, dirs in step.results.per_host.items() if direction in dirs
@@ -254,9 +250,7 @@ def _rows(step: StepRecord, direction: str) -> list[Row]:
 
 
 def _job_rows(step: StepRecord, direction: str) -> list[Row]:
-    """Return what each job did over all hosts, where several did this direction: their latencies
-    differ.
-    """
+    """Return the figures of each job over all hosts, if several did this direction."""
     jobs = (step.results.jobs or {}).items()
     found: list[Row] = [(f"job {job}", dirs[direction]) for job, dirs in jobs if direction in dirs]
     return found if len(found) > 1 else []
@@ -312,13 +306,13 @@ def _short_latency(value_ns: float | None) -> str:
 
 
 def _remarks(step: StepRecord, kind: str) -> list[str]:
-    """Return what must be known to read the figures right."""
+    """Return notes needed to read the figures."""
     lines = list(length_texts(step))
     return [*lines, *(line for text in remark_texts(step, kind) for line in _wrapped_text(text))]
 
 
 def _sweep(record: RunRecord, steps: Iterable[StepRecord]) -> list[str]:
-    """Return one line a step: its parameters that differ from step to step, and its figures."""
+    """Return one line a step: its swept parameters and its figures."""
     steps = list(steps)
     varying = [] if any(step.cell for step in steps) else _varying([step.params for step in steps])
     kinds = "/".join(dict.fromkeys(record.latency_kind_of(step) for step in steps))
@@ -350,7 +344,7 @@ def _sweep(record: RunRecord, steps: Iterable[StepRecord]) -> list[str]:
 
 
 def _short_name(record: RunRecord, step: StepRecord) -> str:
-    """Return a step's name without the profile, which is the same for all unless it is a suite."""
+    """Return a step's name without the profile, except in a suite."""
     return step.name.removeprefix(record.profile.tag).strip() or step.name
 
 
@@ -360,7 +354,7 @@ def _varying(params: Sequence[Mapping[str, object]]) -> list[str]:
 
 
 def _conditions(record: RunRecord) -> list[str]:
-    """Return what was done for the state of the storage, and what a person attested."""
+    """Return the preconditioning and the attested conditions."""
     parts = (("preconditioning", precondition_texts(record)), ("conditions", attest_texts(record)))
     return [line for label, texts in parts if texts for line in _listed(label, texts)]
 
@@ -370,7 +364,7 @@ def _listed(label: str, texts: Sequence[str]) -> list[str]:
 
 
 def _findings(record: RunRecord) -> list[str]:
-    """Return each finding; nothing when nothing was judged."""
+    """Return each finding; empty if the run was not judged."""
     if record.verdict is None:
         return []
     found = [line for each in by_weight(record.findings) for line in _finding(record, each)]
@@ -397,10 +391,9 @@ def _problems(record: RunRecord) -> list[str]:
 
 
 def _facts(record: RunRecord) -> list[str]:
-    """Return what the hosts are: what all have in common, and who differs in what.
+    """Return the facts that all hosts share, and which hosts differ in what.
 
-    Where nothing was measured, what they have in common explains nothing: the record has it.
-    """
+    A run that measured nothing shows differences only; the record has the rest."""
     servers = compare({server.name: server.facts for server in record.servers if server.facts})
     brief = measured_nothing(record)
     same = () if brief else machine_lines({host.name: host.facts for host in record.hosts})

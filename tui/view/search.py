@@ -1,4 +1,4 @@
-"""What a search found as lines of the summary: the answer, its evidence, what was not measured."""
+"""The result of a search as lines of the summary: answer, evidence, points not measured."""
 
 from __future__ import annotations
 
@@ -57,9 +57,7 @@ VERDICT_ROLES = {"meets": GOOD, "breaks": BAD, "unclear": WARN, "void": FAINT}
 
 
 def answer_lines(search: SearchRecord, width: int) -> list[Line]:
-    """Return the answer and what belongs to it: interval, bottleneck, head room, knee, what was
-    spent and not tried.
-    """
+    """Return the answer with its interval, bottleneck, headroom, knee, cost and skipped points."""
     facts = answer_facts(search)
     return [
         line
@@ -69,7 +67,7 @@ def answer_lines(search: SearchRecord, width: int) -> list[Line]:
 
 
 def answer_facts(search: SearchRecord) -> Iterator[tuple[str, str, str]]:
-    """Yield what was found: a name, a text, its role."""
+    """Yield the results: name, text, role."""
     told = headline_text(search) or "no points yet"
     yield TITLES[search.kind], told.removeprefix(f"{TITLES[search.kind]} "), BRIGHT
     answer = search.answer
@@ -99,7 +97,7 @@ def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[
     if answer.step is not None and (ends := between(answer.capacity, answer.unit)):
         yield "between", f"{ends} (95 %)", TEXT
     if answer.binding:
-        # there nothing was broken
+        # no limit was exceeded there
         word = "nearest limit" if answer.state == "met-at-full-load" else "broken first"
         yield word, texts.get(answer.binding, answer.binding), TEXT
     if answer.limiter:
@@ -109,15 +107,13 @@ def _answer_facts(search: SearchRecord, answer: AnswerRecord) -> Iterator[tuple[
             f"{share * 100:.0f} % to {texts.get(name, name)}"
             for name, share in answer.headroom.items()
         )
-        yield "head room there", ", ".join(parts), TEXT
+        yield "headroom there", ", ".join(parts), TEXT
     if there := latency_there(search, answer):
         yield "latency there", there, TEXT
 
 
 def latency_there(search: SearchRecord, answer: AnswerRecord) -> str:
-    """Return p50 and p99 of each direction at the answer's point: ``read p50 285 µs, p99 881
-    µs``.
-    """
+    """Return p50 and p99 of each direction at the answer: ``read p50 285 µs, p99 881 µs``."""
     point = next((each for each in search.points if each.step == answer.step), None)
     if point is None:
         return ""
@@ -147,21 +143,20 @@ def _scaling_facts(scaling: ScalingRecord, told: str) -> Iterator[tuple[str, str
 
 
 class PointRow(Struct, frozen=True):
-    """A row of the evidence: a point, and which one it is."""
+    """A row of the evidence: a point and its number."""
 
     place: int
     point: SearchPointRecord
 
 
 def point_rows(search: SearchRecord) -> list[PointRow]:
-    """Return the rows of the evidence, in the order they were measured."""
+    """Return the rows of the evidence in the order of measurement."""
     return [PointRow(place, point) for place, point in enumerate(search.points)]
 
 
 def point_columns(search: SearchRecord) -> list[Column[PointRow]]:
-    """Return the columns of the evidence: a figure of each limit, or p50 and p99 where there is
-    none.
-    """
+    """Return the columns of the evidence: the figure of each limit, or p50 and p99 without
+    limits."""
     unit = rate_unit(search)
     columns: list[Column[PointRow]] = [
         Column("#", lambda row: (str(row.place + 1), LABEL), right=True)
@@ -219,7 +214,7 @@ def _latency_columns(search: SearchRecord) -> list[Column[PointRow]]:
 
 
 def intended_percentile(search: SearchRecord) -> str:
-    """Return which percentile from the intended start is told; empty: none is known."""
+    """Return the percentile shown for latency from intended start; empty: unknown."""
     known_ = dict.fromkeys(
         name for point in search.points for name in point.intended_ns if name != "mean"
     )
@@ -230,7 +225,7 @@ def intended_percentile(search: SearchRecord) -> str:
 def _limit_columns(
     search: SearchRecord, limit: str, direction: str, named: bool
 ) -> list[Column[PointRow]]:
-    """Return a limit's figure at each point, and the interval that holds it."""
+    """Return a limit's figure at each point, and its interval."""
     asked = next((each for each in search.limits if each.text == limit), None)
     kind = limit if asked is None else limit_kind(asked)
     title = f"{direction} {kind}" if named and direction and direction not in kind else kind
@@ -288,7 +283,7 @@ def _verdict(point: SearchPointRecord) -> list[Run]:
 
 
 def evidence_lines(search: SearchRecord, width: int) -> list[Line]:
-    """Return the table of the points, with what its columns leave open; nothing without points."""
+    """Return the table of the points with notes on its columns; empty without points."""
     if not search.points:
         return []
     lines = text_table(point_columns(search), point_rows(search), width)
@@ -305,32 +300,25 @@ def evidence_lines(search: SearchRecord, width: int) -> list[Line]:
 
 
 def start_texts(search: SearchRecord) -> list[str]:
-    """Return from when latencies are counted, and why that is not told where it is not."""
+    """Return what latencies from intended start are counted from, or why they are unknown."""
     name = intended_percentile(search)
     reasons = list(
         dict.fromkeys(point.intended_reason for point in search.points if point.intended_ns)
     )
     if name:
         because = f" ({reasons[0]})" if reasons and reasons[0] else ""
-        return [
-            f"p{name} due: from when each I/O was due to start, all directions together{because}"
-        ]
+        return [f"p{name} due: latency from intended start, all directions together{because}"]
     unknown = list(
         dict.fromkeys(point.intended_reason for point in search.points if point.intended_reason)
     )
-    return (
-        [f"latency from when I/Os were due to start is not known: {'; '.join(unknown)}"]
-        if unknown
-        else []
-    )
+    return [f"latency from intended start is unknown: {'; '.join(unknown)}"] if unknown else []
 
 
 def capacity_lines(
     search: SearchRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return what stands below the headline of a page: chart in `height` lines, the rest of the
-    answer, evidence.
-    """
+    """Return what is below the headline of a page: chart of `height` lines, rest of the answer,
+    evidence."""
     if search.scaling is not None:
         chart = scaling_chart(search.scaling, width, height, coloured=coloured)
     else:
@@ -345,14 +333,14 @@ def capacity_lines(
 
 
 def summary_blocks(search: SearchRecord, width: int) -> list[list[str]]:
-    """Return the blocks of a run's summary: the answer, the evidence."""
+    """Return the blocks of a run's summary: answer and evidence."""
     wide = max(width, 80)
     blocks = [answer_lines(search, 80), scaling_lines(search, wide), evidence_lines(search, wide)]
     return [plain_lines(block) for block in blocks if block]
 
 
 def scaling_lines(search: SearchRecord, width: int) -> list[Line]:
-    """Return throughput over hosts as a table; nothing where that was not asked for."""
+    """Return throughput over hosts as a table; empty for other searches."""
     if search.scaling is None or not search.scaling.points:
         return []
     return text_table(scaling_columns(), search.scaling.points, width)

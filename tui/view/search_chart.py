@@ -1,4 +1,4 @@
-"""The load curve of a search, and its scaling over hosts, as charts in cells."""
+"""Load curve and scaling over hosts of a search, as charts in cells."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from tui.view.charts import ChartMetric, value_axis, value_ticks
 
 METRIC: dict[str, ChartMetric] = {"iops": "iops", "bytes_per_s": "bandwidth"}
 AIR = 1.05
-# rows between marks, and how many times more there may be than at the closest
+# rows between marks; the widest gap may be this many times the closest
 LEAST_GAP, UNEVEN = 2, 1.5
-# a latency so many times over all limits is drawn at the chart's top: the rest would be flat
+# latencies this far over all limits are drawn at the top, so that the rest is not flat
 OPEN = 8.0
-NOW = "latency"  # a colour that the first three curves do not have
+NOW = "latency"  # a colour not used by the first three curves
 
 
 def curve_chart(
@@ -44,12 +44,9 @@ def curve_chart(
     now: float | None = None,
     reached: PointNow | None = None,
 ) -> list[Line]:
-    """Return the curve: latencies over the achieved rate, limits, capacity, knee; nothing when
-    there is nothing.
+    """Return the curve: latencies over achieved rate, limits, capacity, knee; empty without points.
 
-    `now` is the rate that is offered at the moment, in I/Os per second; `reached`: what it came to
-    so far.
-    """
+    `now` is the offered rate in I/Os per second; `reached` the rate achieved so far."""
     found = traces(search)
     if not found:
         return []
@@ -70,10 +67,8 @@ def curve_chart(
 def overlay_chart(
     a: SearchRecord, b: SearchRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return the curves of two searches over each other, each with its capacity.
-
-    Nothing without a curve of both.
-    """
+    """Return the curves of two searches in one chart, each with its capacity; empty unless both
+    have one."""
     pair = same_traces(a, b)
     if pair is None:
         return []
@@ -92,7 +87,7 @@ def overlay_chart(
 
 
 def capacity_of(search: SearchRecord) -> float | None:
-    """Return the capacity that a search found; None when it found none."""
+    """Return the capacity that a search found, or None."""
     answer = search.answer
     known = answer is not None and answer.state in ("found", "met-at-full-load")
     return answer.capacity.value or None if answer is not None and known else None
@@ -101,8 +96,7 @@ def capacity_of(search: SearchRecord) -> float | None:
 def _curve(trace: Trace, place: int, y: Axis, *, marked: bool) -> Curve:
     """Return a trace.
 
-    Its points stand out by their verdicts, or where it is `marked` without a limit.
-    """
+    Points stand out by their verdicts, or if `marked` where there is no limit."""
 
     def at(*verdicts: str) -> tuple[list[float], list[float]]:
         kept = [each for each in trace.points if not verdicts or each.point.verdict in verdicts]
@@ -116,7 +110,7 @@ def _curve(trace: Trace, place: int, y: Axis, *, marked: bool) -> Curve:
 
 
 def _reached(search: SearchRecord, main: Trace, now: PointNow, x: Axis, y: Axis) -> list[Curve]:
-    """Return the point that is being measured, where the curve has it so far."""
+    """Return the point that is being measured, if the curve has it."""
     rate = now.bw_bytes_per_s if search.objective == "bandwidth" else now.iops
     found = [each.value_ns for each in now.latencies if each.name == main.name]
     return [Curve([], NOW, plain=([min(rate, x.high)], [_at(y, value)])) for value in found[:1]]
@@ -138,7 +132,7 @@ def _limits(search: SearchRecord, found: Sequence[Trace], x: Axis, y: Axis) -> l
 
 
 def _uprights(search: SearchRecord, x: Axis, y: Axis, now: float | None) -> list[Curve]:
-    """Return where capacity and knee are, and what is offered now."""
+    """Return the positions of capacity, knee and offered rate."""
     found = []
     knee = search.knee
     if (most := capacity_of(search)) is not None:
@@ -155,7 +149,7 @@ def _uprights(search: SearchRecord, x: Axis, y: Axis, now: float | None) -> list
 
 
 def _latency_axis(found: Sequence[Trace], rows: int) -> Axis:
-    """Return a logarithmic axis of latencies; what lies far over all limits does not widen it."""
+    """Return a logarithmic axis of latencies. Outliers far above all limits do not widen it."""
     values = [
         each.latency_ns for trace in found for each in trace.points if each.latency_ns > 0
     ] or [1e6]
@@ -166,9 +160,7 @@ def _latency_axis(found: Sequence[Trace], rows: int) -> Axis:
 
 
 def _log_ticks(low: float, high: float, rows: int) -> Ticks:
-    """Return marks at 1, 2, 5 of each power of ten, at 1, 3, or at powers alone: the first that
-    look even in rows.
-    """
+    """Return marks at 1, 2, 5, at 1, 3, or at powers of ten: the first that look even in rows."""
     powers = range(floor(low), ceil(high) + 1)
     choices = [
         [factor * 10.0**power for power in powers for factor in each]
@@ -185,7 +177,7 @@ def _log_ticks(low: float, high: float, rows: int) -> Ticks:
 
 
 def _is_even(marks: Sequence[float], low: float, high: float, rows: int) -> bool:
-    """Tell whether marks, two at least, have rows between them, here about as many as there."""
+    """Tell whether at least two marks have rows between them and about equal distances."""
     found = [row_of(mark, low, high, rows) for mark in marks]
     gaps = [b - a for a, b in pairwise(found)]
     return bool(gaps) and min(gaps) >= LEAST_GAP and max(gaps) <= UNEVEN * min(gaps)
@@ -204,10 +196,9 @@ def _rate_axis(search: SearchRecord, found: Sequence[Trace], width: int) -> Axis
 def scaling_chart(
     scaling: ScalingRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return throughput over hosts: measured, linear, the model, beyond the measured dashed.
+    """Return throughput over hosts: measured, linear, model (extrapolation dashed).
 
-    Nothing of one number.
-    """
+    Empty for a single number of hosts."""
     known = _measured(scaling)
     if len(known) < 2:
         return []
@@ -236,10 +227,9 @@ def scaling_chart(
 def scaling_overlay(
     a: SearchRecord, b: SearchRecord, width: int, height: int, *, coloured: bool = False
 ) -> list[Line]:
-    """Return throughput over hosts of two searches, as measured, and A's linear growth.
+    """Return measured throughput over hosts of two searches, and A's linear growth.
 
-    Nothing without both.
-    """
+    Empty unless both have it."""
     pair = [_measured(search.scaling) if search.scaling is not None else [] for search in (a, b)]
     if not all(pair) or max(map(len, pair)) < 2:
         return []
@@ -259,7 +249,7 @@ def scaling_overlay(
 
 
 def _measured(scaling: ScalingRecord) -> list[tuple[float, float]]:
-    """Return throughput by numbers of hosts, ascending."""
+    """Return throughput by number of hosts, ascending."""
     found = measured_scales(scaling)
     return [(float(hosts), rate) for hosts in sorted(found) if (rate := found[hosts].iops.value)]
 
@@ -269,7 +259,7 @@ def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[f
 
 
 def model_points(scaling: ScalingRecord, places: int = 48) -> list[tuple[float, float]]:
-    """Return the model's throughput over hosts, from one to the most; nothing without a model."""
+    """Return the model's throughput from one host to the most; empty without a model."""
     if (
         scaling.rate is None
         or scaling.contention is None

@@ -29,34 +29,30 @@ if TYPE_CHECKING:
     from tui.model.record import AttestationRecord, HeadlineRecord
     from tui.model.step_record import FillRecord, RoundsRecord
 
-LEFT_OUT = "left out at launch, though the profile asks for it"
+LEFT_OUT = "skipped at launch, though the profile asks for it"
 POINTS_SHOWN = 6
 FIGURES_SHOWN = 10
 OFTEN = {1: "once", 2: "twice"}
 
 
 def precondition_texts(record: RunRecord) -> list[str]:
-    """Return what was filled and what the rounds of each point came to, those that were not steady
-    first.
-    """
+    """Return what was filled and the result of the rounds of each point, unsteady points first."""
     found = record.precondition
     if found is None:
         return []
     several = len(found.rounds) > 1
     ordered = sorted(found.rounds, key=lambda each: each.attained is True)
     rounds = [_rounds_text(record, each, several=several) for each in ordered[:POINTS_SHOWN]]
-    more = [f"and {len(ordered) - POINTS_SHOWN} points more"] if len(ordered) > POINTS_SHOWN else []
+    more = [f"and {len(ordered) - POINTS_SHOWN} more points"] if len(ordered) > POINTS_SHOWN else []
     return [*([LEFT_OUT] if found.left_out else []), *map(_fill_text, found.fills), *rounds, *more]
 
 
 def _fill_text(fill: FillRecord) -> str:
-    size = f", {units.size(fill.bytes)} in all" if fill.bytes is not None else ""
+    size = f", {units.size(fill.bytes)} in total" if fill.bytes is not None else ""
     took = f", in {units.duration(fill.duration_s)}" if fill.duration_s is not None else ""
     often = OFTEN.get(fill.times, f"{fill.times} times")
     return (
-        f"filled {often}{size}{took}"
-        if fill.whole
-        else f"to be filled {often}{size}: not to its end"
+        f"filled {often}{size}{took}" if fill.whole else f"to be filled {often}{size}: incomplete"
     )
 
 
@@ -71,7 +67,7 @@ def _rounds_text(record: RunRecord, rounds: RoundsRecord, *, several: bool) -> s
 
 
 def _figures(headline: HeadlineRecord | None, values: Sequence[float | None]) -> str:
-    """Return the last figures, the newest last: ``write IOPS 402, 400, 401``."""
+    """Return the last figures, the latest last: ``write IOPS 402, 400, 401``."""
     if headline is None or not values:
         return ""
     shown = [METRICS[headline.metric].text(value) for value in values[-FIGURES_SHOWN:]]
@@ -90,10 +86,8 @@ def _headline_of(record: RunRecord, rounds: RoundsRecord) -> HeadlineRecord | No
 
 
 def step_label(record: RunRecord, step: StepRecord) -> str:
-    """Return what a step is beside others of its point: ``fill``, ``round 4``, ``warm-up``, ``#2``.
-
-    Empty: nothing.
-    """
+    """Return what a step is within its point: ``fill``, ``round 4``, ``warm-up``, ``#2``; may be
+    empty."""
     found = record.precondition
     if found is not None and any(step.index == fill.step for fill in found.fills):
         return "fill"
@@ -106,9 +100,8 @@ def step_label(record: RunRecord, step: StepRecord) -> str:
 
 
 def attest_texts(record: RunRecord) -> list[str]:
-    """Return each condition with its answer, and whose it is: those that were not answered with yes
-    first.
-    """
+    """Return each attested condition with its answer and author, those not answered with yes
+    first."""
     order = ("no", "unknown", "yes")
     return [
         _attest_text(each)
@@ -135,25 +128,20 @@ VERDICTS: dict[str, str] = {
 
 
 def submission_text(step: StepRecord, kind: str) -> str:
-    """Return how much of the latency is the wait in the submission, where it is worth telling.
-
-    Else nothing.
-    """
+    """Return how much of the latency is submission wait; empty if it is small."""
     said = "lat holds" if kind == "lat" else "clat leaves out"
     waits = (
-        f"{said} the wait in the submission: {name} slat mean {units.latency(slat)} of"
-        f" {units.latency(lat)}"
+        f"{said} submission wait: {name} slat mean {units.latency(slat)} of {units.latency(lat)}"
         for name, slat, lat in submission_waits(step)
     )
     return next(waits, "")
 
 
 def checks_text(record: RunRecord) -> str:
-    """Return the verdict, what was found and how much was checked; empty when nothing was judged.
+    """Return the verdict, the findings and how many checks ran; empty if the run was not judged.
 
-    ``valid: nothing found; 21 checks ran, 9 had no data``. A record of an older version has no
-    verdict to go by.
-    """
+    ``valid: nothing found; 21 checks ran, 9 had no data``. Records of older versions have no
+    verdict."""
     if record.verdict is None:
         return ""
     found = found_text([finding.severity for finding in record.findings])
@@ -164,10 +152,10 @@ def checks_text(record: RunRecord) -> str:
         return f"{made}, {found}"
     missed = f", {len(record.checks_not_made)} had no data" if record.checks_not_made else ""
     changed = [
-        f"{name} {value:g} in place of {_usual(name)}" for name, value in record.thresholds.items()
+        f"{name} {value:g} instead of {_usual(name)}" for name, value in record.thresholds.items()
     ]
-    otherwise = f"; by other thresholds: {', '.join(changed)}" if changed else ""
-    since = "; NOT the verdict that was sealed, see runs verify" if record.judged_since else ""
+    otherwise = f"; changed thresholds: {', '.join(changed)}" if changed else ""
+    since = "; NOT the sealed verdict, see runs verify" if record.judged_since else ""
     return f"{VERDICTS[record.verdict]}: {found}; {made}{missed}{otherwise}{since}"
 
 
@@ -177,17 +165,16 @@ def _usual(name: str) -> str:
 
 
 def found_text(severities: Sequence[str]) -> str:
-    """Return how much was found of what weight: ``1 error, 2 warnings, 1 note``."""
+    """Return the number of findings by severity: ``1 error, 2 warnings, 1 note``."""
     words = (("error", "error"), ("warning", "warning"), ("info", "note"))
     counts = [(severities.count(severity), word) for severity, word in words]
     return ", ".join(plural(count, word) for count, word in counts if count) or "nothing found"
 
 
 def repeated_text(record: RunRecord) -> str:
-    """Return how well the headline is known: of how many repetitions it is the median.
+    """Return the repeatability of the headline: the number of repetitions and their spread.
 
-    Empty for a single one.
-    """
+    Empty for a single run."""
     found, matrix = record.headline, record.matrix
     if found is None or found.step is None or matrix is None:
         return ""
@@ -208,9 +195,7 @@ WORTH_TELLING = 0.01  # a difference of rates
 
 
 def remark_texts(step: StepRecord, kind: str) -> Iterator[str]:
-    """Yield how long was measured, what latencies leave out, who dropped out, and how well hosts
-    measured together.
-    """
+    """Yield the measured time, what latencies exclude, lost hosts, and skew."""
     yield from filter(None, (submission_text(step, kind),))
     if any(
         result.from_samples for dirs in step.results.per_host.values() for result in dirs.values()
@@ -234,9 +219,7 @@ def remark_texts(step: StepRecord, kind: str) -> Iterator[str]:
 
 
 def bucket_texts(found: Mapping[str, Latency | None]) -> list[str]:
-    """Return how far percentiles of tools with buckets of their own may lie above the true value,
-    by direction.
-    """
+    """Return by direction the bucket error of percentiles of tools with their own buckets."""
     widths: dict[float, list[str]] = {}
     for name, latency in found.items():
         if latency is not None and latency.bucket_width is not None:
@@ -249,12 +232,12 @@ def bucket_texts(found: Mapping[str, Latency | None]) -> list[str]:
 
 
 def length_texts(step: StepRecord) -> Iterator[str]:
-    """Yield how long the step measured, when that is known."""
+    """Yield the measured time of the step, if known."""
     yield from filter(None, (length_text(step.measured_s, step.runtime_s),))
 
 
 def timing_texts(step: StepRecord) -> Iterator[str]:
-    """Yield how well the hosts measured at the same time; nothing for one host."""
+    """Yield start skew, end skew and common window; empty for one host."""
     timing = step.timing
     if timing is None or timing.start_skew_s is None:
         return
@@ -263,7 +246,7 @@ def timing_texts(step: StepRecord) -> Iterator[str]:
     window = (
         f"all together {timing.window.length_s:.1f} s"
         if timing.window is not None
-        else "never all together"
+        else "no common window"
     )
     yield f"{start}, {end}; {window}"
 
@@ -278,10 +261,7 @@ NOT_MERGEABLE = "printed by the tool each second; not mergeable over hosts"
 
 
 def printed_lines(step: StepRecord) -> list[tuple[str, str]]:
-    """Return what was printed on each host, as (host and direction, percentiles).
-
-    Empty: nothing was.
-    """
+    """Return the printed percentiles by host and direction, as (name, text); may be empty."""
     found = {}
     for column in step.series.columns if step.series is not None else ():
         if column.host is not None and (text := _told(column.printed_ns)):
@@ -308,10 +288,8 @@ def _told(printed: Mapping[str, list[int | None]]) -> str:
 
 
 def now_text(printed_ns: Mapping[str, int]) -> str:
-    """Return what was printed for one interval: ``p99 1.20 ms, p99.9 3.10 ms``.
-
-    Empty: nothing was.
-    """
+    """Return the printed percentiles of one interval: ``p99 1.20 ms, p99.9 3.10 ms``; may be
+    empty."""
     return ", ".join(
         f"p{name} {units.latency(printed_ns[name])}" for name in sorted(printed_ns, key=float)
     )
@@ -328,7 +306,7 @@ class SharedProblem(Struct, frozen=True):
 
 
 def shared_problems(record: RunRecord) -> list[SharedProblem]:
-    """Return the problems of hosts, each once, in the order in which the record has them."""
+    """Return the problems of hosts, each once, in the order of the record."""
     found: dict[tuple[str, str, str, bool], list[str]] = {}
     for host in record.hosts:
         for each in host.problems:
@@ -339,7 +317,7 @@ def shared_problems(record: RunRecord) -> list[SharedProblem]:
 
 
 def problem_lines(record: RunRecord, width: int, *, every: bool = False) -> list[Line]:
-    """Return problems of hosts with the names of those who have them: of a few, or of every one."""
+    """Return problems of hosts, each with the names of a few or of all its hosts."""
     from tui.view.findings import MARKS  # with all checks: not for a list of problems alone
 
     lines: list[Line] = []
@@ -353,16 +331,14 @@ def problem_lines(record: RunRecord, width: int, *, every: bool = False) -> list
 
 
 def measured_nothing(record: RunRecord) -> bool:
-    """Tell whether a run failed before any load: what the hosts are says nothing about figures
-    then.
-    """
+    """Tell whether a run failed before any load: host facts explain no figures then."""
     return record.state == "failed" and not any(
         step.results.aggregate or step.metadata for step in record.steps
     )
 
 
 NAME_WIDTH = 14
-CARRIES = 0.05  # of the traffic of the busiest disk: one with less is not part of it
+CARRIES = 0.05  # of the busiest disk's traffic; a disk with less does not count
 
 
 CLIENT_COLUMNS = (("cpu.busy", "CPU %", 8), ("core.busy", "core %", 9), ("gen.cpu", "load %", 9),
@@ -372,19 +348,17 @@ Columns = Sequence[tuple[str, str, int]]
 
 
 def load_lines(step: StepRecord) -> list[str]:
-    """Return the tables of a step as plain text; nothing when nobody looked."""
+    """Return the tables of a step as plain text; empty without telemetry."""
     return plain_lines(load_table(step))
 
 
 def load_table(
     step: StepRecord, title: str = "load on hosts", thresholds: Mapping[str, float] | None = None
 ) -> list[Line]:
-    """Return the tables of a step, mean and maximum in the measured window; nothing when nobody
-    looked.
+    """Return the tables of a step, mean and maximum in the measured window; empty without
+    telemetry.
 
-    `thresholds` are those that the profile changed. The last run of a line is what may be too long
-    for it.
-    """
+    `thresholds` are those that the profile changed. Only the last run of a line may be too long."""
     clients = [
         each for each in step.telemetry if each.role == "client" and each.start_s is not None
     ]
@@ -399,7 +373,7 @@ def load_table(
 
 
 def load_sums(step: StepRecord) -> list[str]:
-    """Return the CPU of groups of processes over all hosts, and of the load per process."""
+    """Return the CPU of process groups over all hosts, and of the load per process."""
     looked = [each for each in step.telemetry if each.start_s is not None]
     clients = [each for each in looked if each.role == "client"]
     return [
@@ -432,7 +406,7 @@ def load_cell(
     width: int = 0,
     thresholds: Mapping[str, float] | None = None,
 ) -> Run:
-    """Return mean and maximum of a share, marked where it holds the load back."""
+    """Return mean and maximum of a share, marked if it limits the load."""
     full = metric_of(name).is_full(host.mean_of(name), thresholds)
     return f"{_both(host, name):>{width}}", WARN if full else TEXT
 
@@ -441,7 +415,7 @@ FULLEST = (("cpu.busy", "CPU"), ("core.busy", "core"), ("gen.thread", "thread of
 
 
 def fullest_texts(step: StepRecord) -> Iterator[str]:
-    """Yield how full the fullest of the clients was, by mean over the measured window."""
+    """Yield the busiest client of each resource, by mean over the measured window."""
     clients = [
         each for each in step.telemetry if each.role == "client" and each.start_s is not None
     ]
@@ -456,9 +430,7 @@ def fullest_texts(step: StepRecord) -> Iterator[str]:
 
 
 def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
-    """Yield the CPU of each group of processes over all hosts that have it, and per disk that
-    carried traffic.
-    """
+    """Yield the CPU of each process group over all its hosts, and per disk with traffic."""
     names = dict.fromkeys(
         parse_column(name).subject for host in hosts for name in _family(host, "group")
     )
@@ -473,7 +445,7 @@ def _groups(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
 
 
 def _per_client(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
-    """Yield the load's CPU per process, on hosts whose storage nodes are looked at as well."""
+    """Yield the load's CPU per process, on hosts whose storage nodes are observed as well."""
     known = [
         (_workers(host), cpu) for host in hosts if (cpu := host.mean_of("gen.cpu")) is not None
     ]
@@ -488,23 +460,21 @@ def _per_client(hosts: Sequence[HostTelemetryRecord]) -> Iterator[str]:
 
 
 def _workers(host: HostTelemetryRecord) -> int:
-    """Return the processes that do the work: where there are several, the first one only waits for
-    them.
-    """
+    """Return the working processes: if there are several, the first one only waits."""
     column = host.column("gen.procs")
     count = round(column.max) if column is not None and column.max is not None else 0
     return max(count - 1, 1) if count else 0
 
 
 def disks_in_use(host: HostTelemetryRecord) -> list[str]:
-    """Return the names of the disks that carried a share of the traffic."""
+    """Return the names of the disks with a share of the traffic."""
     traffic = {name: _traffic(host, "dev", name, ("rd", "wr")) for name in _subjects(host, "dev")}
     most = max(traffic.values(), default=0.0)
     return [name for name, value in traffic.items() if value > CARRIES * most]
 
 
 def nic_and_disk(host: HostTelemetryRecord) -> str:
-    """Return the link with the most traffic and the disk that was busy longest."""
+    """Return the link with the most traffic and the disk with the highest utilisation."""
     nics = {name: _traffic(host, "nic", name, ("rx", "tx")) for name in _subjects(host, "nic")}
     nics |= {name: _traffic(host, "rdma", name, ("rx", "tx")) for name in _subjects(host, "rdma")}
     nic = max(nics, key=lambda name: nics[name], default="")
@@ -516,7 +486,7 @@ def nic_and_disk(host: HostTelemetryRecord) -> str:
 
 
 def _both(host: HostTelemetryRecord, name: str) -> str:
-    """Return mean and maximum of a share; a dash for what is unknown."""
+    """Return mean and maximum of a share; a dash if unknown."""
     column = host.column(name)
     if column is None or column.mean is None or column.max is None:
         return units.UNKNOWN

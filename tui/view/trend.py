@@ -1,4 +1,4 @@
-"""The history of a profile on a target as lines, words and a chart."""
+"""The history of a profile on a target as lines and a chart."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tui.text.plot import ROLES, Axis, Curve, Ticks, plot, plot_rows
 from tui.text.table import Column, text_table
 from tui.view.charts import value_axis
 
-UNBOUNDED = 10_000  # columns of text that goes into a pipe
+UNBOUNDED = 10_000  # columns of text in a pipe
 
 
 # -- for people
 
 
 def trend_lines(found: Trend, width: int | None) -> list[Line]:
-    """Return the table of a history, its changes in it."""
+    """Return the table of a history with its changes."""
     where = f" on {found.target}" if found.target else ""
-    more = f", {found.left_out} left out (not whole, or invalid)" if found.left_out else ""
+    more = f", {found.left_out} left out (incomplete or invalid)" if found.left_out else ""
     head: list[Run] = [
         (found.name, BRIGHT),
         (f"{where}: {plural(len(found.runs), 'run')}{more}", TEXT),
@@ -41,16 +41,15 @@ def trend_lines(found: Trend, width: int | None) -> list[Line]:
     said = (
         "no change detected"
         if len(found.runs) >= 2 * LEAST
-        else f"{2 * LEAST} runs are needed to tell a change"
+        else f"{2 * LEAST} runs are needed to detect a change"
     )
     tail = [] if found.changes else [Line.of((said, LABEL))]
     return [Line.of(*head), Line(), *text_table(columns, rows, width), *tail]
 
 
 def points_lines(found: Sequence[Trend], width: int | None) -> list[Line]:
-    """Return the points of a sweep or a suite on one target, each with its newest headline and its
-    last change.
-    """
+    """Return the points of a sweep or suite on one target, each with its latest headline and last
+    change."""
     first = found[0]
     where = f" on {first.target}" if first.target else ""
     columns: list[Column[Trend]] = [
@@ -59,37 +58,35 @@ def points_lines(found: Sequence[Trend], width: int | None) -> list[Line]:
         Column("newest", lambda each: each.runs[-1].headline, right=True),
         Column("", last_change_runs),
     ]
-    head = Line.of((first.profile, BRIGHT), (f"{where}: {len(found)} points, each by itself", TEXT))
+    head = Line.of(
+        (first.profile, BRIGHT), (f"{where}: {len(found)} points, judged separately", TEXT)
+    )
     return [head, Line(), *text_table(columns, found, width)]
 
 
 def others_lines(found: Sequence[Trend], width: int | None) -> list[Line]:
-    """Return what the histories leave out because it was measured otherwise, each once, and how to
-    see it.
-    """
+    """Return the runs left out because they were measured differently, and how to see them."""
     if not (others := others_of(found)):
         return []
-    lines = [Line(), Line.of(("measured otherwise, so histories of their own:", LABEL))]
+    lines = [Line(), Line.of(("measured differently, with a history of their own:", LABEL))]
     for each in others:
         counted: list[Run] = [(f"  {plural(each.runs, 'run')} to {each.newest.run_id}: ", TEXT)]
         lines += labelled(counted, [(each.differs, BRIGHT)], width or UNBOUNDED, indent=4)
     return [
         *lines,
-        Line.of(("--like RUN shows the history that a run belongs to, --all each of them", LABEL)),
+        Line.of(("--like RUN shows the history of a run, --all shows every history", LABEL)),
     ]
 
 
 def setup_lines(found: Trend, width: int | None) -> list[Line]:
     """Return how the runs of a history were measured."""
     parts = [f"{name} {value}" for name, value in found.setup.parts if name != PROFILE_TEXT]
-    said = "; ".join(parts) or "their records do not tell"
+    said = "; ".join(parts) or "not recorded"
     return [Line(), *labelled([("measured with: ", LABEL)], [(said, TEXT)], width or UNBOUNDED)]
 
 
 def last_change_runs(found: Trend) -> list[Run]:
-    """Return the last change of a history for people: ``worse since 20260105T...: -10.0 % (p
-    0.001)``.
-    """
+    """Return the last change of a history: ``worse since 20260105T...: -10.0 % (p 0.001)``."""
     if not found.changes:
         few = len(found.runs) < 2 * LEAST
         return [(f"{2 * LEAST} runs are needed" if few else "no change detected", LABEL)]
@@ -107,13 +104,13 @@ def last_change_runs(found: Trend) -> list[Run]:
 
 
 def change_word(found: Trend, change: ChangePoint) -> tuple[str, str]:
-    """Return whether a change is for the better, and the role of the word."""
+    """Return whether a change is better or worse, and the role of that word."""
     better = (change.ratio > 1) == (BY_UNIT[found.unit].better == "higher")
     return ("better", GOOD) if better else ("worse", BAD)
 
 
 def change_runs(found: Trend, change: ChangePoint | None) -> list[Run]:
-    """Return a change for people: ``from here on -12.3 % (p 0.001)``."""
+    """Return a change: ``from here on -12.3 % (p 0.001)``."""
     if change is None:
         return []
     word, role = change_word(found, change)
@@ -123,7 +120,7 @@ def change_runs(found: Trend, change: ChangePoint | None) -> list[Run]:
 def trend_chart(
     found: Trend, width: int, height: int = 16, *, coloured: bool = False
 ) -> list[Line]:
-    """Return the headlines over the runs, each span between changes a curve of its own."""
+    """Return the headlines over the runs, with a curve for each span between changes."""
     values, metric = found.values, BY_UNIT[found.unit]
     curves = [
         Curve(

@@ -1,4 +1,4 @@
-"""A report as a document: sections in order, ending with all that is needed to repeat the run."""
+"""A report as a document. The last section has all that is needed to repeat the run."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ SECONDS_NAMES = ("runtime", "ramp_time", "startdelay")
 
 
 def disclosure(record: RunRecord) -> Iterator[Block]:
-    """Yield what was run, on what, with what."""
+    """Yield the load, the target, and the tools of a run."""
     yield Facts([(name, texts) for name, texts in _facts(record) if texts])
     if record.profile.params:
         yield _params(record)
@@ -93,7 +93,7 @@ def _facts(record: RunRecord) -> Iterator[tuple[str, list[str]]]:
         f"{name}: {' '.join(text.split())}" for name, text in profile.source.items() if text
     )
     preset = (
-        {True: ", a preset", False: ", of one's own"}.get(profile.preset, "")
+        {True: ", a preset", False: ", your own"}.get(profile.preset, "")
         if profile.preset is not None
         else ""
     )
@@ -153,7 +153,7 @@ def _facts(record: RunRecord) -> Iterator[tuple[str, list[str]]]:
 
 
 def _told(found: FactsTogether, what: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield what hosts have in common, by subject, and who differs in what."""
+    """Yield the facts that all hosts share, by subject, and which hosts differ in what."""
     if not found.hosts:
         return
     lines = [*common_lines(found), *differing_lines(found)]
@@ -194,10 +194,7 @@ def _files_left(record: RunRecord) -> list[str]:
 
 
 def _params(record: RunRecord) -> DocumentTable:
-    """Return the parameters as they were resolved, those that were changed marked.
-
-    Swept ones are in the steps.
-    """
+    """Return the resolved parameters, changed ones marked. Swept parameters are in the steps."""
     profile = record.profile
     axes = record.matrix.axes if record.matrix is not None else []
     rows: list[list[TableCell]] = []
@@ -240,7 +237,7 @@ def _hosts(record: RunRecord) -> DocumentTable:
         "Hosts of the run",
         heads,
         rows,
-        "Clock: ahead of the machine that led the run, as far as it is known.",
+        "Clock: how far it is ahead of the jump host.",
     )
 
 
@@ -267,7 +264,7 @@ def _host(record: RunRecord, host: HostRecord) -> list[TableCell]:
 
 
 def _job_files(record: RunRecord) -> Iterator[Code]:
-    """Yield the first job file whole, and of the others the lines that differ from it."""
+    """Yield the first job file in full, and of the others the lines that differ from it."""
     files = [each for each in record.profile.job_files if each.text.strip()]
     if not files:
         return
@@ -279,7 +276,7 @@ def _job_files(record: RunRecord) -> Iterator[Code]:
     differing = [line for each in others for line in _differs(record, first, each)]
     if differing:
         cut = len(differing) - MOST_LINES
-        more = [f"# and {cut} lines more, in run.json"] if cut > 0 else []
+        more = [f"# and {cut} more lines, see run.json"] if cut > 0 else []
         yield Code(
             "Other job files: the lines in which they differ",
             "\n".join([*differing[:MOST_LINES], *more]),
@@ -295,7 +292,7 @@ def _differs(record: RunRecord, first: JobFile, other: JobFile) -> Iterator[str]
 
 
 def _commands(record: RunRecord) -> Iterator[Code]:
-    """Yield each command once, with how many hosts and steps it was started on."""
+    """Yield each command once, with the number of hosts and steps it ran on."""
     seen: dict[tuple[str, str], list[tuple[str, int]]] = {}
     for each in record.provenance.commands:
         seen.setdefault((each.phase, shlex.join(each.argv)), []).append((each.host, each.step))
@@ -315,15 +312,13 @@ MESSAGES = 100
 
 @dataclass(frozen=True, slots=True)
 class ReportedRun:
-    """A run to report: its record, its directory when it has one, published figures beside it, and
-    its history.
-    """
+    """A run to report: record, directory if there is one, published results and history."""
 
     record: RunRecord
     run_dir: Path | None = None
     published: PublishedView | None = None
-    called: str = ""  # what people call it
-    history: Sequence[Trend] = ()  # of its profile on its target, of a sweep one a point
+    called: str = ""  # its letter or title
+    history: Sequence[Trend] = ()  # of its profile on its target; a sweep has one a point
 
 
 def report_of(
@@ -334,11 +329,9 @@ def report_of(
     drawn: bool = True,
     versus: Versus = ALONE,
 ) -> Report:
-    """Return the document of one run, or of several side by side; with charts when they are to be
-    `drawn`.
+    """Return the document of one run, or of several side by side, with charts if `drawn`.
 
-    Raises UsageError for criteria of a profile that cannot be read.
-    """
+    Raises UsageError for unreadable criteria of a profile."""
     sides = versus.parted([source.record for source in sources])
     names = names_of(sides) if len(sources) > 1 else [""]
     parts = [
@@ -366,14 +359,14 @@ def _part(source: ReportedRun, place: str, name: str, *, drawn: bool) -> RunPart
         ("objections", "Objections", () if record.state == "running" else objection_blocks(record)),
         (
             "capacity",
-            "What it sustains",
+            "Capacity",
             sizing_blocks(record.search, drawn=drawn) if record.search else (),
         ),
         ("results", "Results", _results(record, steps)),
         ("charts", "Charts", _charts(record, steps, heat) if drawn else ()),
         ("telemetry", "Load on hosts and servers", _telemetry(record, steps)),
         ("history", "History", _history(source, drawn=drawn)),
-        ("published", "Beside published figures", _published(source.published)),
+        ("published", "Published results", _published(source.published)),
     )
     sections = [
         DocumentSection(f"{place}-{name}", title, list(blocks)) for name, title, blocks in found
@@ -382,15 +375,12 @@ def _part(source: ReportedRun, place: str, name: str, *, drawn: bool) -> RunPart
     return RunPart(card_of(record, source.published, place, source.called), shown, name)
 
 
-# -- what is doubtful
+# -- findings
 
 
 def _findings(record: RunRecord) -> Iterator[Block]:
     if record.state == "running":
-        text = (
-            f"{record.reason.capitalize()}. It is judged at its end; below stands what was found so"
-            " far."
-        )
+        text = f"{record.reason.capitalize()}. It is judged at its end; findings so far are below."
         yield Paragraph(text, WARN)
     elif record.verdict is not None:
         yield Paragraph(checks_text(record))
@@ -415,14 +405,14 @@ def _findings(record: RunRecord) -> Iterator[Block]:
             reasons.setdefault(reason, []).append(name)
         rows = [[", ".join(names), reason] for reason, names in reasons.items()]
         yield DocumentTable(
-            "Could not be checked", [DocumentColumn("checks"), DocumentColumn("why")], rows
+            "Checks without data", [DocumentColumn("checks"), DocumentColumn("why")], rows
         )
     said = [each for each in record.messages if each.severity != "info"]
     if said:
         told = [[each.host or "", each.severity, each.text] for each in said[:MESSAGES]]
         more = f"{len(said) - MESSAGES} more are in run.json." if len(said) > MESSAGES else ""
         yield DocumentTable(
-            "What was said during the run",
+            "Messages during the run",
             [DocumentColumn("host"), DocumentColumn("weight"), DocumentColumn("message")],
             told,
             more,
@@ -539,7 +529,7 @@ def _history(source: ReportedRun, *, drawn: bool) -> Iterator[Block]:
 
 
 def _published(view: PublishedView | None) -> Iterator[Block]:
-    """Yield the run beside published figures: whether it can be compared comes first."""
+    """Yield the run next to published results; whether they can be compared comes first."""
     if view is None:
         return
     yield from (Paragraph(f"{note.label}: {note.text}") for note in view.badges)
@@ -550,5 +540,5 @@ def _published(view: PublishedView | None) -> Iterator[Block]:
             [f"{row.number or ''} {row.label}".strip(), row.figure, row.ours, row.theirs, row.ratio]
             for row in view.rows
         ]
-        yield DocumentTable(f"Published figures: {view.title}", heads, rows)
+        yield DocumentTable(f"Published results: {view.title}", heads, rows)
     yield from (Paragraph(f"{note.label}: {note.text}", LABEL) for note in view.remarks)

@@ -1,4 +1,4 @@
-"""Latency over time for a report: the histograms of each second, merged exactly into columns."""
+"""Latency over time for a report: the histograms of the seconds, merged exactly into columns."""
 
 from __future__ import annotations
 
@@ -20,19 +20,13 @@ MOST_COLUMNS = 120
 
 @dataclass(slots=True)
 class HeatMap:
-    """Counts by column and bucket of one direction.
-
-    Column `k` is the `width_s` seconds from `k * width_s` on.
-    """
+    """Counts by column and bucket of one direction. Column `k` starts at `k * width_s` seconds."""
 
     width_s: int
     columns: list[list[int]] = field(default_factory=list)
 
     def percentiles(self, wanted: Sequence[float]) -> list[dict[float, float | None]]:
-        """Return percentiles of each column in ns, by fio's rule.
-
-        None where too few I/Os are behind one.
-        """
+        """Return percentiles of each column in ns, by fio's rule; None with too few I/Os."""
         return [column_percentiles(dense_items(counts), wanted) for counts in self.columns]
 
 
@@ -41,10 +35,9 @@ Heat = dict[tuple[int, str], HeatMap]
 
 
 def heat_of(run_dir: Path | None, steps: Sequence[StepRecord]) -> Heat:
-    """Return the heat maps of steps, of all hosts together. Without a journal there are none.
+    """Return the heat maps of steps, all hosts merged; empty without a journal.
 
-    An interval counts where its middle lies, by the host's clock as the record has it.
-    """
+    An interval counts in the column of its middle, by the corrected clock of its host."""
     path = run_dir / JOURNAL_FILE if run_dir is not None else None
     spans = {step.index: _Span.of(step) for step in steps if step.series is not None}
     if path is None or not path.is_file() or not spans:
@@ -69,7 +62,7 @@ def heat_of(run_dir: Path | None, steps: Sequence[StepRecord]) -> Heat:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """When a step measured, in run time, and how many seconds a column takes."""
+    """The measured time of a step in run time, and the seconds per column."""
 
     start_s: float
     seconds: int
@@ -102,9 +95,7 @@ def _take(found: Heat, span: _Span, sample: Sample, middle_s: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Columns of equal weight beside each other, `column` to `end` (exclusive), and the latencies
-    that they span.
-    """
+    """Adjacent columns of equal weight, `column` to `end` (exclusive), and their latency range."""
 
     column: int
     end: int
@@ -119,8 +110,7 @@ ROWS_BITS = 4  # 16 of 64 buckets together: four rows each time the latency doub
 def patches_of(heat: HeatMap, bits: int = ROWS_BITS) -> list[Patch]:
     """Return the heat map as rectangles, the lightest first.
 
-    Rows are whole buckets, so no count is moved.
-    """
+    Rows are whole buckets, so counts are exact."""
     weights = [weights_of(dense_items(counts), 0, 1 << bits) for counts in heat.columns]
     rows = sorted({row for column in weights for row in column})
     found = [

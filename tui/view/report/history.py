@@ -1,6 +1,4 @@
-"""The history of a run's profile on its target, in a report: each run's figure, and where it
-changed.
-"""
+"""The history of a run's profile on its target: the headline of each run, and where it changed."""
 
 from __future__ import annotations
 
@@ -21,14 +19,12 @@ from tui.view.trend import change_word
 
 MOST_CHARTS = 4
 MOST_MARKS = 10
-# all others are counted
+# the others are only counted
 AXES: dict[str, ChartMetric] = {"bytes_per_s": "bandwidth", "ns": "latency"}
 
 
 def history_blocks(record: RunRecord, trends: Sequence[Trend], *, drawn: bool) -> Iterator[Block]:
-    """Yield how the run stands among those of its profile on its target, of a sweep point by
-    point.
-    """
+    """Yield the history of the run's profile on its target; of a sweep, one a point."""
     for found in trends:
         yield Paragraph(*_said(found))
     if trends:
@@ -43,7 +39,7 @@ def _said(found: Trend) -> tuple[str, str]:
     runs = f"{found.name}: {plural(len(found.runs), 'run')} on this target"
     if not found.changes:
         few = (
-            f"; {2 * LEAST} are needed to tell a change"
+            f"; {2 * LEAST} are needed to detect a change"
             if len(found.runs) < 2 * LEAST
             else ", no change detected"
         )
@@ -63,7 +59,7 @@ def _percent(ratio: float) -> str:
 
 
 def _table(record: RunRecord, trends: Sequence[Trend]) -> DocumentTable:
-    """Return the spans between changes: since when, how many runs, their median, the change."""
+    """Return the spans between changes: first run, number of runs, median, change."""
     rows: list[list[Cell]] = []
     for found in trends:
         metric, changes = BY_UNIT.get(found.unit), {each.at: each for each in found.changes}
@@ -97,16 +93,14 @@ def _table(record: RunRecord, trends: Sequence[Trend]) -> DocumentTable:
 
 
 def _left_out(count: int) -> str:
-    return f"{plural(count, 'more run')}, not whole or invalid: left out." if count else ""
+    return f"{plural(count, 'more run')}left out: incomplete or invalid." if count else ""
 
 
 def _apart(trends: Sequence[Trend]) -> str:
-    """Return how many runs are no part of it because they were measured otherwise."""
+    """Return how many runs are left out because they were measured differently."""
     count = sum(each.runs for each in others_of(trends))
     return (
-        f"{plural(count, 'more run')} had other parameters, hosts or another tool: no part of it."
-        if count
-        else ""
+        f"{plural(count, 'more run')} left out: other parameters, hosts or tools." if count else ""
     )
 
 
@@ -116,7 +110,7 @@ def _role(found: Trend, begin: int) -> str:
 
 
 def _chart(record: RunRecord, found: Trend) -> Chart:
-    """Return the figure by run: a line at the median of each span, this run filled."""
+    """Return the headline by run: a line at the median of each span, this run filled."""
     metric = BY_UNIT[found.unit]
     rows: list[dict[str, Any]] = []
     for number, run in enumerate(found.runs, 1):

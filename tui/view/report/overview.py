@@ -19,12 +19,12 @@ from tui.view.document import Card, Facts
 from tui.view.published import PublishedView
 from tui.view.step_notes import VERDICTS, checks_text, repeated_text, step_label
 
-IN_FULL = 4  # more steps are a matrix: its tables hold them all
+IN_FULL = 4  # more steps are a matrix, whose tables have them all
 MEMBERS = 6
 
 
 def measured_steps(record: RunRecord) -> list[StepRecord]:
-    """Return the steps that measured something and count."""
+    """Return the steps that measured something and count as results."""
     return [
         step
         for step in record.steps
@@ -33,9 +33,9 @@ def measured_steps(record: RunRecord) -> list[StepRecord]:
 
 
 def detailed_steps(record: RunRecord) -> list[StepRecord]:
-    """Return the steps that are shown with charts and hosts: all of a few, of a matrix what the
-    headlines are from.
-    """
+    """Return the steps shown with charts and hosts.
+
+    All if there are few; of a matrix those of the headlines."""
     measured = measured_steps(record)
     if len(measured) <= IN_FULL:
         return measured
@@ -49,7 +49,7 @@ def detailed_steps(record: RunRecord) -> list[StepRecord]:
 
 
 def name_of(record: RunRecord, step: StepRecord) -> str:
-    """Return what a step is called beside the others; empty where it is the only one."""
+    """Return the name of a step among the others; empty for the only one."""
     if len(record.steps) == 1:
         return ""
     name = step.name.removeprefix(record.profile.tag).strip() or step.name
@@ -57,10 +57,9 @@ def name_of(record: RunRecord, step: StepRecord) -> str:
 
 
 def directions_of(step: StepRecord) -> list[str]:
-    """Return the directions of a step as they are shown.
+    """Return the directions of a step to show.
 
-    `mixed` beside reads and writes is in tables alone.
-    """
+    `mixed` next to reads and writes is in tables only."""
     found = in_order(step.results.aggregate)
     return [name for name in found if name != "mixed" or len(found) == 1]
 
@@ -73,10 +72,7 @@ STATES = {"complete": GOOD, "failed": BAD, "aborted": BAD}
 
 
 def card_of(record: RunRecord, view: PublishedView | None, place: str, called: str = "") -> Card:
-    """Return what is to be known of a run at a glance.
-
-    `place` is the id of its part, `called` what people call it.
-    """
+    """Return the summary card of a run. `place` is the id of its part, `called` its letter."""
     number, unit, what = headline_parts(record)
     verdict, role = judged(record)
     profile = record.profile
@@ -96,10 +92,7 @@ def card_of(record: RunRecord, view: PublishedView | None, place: str, called: s
 
 
 def headline_parts(record: RunRecord) -> tuple[str, str, str]:
-    """Return number, unit and meaning of the figure that the profile is about.
-
-    Of a suite how much was measured.
-    """
+    """Return number, unit and meaning of the headline; for a suite, how much was measured."""
     found = record.headline
     if found is None:
         points = record.matrix.cells if record.matrix is not None else measured_steps(record)
@@ -107,7 +100,7 @@ def headline_parts(record: RunRecord) -> tuple[str, str, str]:
         return (
             str(len(points)),
             unit,
-            "the table has the figure of each" if points else "nothing was measured",
+            "see the table for each figure" if points else "nothing was measured",
         )
     if record.search is not None:
         number, unit = METRICS[found.metric].split(found.value)
@@ -151,15 +144,13 @@ def judged(record: RunRecord) -> tuple[str, str]:
 
 
 def said_of(record: RunRecord) -> Iterator[str]:
-    """Yield what the verdict rests on: how the run ended, what was checked, the worst of what was
-    found.
-    """
+    """Yield the reasons for the verdict: how the run ended, checks, the worst findings."""
     if record.state == "imported":
         yield (
-            "imported: figures as a load generator printed them elsewhere, judged as far as they go"
+            "imported: figures as the load generator printed them; checks without data did not run"
         )
     elif record.state == "running":
-        yield f"{record.reason}; every figure is what was measured so far"
+        yield f"{record.reason}; figures so far"
     elif record.state != "complete" or record.reason:
         yield f"{record.state}: {record.reason}" if record.reason else record.state
     yield from filter(
@@ -195,7 +186,7 @@ def _load(record: RunRecord) -> Iterator[str]:
         yield f"from {' '.join(document.split())}"
     changed = record.profile.changed
     said = ", ".join(f"{name}={value}" for name, value in changed.items())
-    yield f"changed: {said}" if changed else "every parameter as the profile has it"
+    yield f"changed: {said}" if changed else "all parameters at the profile's values"
     if record.proves is not None:
         yield (
             f"counter-experiment: {record.proves.kind} as the bottleneck of {record.proves.run_id}"
@@ -216,9 +207,9 @@ def _names(names: list[str]) -> str:
 
 
 def _published(view: PublishedView | None) -> Iterator[str]:
-    """Yield the first figures beside published ones, and whether they can be compared."""
+    """Yield the first figures next to published ones, and whether they can be compared."""
     if view is None:
-        yield "there are no published figures for this profile"
+        yield "no published results for this profile"
         return
     if not view.rows:
         yield view.title

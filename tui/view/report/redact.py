@@ -1,4 +1,4 @@
-"""Redact records: replace hosts, addresses, users, paths and free text, alike everywhere."""
+"""Redact records: replace hosts, addresses, users, paths and free text consistently."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ from tui.view.report.content import ReportedRun
 if TYPE_CHECKING:
     from tui.analysis.trend import Trend
 
-REMARK = (
-    "Names, addresses, paths and notes were replaced or left out; the same name stands for the same"
-    " thing."
-)
+REMARK = "Names, addresses, paths and notes were replaced consistently or left out."
 OWN_FACTS = frozenset(
     {"hostname", "user", "uid", "boot_id", "machine_id", "serial", "wwn", "wwid", "uuid", "guid"}
 )
@@ -41,9 +38,7 @@ WORDS_OF_OURS = _words(
     " figure outcome method id code role transport ended created_utc ended_utc utc start_utc"
     " end_utc sha256 benchtui_version answer"
 )
-"""Keys whose values are words of the schema: no name is replaced in them, though a host may be
-called `read`.
-"""
+"""Keys whose values are words of the schema: never replaced, even if a host is called `read`."""
 
 PLAIN_PARTS = _words(
     "bin boot data dev disk etc export exports fs home lib lib64 local log media mnt mount nfs opt"
@@ -58,7 +53,7 @@ PATH = re.compile(rf"(?<![\w/.]){BELOW}+/?")
 PART = re.compile(r"[^/]+")
 # and GIDs of InfiniBand
 MAC = re.compile(r"(?<![\w:])(?:[0-9a-fA-F]{2}:){5,19}[0-9a-fA-F]{2}(?![\w:])")
-# a port may follow, a protocol stand before
+# with an optional protocol and port
 IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)")
 MAYBE_IPV6 = re.compile(
     r"(?:(?<![\w.:])|(?<=\w:))(?:[0-9a-fA-F]*[:.]){2,}[0-9a-fA-F]*(?<![.])(?!\w)"
@@ -84,7 +79,7 @@ ENDINGS = _words(
     "com net org edu gov mil info io ai cloud local lan internal intern corp home localdomain"
     " example test invalid de uk us fr ch at nl be eu it es pt pl cz se fi dk ie jp cn kr tw sg au"
     " nz ca br mx ru ua za"
-    # of host names for sure; another word with dots between is one unless it is known as something
+    # endings of host names; other dotted words are host names unless known as something else
     # else:
 )
 # kernel settings, programs: what they begin with
@@ -117,21 +112,22 @@ TAG_OF_OURS = re.compile(r"\d{8}T\d{6}Z-[a-z0-9-]+-[0-9a-f]{4}")
 
 @dataclass
 class Names:
-    """What stands for what: ``host-1`` for the first host, the same in every run of a report."""
+    """Names and their replacements: ``host-1`` for the first host of a report, in every run of
+    it."""
 
     known: dict[str, str] = field(default_factory=dict)
-    # too short to be told from words elsewhere
+    # too short to distinguish from other words
     in_paths: dict[str, str] = field(default_factory=dict)
-    kept: set[str] = field(default_factory=set)  # ids of runs that name nobody
-    given: set[str] = field(default_factory=set)  # what stands for names
-    public: set[str] = field(default_factory=set)  # sites that presets come from
+    kept: set[str] = field(default_factory=set)  # run IDs, which identify nothing
+    given: set[str] = field(default_factory=set)  # replacements
+    public: set[str] = field(default_factory=set)  # sites named by presets
     # of the runs: files of theirs end with their names
     tools: set[str] = field(default_factory=set)
     counts: dict[str, int] = field(default_factory=dict)
     _pattern: re.Pattern[str] | None = None
 
     def give(self, name: str, kind: str) -> str:
-        """Return what stands for a name, a new one when it is not known yet."""
+        """Return the replacement of a name, a new one for a new name."""
         key = name.casefold()
         if key not in self.known:
             self.counts[kind] = self.counts.get(kind, 0) + 1
@@ -141,27 +137,25 @@ class Names:
         return self.known[key]
 
     def stands(self, word: str) -> bool:
-        """Tell whether a word stands for a name already, or names nobody."""
+        """Tell whether a word has a replacement already, or identifies nothing."""
         return word in self.kept or word.casefold() in self.given
 
     def give_part(self, part: str) -> str:
-        """Return what stands for a part of a path."""
+        """Return the replacement of a part of a path."""
         if len(part) >= LEAST_WORD or part.casefold() in self.known:
             return self.give(part, "dir")
         return self.in_paths.setdefault(part, f"d{len(self.in_paths) + 1}")
 
     def alias(self, name: str, other: str) -> None:
-        """Let a name stand for the same as another one, which is known."""
+        """Give a name the same replacement as another one, which has one."""
         if name and name.casefold() not in self.known:
             self.known[name.casefold()] = self.known[other.casefold()]
             self._pattern = None
 
     def in_text(self, text: str) -> str:
-        """Return a text with every known name replaced, the longest first; parts of words are no
-        names.
+        """Return a text with every known name replaced, the longest first.
 
-        Nor is what stands for a name: somebody may be called ``user``.
-        """
+        Parts of words are left alone, and replacements too: a user may be called ``user``."""
         if not self.known:
             return text
         if self._pattern is None:
@@ -173,7 +167,7 @@ class Names:
 
 
 def redacted(sources: Sequence[ReportedRun], words: Sequence[str] = ()) -> list[ReportedRun]:
-    """Return runs without names; `words` are more of them. The runs on disk stay as they are."""
+    """Return runs without names; `words` are further names. The runs on disk are unchanged."""
     names = Names()
     for word in filter(None, (word.strip() for word in words)):
         names.give(word, "name")
@@ -183,7 +177,7 @@ def redacted(sources: Sequence[ReportedRun], words: Sequence[str] = ()) -> list[
 
 
 def _learn(names: Names, record: RunRecord) -> None:
-    """Give a name to everything that is known to be one, before any text is looked at."""
+    """Collect every known name before any text is replaced."""
     for kind, hosts in (("host", record.hosts), ("server", record.servers)):
         for host in hosts:
             _learn_host(names, host.name, kind, str(host.facts.get("hostname") or ""))
@@ -209,9 +203,9 @@ def _learn(names: Names, record: RunRecord) -> None:
 
 
 def _learn_host(names: Names, name: str, kind: str, *others: str) -> None:
-    """Give a name to a host, let its other names and its first label stand for the same, and name
-    its domains.
-    """
+    """Add a host: its other names and first label get the same replacement.
+
+    Its domains get their own."""
     names.give(name, kind)
     first, *domains = name.split(".")
     for alias in (*others, first):
@@ -226,9 +220,7 @@ def _learn_domains(names: Names, labels: Sequence[str]) -> None:
 
 
 def _learn_mount(names: Names, facts: Mapping[str, Fact]) -> None:
-    """Give a name to what the target is mounted from, and to users, domains and file systems in its
-    options.
-    """
+    """Add the source of a mount, and users, domains and file systems in its options."""
     own = str(facts.get("target_fstype") or "").casefold().split(".")
     _learn_source(names, str(facts.get("target_source") or ""), own)
     for value in NAMING.findall(str(facts.get("target_mount_options") or "")):
@@ -236,11 +228,10 @@ def _learn_mount(names: Names, facts: Mapping[str, Fact]) -> None:
 
 
 def _learn_source(names: Names, source: str, own: Sequence[str] = ()) -> None:
-    """Give a name to servers, pools and file systems in what is mounted; below ``:/`` and
-    ``//SERVER`` paths tell.
+    """Add servers, pools and file systems of a mount source.
 
-    `own`: words for the kind of file system, which stay.
-    """
+    Includes paths below ``:/`` and ``//SERVER``. `own`: words for the type of file system, which
+    stay."""
     share = source.startswith("//")
     if "://" in source or (source.startswith("/") and not share):
         return
@@ -253,7 +244,7 @@ def _learn_source(names: Names, source: str, own: Sequence[str] = ()) -> None:
 
 
 def _is_plain(word: str, own: Sequence[str] = ()) -> bool:
-    """Tell whether a word in what is mounted names nobody."""
+    """Tell whether a word in a mount source identifies nothing."""
     low = word.casefold()
     plain = low in PLAIN_PARTS or low in NO_NAMES or low in FILE_SYSTEMS or low in own
     return (
@@ -265,7 +256,7 @@ def _is_plain(word: str, own: Sequence[str] = ()) -> bool:
 
 
 def _sites(profile: ProfileRecord) -> Iterator[str]:
-    """Yield the sites that a preset names: they are published."""
+    """Yield the sites that a preset names; they are public."""
     sources: list[ProfileRecord | MemberRecord] = [profile, *profile.members]
     for text in (text for each in sources for text in (each.text or "", *each.source.values())):
         yield from (found[3].casefold() for found in URL.finditer(text))
@@ -278,10 +269,7 @@ def _learn_user(names: Names, user: object) -> None:
 
 
 def _redacted(names: Names, source: ReportedRun, number: int) -> ReportedRun:
-    """Return one run without names.
-
-    Its journal is read for histograms alone: hosts are not told apart in them.
-    """
+    """Return one run without names. Its journal is only read for histograms, merged over hosts."""
     record = source.record
     kept = (
         record.run_id
@@ -297,7 +285,7 @@ def _redacted(names: Names, source: ReportedRun, number: int) -> ReportedRun:
         left.model_dump(mode="json", by_alias=True), own=record.profile.preset is not True
     )
     replacer = Replacer(names)
-    # once to learn every name: one that comes late stands in early texts, too
+    # a first pass collects all names: late ones may occur in early texts
     _walk(data, replacer)
     view = source.published and _without_names(source.published, names)
     told = RunRecord.model_validate(_walk(data, replacer))
@@ -306,9 +294,7 @@ def _redacted(names: Names, source: ReportedRun, number: int) -> ReportedRun:
 
 
 def _nameless(names: Names, found: Trend, own: str, kept: str) -> Trend:
-    """Return a history without names: its runs by number, `own` as it is called in the rest of the
-    report.
-    """
+    """Return a history without names: runs by number, `own` as in the rest of the report."""
     runs = [
         msgspec.structs.replace(
             run, run_id=kept if run.run_id == own else f"run {place} of {len(found.runs)}"
@@ -320,7 +306,7 @@ def _nameless(names: Names, found: Trend, own: str, kept: str) -> Trend:
 
 
 def _without_names(view: PublishedView, names: Names) -> PublishedView:
-    """Return published figures without names: one's own baselines may hold some."""
+    """Return published results without names: the user's own baselines may contain some."""
     rows = [msgspec.structs.replace(row, label=names.in_text(row.label)) for row in view.rows]
     notes = [msgspec.structs.replace(note, text=names.in_text(note.text)) for note in view.notes]
     return msgspec.structs.replace(
@@ -329,7 +315,7 @@ def _without_names(view: PublishedView, names: Names) -> PublishedView:
 
 
 def _without_free_text(data: dict[str, Any], *, own: bool) -> dict[str, Any]:
-    """Return a record without what people wrote, and without facts that are nothing but a name."""
+    """Return a record without free text, and without facts that are only a name."""
     profile = data["profile"]
     for each in (*data["hosts"], *data["servers"]):
         each["facts"] = {
@@ -350,7 +336,7 @@ def _without_free_text(data: dict[str, Any], *, own: bool) -> dict[str, Any]:
 
 @dataclass
 class Replacer:
-    """Replaces the names in a text, those that it finds there among them."""
+    """Replaces known names in texts, and names it recognises there."""
 
     names: Names
 
@@ -386,10 +372,7 @@ class Replacer:
         return self.names.give(name, "server")
 
     def _url(self, match: re.Match[str]) -> str:
-        """Return a URL without names, without password and query.
-
-        What a preset names is published.
-        """
+        """Return a URL without names, password and query. Sites of presets stay."""
         scheme, user, host, port, path = match.groups(default="")
         if host.casefold() in self.names.public:
             return match[0]
@@ -397,10 +380,7 @@ class Replacer:
         return f"{scheme}{login}{self._host(host)}{port}{self._below(path)}"
 
     def _address(self, match: re.Match[str]) -> str:
-        """Return what stands for an IP address.
-
-        Versions and times of day look like one, and are none.
-        """
+        """Return the replacement of an IP address; versions and times of day only look like one."""
         text = match[0] if match[0].endswith("::") else match[0].rstrip(":")
         try:
             known = ip_address(text)
@@ -413,7 +393,7 @@ class Replacer:
         )
 
     def _domain(self, match: re.Match[str]) -> str:
-        """Return what stands for the name of a host; a column, a file or an option stays."""
+        """Return the replacement of a host name; columns, files and options stay."""
         first, last = match[0].partition(".")[0], match[1].lower()
         known = first.lower() in COLUMNS or last in {*KINDS, *self.names.tools} or first in CHECKS
         if match[0].casefold() in self.names.public or (known and last not in ENDINGS):
@@ -423,7 +403,7 @@ class Replacer:
         return self.names.give(match[0], "server")
 
     def _below(self, path: str) -> str:
-        """Return a path without names; those of the system hold none."""
+        """Return a path without names; system paths have none."""
         return path if SYSTEM.match(path) else PART.sub(self._part, path)
 
     def _part(self, match: re.Match[str]) -> str:
@@ -436,10 +416,7 @@ class Replacer:
 
 
 def _walk(value: Any, replacer: Replacer, key: str = "") -> Any:
-    """Return a document with its texts replaced.
-
-    Keys of maps by host too, words of the schema not at all.
-    """
+    """Return a document with its texts replaced, and host keys of maps. Schema words stay."""
     if isinstance(value, str):
         return value if key in WORDS_OF_OURS else replacer.text(value)
     if isinstance(value, list):
@@ -456,7 +433,7 @@ def _walk(value: Any, replacer: Replacer, key: str = "") -> Any:
 
 
 def _has_text(values: Sequence[Any]) -> bool:
-    """Tell whether a list may hold a text: long series of numbers are left as they are."""
+    """Tell whether a list may contain a text: long series of numbers are left as they are."""
     return (
         not values
         or not isinstance(values[0], int | float | None)

@@ -32,7 +32,7 @@ ROW_PX = 26
 
 
 def sweep_charts(record: RunRecord) -> Iterator[Chart]:
-    """Yield a chart for each table of the matrix whose figure goes along a numeric axis."""
+    """Yield a chart for each table of the matrix with a numeric axis."""
     tables = tables_of(cells_of_record(record))
     for table in tables:
         axis = main_axis(table.cells, table.axes)
@@ -47,7 +47,7 @@ def sweep_charts(record: RunRecord) -> Iterator[Chart]:
 def sweep_chart(
     table: MatrixTable, axis: str, found: Sequence[Series], *, named: bool, left_out: int
 ) -> Chart:
-    """Return a table of the matrix over one of its axes, a curve for each of the others' values."""
+    """Return a table of the matrix over one of its axes, a curve for each value of the others."""
     cells = [cell for each in found for cell in each.cells]
     numbers = sorted({(cell.numbers[axis], cell.texts[axis]) for cell in cells})
     logarithmic = is_logarithmic([number for number, _ in numbers])
@@ -87,9 +87,9 @@ def sweep_chart(
         f" {'; '.join(row['s'] for row in rows[:24])}{'; ' + '; '.join(knees) if knees else ''}"
     )
     note = " ".join(f"{KNEE} {text}." for text in knees[:3])
-    note += f" {left_out} more curves are in the table alone." if left_out > 0 else ""
+    note += f" {left_out} more curves are in the table only." if left_out > 0 else ""
     if any(len(cell.values) > 1 for cell in cells):
-        note += " Bars reach from the lowest to the highest repetition."
+        note += " Bars span the lowest to the highest repetition."
     return Chart(title, spec, alt, note.strip())
 
 
@@ -152,9 +152,9 @@ def _sweep_spec(
 
 
 def operations_chart(step: StepRecord) -> Iterator[Chart]:
-    """Yield the operations of an MPI benchmark, each iteration as a point: those that move bytes,
-    and the others.
-    """
+    """Yield the operations of an MPI benchmark: those that move bytes, then the others.
+
+    Each iteration is a point."""
     found = step.metadata.operations if step.metadata is not None else {}
     for moving in (True, False):
         known = {
@@ -197,7 +197,7 @@ def _operations_chart(known: Mapping[str, OperationRecord]) -> Chart:
     spec = {"width": WIDTH, "height": ROW_PX * len(known), "layer": [bars, dots]}
     alt = f"{what}: " + ", ".join(f"{name} {unit.text(mean)}" for name, mean in means.items())
     return Chart(
-        "Operations side by side", spec, alt, "Marks are the iterations." if points else ""
+        "Operations side by side", spec, alt, "Each mark is an iteration." if points else ""
     )
 
 
@@ -210,10 +210,7 @@ ROLES = (("client", "hosts"), ("server", "servers"))
 
 
 def telemetry_charts(step: StepRecord) -> Iterator[Chart]:
-    """Yield charts of CPU, network and disks over the measured time.
-
-    Nothing of what nobody looked at.
-    """
+    """Yield charts of CPU, network and disks over the measured time; none without telemetry."""
     for role, who in ROLES:
         hosts = [
             each
@@ -226,9 +223,7 @@ def telemetry_charts(step: StepRecord) -> Iterator[Chart]:
 
 
 def _cpu(hosts: Sequence[HostTelemetryRecord], who: str) -> Iterator[Chart]:
-    """Yield CPU over all hosts: the mean of them with the lowest and highest, and the busiest core
-    anywhere.
-    """
+    """Yield CPU over all hosts: mean, lowest and highest, and the busiest core of any."""
     curves = {
         "all cores": [by_second(each, "cpu.busy") for each in hosts],
         "busiest core": [by_second(each, "core.busy") for each in hosts],
@@ -249,10 +244,7 @@ def _cpu(hosts: Sequence[HostTelemetryRecord], who: str) -> Iterator[Chart]:
     ]
     axis = {"values": [0, 25, 50, 75, 100], "labelExpr": "datum.value + ' %'", "title": "CPU"}
     y = {"type": "quantitative", "scale": {"domain": [0, 100], "nice": False}, "axis": axis}
-    several = (
-        "The line is the mean of the hosts, the band reaches from the lowest to the highest of"
-        " them. "
-    )
+    several = "Line: mean of the hosts; band: lowest to highest host. "
     note = (several if len(hosts) > 1 else "") + reading_note(seconds, "the seconds of all of them")
     alt = f"CPU of {who}: " + "; ".join(
         f"{name} {_span(found, '%')}" for name, found in points.items()
@@ -316,10 +308,7 @@ def _telemetry_spec(
 
 
 def by_second(host: HostTelemetryRecord, name: str | None) -> Seconds:
-    """Return a column by the second of the measured window.
-
-    Without a name the seconds alone, unknown.
-    """
+    """Return a column by second of the measured window; without a name only unknown seconds."""
     start, end = host.start_s or 0.0, host.end_s if host.end_s is not None else host.t_s[-1]
     found: Seconds = [None] * max(1, round(end - start))
     for t, value in zip(host.t_s, host.values_of(name) if name else (), strict=False):
@@ -330,10 +319,7 @@ def by_second(host: HostTelemetryRecord, name: str | None) -> Seconds:
 
 
 def _summed(hosts: Sequence[HostTelemetryRecord], families: Sequence[str], field: str) -> Seconds:
-    """Return the sum over hosts and subjects by second.
-
-    Of a second that a host did not tell nothing is known.
-    """
+    """Return the sum over hosts and subjects by second; unknown if a host has no sample."""
     columns = [_of_host(each, families, field) for each in hosts]
     columns = [column for column in columns if column]
     length = max(map(len, columns), default=0)
@@ -360,9 +346,9 @@ def _is(name: str, families: Sequence[str], field: str) -> bool:
 
 
 def _counts(host: HostTelemetryRecord, name: str) -> bool:
-    """Tell whether a device's traffic counts once: those below the target carry the same bytes
-    again.
-    """
+    """Tell whether a device's traffic counts.
+
+    Devices below the target carry the same bytes again."""
     parts = parse_column(name)
     return (
         parts.family != "dev"

@@ -35,13 +35,11 @@ Row = TypeVar("Row")
 HEIGHT = 280
 DASH = [6, 4]
 AIR = 1.15
-OPEN = 8.0  # a latency so many times over all limits does not widen the axis
+OPEN = 8.0  # latencies this far over all limits do not widen the axis
 
 
 def sizing_blocks(search: SearchRecord, *, drawn: bool) -> Iterator[Block]:
-    """Yield what the system sustains: in words, as charts when they are to be `drawn`, as
-    tables.
-    """
+    """Yield the result of a search: in words, as charts if `drawn`, as tables."""
     yield Facts([(name, [text]) for name, text, _ in answer_facts(search)])
     if drawn:
         yield from curve_chart(search)
@@ -56,7 +54,7 @@ def sizing_blocks(search: SearchRecord, *, drawn: bool) -> Iterator[Block]:
 
 
 def table_of(title: str, columns: Sequence[Column[Row]], rows: Sequence[Row]) -> DocumentTable:
-    """Return a table of a terminal as one of a report."""
+    """Return a terminal table as a report table."""
     heads = [Heading(column.title, right=column.right) for column in columns]
     told: list[list[Cell]] = [[_cell(column.runs(row)) for column in columns] for row in rows]
     return DocumentTable(title, heads, told)
@@ -70,10 +68,7 @@ def _cell(runs: Sequence[Run]) -> Cell:
 
 
 def curve_chart(search: SearchRecord) -> Iterator[Chart]:
-    """Yield latencies over the achieved rate, with limits, capacity and knee.
-
-    Nothing without points.
-    """
+    """Yield latencies over achieved rate with limits, capacity and knee; none without points."""
     found = traces(search)
     if not found:
         return
@@ -124,7 +119,7 @@ def _point(trace: Trace, each: CurvePoint, unit: str) -> dict[str, Any]:
 
 
 def limit_layers(search: SearchRecord, found: Sequence[Trace], x: Spec, y: Spec) -> list[Spec]:
-    """Return the limits of these traces as dashed lines with their words."""
+    """Return the limits of these traces as dashed lines with labels."""
     drawn = {trace.most_ns for trace in found if trace.most_ns}
     texts = {
         each.most: limit_text(each)
@@ -144,7 +139,7 @@ def limit_layers(search: SearchRecord, found: Sequence[Trace], x: Spec, y: Spec)
 
 
 def _uprights(search: SearchRecord, x: Spec, unit: str) -> list[Spec]:
-    """Return capacity and knee as upright lines, their intervals as bands."""
+    """Yield capacity and knee as vertical lines with interval bands."""
     found = []
     answer, knee = search.answer, search.knee
     if (
@@ -165,9 +160,7 @@ def _uprights(search: SearchRecord, x: Spec, unit: str) -> list[Spec]:
 
 
 def upright(figure: ConfidenceInterval, text: str, x: Spec, color: str, text_y: int) -> list[Spec]:
-    """Return the layers of an upright line with its text, and the band of its interval where that
-    is known.
-    """
+    """Return the layers of a vertical line: label, and band if its interval is known."""
     data = {"values": [{"x": figure.value, "lo": figure.low, "hi": figure.high, "t": text}]}
     band = {"data": data, "mark": {"type": "rect", "opacity": 0.13, "fill": color},
             "encoding": {"x": {**x, "field": "lo"}, "x2": {"field": "hi"}}}  # fmt: skip
@@ -183,9 +176,9 @@ def upright(figure: ConfidenceInterval, text: str, x: Spec, color: str, text_y: 
 
 
 def _reading(search: SearchRecord, found: Sequence[Trace]) -> str:
-    said = "Each point is a load of its own; lines join them by what was offered, full load last."
+    said = "Each point is a separate load; lines join them by offered load, full load last."
     if any(trace.most_ns is not None for trace in found):
-        said += " A cross broke its limit, the dashed line."
+        said += " Crosses exceed their limit, the dashed line."
     return said + (
         " Bands are 95 % intervals." if search.answer is not None or search.knee is not None else ""
     )
@@ -195,10 +188,7 @@ def _reading(search: SearchRecord, found: Sequence[Trace]) -> str:
 
 
 def scaling_chart(scaling: ScalingRecord) -> Iterator[Chart]:
-    """Yield throughput over hosts against linear growth, with the law.
-
-    What it says beyond the measured is dashed.
-    """
+    """Yield throughput over hosts, linear growth, and the scaling law (extrapolation dashed)."""
     measured = [point for point in scaling.points if not point.extrapolated and point.iops.value]
     if len(measured) < 2:
         return
@@ -238,10 +228,7 @@ def scaling_chart(scaling: ScalingRecord) -> Iterator[Chart]:
         f" linear{' (extrapolated)' if point.extrapolated else ''}"
         for point in scaling.points
     ]
-    note = (
-        "Grey: as the fewest hosts would grow linearly. Dashed: the fitted law beyond what was"
-        " measured."
-    )
+    note = "Grey: linear growth from the fewest hosts. Dashed: extrapolation of the fitted law."
     yield Chart("IOPS over hosts", spec, f"IOPS over hosts: {'; '.join(texts)}", note)
 
 
@@ -285,10 +272,10 @@ ChartRow = dict[str, Any]
 
 
 def compared_blocks(found: SearchChange, name: str, first: str) -> Iterator[Block]:
-    """Yield what is said of a search against the first one: figures with intervals, the hosts that
-    both have.
-    """
-    yield Paragraph(f"What they sustain, {name} against {first}:", LABEL)
+    """Yield the comparison of a search with the first one.
+
+    Figures with intervals, and throughput at the numbers of hosts that both have."""
+    yield Paragraph(f"Capacity, {name} compared with {first}:", LABEL)
     yield Facts(
         [(each.strip(), ["".join(text for text, _ in runs)]) for each, runs in search_facts(found)]
     )
@@ -299,10 +286,9 @@ def compared_blocks(found: SearchChange, name: str, first: str) -> Iterator[Bloc
 
 
 def over_each_other(searches: Mapping[str, SearchRecord]) -> Iterator[Chart]:
-    """Yield the searches in one chart: latency over load, or throughput over hosts.
+    """Yield the searches in one chart, if two are of the same kind.
 
-    Nothing without two of a kind.
-    """
+    Latency over load, or throughput over hosts."""
     grown = {name: each for name, each in searches.items() if each.scaling is not None}
     yield from _growth(grown) if len(grown) > 1 else _curves(searches)
 
@@ -342,7 +328,7 @@ def _curves(searches: Mapping[str, SearchRecord]) -> Iterator[Chart]:
     }
     what = f"{trace.direction} {trace.kind} over {BY_UNIT[unit].title}"
     marks = _capacities({name: searches[name] for name in drawn}, x)
-    note = "Upright lines are the capacities, bands their 95 % intervals." if marks else ""
+    note = "Vertical lines: capacities; bands: 95 % intervals." if marks else ""
     yield _lines(what, rows, list(drawn), x, y, [*limit_layers(first, [trace], x, y), *marks], note)
 
 
@@ -395,7 +381,7 @@ def _lines(
     points = {"mark": {"type": "point", "filled": True, "size": 42, "aria": True},
               "encoding": {"x": x, "y": y, "color": color,
                   "description": {"field": "s"}}}  # fmt: skip
-    title = f"{what}, searches over each other"
+    title = f"{what}, searches compared"
     alt = f"{title}: {'; '.join(row['s'] for row in rows[:24])}"
     return Chart(
         title, layers(*more, line, points, data={"values": rows}, height=HEIGHT), alt, note

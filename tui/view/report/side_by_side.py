@@ -1,6 +1,4 @@
-"""Several runs in a report: what differs, how far their figures are apart and how surely, their
-tails.
-"""
+"""Several runs in a report: differences, changes with confidence intervals, tail latencies."""
 
 from __future__ import annotations
 
@@ -34,36 +32,33 @@ from tui.view.report.tables import criteria_table
 from tui.view.report.vega import GOOD, MUTED, WARN, WIDTH
 
 ROW_PX = 22
-MOST_PERCENT = 100.0  # what is further away is drawn at the edge
+MOST_PERCENT = 100.0  # larger changes are drawn at the edge
 COLORS = {"better": GOOD, "worse": "var(--bad)", "inconclusive": WARN}
 
 
 Sides = Sequence[Sequence[RunRecord]]
 Found = dict[str, Comparison]
-"""What is compared with A, by its name."""
+"""A side compared with A, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Versus:
-    """How the runs of a report are held against each other.
+    """How the runs of a report are compared.
 
-    `sides`: of how many runs each side is, in their order; empty: each run is one. `across`:
-    parameters that are meant to differ. `floors`: noise floors that were measured.
-    """
+    `sides`: the number of runs of each side, in order; empty: each run is a side. `across`:
+    parameters that may differ. `floors`: measured noise floors."""
 
     sides: tuple[int, ...] = ()
     across: tuple[str, ...] = ()
     floors: NoiseFloors | None = None
 
     def parted(self, records: Sequence[RunRecord]) -> list[list[RunRecord]]:
-        """Return the records side by side."""
+        """Return the records by side."""
         left = iter(records)
         return [list(islice(left, count)) for count in self.sides or [1] * len(records)]
 
     def renamed(self, records: Iterable[tuple[RunRecord, RunRecord]]) -> Versus:
-        """Return the same for the second record of each pair, which is the first one without
-        names.
-        """
+        """Return the same for records without names (the second of each pair)."""
         return self if self.floors is None else replace(self, floors=self.floors.renamed(records))
 
 
@@ -71,7 +66,7 @@ ALONE = Versus()
 
 
 def names_of(sides: Sequence[Sequence[object]]) -> list[str]:
-    """Return what the runs of each side are called: A, B, C; of a side of several A1, A2."""
+    """Return the names of the runs of each side: A, B, C; with several runs A1, A2."""
     names = [
         chr(ord("A") + place) if place < 26 else f"run {place + 1}" for place in range(len(sides))
     ]
@@ -83,7 +78,7 @@ def names_of(sides: Sequence[Sequence[object]]) -> list[str]:
 
 
 def compared(sides: Sides, versus: Versus) -> Found:
-    """Return every side against the first."""
+    """Return every side compared with the first."""
     names = names_of([[side] for side in sides])
     return {
         name: compare(sides[0], side, versus.floors, versus.across)
@@ -92,20 +87,20 @@ def compared(sides: Sides, versus: Versus) -> Found:
 
 
 def answers(found: Found) -> Iterator[Paragraph]:
-    """Yield the sentence that each comparison begins with, as `compare` says it."""
+    """Yield the sentence at the top of each comparison, as `compare` prints it."""
     for name, each in found.items():
         yield Paragraph(sentence(each, name=name), ROLES.get(each.word, TEXT))
 
 
 def side_by_side(sides: Sides, found: Found) -> Iterator[Block]:
-    """Yield the evidence: the runs, what differs, the figures, criteria, searches or else tails."""
+    """Yield the evidence: runs, differences, figures, criteria, searches or tails."""
     yield _runs(sides)
     for name, each in found.items():
         yield from _gate(each, name)
     for name, each in found.items():
         yield from _figures(each, name)
         if criteria := judge_against(each):
-            yield criteria_table(f"What must not be: {name} against A", criteria)
+            yield criteria_table(f"Criteria: {name} compared with A", criteria)
     names = names_of([[side] for side in sides])
     known = {
         name: search
@@ -115,7 +110,7 @@ def side_by_side(sides: Sides, found: Found) -> Iterator[Block]:
     if len(known) < len(sides):
         yield from _tails(sides, names)
         return
-    # a tail of a point is of its load alone
+    # a tail belongs to its point's load
     from tui.view.report.searches import compared_blocks, over_each_other
 
     for name, each in found.items():
@@ -146,7 +141,7 @@ def _runs(sides: Sides) -> DocumentTable:
 
 
 def _gate(found: Comparison, name: str) -> Iterator[Block]:
-    """Yield what is not the same, what makes the figures incomparable first."""
+    """Yield the differences, those that prevent a comparison first."""
     rows: list[list[TableCell]] = []
     for each in found.gate:
         weight: TableCell = "may matter" if each.matters else ("beside it", LABEL)
@@ -157,27 +152,26 @@ def _gate(found: Comparison, name: str) -> Iterator[Block]:
         rows.append([each.what, each.a, each.b, weight])
     if rows:
         yield DocumentTable(
-            f"What differs: {name} from A",
+            f"Differences: {name} from A",
             [DocumentColumn("what"), DocumentColumn("A"), DocumentColumn(name), DocumentColumn("")],
             rows,
         )
 
 
 def _figures(found: Comparison, name: str) -> Iterator[Block]:
-    """Yield the figures with their changes, of a matrix the headlines of its points.
+    """Yield the figures with their changes, and the changes as a chart.
 
-    And the changes as a chart.
-    """
+    Of a matrix only the headlines."""
     table = compared_figures_table(found, name)
     if table is not None:
         yield table
         yield from changes_chart(
-            _changes(found), f"{name} against A", several=len(found.points) > 1
+            _changes(found), f"{name} compared with A", several=len(found.points) > 1
         )
 
 
 def _changes(found: Comparison, *, every: bool = False) -> list[tuple[str, Change]]:
-    """Return the figures with their points, of a matrix the headlines alone unless `every`."""
+    """Return the figures with their points; of a matrix only the headlines unless `every`."""
     several = len(found.points) > 1 and not every
     return [
         (point.name, each)
@@ -190,10 +184,9 @@ def _changes(found: Comparison, *, every: bool = False) -> list[tuple[str, Chang
 def compared_figures_table(
     found: Comparison, name: str, *, every: bool = False
 ) -> DocumentTable | None:
-    """Return the figures with their changes, of a matrix the headlines alone unless `every`.
+    """Return the figures with their changes; of a matrix only the headlines unless `every`.
 
-    None without any.
-    """
+    None without figures."""
     changes = _changes(found, every=every)
     if not changes:
         return None
@@ -206,15 +199,15 @@ def compared_figures_table(
         *(DocumentColumn(title, right=True) for title in titles),
         DocumentColumn(""),
     ]
-    # the answer says it of all of them
+    # the answer covers all of them
     if all(each.word == "not comparable" for _, each in changes):
         heads, rows = heads[:-1], [row[:-1] for row in rows]
     note = "".join(f"{text[:1].upper()}{text[1:]}. " for text in method_texts(found)).strip()
     return DocumentTable(
-        f"Figures: {name} against A",
+        f"Figures: {name} compared with A",
         heads,
         rows,
-        f"Of repetitions the medians. {note}" if counted else note,
+        f"Medians of repetitions. {note}" if counted else note,
     )
 
 
@@ -231,9 +224,7 @@ def _row(point: str, each: Change, *, counted: bool) -> list[TableCell]:
 def changes_chart(
     changes: Sequence[tuple[str, Change]], title: str, *, several: bool = False
 ) -> Iterator[Chart]:
-    """Yield the changes as points with their intervals, those that are better or worse in
-    colour.
-    """
+    """Yield the changes as points with their intervals, better and worse ones in colour."""
     rows: list[dict[str, Any]] = []
     for point, each in changes:
         if each.change is None or each.effect is None:
@@ -296,7 +287,7 @@ def changes_chart(
         ],
     }
     alt = f"Changes, {title}: " + "; ".join(row["s"] for row in rows[:24])
-    yield Chart(f"Changes: {title}", spec, alt, "Points are changes, lines their 95 % intervals.")
+    yield Chart(f"Changes: {title}", spec, alt, "Points: changes; lines: 95 % intervals.")
 
 
 def _percent(ratio: float) -> float:
@@ -304,11 +295,9 @@ def _percent(ratio: float) -> float:
 
 
 def _tails(sides: Sides, names: Sequence[str]) -> Iterator[Chart]:
-    """Yield the latency distributions over each other in the point that A's headline is from, a
-    chart a direction.
+    """Yield the latency distributions at the point of A's headline, a chart a direction.
 
-    Of a side with repetitions all their I/Os are taken together.
-    """
+    All I/Os of the repetitions of a side are merged."""
     points = [points_of(side) for side in sides]
     shown = next(iter(detailed_steps(sides[0][0])), None)
     if (
@@ -330,7 +319,7 @@ def _tails(sides: Sides, names: Sequence[str]) -> Iterator[Chart]:
         curves = {name: tail_of(each.items(), each.total) for name, each in merged.items() if each}
         curves = {name: points for name, points in curves.items() if points}
         chart = tail_chart(
-            curves, f"{direction.capitalize()} latency distribution{where}, over each other"
+            curves, f"{direction.capitalize()} latency distribution{where}, compared"
         )
         if chart is not None and len(curves) > 1:
             yield chart

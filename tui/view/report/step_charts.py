@@ -39,10 +39,7 @@ Values = Sequence[float | None]
 
 @dataclass(frozen=True, slots=True)
 class SeriesSpan:
-    """So many seconds of a series: their mean, the lowest and the highest.
-
-    `t_s` is their middle.
-    """
+    """Some seconds of a series: mean, lowest and highest value. `t_s` is their middle."""
 
     t_s: float
     mean: float | None
@@ -51,19 +48,17 @@ class SeriesSpan:
 
 
 def seconds_a_point(seconds: float, most: int = MOST_POINTS) -> int:
-    """Return how many seconds a point of a chart stands for."""
+    """Return the seconds per point of a chart."""
     return max(1, ceil(seconds / most))
 
 
 def points_of(
     values: Values, step_s: float = 1.0, most: int = MOST_POINTS, weights: Values = ()
 ) -> list[SeriesSpan]:
-    """Return a series in at most `most` points: the mean of the known values, and the extremes
-    among them.
+    """Return a series in at most `most` points: the mean of known values, and their extremes.
 
-    A point whose values are all unknown is unknown. Means of latencies have the I/Os of their
-    seconds as `weights`.
-    """
+    Points without known values are unknown. Means of latencies are weighted by the I/Os of their
+    seconds (`weights`)."""
     width = seconds_a_point(len(values), most)
     return [
         _point(values[at : at + width], weights[at : at + width], (at + width / 2) * step_s)
@@ -79,10 +74,10 @@ def _point(values: Values, weights: Values, t_s: float) -> SeriesSpan:
 
 
 def reading_note(seconds: int, what: str = "the seconds in it") -> str:
-    """Return how a down-sampled series is to be read; empty when nothing was left out."""
+    """Return how to read a down-sampled series; empty if nothing was left out."""
     width = seconds_a_point(seconds)
     return (
-        f"Each point is {width} s: the line is their mean, the band reaches over all {what}."
+        f"Each point is {width} s: the line is their mean, the band spans all {what}."
         if width > 1
         else ""
     )
@@ -91,9 +86,7 @@ def reading_note(seconds: int, what: str = "the seconds in it") -> str:
 def rows_over(
     columns: Sequence[Values], step_s: float = 1.0, most: int = MOST_POINTS
 ) -> list[SeriesSpan]:
-    """Return several series of one length as one: the mean over all of them, the lowest and the
-    highest of any.
-    """
+    """Return several series of equal length as one: mean, lowest and highest of all."""
     length = max(map(len, columns), default=0)
     width = seconds_a_point(length, most)
     found = []
@@ -106,7 +99,7 @@ def rows_over(
 PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 NAMES = {50.0: "p50", 95.0: "p95", 99.0: "p99", 99.9: "p99.9"}
 MOST_HOSTS = 128
-FEW_ROWS, FINE_BITS = 28, 3  # of a narrow heat map: eight rows each time the latency doubles
+FEW_ROWS, FINE_BITS = 28, 3  # of a narrow heat map: eight rows per doubling of the latency
 ROW_PX, ROWS = 16, 24
 SQUARES = {"title": None, "symbolType": "square", "symbolStrokeWidth": 0}
 FAR_BELOW = "far below the median"
@@ -115,7 +108,7 @@ T = {"field": "t", "type": "quantitative"}
 
 
 def charts_of(record: RunRecord, step: StepRecord, heat: Heat) -> Iterator[Chart]:
-    """Yield the charts of what a step measured; of what is not known there is none."""
+    """Yield the charts of a step; unknown figures have none."""
     yield from _throughput(step)
     yield from _percentiles_over_time(step, heat)
     for name in directions_of(step):
@@ -129,7 +122,7 @@ def charts_of(record: RunRecord, step: StepRecord, heat: Heat) -> Iterator[Chart
 
 
 def time_axis(seconds: float) -> Spec:
-    """Return the encoding of time, from the first measured second on."""
+    """Return the encoding of time, from the first measured second."""
     axis = {
         **marked_axis(time_ticks(seconds, 84), "time since the measurement began"),
         "grid": False,
@@ -138,7 +131,7 @@ def time_axis(seconds: float) -> Spec:
 
 
 def rate_axis(metric: ChartMetric, highest: float, title: str = "") -> Spec:
-    """Return the encoding of a rate from 0 on, in the units of the screens."""
+    """Return the encoding of a rate from 0, in the units of the screens."""
     ticks = value_ticks(metric, highest, 4)
     name = title or METRICS[metric].title
     scale = {"domain": [0, ticks.positions[-1]], "nice": False}
@@ -149,7 +142,7 @@ def rate_axis(metric: ChartMetric, highest: float, title: str = "") -> Spec:
 
 
 def _throughput(step: StepRecord) -> Iterator[Chart]:
-    """Yield IOPS, and bandwidth where blocks differ too much for it to be the same curve."""
+    """Yield IOPS, and bandwidth if varying block sizes make its curve differ."""
     series = step.series
     if series is None:
         return
@@ -167,7 +160,7 @@ def _throughput(step: StepRecord) -> Iterator[Chart]:
 
 
 def _known(series: SeriesRecord, metric: ChartMetric) -> dict[str, Values]:
-    """Return the values of all hosts together by direction, where any is known."""
+    """Return the rate of all hosts together by direction, where known."""
     columns = [column for column in series.columns if column.host is None]
     found = {
         each.direction: each.iops if metric == "iops" else each.bw_bytes_per_s for each in columns
@@ -184,7 +177,7 @@ def _seconds(series: SeriesRecord) -> float:
 def band_chart(
     metric: ChartMetric, curves: Mapping[str, Sequence[SeriesSpan]], seconds: float, title: str
 ) -> Chart:
-    """Return curves of a rate: lines of means, bands between the extremes."""
+    """Return curves of a rate: lines are means, bands span the extremes."""
     rows: Rows = [
         {"t": point.t_s, "v": point.mean, "lo": point.low, "hi": point.high, "d": name}
         for name, points in curves.items()
@@ -212,9 +205,7 @@ def band_chart(
 
 
 def band_layer(y: Spec, color: Spec, points: int) -> Spec:
-    """Return the layer that reaches from the lowest to the highest of each point, as wide as a
-    point: none is lost.
-    """
+    """Return the layer from the lowest to the highest of each point, as wide as a point."""
     mark = {"type": "rule", "opacity": 0.3, "strokeWidth": round(max(1.5, 450 / max(points, 1)), 1)}
     return {
         "mark": mark,
@@ -223,7 +214,7 @@ def band_layer(y: Spec, color: Spec, points: int) -> Spec:
 
 
 def _single(curves: Mapping[str, Sequence[SeriesSpan]]) -> Any:
-    """Return how points are drawn where a line alone would show nothing."""
+    """Return how points are drawn where a line alone would be invisible."""
     return (
         {"size": 24, "filled": True}
         if all(len(points) < 3 for points in curves.values())
@@ -242,8 +233,7 @@ def _range_text(metric: str, points: Sequence[SeriesSpan]) -> str:
 def _percentiles_over_time(step: StepRecord, heat: Heat) -> Iterator[Chart]:
     """Yield a chart a direction: percentiles of all I/Os of a span, merged over hosts.
 
-    Without them p99 and mean.
-    """
+    Without histograms: p99 and mean."""
     series = step.series
     if series is None:
         return
@@ -398,9 +388,7 @@ def _heat_map(heat: HeatMap, name: str, kind: str) -> Chart:
 
 
 def _distribution(step: StepRecord, kind: str) -> Iterator[Chart]:
-    """Yield the latency that each share of I/Os stays below, tails stretched: by the number of
-    nines.
-    """
+    """Yield latency by share of I/Os, the tail stretched by number of nines."""
     curves = {
         name: tail_curve(step.results.aggregate[name], name, kind) for name in directions_of(step)
     }
@@ -409,9 +397,9 @@ def _distribution(step: StepRecord, kind: str) -> Iterator[Chart]:
 
 
 def tail_curve(result: DirectionRecord, name: str, kind: str) -> Curve:
-    """Return (1 / share of slower I/Os, latency in ns) over a histogram, as far as enough I/Os are
-    behind.
-    """
+    """Return (1 / share of slower I/Os, latency in ns) of a histogram.
+
+    It ends where too few I/Os are slower."""
     latency = latency_of(result, name, kind)
     histogram = latency.buckets if latency is not None else None
     if latency is None or histogram is None:
@@ -420,7 +408,7 @@ def tail_curve(result: DirectionRecord, name: str, kind: str) -> Curve:
 
 
 def tail_of(counts: Iterable[tuple[int, int]], total: int) -> Curve:
-    """Return the same of `total` I/Os by bucket."""
+    """Return the same from `total` I/Os by bucket."""
     found, reached = [], 0
     for index, count in counts:
         reached += count
@@ -431,7 +419,7 @@ def tail_of(counts: Iterable[tuple[int, int]], total: int) -> Curve:
 
 
 def _thinned(points: list[tuple[float, float]]) -> Curve:
-    """Return points that can be told apart: 40 a nine."""
+    """Return distinguishable points only: 40 a nine."""
     kept: Curve = []
     for x, y in points:
         if not kept or log10(x) - log10(kept[-1][0]) >= 0.025:
@@ -462,7 +450,7 @@ def tail_chart(curves: Mapping[str, Curve], title: str = "Latency distribution")
     axis = {
         "values": marks,
         "labelExpr": f"{[NINES[m] for m in marks]}[indexof({marks}, datum.value)]",
-        "title": "share of I/Os that are as quick",
+        "title": "share of I/Os at or below",
     }
     x = {
         "field": "x",
@@ -492,9 +480,7 @@ def tail_chart(curves: Mapping[str, Curve], title: str = "Latency distribution")
     said = "; ".join(
         f"{name} up to {units.latency(points[-1][1])}" for name, points in curves.items() if points
     )
-    note = (
-        f"From the merged histograms of all hosts; as far as {units.TAIL_SAMPLES} I/Os are slower."
-    )
+    note = f"Merged histograms of all hosts, up to where {units.TAIL_SAMPLES} I/Os are slower."
     return Chart(title, spec, f"{title}, latency by percentile: {said}", note)
 
 
@@ -502,7 +488,7 @@ def tail_chart(curves: Mapping[str, Curve], title: str = "Latency distribution")
 
 
 def _hosts(record: RunRecord, step: StepRecord, name: str) -> Iterator[Chart]:
-    """Yield a bar a host, those far below the median in another colour."""
+    """Yield a bar a host, hosts far below the median in another colour."""
     rates = rates_of(step, name)
     if len(rates) < 2:
         return
@@ -539,7 +525,7 @@ def _hosts(record: RunRecord, step: StepRecord, name: str) -> Iterator[Chart]:
         "range": [vega.COLORS.get(name, vega.SERIES[0]), vega.WARN],
     }
     color = {"field": "c", "type": "nominal", "scale": scale, "legend": SQUARES if slow else None}
-    # many hosts stand beside each other
+    # many hosts: bars side by side
     along, across = ("x", "y") if len(order) <= ROWS else ("y", "x")
     axis = {
         "title": None,
@@ -568,7 +554,5 @@ def _hosts(record: RunRecord, step: StepRecord, name: str) -> Iterator[Chart]:
         f" The {len(shown)} slowest of {len(rates)} are drawn." if len(rates) > len(shown) else ""
     )
     alt = f"{name} IOPS of {len(rows)} hosts, median {units.iops(middle)}"
-    alt += f"; far below: {', '.join(slow)}" if slow else "; none is far below"
-    yield Chart(
-        f"Hosts side by side: {name}", spec, alt, f"The dashed line is the median host.{more}"
-    )
+    alt += f"; far below: {', '.join(slow)}" if slow else "; none far below"
+    yield Chart(f"Hosts: {name}", spec, alt, f"The dashed line is the median host.{more}")

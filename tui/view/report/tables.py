@@ -43,9 +43,9 @@ def _right(*titles: str) -> list[DocumentColumn]:
 
 
 def figures_table(record: RunRecord, step: StepRecord, title: str) -> DocumentTable | None:
-    """Return what a step did over all hosts, a row a direction, and a row a job where several did
-    it.
-    """
+    """Return the figures of a step over all hosts, a row a direction.
+
+    Also a row a job if there are several."""
     kind = record.latency_kind_of(step)
     rows = []
     for name, result in step.results.aggregate.items():
@@ -90,7 +90,7 @@ def _latencies(
 
 
 def percentiles_table(step: StepRecord) -> DocumentTable | None:
-    """Return every percentile of every latency kind, a column a direction and kind."""
+    """Return every percentile of every latency kind, with a column per direction and kind."""
     found: list[tuple[str, LatencyRecord]] = []
     for name, result in step.results.aggregate.items():
         kinds = (("slat", result.slat), ("clat", result.clat), ("lat", result.lat))
@@ -120,8 +120,8 @@ def percentiles_table(step: StepRecord) -> DocumentTable | None:
         ["I/Os", *(units.exact(latency.n) for _, latency in found)],
     ]
     note = (
-        f"Merged from the histograms of all hosts, never averaged. {units.TOO_FEW}: fewer I/Os than"
-        " that are slower."
+        f"Merged from the histograms of all hosts, never averaged. {units.TOO_FEW}: fewer than"
+        f" {units.TAIL_SAMPLES} slower I/Os."
     )
     note = " ".join(
         [note, *(f"{text[0].upper()}{text[1:]}." for text in bucket_texts(dict(found)))]
@@ -135,7 +135,7 @@ def percentiles_table(step: StepRecord) -> DocumentTable | None:
 
 
 def hosts_table(record: RunRecord, step: StepRecord) -> DocumentTable | None:
-    """Return each host's figures, those marked that are far from the median host."""
+    """Return the figures of each host; stragglers are marked."""
     rows = [row for name in step.results.aggregate for row in _host_rows(record, step, name)]
     if len(step.results.per_host) < 2 or not rows:
         return None
@@ -203,7 +203,7 @@ def operations_table(found: MetadataRecord) -> DocumentTable:
     """Return what an MPI benchmark printed, and each iteration."""
     shown = min(max((len(each.iterations) for each in found.operations.values()), default=0), 10)
     made = any(each.from_iterations for each in found.operations.values())
-    whose = "" if made else rank_0_text(found)  # the tool's figures are of all ranks
+    whose = "" if made else rank_0_text(found)  # the tool reports the sum of all ranks
     by = f", {whose}" if whose else ""
     heads = _right(
         "max",
@@ -240,9 +240,9 @@ def matrix_tables(record: RunRecord) -> list[MatrixTable]:
 
 
 def matrix_table(table: MatrixTable, *, named: bool) -> DocumentTable:
-    """Return a table of the matrix: a grid where an axis goes across, else a row a point with its
-    latencies.
-    """
+    """Return a table of the matrix.
+
+    A grid if there is a column axis, otherwise a row a point with its latencies."""
     scale = scale_of(table.cells)
     title = title_of(table, profile=named)
     title = title[:1].upper() + title[1:]
@@ -314,7 +314,7 @@ OUTCOMES = {
 
 
 def criteria_table(title: str, judged: Sequence[JudgedCriterion]) -> DocumentTable:
-    """Return how a run, or a side, stands by what must not be."""
+    """Return a run, or a side, judged by its criteria."""
     rows: list[list[TableCell]] = [
         [
             each.criterion,
@@ -340,7 +340,7 @@ def criteria_table(title: str, judged: Sequence[JudgedCriterion]) -> DocumentTab
 
 
 def load_tables(step: StepRecord, thresholds: Mapping[str, float]) -> Iterator[DocumentTable]:
-    """Yield what clients and servers did while they measured: mean and maximum, in per cent."""
+    """Yield telemetry of clients and servers while they measured: mean and maximum, in per cent."""
     for role, title in (("client", "Load on hosts, %"), ("server", "Load on servers, %")):
         hosts = [each for each in step.telemetry if each.role == role and each.start_s is not None]
         columns = CLIENT_COLUMNS if role == "client" else CLIENT_COLUMNS[:2]

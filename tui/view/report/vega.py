@@ -86,9 +86,7 @@ def _array(texts: Sequence[str]) -> str:
 
 
 def latency_axis(lowest: float, highest: float, title: str | None = None) -> Spec:
-    """Return an axis for latencies in ns on a logarithmic scale: a mark at 1, 2 and 5 of each power
-    of ten.
-    """
+    """Return a logarithmic axis for latencies in ns: a mark at 1, 2 and 5 of each power of ten."""
     powers = range(2, 12)
     wide = highest / max(lowest, 1.0) > 300
     marks = [factor * 10**power for power in powers for factor in ((1,) if wide else (1, 2, 5))]
@@ -100,7 +98,9 @@ def latency_axis(lowest: float, highest: float, title: str | None = None) -> Spe
 
 
 def colors_of(names: Sequence[str]) -> Spec:
-    """Return the scale that gives each name a colour: directions theirs, others in turn."""
+    """Return the scale from names to colours.
+
+    Directions have their own colours; others are assigned in turn."""
     places = {
         name: COLORS.get(name) or SERIES[place % len(SERIES)] for place, name in enumerate(names)
     }
@@ -113,18 +113,15 @@ def layers(*found: Spec, height: int = HEIGHT, **more: Any) -> Spec:
 
 
 def svg_of(spec: Spec, alt: str) -> str:
-    """Return a chart as an SVG element for a page, as wide as the page lets it be.
-
-    `alt` says what it shows.
-    """
+    """Return a chart as an SVG element that scales to the width of the page. `alt` describes it."""
     vl_convert = load_library("vl_convert", "an HTML report with charts")
     return cleaned(vl_convert.vegalite_to_svg({"config": CONFIG, "padding": 4, **spec}), alt)
 
 
 def cleaned(text: str, alt: str) -> str:
-    """Return a drawn SVG made fit for a page: small, with a name for screen readers, descriptions
-    as tooltips.
-    """
+    """Return a drawn SVG for a page.
+
+    Makes it small, names it for screen readers, and turns descriptions into tooltips."""
     ElementTree.register_namespace("", SVG)
     root = ElementTree.fromstring(text)
     for name in ("width", "height", "version", "class"):
@@ -171,7 +168,7 @@ def _clean(element: ElementTree.Element) -> None:
 
 
 def _join(parent: ElementTree.Element) -> None:
-    """Make one path of neighbours that look the same: a heat map has thousands of them."""
+    """Join neighbours of the same look into one path: a heat map has thousands of cells."""
     before: ElementTree.Element | None = None
     for child in list(parent):
         if child.tag != f"{{{SVG}}}path" or len(child) or child.get("aria-label"):
@@ -192,5 +189,5 @@ def _look(path: ElementTree.Element) -> dict[str, str]:
 
 
 def _tenth(found: re.Match[str]) -> str:
-    """Return a coordinate to a tenth of a pixel: more is not seen, and is half of the file."""
+    """Return a coordinate to a tenth of a pixel: more is invisible and doubles the file size."""
     return f"{float(found[0]):.1f}".removesuffix(".0")

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from tui.library.runs import RunStore
 
 TEMPLATES = Path(__file__).parent / "templates"
-FOLDED_LINES = 24  # a table with more rows is folded, on paper it is not
+FOLDED_LINES = 24  # longer tables are folded, except in print
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def html_of(report: Report) -> str:
-    """Return the whole file. Charts are drawn here: about a tenth of a second each."""
+    """Return the complete file. Drawing takes about a tenth of a second a chart."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     engine = Environment(
@@ -58,16 +58,14 @@ def _css() -> Any:
 
 
 def _svg(chart: Chart) -> Any:
-    """Return a drawing as markup: it is serialised from a tree of elements, with nothing but shapes
-    and texts in it.
-    """
+    """Return a drawing as markup, serialised from a tree with only shapes and texts."""
     from markupsafe import Markup
 
     return Markup(svg_of(chart.spec, chart.alt))
 
 
 def _marked(table: DocumentTable) -> str:
-    """Return the names of the rows that are marked, so that they are seen in a folded table."""
+    """Return the names of the marked rows, to be visible when the table is folded."""
     return ", ".join(
         dict.fromkeys(cell_text(row[0]) for row in table.rows if cell_role(row[0]) in (WARN, BAD))
     )
@@ -77,18 +75,16 @@ def _is_long(block: Block) -> bool:
     return block.kind == "table" and len(block.rows) > FOLDED_LINES
 
 
-SHOWN_FROM = 5  # runs of the same, for a history to stand in a report without being asked for
+SHOWN_FROM = 5  # runs from which on a report includes the history by default
 LEAST_HISTORY = 2
 Shape = Literal["html", "md"]
 
 
 def source_at(run_dir: Path, baselines: Path | None) -> tuple[ReportedRun, tuple[Problem, ...]]:
-    """Return a run with its published figures; one that goes on as far as it is. Raises
-    BenchtuiError.
+    """Return a run with its published results; a running one as it is now.
 
-    `baselines` is the user's own directory, problems are of files in it; None: shipped figures
-    alone.
-    """
+    `baselines` is the user's own directory (problems are about files in it); None: shipped results
+    only. Raises BenchtuiError."""
     record = load_record(run_dir)
     view, problems = published(record, baselines)
     marks = read_marks(run_dir)
@@ -98,12 +94,10 @@ def source_at(run_dir: Path, baselines: Path | None) -> tuple[ReportedRun, tuple
 def with_histories(
     sources: Sequence[ReportedRun], store: RunStore, *, always: bool = False
 ) -> list[ReportedRun]:
-    """Return the runs with the history of their profile on their target, told once where runs share
-    it.
+    """Return the runs with the history of their profile on their target.
 
-    It is that of runs that were measured alike. One of fewer than SHOWN_FROM runs is left out
-    unless `always`. Raises UsageError.
-    """
+    Runs of the same history share it. Only runs measured alike count. A history of fewer than
+    SHOWN_FROM runs is left out unless `always`. Raises UsageError."""
     from tui.analysis.setup import head_at, head_of, measured, measured_at
     from tui.analysis.trend import trends_of
 
@@ -131,11 +125,10 @@ def written(
     words: Sequence[str] = (),
     versus: Versus = ALONE,
 ) -> str:
-    """Return the report of these runs. `redact` leaves out names, addresses and remarks, `words`
-    among them.
+    """Return the report of these runs.
 
-    Raises UsageError for criteria of a profile that cannot be read.
-    """
+    `redact` removes names, addresses and notes, and `words`. Raises UsageError for unreadable
+    criteria of a profile."""
     remarks = []
     if redact:
         from tui.view.report.redact import REMARK, redacted
