@@ -1,6 +1,4 @@
-"""`benchtui ab`: one profile with two settings, in turns, until it is known which is better or the
-time is up.
-"""
+"""`benchtui ab`: A/B-test two settings of a profile, interleaved, until decided or out of time."""
 
 from __future__ import annotations
 
@@ -33,13 +31,13 @@ if TYPE_CHECKING:
 
 WORSE, NOT_KNOWN, FAILED = 1, 3, 4
 NOT_COMPARABLE = "not comparable"
-OVERHEAD_S = 15.0  # of a run beside its load, until the first one tells
+OVERHEAD_S = 15.0  # overhead of a run before the first one is measured
 TAKEN = ("repeat", "sweep", "detach", "prove_bottleneck", "skip_missing", "stream")
 AB_SCHEMA = "benchtui.ab/1"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the verb's arguments: those of `run`, and the two sides."""
+    """Add the arguments: those of `run`, and the two sides."""
     run.add_all(parser)
     add = parser.add_argument
     add(
@@ -58,58 +56,56 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="set_b",
         help="a parameter of side B",
     )
-    add("--detect", default="5%", metavar="SHARE", help="the least change that matters (5%%)")
-    add("--within", default="1h", metavar="DURATION", help="the time there is (1h)")
+    add("--detect", default="5%", metavar="SHARE", help="smallest change that matters (5%%)")
+    add("--within", default="1h", metavar="DURATION", help="time limit (1h)")
     add(
         "--name",
         metavar="NAME",
         help="name of the experiment; whole runs of it that are there already count",
     )
     parser.epilog = (
-        "exit codes: 0 B is no worse, 1 worse, 2 wrong usage, 3 not comparable, or not known within"
-        " the time, 4 runs failed"
+        "exit codes: 0 B is no worse, 1 worse, 2 wrong usage, 3 not comparableor undecided, 4 runs"
+        " failed"
     )
 
 
 @dataclass
 class AbTest:
-    """Two sides, the runs of each that are whole, and what may be spent."""
+    """Two sides, their complete runs, and the time budget."""
 
     name: str
     sides: dict[str, argparse.Namespace]
     plans: dict[str, Plan]  # by side
     detect: float
     until_s: float
-    room: int  # runs that there is time for, those that are there already included
+    room: int  # runs that fit into the time, including existing ones
     as_json: bool = False
     within_s: float = 0.0
-    told: bool = False  # how many runs it takes by the noise floor
+    told: bool = False  # runs needed by the noise floor
     look: InterimLook | None = None
     records: dict[str, list[RunRecord]] = field(default_factory=lambda: {"A": [], "B": []})
-    kept: list[KeptLook] = field(default_factory=list)  # looks of earlier sittings and of this one
+    kept: list[KeptLook] = field(
+        default_factory=list
+    )  # looks of earlier invocations and of this one
 
     @property
     def most(self) -> int:
-        """Runs of both sides that it takes at most, as far as is known."""
+        """The most runs of both sides that are needed, as far as is known."""
         return self.room if self.look is None else self.look.most
 
     @property
     def load_s(self) -> float:
-        """Seconds of load in one run, in the mean of both sides: it takes longer by what is beside
-        it.
-        """
+        """Mean seconds a run takes on either side; measured runs count with their overhead."""
         return sum(plan.expected_s or 0.0 for plan in self.plans.values()) / len(self.plans)
 
     @property
     def fits(self) -> int:
-        """Runs that there is time for in this sitting, two sides of them."""
+        """How many runs still fit into the time, both sides together."""
         return int(self.within_s / (self.load_s + OVERHEAD_S)) // 2 * 2
 
     @property
     def across(self) -> list[str]:
-        """Parameters that are meant to differ: those that somebody set, and those that follow from
-        them.
-        """
+        """Parameters that may differ: those that were set, and those derived from them."""
         given = {name for side in self.sides.values() for name in pairs(side.overrides, "--set")}
         params = [self.plans[side].params for side in "AB"]
         return sorted(
@@ -119,12 +115,12 @@ class AbTest:
 
     @property
     def runs(self) -> int:
-        """Whole runs of both sides."""
+        """The complete runs of both sides."""
         return sum(map(len, self.records.values()))
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run both sides in turns and return what came out."""
+    """Run both sides in turns and return the exit code."""
     if args.dry_run and args.json:
         raise UsageError("--json tells what came out, --dry-run runs nothing: one of them")
     experiment = experiment_of(args)
@@ -140,11 +136,11 @@ def main(args: argparse.Namespace) -> int:
 
 
 def experiment_of(args: argparse.Namespace) -> AbTest:
-    """Return the experiment that the arguments ask for. Raises UsageError."""
+    """Return the experiment the arguments describe. Raises UsageError."""
     for name in TAKEN:
         if getattr(args, name):
             raise UsageError(
-                f"--{name.replace('_', '-')} does not go with ab: it plans the runs itself"
+                f"--{name.replace('_', '-')} cannot be used with ab, which plans the runs itself"
             )
     sets = [pairs(args.set_a, "--set-a"), pairs(args.set_b, "--set-b")]
     if sets[0] == sets[1]:
@@ -157,9 +153,9 @@ def experiment_of(args: argparse.Namespace) -> AbTest:
     plan = plans["A"]
     if plan.headline is None or len([step for step in plan.steps if not step.warmup]) != 1:
         raise UsageError(
-            f"{plan.profile.tag} measures several points; ab takes one, and repeats it itself: fix"
-            " what is swept with --set NAME=VALUE, or run the sweep for both sides with --repeat 4"
-            " and hold them against each other, point by point, with benchtui compare"
+            f"{plan.profile.tag} measures several points, ab only one: fix the swept"
+            " parameters with --set NAME=VALUE, or run the sweep for both sides with --repeat 4"
+            " and compare them point by point with benchtui compare"
         )
     until_s = time.monotonic() + within_s
     return AbTest(name, sides, plans, share_of(args.detect), until_s, 0, args.json, within_s)
@@ -193,11 +189,9 @@ def seconds_of(text: str) -> float:
 
 
 def take_known(experiment: AbTest) -> None:
-    """Take the whole runs that an experiment of this name has already, and its looks: after a stop,
-    or a power cut.
+    """Add the complete runs and looks of an earlier experiment of this name.
 
-    Raises UsageError for one that was measured otherwise than its side would be now.
-    """
+    Raises UsageError for a run measured differently from its side."""
     from tui.analysis.ab import LEAST_RUNS, looks_after
     from tui.library.load import load_record
 
@@ -209,8 +203,8 @@ def take_known(experiment: AbTest) -> None:
         experiment.kept += looks_after(store.directory_of(summary))
         if summary.state != "complete":
             say(
-                f"{summary.run_id} is {summary.state}: it does not count; benchtui runs recover, or"
-                " runs resume"
+                f"{summary.run_id} is {summary.state}and does not count; use benchtui runs recover"
+                " or runs resume"
             )
         elif summary.verdict == "invalid":
             say(f"{summary.run_id} is invalid: it does not count")
@@ -219,15 +213,12 @@ def take_known(experiment: AbTest) -> None:
             check_belongs(experiment, side, record)
             experiment.records[side].append(record)
     if experiment.runs:
-        say(f"{experiment.runs} runs of it are there already")
+        say(f"{experiment.runs} runs of it exist and count")
     experiment.room = max(LEAST_RUNS, experiment.fits) + experiment.runs // 2 * 2
 
 
 def time_text(experiment: AbTest) -> str:
-    """Return how many runs there is time for.
-
-    Raises UsageError when it cannot be enough for an answer.
-    """
+    """Return how many runs fit into the time. Raises UsageError if they cannot give an answer."""
     from tui.analysis.ab import LEAST_RUNS
 
     needed, more = max(LEAST_RUNS - experiment.runs, 0), " more" if experiment.runs else ""
@@ -235,18 +226,18 @@ def time_text(experiment: AbTest) -> str:
     if needed * experiment.load_s > experiment.within_s:
         within, each = short_duration(experiment.within_s), units.seconds(experiment.load_s)
         raise UsageError(
-            f"--within {within}: {runs} of {each} of load take longer, and fewer tell nothing"
+            f"--within {within}: {runs} of {each} of load take longer; at least {runs} are needed"
         )
     if experiment.fits < max(needed, 2):
         return (
-            "there is hardly time for"
-            f" {f'{runs}, and fewer tell nothing' if needed else 'more runs'}"
+            "time is short for"
+            f" {f'{runs}, the fewest that give an answer' if needed else 'more runs'}"
         )
-    return f"there is time for up to {experiment.fits}{more} runs, in the order ABBA"
+    return f"up to {experiment.fits}{more} runs fit into the time, in ABBA order"
 
 
 def check_belongs(experiment: AbTest, side: str, record: RunRecord) -> None:
-    """Raise UsageError for a run that is no repetition of its side: what differs is named."""
+    """Raise UsageError, naming the differences, for a run that is no repetition of its side."""
     plan, was = experiment.plans[side], record.profile
     then_on, now_on = (
         ", ".join(sorted(each.name for each in hosts)) for hosts in (record.hosts, plan.hosts)
@@ -270,13 +261,13 @@ def check_belongs(experiment: AbTest, side: str, record: RunRecord) -> None:
 
 
 def measured(experiment: AbTest) -> int:
-    """Make runs until the answer is known or the budget is spent; return the exit code."""
+    """Run until decided or out of budget; return the exit code."""
     longest, failed, found = experiment.load_s, 0, looked(experiment)
     while goes_on(found) and experiment.runs < experiment.most:
         if obstacles_of(experiment):
             break
         if time.monotonic() + longest > experiment.until_s:
-            say("the time is up")
+            say("out of time")
             break
         begun = time.monotonic()
         try:
@@ -294,24 +285,21 @@ def measured(experiment: AbTest) -> int:
 
 
 def goes_on(found: InterimLook | None) -> bool:
-    """Whether more runs could give an answer that there is not yet."""
+    """Tell whether the experiment is undecided and more runs may decide it."""
     return found is None or (found.answer == "go on" and not found.all_spent)
 
 
 def interrupted(experiment: AbTest, found: InterimLook | None) -> int:
-    """Say what stays of an experiment that somebody stopped; return the exit code."""
+    """Print what is kept of an interrupted experiment; return the exit code."""
     whole = " and ".join(f"{len(experiment.records[side])} of {side}" for side in "AB")
-    say(
-        f"interrupted; {whole} are whole and stay. To go on: the same command with --name"
-        f" {experiment.name}"
-    )
+    say(f"interrupted; {whole} kept. To continue: the same command with --name {experiment.name}")
     if experiment.as_json:
         print(document(experiment, found, "interrupted"))
     return INTERRUPTED
 
 
 def next_side(experiment: AbTest) -> str:
-    """Return whose turn it is: as ABBA has it, but the side that lacks runs first."""
+    """Return the side of the next run: ABBA order, but the side with fewer runs first."""
     from tui.analysis.ab import side_of
 
     a, b = (len(experiment.records[side]) for side in "AB")
@@ -321,7 +309,7 @@ def next_side(experiment: AbTest) -> str:
 
 
 def one_run(experiment: AbTest, side: str) -> tuple[int, RunRecord | None]:
-    """Make a run of one side and return its exit code, and its record when it counts."""
+    """Make a run of one side; return its exit code, and its record if it counts."""
     from tui.cli.shared.launching import start
     from tui.library.load import load_record
 
@@ -338,19 +326,16 @@ def one_run(experiment: AbTest, side: str) -> tuple[int, RunRecord | None]:
 
 
 def raise_failed(experiment: AbTest) -> None:
-    """Give up: two runs after each other did not count. Raises BenchtuiError."""
-    error = BenchtuiError(
-        f"two runs after each other did not count; to go on: --name {experiment.name}"
-    )
+    """Stop after two failed runs in a row. Raises BenchtuiError."""
+    error = BenchtuiError(f"two runs in a row did not count; to continue: --name {experiment.name}")
     error.exit_code = FAILED
     raise error
 
 
 def looked(experiment: AbTest) -> InterimLook | None:
-    """Return what is known of as many runs as both sides have, four or more in all.
+    """Return the interim result of equally many runs of both sides, at least four in total.
 
-    Say it when it is new.
-    """
+    Prints it if it is new."""
     from tui.analysis.ab import after_looks, keep_looks, made_at
 
     a, b = experiment.records["A"], experiment.records["B"]
@@ -360,7 +345,7 @@ def looked(experiment: AbTest) -> InterimLook | None:
         for side in (a, b)
     ]
     if [len(values[0]), len(values[1])] != [len(a), len(b)]:
-        raise BenchtuiError("a run has no headline: nothing can be compared")
+        raise BenchtuiError("a run has no headline to compare")
     room = max(experiment.room, experiment.runs)
     of_a, of_b = ([each.run_id for each in side] for side in (a, b))
     made, floor = made_at(experiment.kept, of_a, of_b), floor_of(a[0]) if a else None
@@ -373,15 +358,13 @@ def looked(experiment: AbTest) -> InterimLook | None:
             if found.answer == "go on"
             else found.answer
         )
-        say(f"after {found.runs} runs: B against A {said(found.ratio)} ({interval}), {going}")
+        say(f"after {found.runs} runs: B compared with A {said(found.ratio)} ({interval}), {going}")
     experiment.look = found
     return found
 
 
 def tell_budget(experiment: AbTest) -> None:
-    """Say how many runs a change takes by the noise floor, once a run says whether somebody
-    measured one.
-    """
+    """Print how many runs a change needs by the noise floor, once the first run is known."""
     from tui.analysis.ab import runs_for
 
     if experiment.told or not experiment.records["A"]:
@@ -391,21 +374,18 @@ def tell_budget(experiment: AbTest) -> None:
         return
     wanted = runs_for(experiment.detect, floor.cov, floor.n - 1)
     short = (
-        f"; there is time for {experiment.room}, so it may stay unknown"
+        f"; only {experiment.room} fit into the time, so it may stay undecided"
         if wanted > experiment.room
         else ""
     )
-    say(f"runs of the same differ by {floor.cov * 100:.2g} % (noise floor): "
+    say(f"identical runs differ by {floor.cov * 100:.2g} % (noise floor): "
         f"a change of {experiment.detect * 100:g} % "
-        f"takes {wanted} runs at most, half as many in the mean, "
-        f"to be found in 9 of 10 cases{short}")  # fmt: skip
+        f"needs at most {wanted} runs, half of that on average, "
+        f"for 90 % power{short}")  # fmt: skip
 
 
 def obstacles_of(experiment: AbTest) -> list[str]:
-    """Return why the runs of the sides cannot be held against each other.
-
-    More of them would not help.
-    """
+    """Return why the runs of the sides are not comparable; more runs would not help."""
     from tui.analysis.setup import differences
 
     a, b = experiment.records["A"], experiment.records["B"]
@@ -417,7 +397,7 @@ def obstacles_of(experiment: AbTest) -> list[str]:
 
 
 def floor_of(record: RunRecord) -> Floor | None:
-    """Return the noise floor of side A's headline, when somebody measured it."""
+    """Return the measured noise floor of side A's headline, if any."""
     from tui.analysis.measured import NoiseFloors, name_of, points_of
 
     (point,) = points_of([record]).values()
@@ -435,7 +415,7 @@ def said(ratio: float) -> str:
 
 
 def concluded(experiment: AbTest, found: InterimLook | None) -> int:
-    """Print the sides beside each other and the answer; return the exit code."""
+    """Print the sides next to each other and the answer; return the exit code."""
     from tui.text.line import plain_lines
     from tui.view.comparison import comparison_lines
 
@@ -470,7 +450,7 @@ def word_of(experiment: AbTest, found: InterimLook | None) -> str:
 
 
 def compared_sides(experiment: AbTest) -> Comparison | None:
-    """Return B against A with all figures; None when a side has no run."""
+    """Return B compared with A with all figures; None if a side has no run."""
     from tui.analysis.compare import compare
 
     a, b = experiment.records["A"], experiment.records["B"]
@@ -478,38 +458,36 @@ def compared_sides(experiment: AbTest) -> Comparison | None:
 
 
 def answer_text(experiment: AbTest, found: InterimLook | None, word: str) -> str:
-    """Return the answer as a sentence, with what would have been found."""
+    """Return the answer as a sentence, with the detectable change."""
     if word == NOT_COMPARABLE:
         return f"the sides are not comparable: {'; '.join(obstacles_of(experiment))}"
     if found is None:
-        return f"not known within the time. To go on: --name {experiment.name} --within DURATION"
+        return f"undecided: out of time. To continue: --name {experiment.name} --within DURATION"
     if word == "not known":
-        least = f"{found.runs} runs would have found a change of {found.detectable * 100:.1f} %"
+        least = f"{found.runs} runs detect a change of {found.detectable * 100:.1f} %"
         if found.all_spent and experiment.runs < found.most:
             return (
-                f"not decided: the error budget for interim looks is used up; {least}. To go on:"
-                " another --name"
+                f"undecided: the error budget for interim looks is used up; {least}. To"
+                " start again: another --name"
             )
         if found.runs >= found.most < experiment.room:
             return (
-                f"not known after as many runs as find {experiment.detect * 100:g} % in 9 of 10"
-                f" cases; {least}"
+                f"undecided after the runs needed to detect {experiment.detect * 100:g} % with"
+                f" 90 % power; {least}"
             )
         return (
-            f"not known within the time; {least}. To go on: --name {experiment.name} --within"
+            f"undecided: out of time; {least}. To continue: --name {experiment.name} --within"
             " DURATION"
         )
     interval = f"({said(found.low)} … {said(found.high)})"
     if word == "no difference as large":
         return f"no difference as large as {experiment.detect * 100:g} % {interval}"
-    return (f"B is {word}: {said(found.ratio)} {interval}, known after {found.runs} runs;"
-            f" a change of {found.detectable * 100:.1f} % would have been found")  # fmt: skip
+    return (f"B is {word}: {said(found.ratio)} {interval}, decided after {found.runs} runs;"
+            f" detectable change {found.detectable * 100:.1f} %")  # fmt: skip
 
 
 def document(experiment: AbTest, found: InterimLook | None, word: str) -> str:
-    """Return what came out as JSON: the answer, the last look, the runs of both sides and all their
-    figures.
-    """
+    """Return the result as JSON: answer, last look, runs of both sides and all their figures."""
     import msgspec
 
     from tui.view.comparison_formats import as_builtins

@@ -1,4 +1,4 @@
-"""`benchtui attach`: watch a live run, or show how a finished one went."""
+"""`benchtui attach`: watch a running run, or replay a finished one."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("run", nargs="?", default="last", metavar="RUN", help=RUN_HELP)
     parser.add_argument(
-        "--replay", action="store_true", help="show a finished run again, in the screens"
+        "--replay", action="store_true", help="replay a finished run on the screens"
     )
     parser.add_argument(
-        "--speed", type=float, default=1.0, metavar="N", help="replay N times as fast"
+        "--speed", type=float, default=1.0, metavar="N", help="replay at N times the speed"
     )
     parser.add_argument(
         "--plain", action="store_true", help="no screens: the progress line and the summary"
     )
     parser.add_argument(
-        "--json", action="store_true", help="no screens: the record as JSON when the run has ended"
+        "--json", action="store_true", help="no screens: print the record as JSON after the run"
     )
 
 

@@ -1,4 +1,4 @@
-"""`benchtui baselines`: published figures, and a run beside them."""
+"""`benchtui baselines`: published results, and a run compared with them."""
 
 from __future__ import annotations
 
@@ -22,21 +22,23 @@ FILES = (".yaml", ".yml")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `baselines`."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    listed = verbs.add_parser("list", help="published figures by profile")
+    listed = verbs.add_parser("list", help="list published results by profile")
     listed.add_argument("--json", action="store_true", help="every figure as JSON on stdout")
     show = verbs.add_parser(
-        "show", help="every figure of a profile or a collection, with its doubts"
+        "show", help="print every figure of a profile or a collection, with its caveats"
     )
     show.add_argument(
         "name", metavar="NAME", help="profile such as weka/read-iops, or collection such as ceph"
     )
     show.add_argument("--json", action="store_true", help="as JSON on stdout")
-    compare = verbs.add_parser("compare", help="a run beside the published figures of its profile")
+    compare = verbs.add_parser(
+        "compare", help="compare a run with the published results of its profile"
+    )
     compare.add_argument("run", metavar="RUN", help=RUN_HELP)
     compare.add_argument("--json", action="store_true", help="as JSON on stdout")
     check = verbs.add_parser(
         "check",
-        help="what the checks of a run say of published figures",
+        help="run the checks on published results",
         description=(
             "Puts published figures to the checks that every run is put to, as far as a source"
             " tells enough. Of a FILE it first says everything that is wrong in it. It is a report:"
@@ -53,14 +55,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Do what the verb says."""
+    """Run the verb's action."""
     return {"list": list_all, "show": show_one, "compare": compare_run, "check": check}[args.verb](
         args
     )
 
 
 def found_baselines() -> BaselineFiles:
-    """Return all baselines; what is wrong in a file is said on stderr."""
+    """Return all baselines; print problems in their files to stderr."""
     from tui.analysis.published import find_baselines
 
     found = find_baselines(paths().baselines)
@@ -70,7 +72,7 @@ def found_baselines() -> BaselineFiles:
 
 
 def list_all(args: argparse.Namespace) -> int:
-    """Print one line a profile that has published figures, or every baseline as JSON."""
+    """Print one line a profile with published results, or every baseline as JSON."""
     from tui.view.published import baseline_json
 
     found = found_baselines().baselines
@@ -87,7 +89,7 @@ def list_all(args: argparse.Namespace) -> int:
 
 
 def range_text(members: list[Baseline]) -> str:
-    """Return the first figure that all members have: one, or the smallest and the largest."""
+    """Return the first figure that all members have: one value, or the range."""
     from tui.view.published import figure_name, theirs_text
 
     names = [[figure_name(figure) for figure in each.figures] for each in members]
@@ -113,10 +115,9 @@ def show_one(args: argparse.Namespace) -> int:
 
 
 def named(name: str) -> list[Baseline]:
-    """Return the baselines of a collection, a profile or a variant of one.
+    """Return the baselines of a collection, a profile or a variant.
 
-    Raises UsageError when there are none.
-    """
+    Raises UsageError if there are none."""
     found = found_baselines().baselines
     chosen = [each for each in found if name in (each.collection, each.profile, *each.variants)]
     if not chosen:
@@ -131,7 +132,7 @@ def named(name: str) -> list[Baseline]:
 
 
 def shown_text(chosen: list[Baseline]) -> list[str]:
-    """Return the figures profile by profile, then what holds for several of them once."""
+    """Return the figures profile by profile, then notes on several of them once."""
     lines: list[str] = []
     for collection in dict.fromkeys(each.collection for each in chosen):
         of_one = [each for each in chosen if each.collection == collection]
@@ -154,9 +155,7 @@ def profile_text(profile: str, members: list[Baseline]) -> list[str]:
 
 
 def figures_text(number: int, baseline: Baseline) -> list[str]:
-    """Return the figures of one baseline as they were printed, a line a direction and latency
-    kind.
-    """
+    """Return the figures of one baseline as printed, a line a direction and latency kind."""
     hosts = (
         f"{baseline.hosts} client{'s' if baseline.hosts != 1 else ''}"
         if baseline.hosts
@@ -183,7 +182,7 @@ def wrapped(text: str) -> list[str]:
 
 
 def compare_run(args: argparse.Namespace) -> int:
-    """Print a run beside published figures; the run itself is not changed."""
+    """Print a run next to published results; the run is not changed."""
     from tui.analysis.published import compare
     from tui.library.load import load_record
     from tui.view.published import comparison_json, published, published_text
@@ -193,8 +192,7 @@ def compare_run(args: argparse.Namespace) -> int:
     if record.proves is not None:
         about = record.proves.run_id
         raise UsageError(
-            f"{run_dir.name} is a counter-experiment: it is compared with its own run alone,"
-            f" {about}"
+            f"{run_dir.name} is a counter-experiment, compared only with its own run, {about}"
         )
     if args.json:
         compared = compare(record, found_baselines().baselines)
@@ -211,7 +209,7 @@ def compare_run(args: argparse.Namespace) -> int:
 
 
 def check(args: argparse.Namespace) -> int:
-    """Print what the checks say of published figures; 2 when a file has problems."""
+    """Print the findings on published results; return 2 if a file has problems."""
     from tui.engine.inputs.profiles import Catalogue
     from tui.engine.plan.reproduce import published_plan
     from tui.view.published_checks import judge, judged_json, judged_text
@@ -227,10 +225,8 @@ def check(args: argparse.Namespace) -> int:
 
 
 def chosen_baselines(names: list[str], *, quiet: bool) -> tuple[list[Baseline], int]:
-    """Return the baselines of these profiles, collections and files, all without a name.
-
-    2 when a file is broken.
-    """
+    """Return the baselines of these profiles, collections and files (default: all), and 2 if a file
+    is broken."""
     if not names:
         return list(found_baselines().baselines), 0
     chosen, code = [], 0
@@ -253,7 +249,7 @@ def chosen_baselines(names: list[str], *, quiet: bool) -> tuple[list[Baseline], 
 
 
 def read_file(path: Path) -> list[Baseline]:
-    """Return the baselines of a file. Raises UsageError with everything that is wrong in it."""
+    """Return the baselines of a file. Raises UsageError listing every problem in it."""
     from tui.analysis.published import baseline_text
     from tui.model.baseline import load_baselines
 

@@ -1,7 +1,6 @@
-"""`benchtui capacity`: how much load is sustained while limits hold.
+"""`benchtui capacity`: find the highest load within limits.
 
-All else is as `benchtui run` has it.
-"""
+Everything else is as in `benchtui run`."""
 
 from __future__ import annotations
 
@@ -18,7 +17,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Search, and return the run's exit code: 5 when no load keeps the limits, 6 when that is not
-    known yet.
-    """
+    """Search; return the run's exit code: 5 if no load meets the limits, 6 if undecided."""
     return run.run_profile(args, wish_of(args, "capacity"))

@@ -29,10 +29,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Show what goes, ask, remove it, say what has become of it.
+    """Show what will be removed, ask, remove it and print the outcome.
 
-    4 when something stayed or a host was not reached.
-    """
+    Returns 4 if something was left or a host was unreachable."""
     from tui.cli.shared.launching import terminal_asker
     from tui.journal.rundir import load_plan
     from tui.library.additions import check_over
@@ -61,9 +60,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def as_json(cleaned: Cleaning) -> dict[str, object]:
-    """Return what became of the files of one host: removed with their bytes, gone before, left
-    there and why.
-    """
+    """Return the outcome for one host: removed with their bytes, already gone, left and why."""
     return {
         "host": cleaned.host,
         "removed": cleaned.goes,
@@ -76,10 +73,7 @@ def as_json(cleaned: Cleaning) -> dict[str, object]:
 async def clean_run(
     run_dir: Path, plan: Plan, record: RunRecord, connections: Connections, *, sure: bool
 ) -> tuple[int, list[Cleaning]]:
-    """Clean up behind one run over open connections.
-
-    Return the exit code, and what became of the files by host.
-    """
+    """Clean up after one run; return the exit code and the outcome by host."""
     from tui.engine.preflight.clean import clean, created_of, look
     from tui.library.additions import keep_removed
     from tui.text.objects import left_texts
@@ -106,14 +100,14 @@ async def clean_run(
 
 
 def tell(found: list[Cleaning], *, done: bool) -> None:
-    """Print what goes, or what has gone: the plan to people, the outcome to stdout."""
+    """Print what will be removed, or was: the plan to stderr, the outcome to stdout."""
     for each in found:
         for line in each.lines(done=done):
             print(line) if done else say(line)
 
 
 def agreed(run_id: str) -> bool:
-    """Ask. Raises UsageError where nobody can be asked."""
+    """Ask for confirmation. Raises UsageError without a terminal."""
     if not sys.stdin.isatty():
         raise UsageError(f"this removes files of {run_id} from its hosts; confirm with --yes")
     return ask("remove these?")

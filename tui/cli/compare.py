@@ -1,6 +1,5 @@
-"""`benchtui compare`: runs against a run, for people, for other tools, and as the exit code of a
-build.
-"""
+"""`benchtui compare`: compare runs, for people, for other tools, and as the exit code of a
+build."""
 
 from __future__ import annotations
 
@@ -28,15 +27,13 @@ WORSE, NOT_COMPARABLE = 1, 3
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     add = parser.add_argument
-    add("a", metavar="A", help=f"what is compared with; {SIDE_HELP}")
-    add("others", metavar="B", nargs="+", help="runs to compare with A, likewise")
+    add("a", metavar="A", help=f"the reference; {SIDE_HELP}")
+    add("others", metavar="B", nargs="+", help="runs to compare with A, given the same way")
     add("--across", action="append", default=[], metavar="NAME", help=ACROSS_HELP)
     add("--all", action="store_true", help="all figures of every point of a sweep or a suite")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object")
-    form.add_argument(
-        "--plot", action="store_true", help="add percentile curves and histograms over each other"
-    )
+    form.add_argument("--plot", action="store_true", help="add percentile curves and histograms")
     add(
         "--fail-if",
         action="append",
@@ -44,11 +41,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="CRITERION",
         dest="criteria",
         help=(
-            "what must not be: 'read.p99 > 2ms', or against A 'iops < -5%%'; beside the profile's"
-            " own thresholds"
+            "fail if this is true: 'read.p99 > 2ms', or relative to A 'iops < -5%%'; in addition to"
+            " the profile's thresholds"
         ),
     )
-    add("--junit", type=Path, metavar="FILE", help="write it as JUnit XML too")
+    add("--junit", type=Path, metavar="FILE", help="also write JUnit XML")
     add("--allow-undecided", action="store_true", help="exit 0 when inconclusive")
     parser.epilog = (
         "exit codes: 0 no worse, 1 worse, 2 wrong usage, 3 inconclusive or not comparable; 1 takes"
@@ -63,7 +60,7 @@ def main(args: argparse.Namespace) -> int:
     from tui.analysis.measured import NoiseFloors
     from tui.analysis.sides import check_across, differing
 
-    named_criteria(args.criteria)  # what is wrong with them is said before anything is read
+    named_criteria(args.criteria)  # report their errors before reading anything
     store, floors = run_store(), NoiseFloors.read(paths().noise)
     a, others = sides_of(store, args)
     check_across(args.across, [record for side in (a, *others) for record in side])
@@ -82,7 +79,7 @@ def main(args: argparse.Namespace) -> int:
     code = whole_code(exit_code(*each, allow_undecided=args.allow_undecided) for each in judged)
     if able := differing(found):
         say(
-            "compared all the same, where that is meant to differ:"
+            "to compare anyway if that is intended:"
             f" {' '.join(f'--across {name}' for name in able)}"
         )
     if (
@@ -97,31 +94,26 @@ def main(args: argparse.Namespace) -> int:
 def sides_of(
     store: RunStore, args: argparse.Namespace
 ) -> tuple[list[RunRecord], list[list[RunRecord]]]:
-    """Return the records of A and of each B.
-
-    Raises UsageError for a run that is on both sides of a comparison.
-    """
+    """Return the records of A and of each B. Raises UsageError for a run on both sides."""
     a, others = side_of(store, args.a), [side_of(store, other) for other in args.others]
     if both := {each.run_id for each in a} & {each.run_id for other in others for each in other}:
-        raise UsageError(
-            f"{', '.join(sorted(both))} is on both sides: a run does not differ from itself"
-        )
+        raise UsageError(f"{', '.join(sorted(both))} is on both sides; name different runs")
     return a, others
 
 
 def side_of(store: RunStore, text: str) -> list[RunRecord]:
-    """Return the records of one side. Raises UsageError for names of no run."""
+    """Return the records of one side. Raises UsageError for unknown runs."""
     from tui.library.load import load_record
 
     directories = directories_of(store, text)
     try:
         return [load_record(directory) for directory in directories]
-    except BenchtuiError as error:  # 1 would say that a figure is worse
+    except BenchtuiError as error:  # 1 would mean worse
         raise NotComparableError(error.problems) from error
 
 
 def show(found: Sequence[Judgement], *, every: bool, plot: bool) -> None:
-    """Print comparisons for people, with charts when asked for."""
+    """Print comparisons, with charts if asked for."""
     from tui.text.line import plain_lines
     from tui.view.comparison import comparison_lines, judged_lines
 
@@ -146,10 +138,10 @@ def show_charts(found: Comparison) -> None:
 def exit_code(
     found: Comparison, judged: Sequence[JudgedCriterion], *, allow_undecided: bool = False
 ) -> int:
-    """Return 1 for worse and 0 for no worse: what was found counts before what nobody can tell.
+    """Return 1 for worse, 0 for no worse, 3 for not comparable or inconclusive.
 
-    3: not comparable, a criterion could not be judged, or nobody can tell (unless that is allowed).
-    """
+    Worse takes precedence. 3 also covers criteria that could not be judged; inconclusive may be
+    allowed."""
     from tui.analysis.criteria import UNJUDGED
 
     worse = (
@@ -164,21 +156,19 @@ def exit_code(
 
 
 def whole_code(codes: Iterable[int]) -> int:
-    """Return the code of several comparisons: one that is worse is not hidden by another that
-    nobody can tell.
-    """
+    """Return the code of several comparisons: worse takes precedence over inconclusive."""
     found = set(codes)
     return next((code for code in (WORSE, NOT_COMPARABLE) if code in found), 0)
 
 
 def undecided(found: Comparison, judged: Sequence[JudgedCriterion]) -> bool:
-    """Tell whether nothing but that nobody can tell makes the exit code 3."""
+    """Tell whether the exit code is 3 only because the comparison is inconclusive."""
     codes = [exit_code(found, judged, allow_undecided=allowed) for allowed in (False, True)]
     return codes == [NOT_COMPARABLE, 0]
 
 
 def write_to(path: Path, text: str) -> None:
-    """Write a file. Raises UsageError with why it cannot be."""
+    """Write a file. Raises UsageError with the reason if that fails."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

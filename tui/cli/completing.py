@@ -1,7 +1,4 @@
-"""What the shell is told while a command line is typed.
-
-Reads no more than names: this runs at every Tab.
-"""
+"""Shell completion. Reads only names: this runs at every Tab."""
 
 from __future__ import annotations
 
@@ -20,14 +17,11 @@ FILES = ("FILE", "PATH", "DIR", "FOLDER")
 
 
 def complete(load: Load) -> None:
-    """Answer the shell about the line in the environment, and end.
-
-    Does nothing when argcomplete does not ask.
-    """
+    """Answer the shell's request from the environment and exit; do nothing without one."""
     from argcomplete.finders import CompletionFinder
 
     class Finder(CompletionFinder):
-        """bash breaks words before an @, not behind it as at its other break characters."""
+        """Handle bash, which breaks words before an @ instead of after it."""
 
         def quote_completions(
             self, completions: list[str], quote: str, broken_at: int | None
@@ -44,9 +38,7 @@ def complete(load: Load) -> None:
 
 
 def parser_for(load: Load, verb: str) -> argparse.ArgumentParser:
-    """Return a parser that knows the arguments of one verb, or of the screens, and what completes
-    them.
-    """
+    """Return a parser with the arguments of one verb, or of the screens, and their completers."""
     parser = parser_with(load, (verb,), screens=verb not in VERBS)
     give_completers(parser, "app")
     if verb in VERBS:
@@ -55,7 +47,7 @@ def parser_for(load: Load, verb: str) -> argparse.ArgumentParser:
 
 
 def give_completers(parser: argparse.ArgumentParser, verb: str) -> None:
-    """Say of each argument, also of verbs below, which names it takes."""
+    """Set the completer of each argument, also of nested verbs."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():
@@ -65,10 +57,9 @@ def give_completers(parser: argparse.ArgumentParser, verb: str) -> None:
 
 
 def completer_of(action: argparse.Action, verb: str) -> Callable[..., Iterable[str]]:
-    """Return what completes an argument, by its metavar.
+    """Return the completer of an argument, by its metavar.
 
-    `profiles` and `--profile` of the screens call theirs NAME, and `compare` its runs A, B.
-    """
+    `profiles` and `--profile` of the screens use NAME, `compare` uses A and B for its runs."""
     from argcomplete.completers import FilesCompleter
 
     metavar = str(action.metavar or "")
@@ -93,14 +84,14 @@ def completer_of(action: argparse.Action, verb: str) -> Callable[..., Iterable[s
 
 
 def nothing(**_: Any) -> list[str]:
-    """Complete to nothing: what only a person knows. argcomplete's own class for that hides the
-    option too.
-    """
+    """Complete to nothing: a value only the user knows.
+
+    argcomplete's own class for that would hide the option as well."""
     return []
 
 
 def quietly(names: Callable[[str], Iterable[str]]) -> Callable[..., list[str]]:
-    """Return a completer: the names, or none at all where files cannot be read."""
+    """Return a completer that returns no names if files cannot be read."""
 
     def completer(prefix: str = "", **_: Any) -> list[str]:
         try:
@@ -113,7 +104,7 @@ def quietly(names: Callable[[str], Iterable[str]]) -> Callable[..., list[str]]:
 
 @quietly
 def runs(_: str) -> Iterable[str]:
-    """Ids of runs, `last` and `last:any`."""
+    """Complete run IDs, `last` and `last:any`."""
     from tui.library.runs import WORDS
 
     names = os.listdir(paths().runs)  # noqa: PTH208
@@ -122,7 +113,7 @@ def runs(_: str) -> Iterable[str]:
 
 @quietly
 def profiles(_: str) -> Iterable[str]:
-    """Tags of profiles."""
+    """Complete tags of profiles."""
     from tui.engine.inputs.profiles import Catalogue
 
     return Catalogue(paths().profiles).names()
@@ -130,7 +121,7 @@ def profiles(_: str) -> Iterable[str]:
 
 @quietly
 def runnable(_: str) -> Iterable[str]:
-    """Tags of profiles, and load generators that take a job without one."""
+    """Complete tags of profiles, and load generators that run a job without one."""
     from tui.engine.inputs.profiles import Catalogue
     from tui.model.tool import installed
 
@@ -138,10 +129,8 @@ def runnable(_: str) -> Iterable[str]:
 
 
 def terms(prefix: str = "", parsed_args: Any = None, **_: Any) -> list[str]:
-    """Keys of a job after a load generator's name, the common ones first.
-
-    After ``rw=`` its words.
-    """
+    """Complete keys of a job after a load generator's name, common ones first; after ``rw=`` its
+    values."""
     from tui import workloads
     from tui.model.tool import installed
 
@@ -162,10 +151,9 @@ def terms(prefix: str = "", parsed_args: Any = None, **_: Any) -> list[str]:
 
 @quietly
 def hosts(prefix: str) -> Iterable[str]:
-    """Hosts of the inventory and of ~/.ssh/config, @groups, local.
+    """Complete hosts of the inventory and of ~/.ssh/config, @groups, local.
 
-    Of a list with commas the last one, none twice.
-    """
+    In a list with commas completes the last one, and none twice."""
     from tui.engine.inputs.ssh_names import PATTERN, words_in
     from tui.model.hostspec import LOCAL, STDIN, source_of, split
     from tui.sources.registry import installed_sources
@@ -198,9 +186,7 @@ def hosts(prefix: str) -> Iterable[str]:
 
 
 def of_source(name: str, text: str) -> Iterable[str]:
-    """Return what may stand behind a source's colon: files, and what the source itself knows
-    without asking anybody.
-    """
+    """Complete what follows a source's colon: files, and names the source knows without a query."""
     from tui.sources.base import SourceContext
     from tui.sources.registry import load_source
 
@@ -210,7 +196,7 @@ def of_source(name: str, text: str) -> Iterable[str]:
 
 
 def files_at(text: str) -> Iterable[str]:
-    """Return the paths that go on from what is typed, folders with a / behind them."""
+    """Return the paths that start with the typed text, folders with a / at the end."""
     folder, slash, begin = text.rpartition("/")
     try:
         with os.scandir(from_home(folder + slash) if slash else ".") as entries:
@@ -225,9 +211,7 @@ def files_at(text: str) -> Iterable[str]:
 
 
 def _named_by(part: str, groups: dict[str, Any]) -> list[str]:
-    """Return the hosts that a part of a list stands for: a name, a range, or a group with its own
-    parts.
-    """
+    """Return the hosts that a part of a list names: a name, a range, or a group."""
     from tui.model.hostspec import expand
 
     if not part.startswith("@"):
@@ -240,9 +224,7 @@ def _named_by(part: str, groups: dict[str, Any]) -> list[str]:
 
 
 def groups_in(described: dict[str, Any]) -> dict[str, list[Any]]:
-    """Return the members of every group of an inventory: as it is listed, and as it stands at
-    hosts.
-    """
+    """Return the members of every group of an inventory, from both ways to list them."""
     written = (described.get("groups") or {}).items()
     found = {
         str(name): list(members) if isinstance(members, list) else [] for name, members in written
@@ -254,7 +236,7 @@ def groups_in(described: dict[str, Any]) -> dict[str, list[Any]]:
 
 
 def inventory() -> dict[str, Any]:
-    """Return the inventory as plain data: nothing is checked, a name is all that is wanted."""
+    """Return the inventory as plain data, unchecked: only names are needed."""
     from tui.model.bounded import MOST_SMALL_BYTES, read_text
     from tui.model.yaml_text import load
 
@@ -264,7 +246,7 @@ def inventory() -> dict[str, Any]:
 
 @quietly
 def formats(_: str) -> Iterable[str]:
-    """Formats of exports."""
+    """Complete formats of exports."""
     from tui.model.exporter import installed
 
     return installed()

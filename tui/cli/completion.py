@@ -1,13 +1,11 @@
-"""`benchtui completion`: the script that makes a shell complete verbs, options, profiles, hosts and
-runs.
-"""
+"""`benchtui completion`: the completion script for bash, zsh or fish."""
 
 from __future__ import annotations
 
 import argparse
 
 SHELLS = ("bash", "zsh", "fish")
-USE = """put it where the shell finds it:
+USE = """install it where the shell looks:
   bash   benchtui completion bash > ~/.local/share/bash-completion/completions/benchtui
   zsh    benchtui completion zsh > "${fpath[1]}/_benchtui"
   fish   benchtui completion fish > ~/.config/fish/completions/benchtui.fish"""
@@ -17,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = USE
-    parser.add_argument("shell", choices=SHELLS, help="the shell that shall complete")
+    parser.add_argument("shell", choices=SHELLS, help="shell to complete in")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -29,8 +27,6 @@ def main(args: argparse.Namespace) -> int:
 
 
 def undescribed(script: str) -> str:
-    """Return the script so that zsh lists names that have no description without a dash behind
-    each.
-    """
+    """Return the script changed so that zsh lists names without a description cleanly."""
     shown = '        _describe "${words[1]}" completions'
     return script.replace(shown, f'        completions=("${{(@)completions%:}}")\n{shown}')

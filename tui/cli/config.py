@@ -1,7 +1,4 @@
-"""`benchtui config`: what is set, from where.
-
-Make, edit and change the file with the user's settings.
-"""
+"""`benchtui config`: show, get, set and edit the user's settings."""
 
 from __future__ import annotations
 
@@ -30,13 +27,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `config`."""
     parser.add_argument("--json", action="store_true", help="print the settings as JSON")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-    verbs.add_parser(
-        "edit", help="edit the file in $EDITOR; it is made first, with every key explained"
-    )
+    verbs.add_parser("edit", help="edit the file in $EDITOR; a new file explains every key")
     one = verbs.add_parser("get", help="print the value of one key")
     one.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
-    one.add_argument("--json", action="store_true", help="as JSON, with where it is from")
-    put = verbs.add_parser("set", help="set one key; comments in the file stay")
+    one.add_argument("--json", action="store_true", help="as JSON, with its source")
+    put = verbs.add_parser("set", help="set one key; keeps the comments in the file")
     put.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
     add_json(put)
     put.add_argument(
@@ -45,11 +40,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     away = verbs.add_parser("unset", help="comment a key out")
     add_json(away)
     away.add_argument("name", metavar="KEY", choices=NAMES, help=", ".join(NAMES))
-    verbs.add_parser("path", help="print where the file is")
+    verbs.add_parser("path", help="print the path of the file")
 
 
 def main(args: argparse.Namespace) -> int:
-    """Do what the verb says; without one show what is set."""
+    """Run the action; without one show the settings."""
     path = paths_without_settings().settings
     verbs: dict[str | None, Callable[[argparse.Namespace, Path], None]] = {
         None: show,
@@ -64,14 +59,14 @@ def main(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace, path: Path) -> None:
-    """Print every key: its value, where that is from, what is allowed."""
+    """Print every key: its value, source and allowed values."""
     from tui.cli.shared.settings import read_settings
 
     settings = read_settings(path)
     if args.json:
         print(json.dumps({key.name: plain(settings, key, os.environ)[0] for key in KEYS}, indent=2))
         return
-    there = "" if path.exists() else " (not there yet: benchtui config edit makes it)"
+    there = "" if path.exists() else " (does not exist; benchtui config edit creates it)"
     print(f"{printable(str(path))}{there}\n")
     rows = [(key, *plain(settings, key, os.environ)) for key in KEYS]
     words = [printable(worded(value)) for _, value, _ in rows]
@@ -81,10 +76,7 @@ def show(args: argparse.Namespace, path: Path) -> None:
 
 
 def get(args: argparse.Namespace, path: Path) -> None:
-    """Print the value of one key that holds: by the environment, the file, or the default.
-
-    Where from: to stderr.
-    """
+    """Print the effective value of one key, and its source to stderr."""
     from tui.cli.shared.settings import read_settings
 
     value, source = plain(read_settings(path), key_named(args.name), os.environ)
@@ -97,9 +89,7 @@ def get(args: argparse.Namespace, path: Path) -> None:
 
 
 def plain(settings: Settings, key: Key, environ: Mapping[str, str]) -> tuple[Any, str]:
-    """Return the value of a key as JSON has it, and where it is from: environment, file or
-    default.
-    """
+    """Return the value of a key as JSON, and its source: environment, file or default."""
     if key.variable and environ.get(key.variable):
         return environ[key.variable], "environ"
     value = getattr(settings, key.name)
@@ -114,7 +104,7 @@ def plain(settings: Settings, key: Key, environ: Mapping[str, str]) -> tuple[Any
 
 
 def default_of(name: str) -> str | Path | None:
-    """Return what holds of a key that nothing sets; None where the terminal decides."""
+    """Return the default of a key; None if the terminal decides."""
     found = paths_without_settings()
     defaults = {
         "runs": found.runs,
@@ -125,7 +115,7 @@ def default_of(name: str) -> str | Path | None:
 
 
 def worded(value: Any) -> str:
-    """Return a value as the file would have it."""
+    """Return a value as written in the file."""
     if value is None or value in ([], {}):
         return "-"
     if isinstance(value, dict):
@@ -136,10 +126,9 @@ def worded(value: Any) -> str:
 
 
 def edit(_: argparse.Namespace, path: Path) -> None:
-    """Open the file in the user's editor and say what is wrong with it afterwards.
+    """Open the file in the user's editor and report problems in it afterwards.
 
-    Raises UsageError.
-    """
+    Raises UsageError."""
     from tui.cli.shared.common import open_editor
     from tui.cli.shared.settings import make_file, read_settings
 
@@ -174,5 +163,5 @@ def away(args: argparse.Namespace, path: Path) -> None:
     from tui.cli.shared.settings import forget
 
     forget(path, args.name)
-    say(f"{args.name} is not set in {path} any more")
+    say(f"{args.name} unset in {path}")
     report(args, {"key": args.name, "set": False, "file": str(path)})

@@ -1,4 +1,4 @@
-"""`benchtui doctor`: what this jump host has and lacks, SSH included. Contacts no host."""
+"""`benchtui doctor`: check this jump host, SSH included. Contacts no host."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ MAGIC = b"openssh-key-v1\0"
 
 
 def ssh_config(surroundings: Surroundings) -> DoctorCheck:
-    """The SSH configuration: hosts by name, users, ports, jumps."""
+    """Check the SSH configuration: hosts by name, users, ports, jumps."""
     path = surroundings.ssh_config
     shown = surroundings.short(path)
     if not path.exists() and surroundings.settings.ssh_config:
         return DoctorCheck(
             "ssh config",
             "fail",
-            f"{shown} of the settings is not there",
+            f"{shown} (set in benchtui config) does not exist",
             "benchtui config unset ssh_config",
         )
     if not path.exists():
-        return DoctorCheck("ssh config", "ok", "none: hosts are reached under the names you type")
+        return DoctorCheck("ssh config", "ok", "none: hosts are connected by the names you type")
     try:
         text = read_text(path, MOST_SMALL_BYTES)
     except (OSError, UnicodeDecodeError) as error:
@@ -64,18 +64,18 @@ def ssh_config(surroundings: Surroundings) -> DoctorCheck:
 
 
 def reason(error: OSError | UnicodeDecodeError) -> str:
-    """Return why a file cannot be read, in a few words."""
+    """Return why a file cannot be read."""
     return str(error.strerror) if isinstance(error, OSError) else f"byte {error.start} is not UTF-8"
 
 
 def named_hosts(text: str) -> int:
-    """Count the names on Host lines that are no patterns."""
+    """Count the names on Host lines that are not patterns."""
     lines = re.findall(r"^\s*Host[\s=]+(.+)$", text, re.MULTILINE | re.IGNORECASE)
     return sum(1 for line in lines for name in line.split() if not re.search(r"[*?!]", name))
 
 
 def ssh_login(surroundings: Surroundings) -> DoctorCheck:
-    """Whether there is any key to log in with: an agent's, or a file's that needs no passphrase."""
+    """Check for a key to log in with: in the agent, or a file without a passphrase."""
     socket = surroundings.environ.get("SSH_AUTH_SOCK")
     held = asyncio.run(agent_keys(socket)) if socket else None
     files = private_keys(surroundings.home / ".ssh")
@@ -100,7 +100,7 @@ def ssh_login(surroundings: Surroundings) -> DoctorCheck:
 
 
 def agent_text(socket: str | None, held: int | None) -> str:
-    """Say what the agent has."""
+    """Return the state of the agent."""
     if socket is None:
         return "no agent (SSH_AUTH_SOCK is not set)"
     return (
@@ -111,7 +111,7 @@ def agent_text(socket: str | None, held: int | None) -> str:
 
 
 def files_text(files: list[str], locked: list[Path]) -> str:
-    """Say which key files there are."""
+    """Return which key files exist."""
     if not files:
         return "no key in ~/.ssh, none named in its config"
     passphrase = f" ({len(locked)} with a passphrase)" if locked else ""
@@ -119,7 +119,7 @@ def files_text(files: list[str], locked: list[Path]) -> str:
 
 
 async def agent_keys(socket: str) -> int | None:
-    """Return how many keys the agent holds, or None when it cannot be reached."""
+    """Return how many keys the agent holds; None if it does not answer."""
     from tui.remote.ssh_library import asyncssh
 
     try:
@@ -130,23 +130,19 @@ async def agent_keys(socket: str) -> int | None:
 
 
 def private_keys(folder: Path) -> list[Path]:
-    """Return the private keys under the names that are tried without being named in the
-    configuration.
-    """
+    """Return the private keys with default names."""
     from tui.remote.sshconfig import DEFAULT_KEYS
 
     return [folder / name for name in DEFAULT_KEYS if (folder / name).is_file()]
 
 
 def named_keys(surroundings: Surroundings) -> list[Path]:
-    """Return the key files that IdentityFile lines of the configuration name, as far as they are
-    there.
-    """
+    """Return the existing key files that IdentityFile lines name."""
     home = surroundings.home
     try:
         text = read_text(surroundings.ssh_config, MOST_SMALL_BYTES)
     except (OSError, UnicodeDecodeError):
-        return []  # the check of the configuration tells
+        return []  # reported by the check of the configuration
     pairs = (re.split(r"[\s=]+", line.strip(), maxsplit=1) for line in text.splitlines())
     named = [
         pair[1].strip('"') for pair in pairs if len(pair) == 2 and pair[0].lower() == "identityfile"
@@ -177,7 +173,7 @@ def needs_passphrase(path: Path) -> bool:
 
 
 def known_hosts(surroundings: Surroundings) -> DoctorCheck:
-    """Which host keys are known; hosts with an unknown key are not connected to."""
+    """Check which host keys are known; hosts with an unknown key are refused."""
     own = surroundings.paths.known_hosts
     files = (surroundings.home / ".ssh" / "known_hosts", own, Path("/etc/ssh/ssh_known_hosts"))
     counts = {path: entries(path) for path in files}
@@ -186,14 +182,14 @@ def known_hosts(surroundings: Surroundings) -> DoctorCheck:
         return DoctorCheck(
             "host keys",
             "warn",
-            "none is known: hosts would be refused",
+            "no known hosts: connections would be refused",
             "benchtui hosts trust HOST ...",
         )
     return DoctorCheck("host keys", "ok", ", ".join(found))
 
 
 def entries(path: Path) -> int:
-    """Count the lines of a known_hosts file that hold a key."""
+    """Count the lines of a known_hosts file that contain a key."""
     try:
         lines = read_text(path, MOST_DOCUMENT_BYTES, errors="replace").splitlines()
     except OSError:
@@ -238,7 +234,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the checks; 1 when something fails that every run needs, else 0."""
+    """Run the checks; return 1 if one fails that every run needs."""
     checks = examine(Surroundings.here())
     failed = any(check.status == "fail" for check in checks)
     if args.json:
@@ -254,7 +250,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def examine(surroundings: Surroundings) -> list[DoctorCheck]:
-    """Run every check; one that meets something unforeseen says so and does not stop the others."""
+    """Run every check; one that fails unexpectedly does not stop the others."""
     return [attempt(check, surroundings) for check in CHECKS]
 
 
@@ -271,13 +267,13 @@ def attempt(
 
 
 def render(checks: Sequence[DoctorCheck], *, fancy: bool = True, coloured: bool = False) -> str:
-    """Return the screen: a line a check, advice under it, the sum of it last."""
+    """Return the output: a line a check with its advice, and a summary."""
     lines = [line for check in checks for line in check_lines(check, fancy, coloured)]
     return "\n".join([*lines, "", summary(checks)])
 
 
 def check_lines(check: DoctorCheck, fancy: bool, coloured: bool) -> list[str]:
-    """Return the line of one check and, when there is something to do, the line that says what."""
+    """Return the line of one check, and its advice if any."""
     word = f"{(SYMBOLS if fancy else ASCII_SYMBOLS)[check.status]} {check.status:<4}"
     word = f"\x1b[{COLOURS[check.status]}m{word}\x1b[0m" if coloured else word
     lines = [f"{word}  {check.name:<10}  {printable(check.message)}"]
@@ -289,7 +285,7 @@ def check_lines(check: DoctorCheck, fancy: bool, coloured: bool) -> list[str]:
 
 
 def summary(checks: Sequence[DoctorCheck]) -> str:
-    """Return one line: can this machine run benchmarks or not."""
+    """Return one line: whether this machine can run benchmarks."""
     failed = [check.name for check in checks if check.status == "fail"]
     warned = [check.name for check in checks if check.status == "warn"]
     doubts = f"; {plural(len(warned), 'warning')}: {', '.join(warned)}" if warned else ""
@@ -299,7 +295,7 @@ def summary(checks: Sequence[DoctorCheck]) -> str:
 
 
 def can_encode() -> bool:
-    """Tell whether stdout takes the symbols."""
+    """Tell whether stdout can print the symbols."""
     try:
         "".join((*SYMBOLS.values(), "→")).encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

@@ -34,11 +34,9 @@ DEFAULTS = Settings()
 
 @dataclass(frozen=True, slots=True)
 class DoctorCheck:
-    """What one check found. `advice` says what to do about it; empty when there is nothing to do.
+    """The result of one check, with `advice` if there is something to do.
 
-    ``fail``: benchtui cannot keep a run here. ``warn``: something works less well, or not at all
-    for some uses.
-    """
+    ``fail``: benchtui cannot keep a run here. ``warn``: some uses are limited or impossible."""
 
     name: str
     status: Status
@@ -48,9 +46,7 @@ class DoctorCheck:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the checks look at: the environment, benchtui's own folders, the user's home, the
-    settings.
-    """
+    """What the checks read: environment, benchtui's folders, home directory, settings."""
 
     environ: Mapping[str, str]
     paths: Paths
@@ -62,13 +58,13 @@ class Surroundings:
         """Return the surroundings of this process."""
         try:
             found, settings = paths(), user_settings()
-        except UsageError:  # one of the checks says what is wrong with the settings
+        except UsageError:  # reported by the check of the settings
             found, settings = paths_without_settings(), DEFAULTS
         return cls(os.environ, found, user_home(os.environ), settings)
 
     @property
     def ssh_config(self) -> Path:
-        """The user's SSH configuration: that of the settings, else ~/.ssh/config."""
+        """The user's SSH configuration: from the settings, otherwise ~/.ssh/config."""
         return self.settings.ssh_config or self.home / ".ssh" / "config"
 
     def which(self, command: str) -> str | None:
@@ -76,10 +72,7 @@ class Surroundings:
         return shutil.which(command, path=self.environ.get("PATH", os.defpath))
 
     def output_of(self, *command: str) -> str | None:
-        """Return what a command prints, stripped.
-
-        None when it is missing, fails, or takes too long.
-        """
+        """Return what a command prints, stripped; None if it is missing, fails or times out."""
         return output_of(command, self.environ)
 
     def short(self, path: Path) -> str:
@@ -89,32 +82,35 @@ class Surroundings:
         return f"~/{path.relative_to(self.home)}" if path.is_relative_to(self.home) else str(path)
 
 
-FILES_MINIMUM = 1024  # a connection takes a few; 256 hosts fit
+FILES_MINIMUM = 1024  # a connection takes a few; enough for 256 hosts
 
 
 def python(_: Surroundings) -> DoctorCheck:
-    """The interpreter, and whether the screens' library is compiled."""
+    """Check the interpreter, and whether the library of the screens is compiled."""
     version = f"{platform.python_version()}, {sys.executable}"
     spec = importlib.util.find_spec("textual")  # finds, does not import
     if spec is None or spec.origin is None:
         return DoctorCheck(
-            "python", "fail", f"{version}: the package textual is missing", "install benchtui again"
+            "python", "fail", f"{version}: package textual is missing", "install benchtui again"
         )
     if not Path(importlib.util.cache_from_source(spec.origin)).exists():
         advice = f"{sys.executable} -m compileall -q {Path(spec.origin).parent}"
         return DoctorCheck(
-            "python", "warn", f"{version}: no saved bytecode, the screens open half as fast", advice
+            "python",
+            "warn",
+            f"{version}: no saved bytecode, the screens open at half the speed",
+            advice,
         )
     return DoctorCheck("python", "ok", version)
 
 
 def version(_: Surroundings) -> DoctorCheck:
-    """Which benchtui this is, and from where."""
+    """Report the version of benchtui and its location."""
     return DoctorCheck("benchtui", "ok", f"{tui.__version__}, {Path(tui.__file__).parent}")
 
 
 def load_generator(surroundings: Surroundings) -> DoctorCheck:
-    """What hosts are expected to have, on this machine; only runs on the host `local` use it."""
+    """Check the load generators on this machine; only the host `local` uses them."""
     from tui import workloads
 
     checks = [
@@ -126,20 +122,20 @@ def load_generator(surroundings: Surroundings) -> DoctorCheck:
 
 
 def command(surroundings: Surroundings, need: Requirement) -> DoctorCheck:
-    """A command of this machine, and whether it is new enough."""
+    """Check a command of this machine and its version."""
     from tui.remote.answers import version_of
 
     name, path = f"{need.command} here", surroundings.which(need.command)
     if path is None:
         missing = f"install {need.command}, or run on others"
-        return DoctorCheck(name, "warn", "not installed: the host 'local' cannot run", missing)
+        return DoctorCheck(name, "warn", "not installed; needed for the host 'local'", missing)
     printed = surroundings.output_of(need.command, *need.version_args) or ""
     version, least = version_of(printed), need.minimum or (0, 0)
     if version is None:
         return DoctorCheck(
             name,
             "warn",
-            f"{path} does not say its version",
+            f"{path} prints no version",
             f"{need.command} {' '.join(need.version_args)}",
         )
     if version < least:
@@ -149,13 +145,13 @@ def command(surroundings: Surroundings, need: Requirement) -> DoctorCheck:
 
 
 def open_files(_: Surroundings) -> DoctorCheck:
-    """How many files and sockets this user's processes may have open."""
+    """Check the limit of open files and sockets."""
     soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < FILES_MINIMUM:
         return DoctorCheck(
             "open files",
             "warn",
-            f"limit {soft}: too low for some 100 hosts",
+            f"limit {soft}: too low for about 100 hosts",
             f"ulimit -n {FILES_MINIMUM}",
         )
     return DoctorCheck(
@@ -164,17 +160,15 @@ def open_files(_: Surroundings) -> DoctorCheck:
 
 
 def logout(surroundings: Surroundings) -> DoctorCheck:
-    """Whether systemd ends a user's processes, a detached run among them, when the user logs
-    out.
-    """
+    """Check whether systemd ends a user's processes at logout, a detached run among them."""
     ends = ends_at_logout(surroundings.environ)
     if ends is None:
-        unread = "systemd's KillUserProcesses is not readable here; its usual value lets runs go on"
+        unread = "KillUserProcesses of systemd cannot be read; by default runs survive logout"
         return DoctorCheck("logout", "ok", unread)
     if ends:
         return DoctorCheck("logout", "warn", KILLS, KILLS_ADVICE)
     systemd = "" if Path("/run/systemd/system").is_dir() else " (no systemd here)"
-    return DoctorCheck("logout", "ok", f"runs go on after logout{systemd}")
+    return DoctorCheck("logout", "ok", f"runs survive logout{systemd}")
 
 
 COLUMNS, LINES = 80, 24
@@ -182,19 +176,19 @@ SLOW_ESCAPE_MS = 100
 
 
 def terminal(surroundings: Surroundings) -> DoctorCheck:
-    """Whether the screens can be drawn here."""
+    """Check whether the screens can be drawn here."""
     term = surroundings.environ.get("TERM", "")
     if not sys.stdout.isatty():
-        return DoctorCheck("terminal", "ok", "none here: the verbs work, the screens need one")
+        return DoctorCheck("terminal", "ok", "no terminal: verbs work, the screens need one")
     if term in ("", "dumb", "unknown"):
-        advice = "export TERM=xterm-256color, or what your terminal is"
+        advice = "export TERM=xterm-256color, or the type of your terminal"
         return DoctorCheck(
             "terminal", "warn", f"TERM={term or '(not set)'} cannot place the cursor", advice
         )
     columns, lines = os.get_terminal_size(sys.stdout.fileno())
     message = f"{term}, {colours(surroundings)}, {columns}x{lines}"
     if (columns, lines) == (0, 0):
-        return DoctorCheck("terminal", "ok", f"{term}, {colours(surroundings)}, size not told")
+        return DoctorCheck("terminal", "ok", f"{term}, {colours(surroundings)}, unknown size")
     if columns < COLUMNS or lines < LINES:
         return DoctorCheck(
             "terminal", "warn", f"{message}: cramped", f"make it {COLUMNS}x{LINES} or larger"
@@ -203,7 +197,7 @@ def terminal(surroundings: Surroundings) -> DoctorCheck:
 
 
 def colours(surroundings: Surroundings) -> str:
-    """Say how many colours the environment promises."""
+    """Return how many colours the environment promises."""
     environ = surroundings.environ
     if environ.get("NO_COLOR"):
         return "no colours (NO_COLOR)"
@@ -215,7 +209,7 @@ def colours(surroundings: Surroundings) -> str:
 
 
 def characters(surroundings: Surroundings) -> DoctorCheck:
-    """Whether the locale says UTF-8: curves and frames are drawn with it."""
+    """Check the locale for UTF-8: curves and frames need it."""
     names = ("LC_ALL", "LC_CTYPE", "LANG")
     locale = next((value for name in names if (value := surroundings.environ.get(name))), "")
     if locale.lower().replace("-", "").endswith("utf8"):
@@ -229,7 +223,7 @@ def characters(surroundings: Surroundings) -> DoctorCheck:
 
 
 def tmux(surroundings: Surroundings) -> DoctorCheck:
-    """Whether the screens survive a lost connection, and whether the Escape key arrives in time."""
+    """Check whether the screens survive a lost connection, and the delay of the Escape key."""
     if surroundings.environ.get("TMUX"):
         delay = surroundings.output_of("tmux", "show-options", "-sv", "escape-time") or ""
         if delay.isdigit() and int(delay) > SLOW_ESCAPE_MS:
@@ -246,12 +240,12 @@ def tmux(surroundings: Surroundings) -> DoctorCheck:
     return DoctorCheck(
         "tmux",
         "ok",
-        f"{found}: after a lost connection runs go on; benchtui attach shows them again",
+        f"{found}: runs survive a lost connection; benchtui attach shows them again",
     )
 
 
 def editor(surroundings: Surroundings) -> DoctorCheck:
-    """The editor for profiles."""
+    """Check the editor for profiles."""
     chosen = surroundings.environ.get("VISUAL") or surroundings.environ.get("EDITOR") or ""
     if not chosen:
         if surroundings.which("vi"):
@@ -280,7 +274,8 @@ NO_SPACE = 64 * 2**20
 
 
 def config(surroundings: Surroundings) -> DoctorCheck:
-    """The folder of inventory, profiles and pinned host keys: nobody else may write there."""
+    """Check the folder of inventory, profiles and pinned host keys: only its owner may write to
+    it."""
     advice = "needed for: hosts add, hosts trust, profiles edit"
     path = surroundings.paths.config
     return usable("config", surroundings, path, "warn", advice) or private(
@@ -289,9 +284,7 @@ def config(surroundings: Surroundings) -> DoctorCheck:
 
 
 def data(surroundings: Surroundings) -> DoctorCheck:
-    """The folder of the runs: without it no run can be kept, and what is in it concerns nobody
-    else.
-    """
+    """Check the folder of the runs: writable, and closed to other users."""
     advice = "choose another with BENCHTUI_HOME=DIR or XDG_DATA_HOME=DIR"
     path = surroundings.paths.runs
     return usable("data", surroundings, path, "fail", advice) or private(
@@ -300,7 +293,7 @@ def data(surroundings: Surroundings) -> DoctorCheck:
 
 
 def settings(surroundings: Surroundings) -> DoctorCheck:
-    """The user's settings: where they are broken, only verbs that need none of them work."""
+    """Check the user's settings; broken ones stop every verb that needs them."""
     from tui.cli.shared.settings import read_settings
 
     path = surroundings.paths.settings
@@ -311,13 +304,13 @@ def settings(surroundings: Surroundings) -> DoctorCheck:
     there = (
         surroundings.short(path)
         if path.exists()
-        else f"{surroundings.short(path)} is not there: all defaults"
+        else f"{surroundings.short(path)} does not exist: all defaults"
     )
     return DoctorCheck("settings", "ok", there)
 
 
 def inventory(surroundings: Surroundings) -> DoctorCheck:
-    """The inventory: verbs that name hosts stop where the one of the settings is missing."""
+    """Check the inventory; verbs that name hosts fail if the configured one is missing."""
     path, kept = surroundings.paths.inventory, surroundings.settings.inventory
     shown = surroundings.short(kept or path)
     if kept and not kept.is_file():
@@ -328,12 +321,13 @@ def inventory(surroundings: Surroundings) -> DoctorCheck:
             "benchtui config unset inventory",
         )
     return DoctorCheck(
-        "inventory", "ok", shown if kept or path.exists() else f"{shown} (made by hosts add)"
+        "inventory", "ok", shown if kept or path.exists() else f"{shown} (created by hosts add)"
     )
 
 
 def shared(surroundings: Surroundings) -> DoctorCheck:
-    """Directories with runs of others, by the environment, the settings and the user's list."""
+    """Check directories with runs of other users, from environment, settings and the user's
+    list."""
     from tui.library.runs import shared_directories
 
     try:
@@ -351,7 +345,7 @@ def shared(surroundings: Surroundings) -> DoctorCheck:
     ]
     if missing:
         advice = (
-            "mount it, or take it out of benchtui config shared, BENCHTUI_SHARED_RUNS, shared-runs"
+            "mount it, or remove it from benchtui config shared, BENCHTUI_SHARED_RUNS, shared-runs"
         )
         return DoctorCheck("shared", "warn", f"cannot be read: {', '.join(missing)}", advice)
     return DoctorCheck(
@@ -364,7 +358,7 @@ def shared(surroundings: Surroundings) -> DoctorCheck:
 def usable(
     name: str, surroundings: Surroundings, path: Path, status: Status, advice: str
 ) -> DoctorCheck | None:
-    """Return a check of `status` for a folder that cannot be used, None for one that can."""
+    """Return a check of `status` for an unusable folder, None for a usable one."""
     shown = surroundings.short(path)
     parent = nearest_existing(path)
     if path.exists() and not path.is_dir():
@@ -373,17 +367,17 @@ def usable(
         what = (
             "is not writable"
             if parent == path
-            else f"cannot be made: {parent} is not a writable directory"
+            else f"cannot be created: {parent} is not a writable directory"
         )
         return DoctorCheck(name, status, f"{shown} {what}", advice)
     return None
 
 
 def private(name: str, surroundings: Surroundings, path: Path, forbidden: int) -> DoctorCheck:
-    """Judge the mode of a folder; `forbidden` are the bits that other users must not have."""
+    """Check the mode of a folder; `forbidden` are bits other users must not have."""
     shown = surroundings.short(path)
     if not path.exists():
-        return DoctorCheck(name, "ok", f"{shown} (made when first needed)")
+        return DoctorCheck(name, "ok", f"{shown} (created when needed)")
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & forbidden:
         return DoctorCheck(
@@ -393,32 +387,29 @@ def private(name: str, surroundings: Surroundings, path: Path, forbidden: int) -
 
 
 def nearest_existing(path: Path) -> Path:
-    """Return the path itself or the nearest folder above it that exists."""
+    """Return the path itself or its nearest existing parent."""
     return next(candidate for candidate in (path, *path.parents) if candidate.exists())
 
 
 def space(surroundings: Surroundings) -> DoctorCheck:
-    """Room for runs.
-
-    A host's run takes about 40 KB for each second it measures, before it is compressed.
-    """
+    """Check the free space for runs: a host takes about 40 KB a second, before compression."""
     where = nearest_existing(surroundings.paths.runs)
     found = os.statvfs(where)
     free = found.f_bavail * found.f_frsize
     message = f"{units.size(free)} for runs, on {surroundings.short(where)}"
     if free < NO_SPACE:
         return DoctorCheck(
-            "free space", "fail", message, "make room, or BENCHTUI_HOME=DIR elsewhere"
+            "free space", "fail", message, "free some space, or set BENCHTUI_HOME=DIR"
         )
     if free < LOW_SPACE:
         return DoctorCheck(
-            "free space", "warn", f"only {message}", "make room, or BENCHTUI_HOME=DIR elsewhere"
+            "free space", "warn", f"only {message}", "free some space, or set BENCHTUI_HOME=DIR"
         )
     return DoctorCheck("free space", "ok", message)
 
 
 def runs(surroundings: Surroundings) -> DoctorCheck:
-    """How many runs are kept, what they take, and which of them never came to an end."""
+    """Report how many runs are kept, their size, and which did not end properly."""
     from tui.library.runs import RunStore
 
     summaries = RunStore(surroundings.paths.runs).list()
@@ -438,12 +429,12 @@ def runs(surroundings: Surroundings) -> DoctorCheck:
         "runs",
         "warn",
         f"{message}; {len(broken)} did not end properly, the newest: {broken[0]}",
-        f"benchtui runs show {broken[0]} (what was measured is kept), or runs rm",
+        f"benchtui runs show {broken[0]} (measurements are kept), or runs rm",
     )
 
 
 def size_of(run_dir: Path) -> int:
-    """Return the bytes of all files of a run; files that go away meanwhile count nothing."""
+    """Return the bytes of all files of a run; files that vanish meanwhile count 0."""
     total = 0
     for folder_path, _, names in os.walk(run_dir):
         for name in names:

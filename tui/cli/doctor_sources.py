@@ -1,4 +1,4 @@
-"""Check of the sources of hosts: which are installed, and which programs of theirs are here."""
+"""Check of host sources: which are installed, and whether their programs are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui.sources.registry import installed_sources, load_source
 
 
 def sources(surroundings: Surroundings) -> DoctorCheck:
-    """What --hosts and groups of the inventory can name beside hosts."""
+    """Check what --hosts and inventory groups can use besides host names."""
     context = SourceContext.here()._replace(environ=surroundings.environ)
     states, broken = [], []
     for name, point in installed_sources().items():
@@ -23,6 +23,6 @@ def sources(surroundings: Surroundings) -> DoctorCheck:
         states.append(f"{name}{whose}{f' ({state})' if state else ''}")
     if broken:
         return DoctorCheck(
-            "sources", "warn", "; ".join(broken), "pip uninstall what cannot be loaded, or mend it"
+            "sources", "warn", "; ".join(broken), "uninstall or repair what cannot be loaded"
         )
     return DoctorCheck("sources", "ok", ", ".join(states))

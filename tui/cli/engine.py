@@ -1,4 +1,4 @@
-"""The engine's own entry, started by `tui.engine.launch`; not for people."""
+"""The engine's entry point, started by `tui.engine.launch`; not for users."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def main(args: argparse.Namespace) -> int:
     try:
         end = run_engine(args.run_dir, args.mode, ask=args.ask)
     finally:
-        # even after a fault: what is in the journal is what was measured
+        # even after a failure: the journal has what was measured
         _write_record(args.run_dir)
     return end.exit_code
 
@@ -53,7 +53,7 @@ def _write_record(run_dir: Path) -> None:
         tell_proved(run_dir, record)
     except (BenchtuiError, OSError) as error:  # its own record has it
         print(
-            f"benchtui: {record.proves.run_id} was not told what this showed: {error}",
+            f"benchtui: {record.proves.run_id} was not updated with the result: {error}",
             file=sys.stderr,
         )
 
@@ -65,7 +65,7 @@ def _seal(run_dir: Path, record: RunRecord) -> None:
 
     try:
         seal(run_dir, Paths.from_environ(os.environ).seal_key)
-        record.judged_since = False  # a run that was resumed had another seal
+        record.judged_since = False  # a resumed run had another seal
         write_summary(run_dir, summary_of(record))
     except OSError as error:
         print(

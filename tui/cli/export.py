@@ -13,9 +13,9 @@ from tui.model.problem import UsageError
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.description = (
-        "Writes a saved run in a format that other tools read. One file of text is printed unless"
-        " -o says where it goes; several go to a directory, named RUN.FORMAT unless -o names one."
-        " The paths written are printed."
+        "Writes a saved run in a format that other tools read. A single text file goes to stdout"
+        " unless -o is given; several files go to the directory -o or RUN.FORMAT. Prints the paths"
+        " of the files written."
     )
     parser.add_argument("run", metavar="RUN", nargs="?", help=RUN_HELP)
     parser.add_argument(
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FILE|DIR",
-        help="where to; a name that ends with / is a directory",
+        help="output file; a name ending in / is a directory",
     )
     parser.add_argument(
         "--stream",
@@ -33,18 +33,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="follow the run to its end; -o is a file, or an http address to push to",
     )
     parser.add_argument(
-        "--redact", action="store_true", help="leave out names, addresses, paths, remarks"
+        "--redact", action="store_true", help="remove names, addresses, paths, notes"
     )
     parser.add_argument(
         "--hide",
         action="append",
         default=[],
         metavar="WORD",
-        help="another word to leave out; implies --redact",
+        help="another word to remove; implies --redact",
     )
     add_json(parser)
     parser.add_argument(
-        "--formats", action="store_true", help="list the formats, with who reads them"
+        "--formats", action="store_true", help="list the formats and the tools that read them"
     )
 
 
@@ -56,9 +56,7 @@ def main(args: argparse.Namespace) -> int:
     if args.run is None or args.format is None:
         raise UsageError("name a run and a format; benchtui export --formats lists them")
     if args.json and (args.output is None or args.stream):
-        raise UsageError(
-            "--json tells which files were written: name them with -o, without --stream"
-        )
+        raise UsageError("--json lists the files written: use it with -o and without --stream")
     exporter = load(args.format)
     from tui.export.save import alone, export, remark_of, source_of, without_names
 
@@ -66,7 +64,7 @@ def main(args: argparse.Namespace) -> int:
     redact = args.redact or bool(args.hide)
     if redact and args.stream:
         raise UsageError(
-            "--redact: --stream tells events as they come, names in them; export another format"
+            "--redact excludes --stream, whose events contain names; export the finished run"
         )
     if args.stream:
         from tui.export.stream import follow
@@ -87,7 +85,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def formats_text() -> str:
-    """Return the formats, one a line; of one that cannot be loaded, why."""
+    """Return the formats, one a line, with the reason if one cannot be loaded."""
     width = max(map(len, installed()), default=0)
     return "".join(f"{name:<{width}}  {_title(name)}\n" for name in installed())
 

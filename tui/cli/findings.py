@@ -1,6 +1,4 @@
-"""`benchtui findings [ID]`: every check that a run is put to, with its rule, what it means and what
-to do.
-"""
+"""`benchtui findings [ID]`: list every check, or explain one: rule, meaning, advice."""
 
 from __future__ import annotations
 
@@ -43,9 +41,7 @@ def find(name: str) -> Check:
     """Return a check by its id. Raises UsageError."""
     if (known := check_name(name).lower()) not in BY_ID:
         raise UsageError(
-            Problem(
-                f"no check is called '{name}'{did_you_mean(name, BY_ID)}; see benchtui findings"
-            )
+            Problem(f"no check named '{name}'{did_you_mean(name, BY_ID)}; see benchtui findings")
         )
     return BY_ID[known]
 

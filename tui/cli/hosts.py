@@ -35,17 +35,17 @@ ALL_GOOD, UNFIT = 0, 3
 SWEEP_CODES = (
     "exit codes: 0 no leftovers, 2 wrong usage, 3 leftovers remain, or a host did not answer"
 )
-CHECK_CODES = "exit codes: 0 all are fit for a load, 2 wrong usage, 3 one is not"
+CHECK_CODES = "exit codes: 0 all hosts are ready, 2 wrong usage, 3 at least one is not"
 SPEC_HELP = (
     "names, ranges, @groups, !NAME to leave out, sources such as ansible:FILE, local; default: all"
 )
-TRUST_CODES = "exit codes: 0 all keys are pinned, 2 wrong usage, 3 one is not"
+TRUST_CODES = "exit codes: 0 all keys are pinned, 2 wrong usage, 3 at least one is not"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `hosts`."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    listed = verbs.add_parser("list", help="all hosts that are known by name")
+    listed = verbs.add_parser("list", help="list all hosts known by name")
     listed.add_argument("--json", action="store_true", help="as JSON on stdout")
     check = verbs.add_parser(
         "check", help="reachability, load generators, cores, kernel, free space", epilog=CHECK_CODES
@@ -56,28 +56,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     check.add_argument("--json", action="store_true", help="as JSON on stdout")
     trust = verbs.add_parser(
-        "trust", help="show the host keys once, then pin them", epilog=TRUST_CODES
+        "trust", help="show host keys, confirm and pin them", epilog=TRUST_CODES
     )
     trust.add_argument(
-        "--yes", action="store_true", help="do not ask: the fingerprints were compared elsewhere"
+        "--yes", action="store_true", help="do not ask: fingerprints are already verified"
     )
     sweep = verbs.add_parser(
         "sweep", help="find and remove leftovers of earlier runs", epilog=SWEEP_CODES
     )
     sweep.add_argument("--yes", action="store_true", help="do not ask")
     sweep.add_argument(
-        "--run", metavar="RUN", help="this run alone, by its full id, even while it is supervised"
+        "--run", metavar="RUN", help="only this run, by its full ID, even if it is still supervised"
     )
     for verb in (listed, check, trust, sweep):
         verb.add_argument("hosts", nargs="*", metavar="SPEC", help=SPEC_HELP)
     add = verbs.add_parser("add", help="add a host to the inventory")
     add.add_argument("name", metavar="NAME", help="a name, or a range like weka-[01-08]")
-    add.add_argument("--address", help="name or IP address, when it is not NAME")
+    add.add_argument("--address", help="host name or IP address, if not NAME")
     add.add_argument("--port", type=int, help="port of the SSH server")
     add.add_argument("--user", help="user to log in as")
     add.add_argument("--identity", help="private key file on this machine")
     add.add_argument(
-        "--group", action="append", default=[], dest="groups", help="a group that it belongs to"
+        "--group", action="append", default=[], dest="groups", help="a group the host belongs to"
     )
     for verb in (trust, add, sweep):
         add_json(verb)
@@ -86,7 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Do what the verb says."""
+    """Run the action."""
     verbs = {
         "list": list_all,
         "check": check_all,
@@ -98,17 +98,14 @@ def main(args: argparse.Namespace) -> int:
 
 
 def chosen(args: argparse.Namespace) -> list[HostAddress]:
-    """Return the hosts of the arguments; all known ones when none is named."""
+    """Return the hosts of the arguments, by default all known ones."""
     fleet = load_fleet(args)
     fleet.context = fleet.context._replace(tell=say, may_allocate=args.verb == "check")
     return fleet.resolve(args.hosts) if args.hosts else [address for address, _ in all_known(fleet)]
 
 
 def all_known(fleet: Fleet) -> list[tuple[HostAddress, Origin]]:
-    """Return every host that is known by name, those of groups with a source too.
-
-    A source that fails is told.
-    """
+    """Return every host known by name, including groups with a source; print failed sources."""
     for group in fleet.sources:
         try:
             fleet.resolve([f"@{group}"])
@@ -136,9 +133,7 @@ def connected(args: argparse.Namespace, work: Callable[[Connections], Awaitable[
 
 
 def list_all(args: argparse.Namespace) -> int:
-    """Print the hosts of the arguments, or all that are known by name, and where each is known
-    from.
-    """
+    """Print hosts (default: all known ones) and where each is defined."""
     found = listed_hosts(args)
     if args.json:
         rows = [
@@ -156,9 +151,7 @@ def list_all(args: argparse.Namespace) -> int:
 
 
 def listed_hosts(args: argparse.Namespace) -> list[tuple[HostAddress, Origin]]:
-    """Return the hosts of the arguments in their order, all known ones when none is named, with
-    their origin.
-    """
+    """Return hosts in order (default: all known ones) with their origin."""
     fleet = load_fleet(args)
     if not args.hosts:
         return all_known(fleet)
@@ -171,7 +164,7 @@ def listed_hosts(args: argparse.Namespace) -> list[tuple[HostAddress, Origin]]:
 
 
 def check_all(args: argparse.Namespace) -> int:
-    """Look at hosts and print what was found; 3 when one of them is not fit to run any load."""
+    """Check hosts and print the result; return 3 if one is unfit for any load."""
     from tui.engine.preflight.host_check import check_hosts
 
     if args.dir is not None and not args.dir.startswith("/"):
@@ -193,10 +186,7 @@ def check_all(args: argparse.Namespace) -> int:
 
 
 def facts_of(checks: Sequence[HostCheck], everything: bool) -> Iterator[str]:
-    """Yield what hosts differ in, this machine apart when there are others.
-
-    Of everything, what they share, too.
-    """
+    """Yield how hosts differ, this machine separately; with everything also what they share."""
     from tui.metrics.facts import compare, leaf_text, leaf_title
     from tui.model.hostspec import LOCAL
     from tui.text.facts import (
@@ -228,14 +218,14 @@ def facts_of(checks: Sequence[HostCheck], everything: bool) -> Iterator[str]:
         yield "\nhosts differ:" if everything else ""
         yield from (f"  {text}" for text in every_difference(found)) if everything else short
     if everything:
-        yield "\neach of its own:"
+        yield "\ndifferent on each:"
         yield from (f"  {text}" for text in own_lines(known))
         yield "\nunknown:"
         yield from (f"  {text}" for text in unknown_lines(known))
 
 
 def check_table(checks: list[HostCheck], directory: str | None) -> str:
-    """Return the checks as a table; what is wrong stands behind the host."""
+    """Return the checks as a table, problems after the host."""
     rows = [
         ("host", "state", "tools", "cores", "kernel", f"free at {directory or '/tmp'}", "MPI", "")
     ]
@@ -245,9 +235,7 @@ def check_table(checks: list[HostCheck], directory: str | None) -> str:
 
 
 def tools_text(check: HostCheck) -> str:
-    """Return which commands of load generators were found, each as it says its version, with what
-    few need of it.
-    """
+    """Return the load generators found, each with its version as printed and its rare options."""
     from tui import workloads
     from tui.engine.preflight import mpi_hosts
 
@@ -284,7 +272,7 @@ def check_row(check: HostCheck) -> tuple[str, str, str, str, str, str, str, str]
 
 
 def trust_all(args: argparse.Namespace) -> int:
-    """Show the keys that hosts present and pin those that are new; a changed key is refused."""
+    """Show the keys of hosts and pin new ones; a changed key is refused."""
     from tui.engine.inputs.user_files import add_lines
     from tui.remote.fan_out import fan_out
     from tui.remote.way_registry import is_over_ssh
@@ -301,13 +289,13 @@ def trust_all(args: argparse.Namespace) -> int:
     )
     for key in () if args.json else keys.values():
         print(
-            f"{key.name:<{width}}  {key.fingerprint}  {'trusted already' if key.known else 'new'}"
+            f"{key.name:<{width}}  {key.fingerprint}  {'already trusted' if key.known else 'new'}"
         )
     for error in errors.values():
         say(f"benchtui: {error}")
     new = [key for key in keys.values() if not key.known]
     if new and not (args.yes or ask(f"trust {plural(len(new), 'new key')}?")):
-        say("nothing was pinned; compare the fingerprints, then use --yes or answer y")
+        say("nothing pinned; verify the fingerprints, then use --yes or answer y")
         return UNFIT
     if new:
         add_lines(paths().known_hosts, dict.fromkeys(key.line for key in new))
@@ -316,12 +304,12 @@ def trust_all(args: argparse.Namespace) -> int:
 
 
 def key_row(key: Presented) -> dict[str, object]:
-    """Return the key of a host for programs."""
+    """Return the key of a host as plain data."""
     return {"host": key.name, "fingerprint": key.fingerprint, "known": key.known, "error": None}
 
 
 def error_row(host: str, error: HostError) -> dict[str, object]:
-    """Return for programs why the key of a host was not seen."""
+    """Return why the key of a host was not read, as plain data."""
     return {"host": host, "fingerprint": None, "known": None, "error": error.message}
 
 
@@ -343,10 +331,7 @@ def add_one(args: argparse.Namespace) -> int:
 
 
 def sweep_all(args: argparse.Namespace) -> int:
-    """List what runs of ours left behind.
-
-    When confirmed, end it and remove its private directories.
-    """
+    """List leftovers of earlier runs; once confirmed, end them and remove their directories."""
     addresses = chosen(args)
     return connected(args, lambda connections: _sweep(args, addresses, connections))
 
@@ -367,20 +352,14 @@ async def _sweep(
         say(f"benchtui: {error}")
     ours = [leftover for leftover in found if args.run or not leftover.live]
     if len(ours) < len(found):
-        say(
-            "what is still supervised is left alone: benchtui stop RUN ends it, or hosts sweep"
-            " --run RUN"
-        )
+        say("supervised runs are left alone: use benchtui stop RUN, or hosts sweep --run RUN")
     if not ours:
         say("nothing to sweep")
         return UNFIT if errors else ALL_GOOD
     if not (args.yes or ask(f"end and remove {plural(len(ours), 'leftover')}?")):
         hosts = some(list(dict.fromkeys(leftover.host for leftover in ours)))
         remains = "1 leftover remains" if len(ours) == 1 else f"{len(ours)} leftovers remain"
-        say(
-            f"nothing was changed, {remains} on {hosts}; use --yes or answer y to end and remove"
-            " what is listed"
-        )
+        say(f"nothing changed, {remains} on {hosts}; use --yes or answer y to end and remove them")
         return UNFIT
     failed = await remove_leftovers(addresses, ours, connections)
     for error in failed:
@@ -388,6 +367,6 @@ async def _sweep(
     say(
         f"ended and removed {plural(len(ours), 'leftover')}"
         if not failed
-        else "not everything could be removed"
+        else "some leftovers could not be removed"
     )
     return UNFIT if errors or failed else ALL_GOOD

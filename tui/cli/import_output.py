@@ -1,6 +1,5 @@
-"""`benchtui import`: the output of a load generator that ran elsewhere becomes a record with its
-findings.
-"""
+"""`benchtui import`: turn output of a load generator that ran elsewhere into a record with
+findings."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="PATH",
-        help="kept output: a file a host, a directory",
+        help="saved output: one file per host, or a directory",
     )
     parser.add_argument(
         "--host",
@@ -38,16 +37,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
             "otherwise the file's name without dates"
         ),
     )
-    parser.add_argument("--tool", help="read it as output of this load generator or format alone")
-    parser.add_argument("--note", metavar="TEXT", help="remark to keep with it")
-    parser.add_argument("--dry-run", action="store_true", help="only show it; keep nothing")
+    parser.add_argument("--tool", help="read it only as output of this load generator or format")
+    parser.add_argument("--note", metavar="TEXT", help="note to save with it")
+    parser.add_argument("--dry-run", action="store_true", help="only print it; save nothing")
     parser.add_argument(
-        "--json", action="store_true", help="print the run record, of several runs one a line"
+        "--json", action="store_true", help="print the run record; several runs one a line"
     )
 
 
 def main(args: argparse.Namespace) -> int:
-    """Read what is given, judge what it holds, keep the records and print them."""
+    """Read the given output, judge it, save the records and print them."""
     from tui.cli.shared.run_texts import write_texts
     from tui.library.imported import records_of
     from tui.model.rundir import RECORD_FILE

@@ -1,6 +1,4 @@
-"""Entry of the `benchtui` command: finds the verb, loads only its module, turns errors into exit
-codes.
-"""
+"""Entry point of `benchtui`: load the verb's module, run it, turn errors into exit codes."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ MODULES = {
     "runs": "tui.cli.runs",
     "import": "tui.cli.import_output",
     "app": "tui.cli.open_app",
-}  # of verbs whose module has another name
+}  # verbs whose module has a different name
 BROKEN_PIPE = 141
 INTERRUPTED = 130
 NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -34,12 +32,9 @@ LONG_LIVED = ("app", "attach", "engine")
 
 
 def entry() -> None:
-    """Run the command and exit with its code.
-
-    A reader of our stdout that goes away ends us quietly.
-    """
+    """Run the command and exit with its code; quietly if the reader of stdout has gone."""
     gc.set_threshold(COLLECTED_EVERY if is_long_lived(sys.argv[1:]) else SHORT_VERBS_EVERY)
-    # it would look for them in every package
+    # would search every package for them
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     keep_private()
     open_what_is_closed()
@@ -50,15 +45,15 @@ def entry() -> None:
             importlib.import_module("tui.cli.completing").complete(verb_module)
         try:
             code = main(sys.argv[1:])
-        except SystemExit as end:  # argparse has said what it had to say
+        except SystemExit as end:  # argparse has printed its message
             code = end.code if isinstance(end.code, int) else 1
         sys.stdout.flush()
     except KeyboardInterrupt:  # while modules are loaded, or the last lines are written
         code = INTERRUPTED
-    # what a verb did not foresee, or our own output: a full disk, a reader that went away
+    # unexpected, or on our own output: full disk, reader gone
     except OSError as error:
         if sys.argv[1:] and sys.argv[1] in HIDDEN:
-            raise  # the engine's log wants all of it
+            raise  # the engine logs the traceback
         code = BROKEN_PIPE if isinstance(error, BrokenPipeError) else 1
         if code != BROKEN_PIPE:
             print(f"benchtui: {told(error)}", file=sys.stderr)
@@ -68,12 +63,12 @@ def entry() -> None:
 
 
 def is_long_lived(argv: Sequence[str]) -> bool:
-    """Tell whether a command line opens the screens, follows a run or carries it out."""
+    """Tell whether a command line opens the screens, follows a run or executes it."""
     return not argv or argv[0].startswith("-") or argv[0] in LONG_LIVED
 
 
 def told(error: OSError) -> str:
-    """Return what went wrong with which file."""
+    """Return what failed with which file."""
     where = error.filename or ("output cannot be written" if error.errno in NOT_WRITTEN else "")
     said = (
         f"{where}: {error.strerror}" if where and error.strerror else error.strerror or str(error)
@@ -82,9 +77,9 @@ def told(error: OSError) -> str:
 
 
 def open_what_is_closed() -> None:
-    """Give the place of a closed stdin, stdout or stderr to nothing: the next file that is opened
-    would take it.
-    """
+    """Open /dev/null for a closed stdin, stdout or stderr.
+
+    Otherwise the next opened file would take its place."""
     for number, name, mode in ((0, "stdin", "r"), (STDOUT, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
             opened = os.open(os.devnull, os.O_RDWR)
@@ -111,16 +106,15 @@ def main(argv: Sequence[str]) -> int:
 
 
 def verb_module(verb: str) -> VerbModule:
-    """Return the module of a verb, which is imported when it is asked for."""
+    """Import and return the module of a verb."""
     found: VerbModule = importlib.import_module(MODULES.get(verb, f"tui.cli.{verb}"))
     return found
 
 
 def run_verb(verb: str, rest: Sequence[str]) -> int:
-    """Load one verb, parse its arguments, run it.
+    """Load a verb, parse its arguments and run it.
 
-    Every foreseen error is a line on stderr and an exit code.
-    """
+    Expected errors become a line on stderr and an exit code."""
     prog = "benchtui" if verb == "app" else f"benchtui {verb}"
     try:
         module = verb_module(verb)
@@ -136,7 +130,7 @@ def run_verb(verb: str, rest: Sequence[str]) -> int:
         for problem in error.problems:
             print(f"benchtui: {problem}", file=sys.stderr)
         return error.exit_code
-    except UnicodeEncodeError as error:  # of a command line: nothing that we keep takes it
+    except UnicodeEncodeError as error:  # from the command line; no file we write can contain it
         print(f"benchtui: {error.object!r}: not UTF-8 text", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""`benchtui man`: the manual page, made from the parsers of all verbs."""
+"""`benchtui man`: the manual page, generated from the parsers of all verbs."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ SECTIONS = {
         ("130", "interrupted and saved"),
     ],
     "ENVIRONMENT": [
-        ("BENCHTUI_HOME", "one folder for runs and all that is configured"),
-        ("BENCHTUI_SHARED_RUNS", "directories with runs of others, with colons between them"),
-        *((key.variable, f"as {key.name} of the settings") for key in KEYS if key.variable),
+        ("BENCHTUI_HOME", "one directory for runs and configuration"),
+        ("BENCHTUI_SHARED_RUNS", "directories with runs of other users, separated by colons"),
+        *((key.variable, f"overrides the setting {key.name}") for key in KEYS if key.variable),
         ("NO_COLOR", "no colours"),
         ("XDG_CONFIG_HOME, XDG_DATA_HOME", "where configuration and runs are"),
     ],
     "FILES": [
         ("~/.config/benchtui/config.yaml", "settings, see benchtui config"),
         ("~/.config/benchtui/inventory.yaml", "hosts and groups"),
-        ("~/.config/benchtui/profiles/", "profiles of your own"),
+        ("~/.config/benchtui/profiles/", "your profiles"),
         ("~/.config/benchtui/known_hosts", "pinned host keys"),
         (
             "~/.local/share/benchtui/runs/",
@@ -44,11 +44,11 @@ SECTIONS = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
-    parser.add_argument("--roff", action="store_true", help="print its source, as a pipe gets it")
+    parser.add_argument("--roff", action="store_true", help="print the roff source, as in a pipe")
 
 
 def main(args: argparse.Namespace) -> int:
-    """Show the page with man on a terminal, print its source elsewhere."""
+    """Show the page with man on a terminal, otherwise print its source."""
     text = page(args.verb_module)
     if args.roff or not sys.stdout.isatty() or shutil.which("man") is None:
         print(text, end="")
@@ -71,7 +71,7 @@ def page(load: Load) -> str:
 
 
 def section(title: str, rows: list[tuple[str, str]]) -> list[str]:
-    """Return a section with a paragraph for each word that it explains."""
+    """Return a section with a paragraph for each term."""
     lines = [f".SH {title}"]
     for name, text in rows:
         lines += [".TP", f".B {escaped(name)}", escaped(text)]
@@ -79,6 +79,6 @@ def section(title: str, rows: list[tuple[str, str]]) -> list[str]:
 
 
 def escaped(text: str) -> str:
-    """Return text that roff takes as it is."""
+    """Return a text with the markup of roff escaped."""
     told = text.replace("\\", "\\\\").replace("-", "\\-")
     return f"\\&{told}" if told.startswith((".", "'")) else told

@@ -1,4 +1,4 @@
-"""`benchtui noise`: how far apart runs of the same come out, kept where `compare` finds it."""
+"""`benchtui noise`: measure run-to-run noise and save it for `compare`."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "runs",
         metavar="RUN",
         nargs="+",
-        help=f"runs of the same, or one with repetitions; {SIDE_HELP}",
+        help=f"identical runs, or one with repetitions; {SIDE_HELP}",
     )
     add("--json", action="store_true", help="print one JSON object")
     add("--dry-run", action="store_true", help="keep nothing")
 
 
 def main(args: argparse.Namespace) -> int:
-    """Measure the noise floor, keep it, and print it."""
+    """Measure the noise floor, save it and print it."""
     from tui.analysis.measured import NoiseFloors, configuration, measure
     from tui.analysis.setup import WHOLE, differences
 
     records = side_of(run_store(), ",".join(args.runs))
     for record in records[1:]:
         if obstacles := [each.text for each in differences(records[:1], [record]) if each.blocks]:
-            raise NotComparableError(f"not the same: {'; '.join(obstacles)}")
+            raise NotComparableError(f"runs differ: {'; '.join(obstacles)}")
         if configuration(record).key != configuration(records[0]).key:
             said = (
                 f"{record.run_id}: another target, other hosts or parameters than"
@@ -48,11 +48,11 @@ def main(args: argparse.Namespace) -> int:
             raise NotComparableError(said)
     if records[0].verdict == "invalid" or records[0].state not in WHOLE:
         why = "invalid" if records[0].verdict == "invalid" else records[0].state
-        raise NotComparableError(f"{records[0].run_id} is {why}: it tells nothing")
+        raise NotComparableError(f"{records[0].run_id} is {why}and cannot be used")
     found = measure(records)
     if not found.figures:
         raise UsageError(
-            "one run without repetitions has no noise floor: name two or more that are the same"
+            "one run without repetitions has no noise floor: name two or more identical runs"
         )
     if not args.dry_run:
         floors = NoiseFloors.read(paths().noise)
@@ -61,7 +61,7 @@ def main(args: argparse.Namespace) -> int:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(found), indent=1).decode() + "\n")
     else:
         show(found)
-        say("not kept" if args.dry_run else f"kept in {paths().noise}; compare goes by it")
+        say("not kept" if args.dry_run else f"kept in {paths().noise}, used by compare")
     return 0
 
 
@@ -79,7 +79,4 @@ def show(found: Configuration) -> None:
     ]
     print("\n".join(plain_lines(text_table(columns, list(found.figures.items())))))
     if min(floor.n for floor in found.figures.values()) < FEW:
-        say(
-            f"of so few runs little is known: {FEW} or more make single runs tell smaller"
-            " differences"
-        )
+        say(f"few runs: {FEW} or more allow smaller differences to be detected")

@@ -25,7 +25,7 @@ PASSES = 4
 
 
 class Looks(TypedDict):
-    """The options of the app that say how it looks."""
+    """The options for the appearance of the app."""
 
     theme: str | None
     symbols: str | None
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         metavar="SPEC",
-        help="tick storage nodes to look at",
+        help="tick storage nodes to observe",
     )
     parser.add_argument("--profile", metavar="NAME", help="choose this profile")
     parser.add_argument(
@@ -74,7 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-mouse",
         action="store_true",
-        help="leave the mouse to the terminal, for selecting text",
+        help="leave the mouse to the terminal, to select text",
     )
 
 
@@ -110,8 +110,7 @@ def main(args: argparse.Namespace) -> int:
 def open_run(run_dir: Path, *, replay_speed: float | None = None) -> int:
     """Open the screens on a run: live, or as a replay at a speed.
 
-    Raises UsageError without a terminal.
-    """
+    Raises UsageError without a terminal."""
     check_terminal()
     from tui.app.frame.shell import Options
 
@@ -127,7 +126,8 @@ def open_run(run_dir: Path, *, replay_speed: float | None = None) -> int:
 
 
 def looks(theme: str | None, symbols: str | None, settings: Settings) -> Looks:
-    """Return colours and characters: options win over the environment, that over the settings."""
+    """Return colours and characters: options override the environment, which overrides the
+    settings."""
     fixed = theme or os.environ.get("BENCHTUI_THEME")
     return {
         "theme": fixed or settings.theme,
@@ -137,21 +137,21 @@ def looks(theme: str | None, symbols: str | None, settings: Settings) -> Looks:
 
 
 def remember(name: str, value: str) -> None:
-    """Keep a choice that was made in the screens in the user's settings. Raises UsageError."""
+    """Save a choice made on the screens in the user's settings. Raises UsageError."""
     from tui.cli.shared.settings import change
 
     change(paths().settings, name, value)
 
 
 def check_terminal() -> None:
-    """Raise UsageError, with what to do instead, where the screens cannot be shown."""
+    """Raise UsageError, with an alternative, if the screens cannot be shown."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
             "the screens need a terminal on stdin and stdout; without one use: benchtui run PROFILE"
         )
     if not sys.stderr.isatty():
         raise UsageError(
-            "the screens are drawn on stderr, which is no terminal here; do not redirect it"
+            "the screens are drawn on stderr, which is not a terminal; do not redirect it"
         )
     if os.environ.get("TERM", "dumb") == "dumb":
         raise UsageError(
@@ -160,10 +160,7 @@ def check_terminal() -> None:
 
 
 def fleet_of(args: argparse.Namespace, specs: Sequence[str]) -> Fleet | None:
-    """Return the hosts that the options describe; None where none does.
-
-    Raises UsageError for files that are wrong.
-    """
+    """Return the hosts the options describe, or None. Raises UsageError for invalid files."""
     from tui.cli.shared.common import load_fleet, take_host_files
 
     take_host_files(args)
@@ -171,16 +168,12 @@ def fleet_of(args: argparse.Namespace, specs: Sequence[str]) -> Fleet | None:
 
 
 def chosen_hosts(fleet: Fleet | None, specs: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the hosts asked for. Raises UsageError."""
+    """Return the names of the chosen hosts. Raises UsageError."""
     return tuple(host.name for host in fleet.resolve(specs)) if fleet is not None and specs else ()
 
 
 def chosen_profile(args: argparse.Namespace) -> str | None:
-    """Return the profile asked for by its tag, or by the path of its file, once its parameters are
-    checked.
-
-    Raises UsageError.
-    """
+    """Return the chosen profile, by tag or path, with its parameters checked. Raises UsageError."""
     if not args.profile:
         return None
     from tui.engine.inputs.profiles import Catalogue
@@ -194,15 +187,13 @@ def chosen_profile(args: argparse.Namespace) -> str | None:
 
 
 def collect_in_short_passes() -> None:
-    """Have Python look for garbage often enough that keys do not notice it, and never at what was
-    loaded by now.
-    """
+    """Run short garbage collections that keys do not notice, without objects loaded so far."""
     gc.freeze()
     gc.set_threshold(gc.get_threshold()[0], PASSES)
 
 
 def open_screens(options: Options, *, mouse: bool = True) -> int:
-    """Run the app; once the terminal is restored say what goes on or what went wrong."""
+    """Run the app; after it has restored the terminal, print running runs or errors."""
     from tui.app.app import BenchtuiApp
 
     for value, allowed, name in (

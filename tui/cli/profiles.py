@@ -22,13 +22,12 @@ if TYPE_CHECKING:
 class Verb(Arguments):
     """The arguments of one verb.
 
-    `later` adds those that take time to find out, when it is this verb.
-    """
+    `later` adds those that are slow to find out, only for this verb."""
 
     later: Callable[[argparse.ArgumentParser], None] | None = None
 
     def parse_known_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:
-        """Parse as ever, with all arguments there."""
+        """Parse with all arguments present."""
         if self.later:
             self.later(self)
         return super().parse_known_args(args, namespace)
@@ -38,53 +37,51 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verbs below `profiles`."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=Verb)
     listed = verbs.add_parser(
-        "list", help="all profiles: presets by what they measure, and your own"
+        "list", help="list all profiles: presets by what they measure, and your own"
     )
     listed.add_argument("--json", action="store_true", help="as JSON on stdout")
-    show = verbs.add_parser("show", help="one profile: its YAML, or the job file that it makes")
+    show = verbs.add_parser("show", help="print one profile: its YAML, or the job file it renders")
     show.add_argument("name", metavar="NAME")
     show.later = add_job
     show.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="overrides")
     show.add_argument("--json", action="store_true", help="as JSON on stdout")
-    check = verbs.add_parser("check", help="say everything that is wrong in profile files")
+    check = verbs.add_parser("check", help="report every problem in profile files")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE")
     add_json(check)
-    new = verbs.add_parser("new", help="start a profile of your own")
+    new = verbs.add_parser("new", help="create a profile of your own")
     new.add_argument("name", metavar="NAME", help="family/name of the new profile")
     new.add_argument(
         "--from",
         dest="origin",
         metavar="NAME",
-        help="profile that it changes: a few lines are enough",
+        help="profile to extend; the new one has only the changes",
     )
     add_json(new)
     new.add_argument(
         "--copy",
         action="store_true",
-        help="copy the whole profile instead (demo/quick without --from)",
+        help="copy the profile instead (demo/quick without --from)",
     )
     edit = verbs.add_parser(
         "edit", help="edit a profile in $EDITOR; a preset is copied to your own folder first"
     )
     edit.add_argument("name", metavar="NAME")
     taken = verbs.add_parser(
-        "import", help="make a profile of a stock job file, such as fio's; variables as there"
+        "import", help="create a profile from a job file, such as fio's; keeps its variables"
     )
     taken.add_argument("file", type=Path, metavar="FILE", help="the job file")
     add_json(taken)
+    taken.add_argument("--tool", help="load generator, if the file extension does not tell")
     taken.add_argument(
-        "--tool", help="the load generator it is for, when its name does not end as such files do"
+        "--name", metavar="NAME", help="family/name of the profile (default: my/FILE)"
     )
     taken.add_argument(
-        "--name", metavar="NAME", help="family/name of the profile; my/FILE when absent"
-    )
-    taken.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="where to write it; - for stdout"
+        "-o", "--output", type=Path, metavar="FILE", help="output file; - for stdout"
     )
 
 
 def add_job(show: argparse.ArgumentParser) -> None:
-    """Add --job, which every load generator's name stands for too."""
+    """Add --job, also under the name of every load generator."""
     tools = [f"--{name}" for name in installed()]
     show.add_argument(
         "--job",
@@ -95,7 +92,7 @@ def add_job(show: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Do what the verb says."""
+    """Run the action."""
     from tui.engine.inputs.profiles import Catalogue
 
     catalogue = Catalogue(paths().profiles)
@@ -152,16 +149,15 @@ def show_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
     elif args.json:
         print(json.dumps(as_json(loaded, overrides), indent=2))
     elif overrides:
-        raise UsageError("--set goes with --job or --json; the YAML is the same for all values")
+        raise UsageError("--set requires --job or --json; the YAML does not depend on it")
     else:
         print(loaded.text, end="")
     return 0
 
 
 def as_json(loaded: LoadedProfile, overrides: dict[str, str]) -> dict[str, object]:
-    """Return the profile, where it is, and `values`: its parameters in bytes, seconds and plain
-    numbers.
-    """
+    """Return the profile, its path, and `values`: its parameters in bytes, seconds and plain
+    numbers."""
     from tui.model.profile import resolve_params
 
     return {
@@ -175,10 +171,9 @@ def as_json(loaded: LoadedProfile, overrides: dict[str, str]) -> dict[str, objec
 
 
 def job_text(loaded: LoadedProfile, overrides: dict[str, str]) -> str:
-    """Return the job file of a profile on this machine; of a suite those of its profiles.
+    """Return the job file of a profile on this machine; of a suite those of all profiles.
 
-    Raises UsageError.
-    """
+    Raises UsageError."""
     from tui import workloads
     from tui.engine.plan.steps import MatrixChoice, planned_profiles
 
@@ -196,7 +191,7 @@ def job_text(loaded: LoadedProfile, overrides: dict[str, str]) -> str:
 
 
 def check_files(args: argparse.Namespace, catalogue: Catalogue) -> int:
-    """Say everything that is wrong in each file; 2 when anything is."""
+    """Print every problem of each file; return 2 if there is any."""
     code, rows = 0, []
     for path in args.files:
         tag, problems, hints = None, [], []
@@ -223,7 +218,7 @@ def check_files(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 
 def as_row(problem: Problem) -> dict[str, object]:
-    """Return a problem for programs."""
+    """Return a problem as plain data."""
     return {
         "file": problem.file,
         "line": problem.line,
@@ -235,7 +230,7 @@ def as_row(problem: Problem) -> dict[str, object]:
 def tell_checked(
     path: Path, tag: str | None, problems: Sequence[Problem], hints: Sequence[object]
 ) -> None:
-    """Print what was found in one file, for people."""
+    """Print the problems of one file."""
     if tag is not None:
         print(f"{path}: ok ({tag})")
     for hint in hints:
@@ -245,10 +240,7 @@ def tell_checked(
 
 
 def check_plan(loaded: LoadedProfile) -> None:
-    """Plan a profile for one host, or one in each role, for what only planning finds.
-
-    Raises UsageError.
-    """
+    """Plan a profile for one host, or one a role, to find errors of planning. Raises UsageError."""
     from tui.engine.plan.plan import Choices, build_plan
     from tui.model.address import HostAddress
 
@@ -258,9 +250,7 @@ def check_plan(loaded: LoadedProfile) -> None:
 
 
 def make_new(args: argparse.Namespace, catalogue: Catalogue) -> int:
-    """Write a profile that extends another one, or copies it, into the user's folder and print its
-    path.
-    """
+    """Write a profile that extends or copies another one into the user's folder; print its path."""
     from tui.engine.inputs.profile_files import create, extending
     from tui.engine.inputs.profiles import retagged
 
@@ -273,7 +263,7 @@ def make_new(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 
 def edit_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
-    """Open the user's own copy in the editor until it is right or the user gives up."""
+    """Open the user's own copy in the editor until it is valid or the user gives up."""
     path = own_file(args.name, catalogue)
     while True:
         open_editor(path)
@@ -290,10 +280,8 @@ def edit_one(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 
 def own_file(name: str, catalogue: Catalogue) -> Path:
-    """Return the user's file of a profile; of a preset a copy is made.
-
-    The schema lies beside it.
-    """
+    """Return the user's file of a profile, copied from a preset if needed, with the schema next to
+    it."""
     from tui.engine.inputs.profile_files import with_modeline, write_schema
     from tui.engine.inputs.profile_texts import profile_text
     from tui.engine.inputs.user_files import save
@@ -308,9 +296,7 @@ def own_file(name: str, catalogue: Catalogue) -> Path:
 
 
 def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
-    """Write the profiles of a job file, print their paths, the one to run first, and say what was
-    changed.
-    """
+    """Write the profiles of a job file; print their paths, the main one first, and what changed."""
     from tui.engine.inputs.profile_texts import profile_text
 
     text = profile_text(args.file, pipes=True)
@@ -318,9 +304,7 @@ def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
         text, str(args.file), args.name, os.environ
     )
     if args.output == Path("-") and args.json:
-        raise UsageError(
-            "--json tells which files were written: -o - prints the profiles themselves"
-        )
+        raise UsageError("--json lists the files written; -o - prints the profiles instead")
     if args.output == Path("-"):
         print("---\n".join(text for _, text in found.profiles), end="")
     else:
@@ -337,9 +321,7 @@ def import_file(args: argparse.Namespace, catalogue: Catalogue) -> int:
 
 
 def importer(file: Path, tool: str | None, text: str) -> Workload:
-    """Return the load generator of a job file: as said, else by how its name ends, else by what is
-    in it.
-    """
+    """Return the load generator of a job file: as given, by file name, or by content."""
     from tui import workloads
 
     if tool is not None:
@@ -350,17 +332,16 @@ def importer(file: Path, tool: str | None, text: str) -> Workload:
         fitting = [found for found in fitting if found.is_job(text)] or fitting
     if len(fitting) != 1:
         known = "|".join(each.name for each in fitting)
-        raise UsageError(f"{file}: say which load generator it is for: --tool {known}")
+        raise UsageError(f"{file}: which load generator? use --tool {known}")
     return fitting[0]
 
 
 def write_imported(
     profiles: list[tuple[str, str]], output: Path | None, catalogue: Catalogue
 ) -> list[Path]:
-    """Write profiles where they belong, or to `output` and the steps of a suite beside it.
+    """Write profiles to the user's folder, or to `output` with the steps of a suite next to it.
 
-    Overwrites nothing.
-    """
+    Never overwrites."""
     from tui.engine.inputs.profile_files import create, with_modeline
     from tui.engine.inputs.user_files import write_new
 
@@ -376,14 +357,14 @@ def write_imported(
         *(output.with_stem(f"{output.stem}-{number}") for number in range(1, len(profiles))),
     ]
     if there_ := next((path for path in paths_ if path.exists()), None):
-        raise UsageError(f"{there_}: exists; nothing was overwritten")
+        raise UsageError(f"{there_}exists; nothing was overwritten")
     for path, (_, text) in zip(paths_, profiles, strict=True):
         write_new(path, with_modeline(text, path, catalogue.user_dir))
     return paths_
 
 
 def problems_in(path: Path, catalogue: Catalogue) -> list[str]:
-    """Return what is wrong in a file, a line each."""
+    """Return the problems of a file, a line each."""
     try:
         catalogue.load_file(path)
     except UsageError as error:

@@ -40,17 +40,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", help="FILE.html or FILE.md; - or none: Markdown to stdout"
     )
     parser.add_argument(
-        "--format", choices=("html", "md"), help="when the name of FILE does not tell"
+        "--format", choices=("html", "md"), help="needed if the name of FILE has no such extension"
     )
     parser.add_argument(
-        "--redact", action="store_true", help="leave out names, addresses, paths, remarks"
+        "--redact", action="store_true", help="remove names, addresses, paths, notes"
     )
     parser.add_argument(
         "--hide",
         action="append",
         default=[],
         metavar="WORD",
-        help="another word to leave out; implies --redact",
+        help="another word to remove; implies --redact",
     )
     parser.add_argument(
         "--trend",
@@ -74,7 +74,7 @@ def main(args: argparse.Namespace) -> int:
     target = None if args.output in (None, "-") else Path(args.output)
     shape: Shape = args.format or shape_of(target)
     if args.json and target is None:
-        raise UsageError("--json tells which file was written: name it with -o FILE")
+        raise UsageError("--json names the file written: use it with -o FILE")
     if target is not None and target.exists() and not args.force:
         raise UsageError(Problem("exists; use --force to overwrite", file=str(target)))
     sides = sides_of(run_store(), args.runs)
@@ -98,7 +98,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def shape_of(target: Path | None) -> Shape:
-    """Return the format that a file name asks for. Raises UsageError."""
+    """Return the format of a file name. Raises UsageError."""
     if target is None:
         return "md"
     if target.suffix.lower() not in FORMATS:
@@ -107,10 +107,7 @@ def shape_of(target: Path | None) -> Shape:
 
 
 def source_of(run_dir: Path) -> ReportedRun:
-    """Return a run to report; what is wrong with published figures is said.
-
-    Raises BenchtuiError.
-    """
+    """Return a run to report; print problems of published results. Raises BenchtuiError."""
     from tui.view.report.write import source_at
 
     source, problems = source_at(run_dir, paths().baselines)
@@ -120,7 +117,7 @@ def source_of(run_dir: Path) -> ReportedRun:
 
 
 def save(target: Path, text: str) -> None:
-    """Put the file in place whole. Raises BenchtuiError."""
+    """Write the complete file, then rename it into place. Raises BenchtuiError."""
     from tui.journal.rundir import write_atomic
 
     try:

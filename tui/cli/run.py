@@ -1,4 +1,4 @@
-"""`benchtui run`: plan, launch, watch, print what was measured."""
+"""`benchtui run`: plan, launch, watch, print the result."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from tui.model.profile import Profile
 
 STREAM_HELP = (
-    "follow the run in a format of `benchtui export`: to stdout, a file, or an http address that"
-    " takes it"
+    "stream the run in a format of `benchtui export` to stdout, a file, or an http address"
 )
 HOSTS_HELP = (
     "names, ranges like h[1-4], user@host:port, @groups, !NAME to leave out, local, or a source:"
@@ -39,8 +38,8 @@ TERMS_HELP = (
 )
 EXIT_CODES = (
     "exit codes: 0 complete, 1 invalid by a finding, 2 wrong usage, 3 refused before any load, 4"
-    " partial or failed, 5 no load keeps the limits, 6 a search whose points or time were spent"
-    " before it knew, 130 interrupted and saved"
+    " partial or failed, 5 no load meets the limits, 6 a search ran out of points or time, 130"
+    " interrupted and saved"
 )
 EXAMPLES = (
     "examples: benchtui run demo/quick --hosts 'h[1-8],!h3' --hosts ansible:inventory.ini:clients; "
@@ -69,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_all(parser: argparse.ArgumentParser) -> None:
-    """Add what any run is launched with."""
+    """Add the arguments of any launch."""
     parser.epilog = f"{EXAMPLES}; {EXIT_CODES}"
     add = parser.add_argument
     add("profile", metavar="PROFILE", help=PROFILE_HELP)
@@ -77,7 +76,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     add(
         "--save",
         metavar="NAME",
-        help="with KEY=VALUE: also write it as a profile of yours, family/name",
+        help="with KEY=VALUE: also save it as your profile family/name",
     )
     add("--hosts", action="append", default=[], metavar="SPEC", help=HOSTS_HELP)
     add(
@@ -85,7 +84,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SPEC",
-        help="storage nodes to look at meanwhile, as --hosts",
+        help="storage nodes to observe, in the syntax of --hosts",
     )
     add(
         "--set",
@@ -106,22 +105,22 @@ def add_all(parser: argparse.ArgumentParser) -> None:
         "--repeat",
         type=int,
         metavar="N",
-        help="measure each point N times (default: as the profile says)",
+        help="measure each point N times (default: as in the profile)",
     )
-    add("--note", metavar="TEXT", help="a remark to keep with the result")
+    add("--note", metavar="TEXT", help="a note to save with the result")
     add(
         "--tag",
         action="append",
         default=[],
         metavar="K=V",
         dest="tags",
-        help="a tag to keep with the result",
+        help="a tag to save with the result",
     )
     add("--lease", metavar="DURATION", help=LEASE_HELP)
     add(
         "--on-host-loss",
         choices=["continue", "stop"],
-        help="when a host drops out (default: as the profile says)",
+        help="when a host is lost (default: as in the profile)",
     )
     add(
         "--wait",
@@ -139,7 +138,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     add(
         "--skip-missing",
         action="store_true",
-        help="leave out the steps of a suite whose load generator hosts lack",
+        help="skip the steps of a suite whose load generator is not installed on the hosts",
     )
     add(
         "--destroy",
@@ -157,19 +156,19 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     add(
         "--no-telemetry",
         action="store_true",
-        help="do not look at CPU, network, disks of the hosts every second",
+        help="do not sample CPU, network and disks of the hosts",
     )
     add(
         "--no-precondition",
         action="store_true",
-        help="leave out the fill and the rounds that the profile asks for",
+        help="skip the profile's fill and preconditioning rounds",
     )
     add(
         "--attest",
         action="append",
         default=[],
         metavar="ID=yes|no",
-        help="answer what the profile asks of a person",
+        help="answer a question of the profile (attested conditions)",
     )
     add("--role", action="append", default=[], metavar="NAME=HOSTS", dest="roles", help=ROLE_HELP)
     add("--with", dest="programs", metavar="DIR", help=WITH_HELP)
@@ -179,7 +178,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     add(
         "--print-id",
         action="store_true",
-        help="print the run's id alone on stdout once it has started",
+        help="print only the run ID to stdout once the run has started",
     )
     add("--yes", action="store_true", help="do not ask")
     add(
@@ -191,7 +190,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
 
 
 def add_kinds(parser: argparse.ArgumentParser) -> None:
-    """Add what a profile's load may be measured for, beside its figures."""
+    """Add the experiments a profile's load can be used for."""
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--curve",
@@ -202,7 +201,7 @@ def add_kinds(parser: argparse.ArgumentParser) -> None:
         "--scaling", action="store_true", help="measure at full load with 1, 2, 4 ... all hosts"
     )
     which.add_argument(
-        "--no-search", action="store_true", help="measure once, though the profile has a search"
+        "--no-search", action="store_true", help="measure once, without the profile's search"
     )
 
 
@@ -212,10 +211,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def wish_from(args: argparse.Namespace) -> SearchChoice:
-    """Return what is searched for: what was asked, else what the profile says.
-
-    Raises UsageError.
-    """
+    """Return the search that was asked for, otherwise the profile's. Raises UsageError."""
     kinds: dict[str, Kind] = {"curve": "curve", "scaling": "scaling", "no_search": "none"}
     return wish_of(args, next((kind for name, kind in kinds.items() if getattr(args, name)), None))
 
@@ -266,9 +262,8 @@ def run_profile(args: argparse.Namespace, wish: SearchChoice) -> int:
 
 
 def watched(args: argparse.Namespace, run_dir: Path) -> int:
-    """Follow a run to its end, prove what limited it when asked, print its result, return its exit
-    code.
-    """
+    """Follow a run to its end, prove its bottleneck if asked, print the result; return its exit
+    code."""
     from tui.cli.shared.progress import INTERRUPTED, followed, print_result, watch, watch_streamed
 
     if args.stream:
@@ -279,7 +274,7 @@ def watched(args: argparse.Namespace, run_dir: Path) -> int:
 
     code = followed(run_dir)
     if code == INTERRUPTED:
-        say("benchtui: the run was stopped: its bottleneck is not proved")
+        say("benchtui: the run was stopped; its bottleneck was not tested")
     else:
         code = max(code, prove_after(run_dir))
     print_result(run_dir, as_json=args.json)
@@ -287,18 +282,18 @@ def watched(args: argparse.Namespace, run_dir: Path) -> int:
 
 
 def check_proof(args: argparse.Namespace) -> None:
-    """Raise UsageError for what a counter-experiment after the run cannot go with."""
+    """Raise UsageError for options that exclude a counter-experiment after the run."""
     for name in ("detach", "no_telemetry"):
         if args.prove_bottleneck and getattr(args, name):
             why = {
                 "detach": "it follows the run",
-                "no_telemetry": "it goes by what hosts do meanwhile",
+                "no_telemetry": "it needs telemetry of the hosts",
             }[name]
             raise UsageError(f"--prove-bottleneck and --{name.replace('_', '-')}: {why}")
 
 
 def check_print_id(args: argparse.Namespace) -> None:
-    """Raise UsageError for what cannot share standard output with the id."""
+    """Raise UsageError for options that also print to standard output."""
     to_stdout = [spec for spec in args.stream if spec.partition("=")[2] in ("", "-")]
     other = (
         "--json"
@@ -310,20 +305,18 @@ def check_print_id(args: argparse.Namespace) -> None:
         else ""
     )
     if args.print_id and other:
-        raise UsageError(f"--print-id and {other}: the id is alone on standard output")
+        raise UsageError(f"--print-id and {other}: both use standard output")
 
 
 def check_streams(args: argparse.Namespace) -> None:
-    """Raise UsageError for streams that cannot be, before anything is started."""
+    """Raise UsageError for invalid streams before anything is started."""
     if not args.stream:
         return
     from tui.export.stream import check_target, parse_spec, streamed
 
     targets = [parse_spec(spec)[1] for spec in args.stream if streamed(parse_spec(spec)[0])]
     if args.detach or args.prove_bottleneck:
-        raise UsageError(
-            "--stream follows the run: it goes neither with --detach nor with --prove-bottleneck"
-        )
+        raise UsageError("--stream follows the run and excludes --detach and --prove-bottleneck")
     if targets.count("-") > 1:
         raise UsageError(
             "standard output takes one stream: name a file for the others, --stream FORMAT=FILE"
@@ -337,10 +330,9 @@ def check_streams(args: argparse.Namespace) -> None:
 
 
 def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Plan:
-    """Return the plan that the arguments ask for; without a wish one that measures.
+    """Return the plan the arguments describe, without a search if none is given.
 
-    Raises UsageError.
-    """
+    Raises UsageError."""
     from tui.engine.plan.plan import Choices, build_plan
     from tui.engine.plan.search import SearchChoice
     from tui.model.roles import is_named
@@ -383,10 +375,7 @@ def plan_from(args: argparse.Namespace, wish: SearchChoice | None = None) -> Pla
 
 
 def roles_of(profile: Profile, words: list[str]) -> dict[str, str]:
-    """Return the hosts by role of --role.
-
-    Raises UsageError, before any host is asked for, for what is none.
-    """
+    """Return the hosts by role of --role. Raises UsageError before any host is resolved."""
     from tui.model.roles import chosen_roles
 
     given = pairs(words, "--role")
@@ -398,10 +387,9 @@ def roles_of(profile: Profile, words: list[str]) -> dict[str, str]:
 
 
 def with_own_programs(plan: Plan, given: str | None, usual: Path | None) -> Plan:
-    """Return a plan that copies the load generators of --with, or of the settings.
+    """Return a plan that copies the load generators of --with or the settings.
 
-    Raises UsageError.
-    """
+    Raises UsageError."""
     if not given and usual is None:
         return plan
     from pathlib import Path
@@ -412,10 +400,9 @@ def with_own_programs(plan: Plan, given: str | None, usual: Path | None) -> Plan
 
 
 def profile_from(args: argparse.Namespace) -> LoadedProfile:
-    """Return the profile of that name, or the one that a load generator's name and terms make.
+    """Return the named profile, or one made of a load generator's name and terms.
 
-    Raises UsageError.
-    """
+    Raises UsageError."""
     from tui.engine.inputs.profiles import Catalogue, is_path
     from tui.model.tool import installed
 
@@ -435,7 +422,7 @@ def profile_from(args: argparse.Namespace) -> LoadedProfile:
 
 
 def check_no_terms(args: argparse.Namespace, tools: list[str]) -> None:
-    """Raise UsageError for terms after something else than a load generator's name."""
+    """Raise UsageError for terms that do not follow a load generator's name."""
     from tui.engine.inputs.profiles import is_path
 
     if not (args.terms or args.save):
@@ -443,20 +430,20 @@ def check_no_terms(args: argparse.Namespace, tools: list[str]) -> None:
     if "/" not in args.profile and not is_path(args.profile):
         raise UsageError(f"unknown load generator "
                          f"'{args.profile}'{did_you_mean(args.profile, tools)}; "
-                         f"KEY=VALUE goes with one of {', '.join(tools)}")  # fmt: skip
+                         f"KEY=VALUE works with one of {', '.join(tools)}")  # fmt: skip
     if args.save:
         raise UsageError(
-            f"--save {args.save}: {args.profile} is a profile already; see benchtui profiles new"
+            f"--save {args.save}: {args.profile} is already a profile; see benchtui profiles new"
             " --from"
         )
     raise UsageError(
-        f"{args.profile} {args.terms[0]}: parameters of a profile are changed with --set"
+        f"{args.profile} {args.terms[0]}: to change a parameter of a profile use --set"
         f" {args.terms[0]}"
     )
 
 
 def check_time_left(plan: Plan) -> None:
-    """Raise UsageError for a plan that is longer than its hosts are there."""
+    """Raise UsageError for a plan that takes longer than its hosts are allocated."""
     from tui.metrics import units
 
     for use in plan.sources:
@@ -480,11 +467,9 @@ def sweep_of(words: list[str]) -> dict[str, list[str]]:
 
 
 def wait_of(text: str | None, *, sure: bool) -> float:
-    """Return for how many seconds to wait for hosts in use; ``--wait`` alone is for as long as it
-    takes.
+    """Return the seconds to wait for hosts in use; ``--wait`` alone has no limit.
 
-    Raises UsageError. `sure`: hosts are taken though they are in use.
-    """
+    `sure`: hosts are taken even if they are in use. Raises UsageError."""
     if text is None:
         return 0.0
     if sure:
@@ -494,21 +479,18 @@ def wait_of(text: str | None, *, sure: bool) -> float:
     try:
         return parse_duration(text) or NEVER_S
     except ValueError as error:
-        raise UsageError(f"--wait: {error}; a profile's name goes before --wait") from error
+        raise UsageError(f"--wait: {error}; put the profile's name before --wait") from error
 
 
 def lease_of(text: str, *, sure: bool) -> float:
-    """Return the lease in seconds; 0 is for ever, and only for those who are sure.
-
-    Raises UsageError.
-    """
+    """Return the lease in seconds; 0 means no lease and requires --yes. Raises UsageError."""
     try:
         lease_s = parse_duration(text)
     except ValueError as error:
         raise UsageError(f"--lease: {error}") from error
     if lease_s == 0 and not sure:
         raise UsageError(
-            "--lease 0: hosts would go on for ever when this machine dies; if that is meant, add"
+            "--lease 0: hosts would keep running the load if this machine dies; to confirm, add"
             " --yes"
         )
     return lease_s or NEVER_S

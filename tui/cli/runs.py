@@ -28,29 +28,29 @@ if TYPE_CHECKING:
 
 def add_changes(actions: Actions) -> None:
     """Add the actions."""
-    note = actions.add_parser("note", help="add a remark to a run")
+    note = actions.add_parser("note", help="add a note to a run")
     note.add_argument("run", metavar="RUN", help=RUN_HELP)
     note.add_argument("text", metavar="TEXT", help="the remark")
     note.set_defaults(do=note_run)
     add_json(note)
-    starring = actions.add_parser("star", help="give runs a star: runs list is:starred")
+    starring = actions.add_parser("star", help="star runs, to list them with: runs list is:starred")
     starring.add_argument("runs", metavar="RUN", nargs="+", help=RUN_HELP)
-    starring.add_argument("--off", action="store_true", help="take it away")
+    starring.add_argument("--off", action="store_true", help="remove the star")
     starring.set_defaults(do=star_runs)
     add_json(starring)
     tagging = actions.add_parser(
-        "tag", help="add tags to a run, or take them away; without any, print them"
+        "tag", help="add tags to a run, or remove them; without any, print them"
     )
     tagging.add_argument("run", metavar="RUN", help=RUN_HELP)
     tagging.add_argument("tags", metavar="TAG", nargs="*", help="NAME or NAME=VALUE")
     tagging.add_argument(
-        "--remove", metavar="NAME", action="append", default=[], help="take this tag away"
+        "--remove", metavar="NAME", action="append", default=[], help="remove this tag"
     )
     tagging.set_defaults(do=tag_run)
     add_json(tagging)
-    renaming = actions.add_parser("rename", help="give a run a title; its id stays")
+    renaming = actions.add_parser("rename", help="give a run a title; its ID does not change")
     renaming.add_argument("run", metavar="RUN", help=RUN_HELP)
-    renaming.add_argument("title", metavar="TITLE", help="a line of text; empty: none")
+    renaming.add_argument("title", metavar="TITLE", help="one line of text; empty removes it")
     renaming.set_defaults(do=rename_run)
     add_json(renaming)
     remove = actions.add_parser(
@@ -63,24 +63,25 @@ def add_changes(actions: Actions) -> None:
 
 
 def own_run(store: RunStore, ref: str) -> Path:
-    """Return the directory of a run that may be changed. Raises UsageError for somebody else's."""
+    """Return the directory of a run that may be changed.
+
+    Raises UsageError for a run of another user."""
     run_dir = store.resolve(ref)
     store.check_ours(run_dir)
     return run_dir
 
 
 def run_on_own_hosts(store: RunStore, ref: str, *, last_of_all: bool = False) -> Path:
-    """Return the directory of a run whose plan may be carried out on hosts.
+    """Return the directory of a run whose plan may run on hosts.
 
-    Raises UsageError for any other.
-    """
+    Raises UsageError for any other."""
     run_dir = store.resolve(ref, last_of_all=last_of_all)
     store.check_hosts_ours(run_dir)
     return run_dir
 
 
 def star_runs(args: argparse.Namespace, store: RunStore) -> int:
-    """Give runs a star, or take it away."""
+    """Star runs, or remove the star."""
     directories = [own_run(store, ref) for ref in args.runs]
     for run_dir in directories:
         star(run_dir, starred=not args.off)
@@ -120,7 +121,7 @@ def rename_run(args: argparse.Namespace, store: RunStore) -> int:
 
 
 def note_run(args: argparse.Namespace, store: RunStore) -> int:
-    """Add a remark: through its engine while a run lives, else to its journal and its record."""
+    """Add a note: through the engine of a running run, otherwise to journal and record."""
     run_dir = own_run(store, args.run)
     text = args.text.strip()
     if not text:
@@ -131,14 +132,14 @@ def note_run(args: argparse.Namespace, store: RunStore) -> int:
 
 
 def tell_note(run_dir: Path, text: str) -> None:
-    """Add a remark where it lasts. Raises BenchtuiError."""
+    """Add a note to the engine, or journal and record. Raises BenchtuiError."""
     if is_running(run_dir):
         from tui.engine.control import request
 
         answer = request(run_dir, {"verb": "note", "text": text})
         if not answer.get("ok"):
             raise BenchtuiError(
-                f"{run_dir.name}: {answer.get('error', 'the run did not take the note')}"
+                f"{run_dir.name}: {answer.get('error', 'the run did not accept the note')}"
             )
         return
     from tui.library.additions import keep_note
@@ -147,7 +148,7 @@ def tell_note(run_dir: Path, text: str) -> None:
 
 
 def remove_runs(args: argparse.Namespace, store: RunStore) -> int:
-    """Remove runs for good, after asking; what their hosts still hold of them is said first."""
+    """Remove runs for good after confirmation, naming what their hosts still hold."""
     from tui.library.unfinished import check_removable, remove_run, still_on_hosts
 
     directories = list(dict.fromkeys(own_run(store, ref) for ref in args.runs))
@@ -175,7 +176,7 @@ def _confirmed(names: str) -> bool:
 
 def add_resuming(actions: Actions) -> None:
     """Add the actions."""
-    told = "collect what hosts still hold: of runs whose engine died, or while they were away"
+    told = "collect what hosts still hold: runs whose engine died, hosts that were unreachable"
     recover = actions.add_parser("recover", help=told)
     recover.add_argument(
         "runs", metavar="RUN", nargs="*", help=f"{RUN_HELP}; default: all unfinished ones"
@@ -183,22 +184,18 @@ def add_resuming(actions: Actions) -> None:
     recover.set_defaults(do=recover_runs)
     add_json(recover)
     resume = actions.add_parser(
-        "resume", help="measure what a stopped or cut-off run still lacks; what is done stays"
+        "resume", help="measure the missing steps of a stopped or interrupted run"
     )
     resume.add_argument("run", metavar="RUN", help=RUN_HELP)
     resume.add_argument(
-        "--failed", action="store_true", help="also measure again what ended with errors"
+        "--failed", action="store_true", help="also repeat steps that ended with errors"
     )
-    resume.add_argument(
-        "--points", type=int, metavar="N", help="of a search: measure so many points in all at most"
-    )
-    resume.add_argument(
-        "--within", metavar="DURATION", help="of a search: spend so long on it in all at most"
-    )
+    resume.add_argument("--points", type=int, metavar="N", help="search: the most points in total")
+    resume.add_argument("--within", metavar="DURATION", help="search: the most time in total")
     resume.set_defaults(do=resume_run)
     add_json(resume)
     prove = actions.add_parser(
-        "prove", help="confirm what limited a run by one short counter-experiment"
+        "prove", help="confirm the bottleneck of a run by a short counter-experiment"
     )
     prove.add_argument("run", metavar="RUN", help=RUN_HELP)
     prove_arguments(prove)
@@ -206,7 +203,7 @@ def add_resuming(actions: Actions) -> None:
 
 
 class Recovered(NamedTuple):
-    """What came of the recovery of one run; `problem` says why there was none."""
+    """The result of recovering one run; `problem` says why it failed."""
 
     run_id: str
     exit_code: int
@@ -215,12 +212,12 @@ class Recovered(NamedTuple):
 
 
 def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
-    """Finish unfinished runs one after the other; 4 when one of them is not complete."""
+    """Finish unfinished runs one after the other; return 4 if any is incomplete."""
     from tui.library.unfinished import is_unfinished, unfinished_runs, write_missing
 
     written = write_missing(store.runs_dir) if not args.runs else []
     for run_id in written:
-        print(f"{run_id} had come to its end: its record is written", file=sys.stderr)
+        print(f"{run_id} had already ended; wrote its record", file=sys.stderr)
     chosen = [
         run_on_own_hosts(store, ref, last_of_all=True) for ref in args.runs
     ] or unfinished_runs(store.runs_dir)
@@ -228,7 +225,7 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
         if not is_unfinished(run_dir):
             check_held(run_dir)
     if not chosen and not written:
-        print("no run is unfinished", file=sys.stderr)
+        print("no unfinished runs", file=sys.stderr)
     found = [Recovered(run_id, 0, state_of(store.runs_dir / run_id)) for run_id in written]
     found += [recover_run(run_dir, quiet=args.json) for run_dir in chosen]
     report(args, [each._asdict() for each in found])
@@ -236,10 +233,7 @@ def recover_runs(args: argparse.Namespace, store: RunStore) -> int:
 
 
 def recover_run(run_dir: Path, *, quiet: bool) -> Recovered:
-    """Finish one run; what keeps it from that is said, as other runs have their turn.
-
-    `quiet`: no summary.
-    """
+    """Finish one run; errors are printed, so that other runs follow. `quiet`: no summary."""
     from tui.cli.shared.launching import restart
     from tui.cli.shared.progress import followed, watch
 
@@ -256,7 +250,7 @@ def recover_run(run_dir: Path, *, quiet: bool) -> Recovered:
 
 
 def state_of(run_dir: Path) -> str | None:
-    """Return the state that a run has come to."""
+    """Return the current state of a run."""
     from tui.library.summary import summarize
 
     summary = summarize(run_dir, keep=False)
@@ -264,20 +258,18 @@ def state_of(run_dir: Path) -> str | None:
 
 
 def check_held(run_dir: Path) -> None:
-    """Raise UsageError for a run that is over, unless hosts that were away may hold what they
-    measured.
-    """
+    """Raise UsageError for an ended run, unless hosts that were away may hold its measurements."""
     from tui.engine.session.history import read_history
     from tui.journal.rundir import load_plan
 
     if is_running(run_dir):
-        raise UsageError(f"run {run_dir.name} is going on")
+        raise UsageError(f"run {run_dir.name} is still running")
     if not read_history(run_dir / JOURNAL_FILE).uncollected(load_plan(run_dir)):
-        raise UsageError(f"run {run_dir.name} is finished already")
+        raise UsageError(f"run {run_dir.name} has already finished")
 
 
 def resume_run(args: argparse.Namespace, store: RunStore) -> int:
-    """Run the steps that a run still lacks, in its own directory."""
+    """Run the missing steps of a run in its own directory."""
     from tui.cli.shared.launching import restart
     from tui.cli.shared.progress import watch
     from tui.engine.extend_search import give_more
@@ -298,49 +290,45 @@ def resume_run(args: argparse.Namespace, store: RunStore) -> int:
 
 
 def prove_run(args: argparse.Namespace, store: RunStore) -> int:
-    """Make a counter-experiment about what limited a run: a run of its own, on the same hosts and
-    files.
-    """
+    """Make a counter-experiment on a run's bottleneck: a new run on the same hosts and files."""
     from tui.cli.shared.experiments import run_proof
 
     return run_proof(args, run_on_own_hosts(store, args.run))
 
 
 SHOWN = 20
-SIGNER_HELP = (
-    "accept the signature of this public key alone, or of those in a file of allowed signers"
-)
+SIGNER_HELP = "accept only signatures of this public key, or of a file of allowed signers"
 
 
 def add_proofs(actions: Actions) -> None:
     """Add the actions."""
     verify = actions.add_parser(
-        "verify", help="derive every figure again from the raw output, and check the sums"
+        "verify", help="recompute every figure from the raw output and check the checksums"
     )
     verify.add_argument("runs", metavar="RUN", nargs="+", help=f"{RUN_HELP}; or a packed run")
     verify.add_argument(
-        "--signer", type=Path, metavar="KEY.pub", help=f"of packed runs: {SIGNER_HELP}"
+        "--signer", type=Path, metavar="KEY.pub", help=f"packed runs: {SIGNER_HELP}"
     )
     verify.add_argument("--json", action="store_true", help="print one JSON array")
     verify.set_defaults(do=verify_runs)
     packing = actions.add_parser(
-        "pack", help="put a run into one file that proves itself elsewhere"
+        "pack", help="pack a run into one file that can be verified elsewhere"
     )
     packing.add_argument("runs", metavar="RUN", nargs="+", help=RUN_HELP)
     packing.add_argument(
         "-o", "--output", type=Path, required=True, metavar="FILE", help="a directory for several"
     )
     packing.add_argument(
-        "--sign", type=Path, metavar="KEY", help="sign it with this SSH key; .pub: one in the agent"
+        "--sign", type=Path, metavar="KEY", help="sign with this SSH key; .pub: a key in the agent"
     )
     packing.add_argument(
         "--no-report",
         action="store_true",
-        help="without the report (report.html) that goes with it",
+        help="do not include the report (report.html)",
     )
     packing.set_defaults(do=pack_runs)
     add_json(packing)
-    unpacking = actions.add_parser("unpack", help="put packed runs among the saved ones")
+    unpacking = actions.add_parser("unpack", help="unpack packed runs into the run store")
     unpacking.add_argument("files", metavar="FILE", nargs="+", type=Path, help="packed runs")
     unpacking.add_argument("--signer", type=Path, metavar="KEY.pub", help=SIGNER_HELP)
     unpacking.set_defaults(do=unpack_runs)
@@ -348,10 +336,7 @@ def add_proofs(actions: Actions) -> None:
 
 
 def verify_runs(args: argparse.Namespace, store: RunStore) -> int:
-    """Verify each.
-
-    1 when one of them is not what it says, 3 when one could not be derived again.
-    """
+    """Verify each run. Return 1 if one is not authentic, 3 if one cannot be recomputed."""
     found = [_verified(ref, args.signer, store) for ref in args.runs]
     if args.json:
         told = [{**_as_json(verified), "signed_by": signed} for verified, signed in found]
@@ -372,7 +357,7 @@ def _verified(ref: str, signer: Path | None, store: RunStore) -> tuple[Verified,
         if is_there(path) and path.is_file() and path.name != RECORD_FILE:
             return verify_pack(path, signer, own_key)
         if signer is not None:
-            raise UsageError(f"{ref}: --signer is of packed runs; what is signed is the file")
+            raise UsageError(f"{ref}: --signer only applies to packed runs")
         run_dir = store.resolve(ref)
         name = run_dir.name
         check_removable(run_dir)
@@ -384,7 +369,7 @@ def _verified(ref: str, signer: Path | None, store: RunStore) -> tuple[Verified,
 
 
 def _as_json(verified: Verified) -> dict[str, object]:
-    words = ("verified", "differs", "", "not derived again")
+    words = ("verified", "differs", "", "not recomputed")
     return {
         "run_id": verified.run_id,
         "outcome": words[verified.exit_code],
@@ -398,19 +383,19 @@ def _as_json(verified: Verified) -> dict[str, object]:
 
 
 def lines_of(verified: Verified, signed: str) -> list[str]:
-    """Return what is said of one run."""
+    """Return the result for one run."""
     counted = (
-        f"{verified.files} files by their sums, {verified.results} results and samples from the raw"
+        f"{verified.files} checksums, {verified.results} results and samples from the raw"
         f" output, {verified.values} values of {RECORD_FILE}"
     )
-    heads = {0: f"verified: {counted}", 1: "DIFFERS", 3: f"not derived again: {verified.underived}"}
+    heads = {0: f"verified: {counted}", 1: "DIFFERS", 3: f"not recomputed: {verified.underived}"}
     rest = len(verified.differs) - SHOWN
     return [
         f"{verified.run_id}: {heads[verified.exit_code]}",
         *(f"  {text}" for text in verified.differs[:SHOWN]),
         *([f"  and {rest} more"] if rest > 0 else []),
         *(f"  {text}" for text in verified.remarks),
-        *([f"  sealed at its end by {verified.sealed_by}"] if verified.sealed_by else []),
+        *([f"  sealed by {verified.sealed_by}"] if verified.sealed_by else []),
         *([f"  signed by {signed}"] if signed else []),
     ]
 
@@ -423,7 +408,7 @@ def pack_runs(args: argparse.Namespace, store: RunStore) -> int:
 
     directories = list(dict.fromkeys(store.resolve(ref) for ref in args.runs))
     if len(directories) > 1 and not args.output.is_dir():
-        raise UsageError(f"--output {args.output}: several runs need a directory that is there")
+        raise UsageError(f"--output {args.output}: several runs need an existing directory")
     rows = []
     for run_dir in directories:
         check_removable(run_dir)
@@ -442,10 +427,9 @@ def pack_runs(args: argparse.Namespace, store: RunStore) -> int:
 
 
 def report_of(run_dir: Path) -> bytes:
-    """Return the report that goes with a run, without published figures of the user's own.
+    """Return the report packed with a run, without the user's own baselines.
 
-    Raises BenchtuiError.
-    """
+    Raises BenchtuiError."""
     from tui.view.report.write import source_at, written
 
     source, _ = source_at(run_dir, None)
@@ -453,14 +437,14 @@ def report_of(run_dir: Path) -> bytes:
 
 
 def unpack_runs(args: argparse.Namespace, store: RunStore) -> int:
-    """Unpack runs among the saved ones; print their ids."""
+    """Unpack runs into the store; print their IDs."""
     from tui.library.verify import unpack
 
     rows = []
     for file in args.files:
         run_dir, signed = unpack(file, store.runs_dir, args.signer)
         rows.append({"run_id": run_dir.name, "path": str(run_dir), "signed_by": signed or None})
-        print(f"signed by {signed}" if signed else "it is not signed", file=sys.stderr)
+        print(f"signed by {signed}" if signed else "not signed", file=sys.stderr)
     report(args, rows, "\n".join(str(row["run_id"]) for row in rows))
     return 0
 
@@ -476,7 +460,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="DIR",
-        help="also read the runs of others in DIR",
+        help="also read runs of other users in DIR",
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for add_actions in PARTS:
@@ -484,6 +468,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    """Do it and return the exit code."""
+    """Run the action and return the exit code."""
     code: int = args.do(args, run_store(args.shared))
     return code

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RUN_HELP", "Actions"]
 
-Actions: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # it has no public name
+Actions: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # has no public name
 
 
 def add_listing(actions: Actions) -> None:
@@ -36,27 +36,24 @@ def add_listing(actions: Actions) -> None:
 
     listing = actions.add_parser(
         "list",
-        help="saved runs, newest first; some of them: runs list WORD profile:weka since:7d",
+        help="list saved runs, newest first; to filter: runs list WORD profile:weka since:7d",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=f"FILTER: {HELP}\n(in a shell: behind -- when a part begins with -)",
+        epilog=f"FILTER: {HELP}\n(if a part begins with -, put -- before it)",
     )
     listing.add_argument(
-        "filter", nargs="*", metavar="FILTER", help="words and key:value, all of which must hold"
+        "filter", nargs="*", metavar="FILTER", help="words and key:value; all must match"
     )
     listing.add_argument(
         "--sort", metavar="KEY", help=f"{', '.join(ORDERS)} (default: started, newest first)"
     )
-    listing.add_argument("--reverse", action="store_true", help="turn the order round")
+    listing.add_argument("--reverse", action="store_true", help="reverse the order")
     listing.add_argument("--json", action="store_true", help="print one JSON array")
-    listing.add_argument("--limit", type=_positive, metavar="N", help="the first N only")
+    listing.add_argument("--limit", type=_positive, metavar="N", help="only the first N")
     listing.set_defaults(do=list_runs)
 
 
 def list_runs(args: argparse.Namespace, store: RunStore) -> int:
-    """Print runs: a table for people, or JSON.
-
-    Directories that cannot be read are named on stderr.
-    """
+    """Print runs as a table or JSON. Unreadable directories are named on stderr."""
     with uncollected():
         print_runs(args, store, chosen(args, store))
     return 0
@@ -64,7 +61,7 @@ def list_runs(args: argparse.Namespace, store: RunStore) -> int:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Look for no garbage: ten thousand runs are many objects, and none of them is any."""
+    """Disable garbage collection: ten thousand runs are many objects, none of them garbage."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -81,14 +78,14 @@ def print_runs(args: argparse.Namespace, store: RunStore, summaries: Sequence[Ru
     elif summaries:
         print("\n".join(table(summaries)))
     elif args.filter:
-        say(f"no run fits {' '.join(args.filter)}")
+        say(f"no run matches {' '.join(args.filter)}")
     else:
         shared = f", nor in the shared {', '.join(map(str, store.shared))}" if store.shared else ""
         say(f"no runs in {store.runs_dir}{shared}")
 
 
 def chosen(args: argparse.Namespace, store: RunStore) -> Sequence[RunSummary]:
-    """Return the runs that are asked for, in order. Raises UsageError."""
+    """Return the selected runs in order. Raises UsageError."""
     from tui.library.filter import parse
     from tui.library.summary import ORDERS, ordered
 
@@ -128,7 +125,7 @@ def table(summaries: Sequence[RunSummary]) -> list[str]:
 
 
 def _said(run: RunSummary) -> str:
-    """Return what people said of a run, what is wrong with it and whose it is."""
+    """Return title, notes, tags, problems and owner of a run."""
     from tui.model.plain import printable
 
     said = "  *" if run.starred else ""
@@ -153,7 +150,7 @@ def _positive(text: str) -> int:
 
 def add_showing(actions: Actions) -> None:
     """Add the action."""
-    show = actions.add_parser("show", help="the figures of one run")
+    show = actions.add_parser("show", help="print the figures of one run")
     show.add_argument("run", metavar="RUN", help=RUN_HELP)
     form = show.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the run record")
@@ -177,7 +174,7 @@ def add_showing(actions: Actions) -> None:
 
 
 def show_run(args: argparse.Namespace, store: RunStore) -> int:
-    """Print the summary of a run, with a chart when asked for, or its record."""
+    """Print the summary of a run, with a chart if asked for, or its record."""
     from tui.export.run_files import shown_text
     from tui.library.load import load_record, record_json, record_so_far
     from tui.view.published import published, published_text
@@ -233,10 +230,9 @@ def defend_text(record: RunRecord) -> str:
 
 
 def plot(record: RunRecord, metric: str | None) -> str:
-    """Return the chart for standard output: as wide as the terminal, in colour on a terminal only.
+    """Return the chart for standard output: terminal width, colours on terminals only.
 
-    A sweep is drawn over its axis, unless a metric over time is asked for.
-    """
+    A sweep is drawn over its axis, unless a metric over time is given."""
     from tui.record.cells import cells_of_record
     from tui.record.matrix import tables_of
     from tui.text.line import plain_lines

@@ -1,4 +1,4 @@
-"""`benchtui schema`: the JSON Schemas, for editors and for whoever reads our files."""
+"""`benchtui schema`: JSON Schemas of the files, for editors and other tools."""
 
 from __future__ import annotations
 

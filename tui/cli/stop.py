@@ -1,4 +1,4 @@
-"""`benchtui stop`: finish a run now."""
+"""`benchtui stop`: stop a run now."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from tui.engine.control import Request
     from tui.library.runs import RunStore
 
-NAMED = 3  # runs that go on, by their ids
+NAMED = 3  # running runs to name
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the verb's arguments."""
     parser.add_argument("run", metavar="RUN", help=RUN_HELP)
     parser.add_argument(
-        "--host", metavar="NAME", help="end the load of this host alone; the others go on"
+        "--host", metavar="NAME", help="stop the load of this host only; the others continue"
     )
     parser.add_argument(
-        "--abort", action="store_true", help="end at once instead of finishing properly"
+        "--abort", action="store_true", help="abort at once instead of finishing properly"
     )
     add_json(parser)
 
 
 def main(args: argparse.Namespace) -> int:
-    """Ask the run to end, wait until it has, print what was measured."""
+    """Ask the run to stop, wait until it has ended, print the result."""
     from tui.cli.shared.progress import ProgressDisplay, await_record, follow, plan_of, print_result
 
     store = run_store()
@@ -42,7 +42,7 @@ def main(args: argparse.Namespace) -> int:
         answer = _ask(store, run_dir, {"verb": "stop-host", "host": args.host})
         if not answer.get("ok"):
             raise UsageError(str(answer.get("error")))
-        say(f"stop requested for {args.host} in {run_dir.name}; the others go on")
+        say(f"stop requested for {args.host} in {run_dir.name}; the others continue")
         report(args, {"run_id": run_dir.name, "host": args.host, "requested": "stop"})
         return 0
     verb = "abort" if args.abort else "stop"
@@ -55,7 +55,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _ask(store: RunStore, run_dir: Path, message: Request) -> Request:
-    """Return the engine's answer. Raises NotRunning, naming the runs that do go on."""
+    """Return the engine's answer. Raises NotRunning, naming the runs that are running."""
     from tui.engine.control import NotRunning, request
 
     try:

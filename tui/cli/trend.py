@@ -1,4 +1,4 @@
-"""`benchtui trend`: the history of one profile, and where it changed."""
+"""`benchtui trend`: history of a profile, and where it changed."""
 
 from __future__ import annotations
 
@@ -27,29 +27,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " others. Runs with other parameters, hosts or another tool are histories of their own:"
         " shown is that of the newest run."
     )
+    parser.add_argument("profile", metavar="PROFILE", help="tag of a profile with runs")
     parser.add_argument(
-        "profile", metavar="PROFILE", help="the tag of a profile that runs were made of"
-    )
-    parser.add_argument(
-        "--target", metavar="T", help="runs on this target alone (default: each for itself)"
+        "--target", metavar="T", help="only runs on this target (default: each target separately)"
     )
     parser.add_argument(
         "--point",
         metavar="TEXT",
-        help="of a sweep or a suite the points that hold TEXT, each with its runs and chart",
+        help="sweeps and suites: the points that contain TEXT, each with its runs and chart",
     )
     which = parser.add_mutually_exclusive_group()
+    which.add_argument("--like", metavar="RUN", help="the history of runs measured like this one")
     which.add_argument(
-        "--like", metavar="RUN", help="the history of runs that were measured like this one"
-    )
-    which.add_argument(
-        "--all", action="store_true", help="each history, the newest parameters and the others"
+        "--all", action="store_true", help="every history: latest parameters and earlier ones"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def main(args: argparse.Namespace) -> int:
-    """Print the history of each target, of a sweep or a suite that of each point."""
+    """Print the history of each target; of a sweep or suite, of each point."""
     found = asked_for(args)
     if args.point is not None:
         found = pointed(found, args.point)
@@ -66,7 +62,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def asked_for(args: argparse.Namespace) -> list[Trend]:
-    """Return the histories that are asked for. Raises UsageError when there is none."""
+    """Return the selected histories. Raises UsageError if there is none."""
     from tui.analysis.setup import measured_at
     from tui.analysis.trend import trends_of
 
@@ -98,9 +94,7 @@ def asked_for(args: argparse.Namespace) -> list[Trend]:
 
 
 def nearest_profile(name: str, measured: set[str]) -> str:
-    """Return what a mistyped profile was meant to be: one with runs, else any profile that there
-    is.
-    """
+    """Return the nearest profile name: one with runs, otherwise any."""
     if name in measured:
         return ""
     from tui.engine.inputs.profile_texts import Shelf
@@ -116,8 +110,7 @@ def like_run(run_dir: Path, args: argparse.Namespace) -> tuple[str, dict[str, Po
     head = head_at(run_dir)
     if head is None:
         raise UsageError(
-            f"--like {args.like}: it has no record yet; benchtui runs recover, when it was"
-            " interrupted"
+            f"--like {args.like}: no record yet; if it was interrupted: benchtui runs recover"
         )
     if head.profile.tag != args.profile:
         raise UsageError(f"--like {args.like}: a run of {head.profile.tag}, not of {args.profile}")
@@ -129,23 +122,23 @@ def like_run(run_dir: Path, args: argparse.Namespace) -> tuple[str, dict[str, Po
 
 
 def pointed(found: Sequence[Trend], text: str) -> list[Trend]:
-    """Return the histories of the points that hold a text. Raises UsageError when there is none."""
+    """Return the histories of the points that contain a text.
+
+    Raises UsageError if there is none."""
     chosen = [each for each in found if each.point and text in each.point]
     if not chosen:
         points = (
             ", ".join(sorted({each.point for each in found if each.point}))
-            or "none, they measure one thing"
+            or "none, the profile has one point"
         )
         raise UsageError(f"no point of {found[0].profile} holds '{text}'; points: {points}")
     return chosen
 
 
 def told(found: Sequence[Trend], *, whole: bool, which: bool) -> Iterator[str]:
-    """Yield each history as text: the points of a target as one table, unless each is to be told
-    `whole`.
+    """Yield each history as text: the points of a target as one table, or in full if `whole`.
 
-    `which`: it is said how the runs of a history were measured.
-    """
+    `which`: also print how the runs of a history were measured."""
     from tui.text.line import plain_lines
     from tui.view.trend import others_lines, points_lines
 
@@ -160,7 +153,7 @@ def told(found: Sequence[Trend], *, whole: bool, which: bool) -> Iterator[str]:
 
 
 def whole_text(found: Trend, *, which: bool) -> str:
-    """Return the runs of one history, what else was measured, and its chart."""
+    """Return the runs of one history, what was measured differently, and its chart."""
     from tui.text.line import plain_lines
     from tui.text.plot import coloured
     from tui.view.trend import others_lines, setup_lines, trend_chart, trend_lines
@@ -180,9 +173,7 @@ def whole_text(found: Trend, *, which: bool) -> str:
 
 
 def as_builtins(found: Trend) -> dict[str, object]:
-    """Return a trend for JSON: of its runs what tells the history, how they were measured, and what
-    is not in it.
-    """
+    """Return a trend for JSON: its runs, how they were measured, and what was left out."""
     return {
         "profile": found.profile,
         "point": found.point,

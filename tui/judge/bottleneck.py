@@ -33,15 +33,15 @@ Kind = Literal[
     "rate", "client-cpu", "network", "client-device", "server-cpu", "concurrency", "storage"
 ]
 MOST = 0.5  # of the hosts: one slow client is a straggler, not the bottleneck
-IN_DEVICE = 0.6  # of the latency that the load sees
+IN_DEVICE = 0.6  # of the latency of the load
 SATURATED, QUEUED = 90.0, 1.5  # per cent of the time, and requests in flight on average
-ONE_CORE = 105.0  # per cent of a core that one thread can seem to use
-FEW = 4  # I/Os in flight over all hosts: so few say how long one takes, not how many could be done
-IDLE = 0.5  # of the workers' time: they wait for other than I/O
+ONE_CORE = 105.0  # per cent of a core that one thread may appear to use
+FEW = 4  # I/Os in flight over all hosts: so few measure latency, not capacity
+IDLE = 0.5  # of the workers' time: they wait for something other than I/O
 
 
 def bottleneck_of(at: StepEvidence) -> BottleneckRecord | None:
-    """Return what limits a step; None when nothing was measured or the hosts were not looked at."""
+    """Return what limits a step; None if nothing was measured or the hosts have no telemetry."""
     from tui.model.step_record import BottleneckRecord
 
     try:
@@ -54,15 +54,12 @@ def bottleneck_of(at: StepEvidence) -> BottleneckRecord | None:
         if text := look(at, hosts):
             return BottleneckRecord(kind=kind, text=text)
     blind = any(carries_load(at, host) and not is_sized(at, host) for host in hosts)
-    more = "; how fast their links are is not known" if blind else ""
+    more = "; link speeds are unknown" if blind else ""
     return BottleneckRecord(kind="storage", text=f"storage (no client-side bottleneck found){more}")
 
 
 def _offered_rate(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
-    """Return the rates that were offered and reached.
-
-    Empty unless every direction is held at one.
-    """
+    """Return the offered and achieved rates; empty unless every direction has a fixed rate."""
     hosts = len(at.step.tasks)
     said: dict[str, str] = {}
     try:
@@ -73,7 +70,7 @@ def _offered_rate(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
         return ""
     carried = {name for job in at.step.jobs for name in job.directions}
     free = [name for name in at.record.results.aggregate if name in carried and name not in said]
-    return f"the rate that was offered: {', '.join(said.values())}" if said and not free else ""
+    return f"the offered rate: {', '.join(said.values())}" if said and not free else ""
 
 
 def _client_cpu(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
@@ -101,18 +98,14 @@ def _client_device(at: StepEvidence, hosts: list[HostTelemetryRecord]) -> str:
 
 
 def _io_limit(at: StepEvidence, host: HostTelemetryRecord) -> str:
-    """Return the limit of its control group that a host's load has reached.
-
-    Empty when it has none, or not.
-    """
+    """Return the I/O limit of its control group that a host's load reached; may be empty."""
     found = reached_io_limit(at, record_of(at.run, host.host))
     return f"its control group allows {found[0].text}" if found is not None else ""
 
 
 def _busy_device(at: StepEvidence, host: HostTelemetryRecord) -> str:
-    """Return the device that holds a host's I/O: it always has some, more than one waits, and it
-    takes the time.
-    """
+    """Return the device that limits a host's I/O: always busy, with a queue, and most of the
+    latency."""
     for name, place in host.devices.items():
         busy, queue = (
             host.mean_of(f"dev.{name}.busy") or 0.0,
@@ -129,7 +122,7 @@ def _busy_device(at: StepEvidence, host: HostTelemetryRecord) -> str:
 
 
 def _share_in(at: StepEvidence, host: HostTelemetryRecord, device: str) -> float:
-    """Return which share of the load's latency is spent in a device; 0 when it is not known."""
+    """Return the share of the load's latency spent in a device; 0 if unknown."""
     shares = []
     for name, column in (("read", "rlat"), ("write", "wlat")):
         result = at.record.results.per_host.get(host.host, {}).get(name)
@@ -151,12 +144,10 @@ def _server_cpu(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
 
 
 def _busy_groups(host: HostTelemetryRecord, limit: Callable[[str], float]) -> Iterator[str]:
-    """Yield the groups of processes whose every process uses a core, and the host itself when it is
-    busy.
+    """Yield process groups whose every process uses a core, and the host itself if it is busy.
 
-    A process that uses more than one core has threads, and of a group of those nobody can tell that
-    it is at its end.
-    """
+    A process that uses more than one core has threads; whether such a group is saturated is
+    unknown."""
     groups = [
         name.subject
         for name in map(parse_column, host.names)
@@ -180,23 +171,19 @@ def _concurrency(at: StepEvidence, _: list[HostTelemetryRecord]) -> str:
     held = sum(job.held for job in at.step.jobs) * len(at.step.tasks)
     if 0 < held <= FEW:
         more = "1 I/O" if held == 1 else f"{held} I/Os"
-        give = (
-            "more connections give more"
-            if on_objects(at.step)
-            else "raise the queue depth for more"
-        )
+        give = "use more connections" if on_objects(at.step) else "raise the queue depth for more"
         return f"concurrency: with {more} in flight latency-bound; {give}"
     share = occupied(at.record.results.aggregate, held) if _thinks(at.step) else None
     if share is None or share > 1 - IDLE:
         return ""
     return (
-        f"concurrency: the workers think for {units.share(1 - share)} of their time; more of them"
-        " would give more"
+        f"concurrency: workers spend {units.share(1 - share)} of their time in think time; use more"
+        " workers"
     )
 
 
 def _thinks(step: Step) -> bool:
-    """Tell whether workers wait for other than I/O, such as think time, at their own pace."""
+    """Tell whether workers also wait for something other than I/O, such as think time."""
     together = len({job.wave for job in step.jobs}) == 1
     return together and all(
         job.paced and not job.rate_iops and not job.rate_bytes_per_s for job in step.jobs

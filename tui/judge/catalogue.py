@@ -1,4 +1,4 @@
-"""All checks, in the order in which findings are shown, and the verdict they add up to."""
+"""All checks, in the order in which findings are shown, and the resulting verdict."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ BY_ID = {check.id: check for check in CHECKS}
 
 
 class Examination(Struct, frozen=True):
-    """What came of looking: findings, the ids of checks that were made, and why others were not."""
+    """The result of all checks: findings, IDs of checks that ran, and why others had no data."""
 
     findings: list[Finding] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
@@ -62,10 +62,7 @@ class Examination(Struct, frozen=True):
 
 
 def examine(evidence: RunEvidence, *, running: bool = False) -> Examination:
-    """Make every check for which there is evidence.
-
-    Of a run that goes on not those that speak of its end.
-    """
+    """Run every check that has evidence. For a running run, leaves out checks that need its end."""
     outcome = Examination()
     for check in CHECKS:
         if running and not check.live:
@@ -83,12 +80,9 @@ def examine(evidence: RunEvidence, *, running: bool = False) -> Examination:
 def verdict_of(
     state: RecordState, steps: Sequence[StepRecord], findings: Sequence[Finding]
 ) -> Verdict | None:
-    """Return what the findings say together; None when nothing was measured that counts, such as a
-    fill alone.
+    """Return the verdict; None if nothing was measured that counts, such as a fill only.
 
-    Only a complete run is valid; of one that goes on nothing is said but that it cannot be any
-    more.
-    """
+    Only a complete run is valid; a running one can only be invalid."""
     if not any((step.results.aggregate or step.metadata) and not step.warmup for step in steps):
         return None
     severities = {finding.severity for finding in findings}

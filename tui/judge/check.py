@@ -1,6 +1,4 @@
-"""A check: one function over the evidence of a run, with its threshold, its meaning and what to
-do.
-"""
+"""A check: one function over the evidence of a run, with its threshold, meaning and advice."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ __all__ = [
 
 
 class CheckResult(Struct, frozen=True):
-    """What a check found. `scope` beyond the step: hosts, direction, ..."""
+    """One result of a check. `scope` is what it is about besides the step: hosts, direction, ..."""
 
     severity: Severity
     message: str
@@ -45,13 +43,11 @@ class CheckResult(Struct, frozen=True):
 
 
 class RunEvidence(Struct, frozen=True):
-    """Everything that a run left, as its record holds it. `from_begin`: series hold the first
-    second of their steps.
+    """Everything a run left, from its record.
 
-    `rounding`: the share by which figures may be off as they were printed. `foreign`: the run was
-    somebody else's, so that of the plan only what the load was holds, not what we add to it
-    (seeds).
-    """
+    `from_begin`: series contain the first second of their steps. `rounding`: the share by which
+    printed figures may be off. `foreign`: an imported run, whose plan describes the load only, not
+    what benchtui adds (seeds)."""
 
     plan: Plan
     hosts: Sequence[HostRecord]
@@ -69,7 +65,7 @@ class RunEvidence(Struct, frozen=True):
 
 
 class StepEvidence(Struct, frozen=True):
-    """What one step left."""
+    """The evidence of one step."""
 
     run: RunEvidence
     step: Step
@@ -81,7 +77,7 @@ class StepEvidence(Struct, frozen=True):
 
     @property
     def beside(self) -> list[StepEvidence]:
-        """The steps that ran at the same time, on other hosts."""
+        """The steps that ran at the same time on other hosts."""
         others = [
             (step, record)
             for step, record in _pairs(self.run)
@@ -100,13 +96,11 @@ T = TypeVar("T", Look, LookAtStep)
 
 
 class Check(Struct, frozen=True):
-    """One check. `means` is the docstring of its function: what it is to an engineer who reads the
-    finding.
+    """One check.
 
-    `live`: it is made while a run goes on too; else it says something only once a step, or the run,
-    is over. `of_files`: it is about files, devices or page caches of hosts, which a load on objects
-    of a store does not use.
-    """
+    `means` is the docstring of its function: why the finding matters. `live`: it also runs during a
+    run; others need the end of the step or run. `of_files`: it is about files, devices or page
+    caches of hosts, which a load on objects of a store does not use."""
 
     id: str
     title: str
@@ -120,10 +114,7 @@ class Check(Struct, frozen=True):
     of_files: bool = False
 
     def look(self, evidence: RunEvidence) -> list[Finding]:
-        """Return what it finds in a run.
-
-        Raises UnknownError when there was no evidence anywhere.
-        """
+        """Return the results for a run. Raises UnknownError without evidence."""
         if self.of_run is not None:
             if self.of_files and all(map(on_objects, evidence.plan.steps)):
                 raise UnknownError(Moot.OBJECTS)
@@ -161,7 +152,7 @@ class Check(Struct, frozen=True):
         return list(self.of_step(at)) if self.of_step else []
 
     def _finding(self, found: CheckResult, scope: dict[str, Scalar]) -> Finding:
-        from tui.model.record import Finding  # models are for who has a run
+        from tui.model.record import Finding  # loaded only when there is a run
 
         return Finding(
             id=self.id,
@@ -174,21 +165,21 @@ class Check(Struct, frozen=True):
 
 
 def on_objects(step: Step) -> bool:
-    """Tell whether all that a step does is on objects of a store."""
+    """Tell whether a step works only on objects of a store."""
     return bool(step.jobs) and all(job.objects for job in step.jobs)
 
 
 def _counts(record: StepRecord) -> bool:
-    """Tell whether a step was run, and its figures count: those of a warm-up do not."""
+    """Tell whether a step was run and counts; warm-ups do not."""
     return record.state not in ("missing", "skipped") and not record.warmup
 
 
 def _keyed(
     found: Iterable[CheckResult], *, by_kind: bool
 ) -> Iterable[tuple[tuple[object, ...], CheckResult]]:
-    """Yield what was found in a step with what it has in common with other steps': all but the
-    step, or (`by_kind`: the points of a search are made to differ) what is wrong and in which
-    direction."""
+    """Yield the results of a step with the key that equal results of other steps share.
+
+    `by_kind`: points of a search differ on purpose, so the key is only check and direction."""
     count: dict[tuple[object, ...], int] = {}
     for each in found:
         if not by_kind:
@@ -200,7 +191,7 @@ def _keyed(
 
 
 def _together(found: Sequence[tuple[int, CheckResult]]) -> CheckResult:
-    """Return what stands for the same of several steps: the worst of them, and the hosts of all."""
+    """Return one result for equal ones of several steps: the worst, with the hosts of all."""
     each = [one for _, one in found]
     if all(one.message == each[0].message for one in each):
         return each[0]
@@ -213,13 +204,13 @@ def _together(found: Sequence[tuple[int, CheckResult]]) -> CheckResult:
 
 
 def _how_far(found: CheckResult) -> float:
-    """Return how far beyond its threshold something is, 0 where it is no number."""
+    """Return how far a figure is beyond its threshold; 0 if it is not a number."""
     numbers = [each for each in (found.measured, found.threshold) if isinstance(each, int | float)]
     return abs(numbers[0] - numbers[1]) if len(numbers) == 2 else 0.0
 
 
 def _steps(indices: Sequence[int]) -> dict[str, Scalar]:
-    """Return the steps that a finding is of: what is the same of many is one finding."""
+    """Return the steps of a finding: equal results of many steps are one finding."""
     return {"step": indices[0]} if len(indices) == 1 else {"steps": " ".join(map(str, indices))}
 
 
@@ -233,7 +224,7 @@ def run_check(
     live: bool = True,
     of_files: bool = False,
 ) -> Callable[[Look], Check]:
-    """Make a check of a function that looks at a whole run."""
+    """Make a check of a function that examines a run."""
     told = (name, title, rule)
     return lambda look: Check(
         *told,
@@ -256,7 +247,7 @@ def step_check(
     live: bool = True,
     of_files: bool = False,
 ) -> Callable[[LookAtStep], Check]:
-    """Make a check of a function that looks at one step; it is made for every one that was run."""
+    """Make a check of a function that examines one step; it runs for every step."""
     told = (name, title, rule)
     return lambda look: Check(
         *told,

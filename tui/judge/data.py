@@ -46,17 +46,14 @@ if TYPE_CHECKING:
     from tui.model.record import HostRecord
     from tui.model.step_record import DirectionRecord
 
-# conditions that say what becomes of writes in a power cut
+# conditions about writes in a power cut
 DURABLE = ("cache-off", "cache-protected")
 
 
 @step_check(
     "precondition",
     "Preconditioned",
-    rule=(
-        "where the profile asks for it, the files were filled and rounds repeated until they were"
-        " steady"
-    ),
+    rule=("if the profile asks for it, files were filled and rounds repeated until steady"),
     advice=(
         "Allow more rounds, or longer ones. Look at the figures of each round: a falling rate is"
         " flash filling up."
@@ -69,7 +66,7 @@ def preconditioned(at: StepEvidence) -> Iterator[CheckResult]:
     if plan.no_precondition:
         yield CheckResult(
             "warning",
-            "measured without the preconditioning that the profile asks for: left out at launch",
+            "measured without the profile's preconditioning: skipped at launch",
         )
         return
     found = rounds_of_step(plan, state, at.step)
@@ -79,14 +76,13 @@ def preconditioned(at: StepEvidence) -> Iterator[CheckResult]:
     if found.attained:
         return
     if window is None:
-        message = f"not known to be steady when it was measured: {found.text}"
+        message = f"unknown whether it was steady when measured: {found.text}"
         yield CheckResult("warning", message, len(found.steps), rule.window)
         return
     slow = window.range <= rule.range
     measured, threshold = (window.slope, rule.slope) if slow else (window.range, rule.range)
     message = (
-        f"not steady when it was measured, after {len(found.steps)} rounds:"
-        f" {window_text(rule, window)}"
+        f"not steady when measured, after {len(found.steps)} rounds: {window_text(rule, window)}"
     )
     yield CheckResult("warning", message, round(measured, 4), threshold)
 
@@ -94,13 +90,14 @@ def preconditioned(at: StepEvidence) -> Iterator[CheckResult]:
 @run_check(
     "attest",
     "Conditions attested by a person",
-    rule="every condition that the profile asks about was answered yes",
-    advice="Find out, and say so at launch: in the field on Review, or with run --attest ID=yes.",
+    rule="every condition of the profile was answered yes",
+    advice="Check the condition and attest it at launch: field on Review, or run --attest ID=yes.",
     source="attest: in the profile",
 )
 def attested(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """No host can tell whether an array's cache is off. Unless a person confirms it, nobody knows
-    what was measured."""
+    """No host can detect whether an array's cache is off.
+
+    Unless a person confirms it, the run may have measured the cache."""
     asked = evidence.plan.attested
     if not asked:
         raise UnknownError(Moot.ASKED)
@@ -116,10 +113,7 @@ def attested(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 
 def durable_by_word(evidence: RunEvidence) -> str:
-    """Return the condition by which writes outlive a power cut, as a person attested.
-
-    Empty: none did.
-    """
+    """Return the attested condition by which writes survive a power cut; may be empty."""
     return next(
         (each.id for each in evidence.plan.attested if each.id in DURABLE and each.answer == "yes"),
         "",
@@ -138,14 +132,14 @@ OF_MEMORY = default("working-set.memory")
     "unwritten-data",
     "Files written before they are read",
     rule=(
-        f"{units.share(WRITTEN)} of the files that are read were written beforehand; error below"
+        f"{units.share(WRITTEN)} of the files that are read had been written before; error below"
         f" {units.share(HALF)}"
     ),
     advice=(
         "Let benchtui lay the files out (prepare: layout), or write them once in full: holes and"
         " preallocated blocks are read as zeros, at memory speed."
     ),
-    source="FIEMAP by filefrag -v, before the load; neither size nor allocated blocks tell it",
+    source="FIEMAP by filefrag -v, before the load; size and allocated blocks do not show it",
     of_files=True,
 )
 def written(at: StepEvidence) -> Iterator[CheckResult]:
@@ -173,8 +167,7 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
         worst = min(low, key=lambda host: low[host])
         written = units.share(low[worst])
         message = (
-            f"read: only {written} of the files was ever written, as of {looked[worst].path} on"
-            f" {worst}"
+            f"read: only {written} of the files was ever written: {looked[worst].path} on {worst}"
         )
         severity: Severity = "error" if low[worst] < HALF else "warning"
         yield CheckResult(
@@ -257,7 +250,7 @@ def working_set(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def skewed_sets(at: StepEvidence) -> dict[str, HotSet]:
-    """Return the hot sets of hosts whose I/O wants some blocks more than others."""
+    """Return the hot sets of hosts with a skewed access pattern."""
     if not any(job.skew for job in at.step.jobs):
         return {}
     try:
@@ -267,9 +260,7 @@ def skewed_sets(at: StepEvidence) -> dict[str, HotSet]:
 
 
 def memory_of(host: HostRecord) -> float | None:
-    """Return the memory that the host's load may use: a control group may leave it less than there
-    is.
-    """
+    """Return the memory available to the host's load: the host's, or less in a control group."""
     usable = number_of(host.facts, "mem_usable_bytes")
     return usable if usable is not None else number_of(host.facts, "mem_bytes")
 
@@ -277,7 +268,7 @@ def memory_of(host: HostRecord) -> float | None:
 @step_check(
     "page-cache",
     "Page cache dropped",
-    rule="where the profile asks for it, every host dropped its page cache before the step",
+    rule="if the profile asks for it, every host dropped its page cache before the step",
     advice=(
         "Give the user sudo for /proc/sys/vm/drop_caches; without it, only the run's own files can"
         " be dropped."
@@ -310,7 +301,7 @@ def caches_dropped(at: StepEvidence) -> Iterator[CheckResult]:
         "Put {host} into directory or filename, and look for bind mounts and links. If sharing is"
         " intended, say so when you quote the figure."
     ),
-    source="one file system and inode by several names or on several hosts, before the load",
+    source="the same inode under several names or on several hosts, before the load",
     of_files=True,
 )
 def shared_files(evidence: RunEvidence) -> Iterator[CheckResult]:
@@ -372,8 +363,8 @@ def same_offsets(at: StepEvidence) -> Iterator[CheckResult]:
     same = any(job.same_offsets for job in jobs) or len(set(seeds)) < len(seeds)
     if same and shared and len(seeds) > 1:
         message = (
-            "the same random offsets on every host, on files that they share: the cache of the"
-            " storage answers"
+            "the same random offsets on every host and on shared files: served by the storage's"
+            " cache"
         )
         yield CheckResult(
             "warning", message, len(set(seeds)), len(seeds), {"hosts": " ".join(at.step.hosts)}
@@ -381,9 +372,7 @@ def same_offsets(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _share_a_device(at: StepEvidence) -> bool:
-    """Tell whether two hosts work on one block device: by its disks' own names, or because they are
-    one machine.
-    """
+    """Tell whether two hosts use the same block device: same disk names, or one machine."""
     seen: set[str] = set()
     facts = {host.name: host.facts for host in at.run.hosts}
     for task in at.step.tasks:
@@ -400,7 +389,7 @@ def _share_a_device(at: StepEvidence) -> bool:
 
 
 def _writers(at: StepEvidence) -> list[JobLoad]:
-    """Return the jobs that write what is kept. Raises UnknownError when there is none."""
+    """Return the jobs whose written data stays. Raises UnknownError if there is none."""
     writers = [job for job in at.step.jobs if "write" in job.directions and job.stores]
     if not writers:
         raise UnknownError(Moot.WRITES)
@@ -411,8 +400,7 @@ def _writers(at: StepEvidence) -> list[JobLoad]:
     "reducible-data",
     "Reducible data",
     rule=(
-        "what is written cannot be compressed or deduplicated, unless this is stated with the"
-        " figure"
+        "written data cannot be compressed or deduplicated, unless this is stated with the figure"
     ),
     advice=(
         "Use refill_buffers=1 and leave buffer options out, or quote the reduction ratio with the"
@@ -434,7 +422,7 @@ def reducible(at: StepEvidence) -> Iterator[CheckResult]:
         )
 
 
-# left by gzip; different among the sampled; of fewer blocks nothing is said
+# size after gzip; distinct among the sampled; fewer blocks are not judged
 DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4
 
 
@@ -457,8 +445,9 @@ DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4
     of_files=True,
 )
 def content(at: StepEvidence) -> Iterator[CheckResult]:
-    """Options promise what is written. What is on the disk may be older, or may come from a program
-    that writes something else."""
+    """Options promise what is written.
+
+    What is on the disk may be older, or may come from a program that writes something else."""
     sampled = [(host.name, row) for host in at.run.hosts for row in rows(host.facts, Content)]
     here = [
         (host, row)
@@ -480,7 +469,7 @@ def content(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _reduced(at: StepEvidence, host: str, row: Content) -> str:
-    """Return how what was sampled can be stored as less; empty when it is as good as random."""
+    """Return how the sampled data can be reduced; empty if it is as good as random."""
     data = row.blocks - row.zero
     if row.kind == "read" and row.zero > data and not _has_holes(at, host):
         return f"{row.zero} of {row.blocks} blocks are zeros"
@@ -494,7 +483,7 @@ def _reduced(at: StepEvidence, host: str, row: Content) -> str:
 
 
 def _has_holes(at: StepEvidence, host: str) -> bool:
-    """Tell whether zeros are blocks that were never written, which another check tells."""
+    """Tell whether zeros are unwritten blocks, which have a check of their own."""
     facts = next((each.facts for each in at.run.hosts if each.name == host), {})
     known = [row for row in rows(facts, Written) if row.step == at.step.index]
     return any(
@@ -507,13 +496,10 @@ def _has_holes(at: StepEvidence, host: str) -> bool:
     "no-flush",
     "Writes that may not be durable",
     rule=(
-        "a note when writes are never flushed during the measurement and nobody attested that the"
+        "a note if writes are never flushed during the measurement and it is not attested that"
         " caches survive a power cut"
     ),
-    advice=(
-        "Attest that caches on the way are off or survive a power cut, or use fsync, fdatasync or"
-        " sync."
-    ),
+    advice=("Attest that caches are off or survive a power cut, or use fsync, fdatasync or sync."),
     source="fsync, fdatasync, sync, end_fsync",
     of_files=True,
 )
@@ -532,7 +518,7 @@ def durability(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 NO_BARRIER = ("nobarrier", "barrier=0", "fsync_mode=nobarrier")  # ext4 and XFS before 4.19; f2fs
-FLUSH_NS = 3000  # a command to a device over PCI Express and back takes longer
+FLUSH_NS = 3000  # a command to a PCI Express device takes longer
 
 
 @step_check(
@@ -548,7 +534,7 @@ FLUSH_NS = 3000  # a command to a device over PCI Express and back takes longer
     ),
     source=(
         "mount options; latency of syncs. What a hypervisor, a controller or an NFS server (async)"
-        " does with a flush cannot be seen from a client"
+        " does with a flush is invisible to clients"
     ),
     of_files=True,
 )

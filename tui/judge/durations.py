@@ -1,4 +1,4 @@
-"""Checks of time: how long each host, and each job of a host, really ran beside the others."""
+"""Checks of time: how long each host, and each job of a host, ran compared with the others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tui.model.step_record import TimingRecord
 
 END_SKEW_S = default("end-skew.skew_s")
-END_SKEW_SHARE = 0.02  # of the time that the longest host ran
+END_SKEW_SHARE = 0.02  # of the time of the longest host
 TOGETHER = 0.9  # of the time of the longest host, for loads that end with their data
 
 
@@ -30,21 +30,23 @@ TOGETHER = 0.9  # of the time of the longest host, for loads that end with their
         " time"
     ),
     advice=(
-        "Find out what ended the load on that host: its stderr under raw/, its kernel log, its"
-        " files. Quote the common window, in which all hosts ran."
+        "Find out what ended the load on that host (stderr under raw/, kernel log, files). Quote"
+        " the common window, in which all hosts ran."
     ),
     source="first and last measured I/O of each host, clocks compared over the connection",
     live=False,
 )
 def end_skew(at: StepEvidence) -> Iterator[CheckResult]:
-    """Hosts' rates are added up. If one host stopped early, the others had the storage to
-    themselves from then on, and the sum is a rate that never existed."""
+    """Hosts' rates are added up.
+
+    If one host stopped early, the others had the storage to themselves from then on, and the sum is
+    a rate that never existed."""
     timing = at.record.timing
     if timing is None or len(timing.hosts) < 2:
         raise UnknownError("fewer than two hosts measured")
     if at.record.state == "cut":
         raise UnknownError("the load was stopped before its end")
-    # another finding is about these
+    # these have a finding of their own
     lost = {host for part in at.record.coverage for host in part.missing}
     ran_s = {
         host: span.end_s - span.start_s for host, span in timing.hosts.items() if host not in lost
@@ -77,9 +79,7 @@ def end_skew(at: StepEvidence) -> Iterator[CheckResult]:
 def _apart(
     timing: TimingRecord, ran_s: dict[str, float], longest_s: float
 ) -> Iterator[CheckResult]:
-    """Yield that hosts of a load that ends with its data ran together for a part of the time
-    only.
-    """
+    """Yield hosts of a size-bound load that ran together for only a part of the time."""
     together_s = timing.window.length_s if timing.window is not None else 0.0
     if longest_s <= 0 or together_s >= TOGETHER * longest_s:
         return
@@ -133,7 +133,7 @@ def job_time(at: StepEvidence) -> Iterator[CheckResult]:
         key: parts for key, parts in jobs.items() if ended_early(_ran_s(parts), _bound_s(parts))
     }
     if len(early) == len(jobs):
-        return  # the whole load was short, which is another finding
+        return  # the whole load was short: another finding
     for (host, job), parts in early.items():
         message = (
             f"{host}, job {job}: ran {units.seconds(_ran_s(parts))} of"
@@ -171,8 +171,9 @@ def _bound_s(parts: Sequence[Counted]) -> float:
     live=False,
 )
 def roles_overlap(at: StepEvidence) -> Iterator[CheckResult]:
-    """A role's figures describe storage that serves the other roles too. If another role started
-    late or ended early, part of the measurement ran without it."""
+    """A role's figures describe storage that serves the other roles too.
+
+    If another role started late or ended early, part of the measurement ran without it."""
     if not at.step.together:
         raise UnknownError(Moot.ALONE)
     own, others = _span(at), {step.step.role: _span(step) for step in at.beside}
@@ -193,7 +194,8 @@ def roles_overlap(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _span(at: StepEvidence) -> tuple[float, float] | None:
-    """Return from when to when a step measured: its hosts, or the program over all of them."""
+    """Return begin and end of a step's measurement: of its hosts, or of the program over all of
+    them."""
     if at.record.timing is not None and at.record.timing.hosts:
         spans = at.record.timing.hosts.values()
         return min(span.start_s for span in spans), max(span.end_s for span in spans)

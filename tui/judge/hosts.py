@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Rates = Sequence[float | None]
 """A value a second; None: unknown."""
 STRAGGLER = default("straggler.rate")  # of the median host
-STRAGGLER_HOSTS = 3  # with fewer there is no median to speak of
+STRAGGLER_HOSTS = 3  # with fewer a median means little
 TAIL_OF_MEDIAN = default("straggler.tail")  # p99 of a host, in medians of all
 NOISE_S = 0.1  # between ranks of a short phase
 # Jain's index, and standard deviation of the hosts' rates against their mean
@@ -56,7 +56,7 @@ FAIR, SPREAD = 0.95, 0.10
         f" the slowest rank of every host takes at most {1 / STRAGGLER:.3g} x the"
         f" median host's time, or {NOISE_S:g} s longer"
     ),
-    advice="Look at that host: its link, its CPU, its path. It lowers the total.",
+    advice="Check that host's link, CPU and path; it lowers the total.",
     source="results of each host, or times of all ranks; Jain, Chiu and Hawe 1984",
 )
 def stragglers(at: StepEvidence) -> Iterator[CheckResult]:
@@ -65,9 +65,7 @@ def stragglers(at: StepEvidence) -> Iterator[CheckResult]:
         yield from _slow_ranks(at, at.record.metadata)
         return
     if len(at.record.results.per_host) < STRAGGLER_HOSTS:
-        raise UnknownError(
-            f"fewer than {STRAGGLER_HOSTS} hosts: there is no median to compare with"
-        )
+        raise UnknownError(f"fewer than {STRAGGLER_HOSTS} hosts: no median to compare with")
     for name in each_io_once(at.record.results.aggregate):
         yield from _of_direction(at, name)
 
@@ -129,7 +127,7 @@ def _slow_ranks(at: StepEvidence, metadata: MetadataRecord) -> Iterator[CheckRes
 
 
 def rates_of(record: StepRecord, name: str) -> dict[str, float]:
-    """Return IOPS by host, where they are known."""
+    """Return IOPS by host, where known."""
     rates = {
         host: dirs[name].iops for host, dirs in record.results.per_host.items() if name in dirs
     }
@@ -137,7 +135,7 @@ def rates_of(record: StepRecord, name: str) -> dict[str, float]:
 
 
 def jain(rates: Mapping[str, float]) -> float:
-    """Return Jain's index of fairness: 1 when all do the same, 1/n when one does everything."""
+    """Return Jain's index of fairness: 1 if all hosts are equal, 1/n if one does everything."""
     squares = sum(rate * rate for rate in rates.values())
     return sum(rates.values()) ** 2 / (len(rates) * squares) if squares else 1.0
 
@@ -192,10 +190,10 @@ START_SKEW_S = default("start-skew.skew_s")
 START_SKEW_SHARE = 0.02  # of the runtime
 CLOCK_OFFSET_S = default("clock-offset.offset_s")
 STALL_SHARE = 0.25  # of the host's own median second
-# of its good seconds, the upper quarter: a host may stand still for most of a run
+# of its best quarter of seconds: a host may stall for most of a run
 STALL_OF_GOOD = 0.08
 STALL_S = 3  # seconds in a row
-SHORTEST_S = 8  # of fewer seconds the median says little
+SHORTEST_S = 8  # with fewer seconds the median means little
 
 
 @step_check(
@@ -207,8 +205,8 @@ SHORTEST_S = 8  # of fewer seconds the median says little
         " tell)"
     ),
     advice=(
-        "Find out what delayed the late hosts: a layout, a busy CPU, a slow login. The common"
-        " window tells what all of them did together."
+        "Find out what delayed the late hosts (layout, busy CPU, slow login). The common window"
+        " shows what all of them did together."
     ),
     source="first measured I/O of each host, clocks compared over the connection",
 )
@@ -233,9 +231,7 @@ def start_skew(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _late(timing: TimingRecord, allowed_s: float) -> dict[str, float]:
-    """Return hosts that started more than the allowed skew after the first one, and how much,
-    latest first.
-    """
+    """Return hosts that started later than the allowed skew, and by how much, latest first."""
     first = min(host.start_s for host in timing.hosts.values())
     behind = {name: host.start_s - first for name, host in timing.hosts.items()}
     late = {name: delay for name, delay in behind.items() if delay > allowed_s}
@@ -247,7 +243,7 @@ def _skew_message(timing: TimingRecord, allowed_s: float, foreign: bool) -> str:
     known = timing.start_skew_uncertainty_s
     by = "by the hosts' own clocks, which" if foreign else "by arrival: clocks"
     error = f" (± {known:.2f} s)" if known is not None else f" ({by} were not compared)"
-    together = f"{timing.window.length_s:.1f} s" if timing.window is not None else "not at any time"
+    together = f"{timing.window.length_s:.1f} s" if timing.window is not None else "never"
     return (
         f"started {timing.start_skew_s:.2f} s apart{error}: {names_of(late)}; all measured"
         f" together: {together}"
@@ -283,7 +279,7 @@ def clock_offsets(evidence: RunEvidence) -> Iterator[CheckResult]:
     if off:
         worst = sorted(off, key=lambda name: -abs(off[name]))
         named = names_of([f"{name} {off[name]:+.3f} s" for name in worst])
-        message = f"clocks differ from the jump host's: {named}; times here are corrected by it"
+        message = f"clocks differ from the jump host's: {named}; times in the record are corrected"
         yield CheckResult("warning", message, off[worst[0]], allowed_s, {"hosts": " ".join(worst)})
 
 
@@ -291,7 +287,7 @@ def clock_offsets(evidence: RunEvidence) -> Iterator[CheckResult]:
     "clock-step",
     "Clock set during the run",
     rule="no clock is set between the comparison and the end",
-    advice="Let the clock be slewed, not stepped, while you measure.",
+    advice="Configure the clock to be slewed, not stepped, during runs.",
     source="stamps of samples against their arrival",
 )
 def clock_steps(evidence: RunEvidence) -> Iterator[CheckResult]:
@@ -326,7 +322,7 @@ def host_loss(at: StepEvidence) -> Iterator[CheckResult]:
     hosts.
     """
     if not at.record.coverage:
-        raise UnknownError("there are no samples of the hosts")
+        raise UnknownError("no samples of the hosts")
     if at.record.coverage_text:
         last = at.record.coverage[-1]
         message = f"not all hosts measured to the end: {at.record.coverage_text}"
@@ -337,9 +333,8 @@ def host_loss(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def idle_hosts(record: StepRecord) -> list[str]:
-    """Return hosts whose load generator ended by itself, without an error and any I/O, while others
-    did some.
-    """
+    """Return hosts whose load generator exited without an error and without I/O, while others did
+    some."""
     did = record.results.per_host
     if not did or record.state != "done":
         return []
@@ -356,7 +351,7 @@ def idle_hosts(record: StepRecord) -> list[str]:
     "A common window",
     rule="all hosts measure together for some time",
     advice="Measure for longer than the hosts take to start.",
-    source="begin and end of each host",
+    source="start and end of each host",
     live=False,
 )
 def never_together(at: StepEvidence) -> Iterator[CheckResult]:
@@ -382,13 +377,13 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
         " in a row (Poisson arrivals and split block sizes: and fewer than by chance)"
     ),
     advice=(
-        "Look at the logs of the storage and the host at that time: a failover, a frozen host, a"
-        " full journal."
+        "Check the logs of the storage and the host at that time (failover, frozen host, full"
+        " journal)."
     ),
     source="I/Os and bytes of each second",
 )
 def stall(at: StepEvidence) -> Iterator[CheckResult]:
-    """A host all but stood still for seconds: it was frozen, or its storage did not answer.
+    """A host did almost no I/O for seconds: it was frozen, or its storage did not answer.
 
     The last seconds of a load that is bound by size are left out: its jobs end one after the other.
     """
@@ -418,10 +413,7 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _all_at_once(spans: dict[str, str], hosts: int, whole: str) -> str:
-    """Return when all of several hosts stood still.
-
-    Empty when others did not, or at another time.
-    """
+    """Return when several hosts stalled together; empty if not all did, or at different times."""
     when, *other = set(spans.values())
     return f"{when}{whole}, all {hosts} hosts" if len(spans) == hosts > 1 and not other else ""
 

@@ -1,6 +1,4 @@
-"""Checks of what random I/O really goes to: few blocks, over and over, are served by a cache on the
-way.
-"""
+"""Checks of the hot set of random I/O: a few blocks accessed repeatedly are served by a cache."""
 
 from __future__ import annotations
 
@@ -21,18 +19,17 @@ if TYPE_CHECKING:
     from tui.model.plan import HostTask, JobLoad, Skew
     from tui.model.step_record import DirectionRecord
 
-HOT = 0.9  # the share of the I/Os that the hot set gets
-# I/Os for each block that is touched: from here on most of them meet what was there before
+HOT = 0.9  # share of the I/Os that go to the hot set
+# I/Os per touched block, from which most hit a cached block
 AGAIN = 2.0
 MOVING = ("read", "write", MIXED, BOTH)
 DRIVE, ARRAY = default("hot-set.drive"), default("hot-set.array")
 
 
 class HotSet(Struct, frozen=True):
-    """The bytes that HOT of the I/Os go to; those of all I/Os; and of what they are a part.
+    """Bytes that HOT of the I/Os go to, bytes of all I/Os, and bytes of the files.
 
-    `text` of the skew.
-    """
+    `text`: the skew."""
 
     hot_bytes: float
     touched_bytes: float
@@ -42,7 +39,7 @@ class HotSet(Struct, frozen=True):
 
     @property
     def times(self) -> float:
-        """How often a block that is touched is touched."""
+        """How often a touched block is accessed."""
         return self.moved_bytes / self.touched_bytes if self.touched_bytes else 0.0
 
 
@@ -52,15 +49,13 @@ class HotSet(Struct, frozen=True):
     rule=(
         f"the blocks that are accessed {AGAIN:g} times or more, over all hosts, exceed"
         f" {units.size(DRIVE)} (any drive's buffer); a note up to {units.size(ARRAY)} (a typical"
-        " controller's cache), and up to the servers' memory where it is known"
+        " controller's cache), and up to the servers' memory if known"
     ),
     advice=(
         "Make the files larger or random_distribution more even; or attest cache-off; or state that"
         " you measure a cache."
     ),
-    source=(
-        "random_distribution, sizes of files, I/Os completed: expected values, nothing is traced"
-    ),
+    source=("random_distribution, sizes of files, I/Os completed; expected values, not traced"),
     of_files=True,
 )
 def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
@@ -87,7 +82,7 @@ def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
         _memory_of_servers(at),
     )
     if hot < drive:
-        # each write is flushed: none ends in a buffer
+        # each write is flushed: buffers do not help
         flushed = all(job.durable for job in at.step.jobs if job.stores)
         severity: Severity = "info" if flushed else "warning"
         yield CheckResult(
@@ -103,10 +98,7 @@ def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def hot_sets(at: StepEvidence) -> dict[str, HotSet]:
-    """Return by host which bytes its I/O goes to.
-
-    Raises UnknownError when no host's can be told.
-    """
+    """Return the hot set of each host. Raises UnknownError if none is known."""
     jobs = [job for job in at.step.jobs if job.stores and {"read", "write"} & set(job.directions)]
     if not jobs:
         raise UnknownError(
@@ -126,7 +118,7 @@ def hot_sets(at: StepEvidence) -> dict[str, HotSet]:
 
 
 def _sum(sets: Sequence[HotSet], room: float) -> HotSet:
-    """Return several together: they cannot touch more than the files hold; 0: not known."""
+    """Return the sum of several, at most the size of the files; 0: unknown."""
     most = room or float("inf")
     hot, seen, whole = (
         min(sum(each), most)
@@ -142,7 +134,7 @@ def _sum(sets: Sequence[HotSet], room: float) -> HotSet:
 
 
 def _room(at: StepEvidence) -> float:
-    """Return the bytes of all files, those that hosts share once."""
+    """Return the bytes of all files; shared files count once."""
     sharing = {
         host
         for each in at.run.hosts
@@ -156,7 +148,7 @@ def _room(at: StepEvidence) -> float:
 
 
 def _of_job(at: StepEvidence, task: HostTask, job: JobLoad) -> HotSet | None:
-    """Return what one job's workers touch; None where its I/Os were not counted."""
+    """Return what the workers of a job touch; None if its I/Os were not counted."""
     counted = _counted(at, task.host, job)
     ios, moved = (
         sum(each.ios for each in counted.values()),
@@ -190,7 +182,7 @@ def _counted(at: StepEvidence, host: str, job: JobLoad) -> Mapping[str, Directio
 
 
 def parts_of(skew: Skew | None, blocks: float) -> list[Part]:
-    """Return blocks by how often they are wanted."""
+    """Return blocks by how often they are accessed."""
     if skew is None:
         return touched.even(blocks)
     if skew.kind == "zipf":
@@ -205,7 +197,7 @@ def parts_of(skew: Skew | None, blocks: float) -> list[Part]:
 
 
 def _memory_of_servers(at: StepEvidence) -> float:
-    """Return the memory of the storage nodes that the run looked at; 0: not known."""
+    """Return the memory of the observed storage nodes; 0: unknown."""
     nodes = at.run.seen.state.server_facts.values()
     return sum(number_of(facts, "mem_bytes") or 0.0 for facts in nodes)
 

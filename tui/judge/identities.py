@@ -1,9 +1,8 @@
-"""Identities: what the figures of any result must satisfy among themselves, whatever was measured.
+"""Identities: arithmetic relations between the figures of any result.
 
-Each is arithmetic, not experience: a violation means that a figure was changed, misread, or belongs
-to another load. Slack comes from how figures are printed (digits, buckets, whole milliseconds) and
-from what a load may legitimately do at its edges; the derivation stands where the slack is
-computed."""
+A violation means that a figure was changed, misread, or belongs to another load. Slack comes from
+how figures are printed (digits, buckets, whole milliseconds) and from what a load may legitimately
+do at its edges; it is derived where it is computed."""
 
 from __future__ import annotations
 
@@ -27,10 +26,10 @@ if TYPE_CHECKING:
 
 SHORTEST_S = 1.0  # below, a millisecond is more than COUNTED
 MILLISECOND_S = 0.001  # runtimes are printed in whole ones
-SIGMAS = 6.0  # of chance: two in a thousand million results
+SIGMAS = 6.0  # standard deviations: two in 10^9 results by chance
 CLOCK = 0.02  # two readings of the clock per I/O, and rounding of means
-STARTING_S = 1.0  # a phase begins and ends by the jump host's clock, to the delay of a message
-LEAST_IOS = 100  # of fewer I/Os two results may be alike by chance, where clocks count microseconds
+STARTING_S = 1.0  # phases use the jump host's clock, accurate to the delay of a message
+LEAST_IOS = 100  # with fewer I/Os two results may be equal by chance, if clocks count microseconds
 ONE_BYTE = 1.0
 KIB = 1024.0  # terse output of fio has whole I/Os and whole KiB per second, cut off
 
@@ -39,11 +38,9 @@ RateText = Callable[[float | None], str]
 
 
 class Counted(Struct, frozen=True):
-    """One direction of a host, or of one of its jobs, as the load generator counted it.
+    """One direction of a host, or of one of its jobs, as counted by the load generator.
 
-    `loads` are the jobs behind it; `failed`: I/Os that ended in an error are in the counts, or may
-    be.
-    """
+    `loads` are its jobs; `failed`: the counts may include I/Os that ended in an error."""
 
     host: str
     job: str
@@ -54,7 +51,7 @@ class Counted(Struct, frozen=True):
 
     @property
     def where(self) -> str:
-        """Return what it is of: ``h1, job log, read``."""
+        """Return its name: ``h1, job log, read``."""
         return ", ".join(
             part for part in (self.host, self.job and f"job {self.job}", self.name) if part
         )
@@ -69,9 +66,8 @@ class Counted(Struct, frozen=True):
         )
 
     def slack(self, *names: str) -> float:
-        """Return by which share figures may be off as they were printed: half a unit of the last
-        digit of each.
-        """
+        """Return the share by which printed figures may be off: half a unit of the last digit of
+        each."""
         return sum(PRINTED for name in names if name in self.figures.rounded)
 
 
@@ -80,8 +76,7 @@ def _digits(value: float | None) -> float | None:
 
 
 def counted(at: StepEvidence) -> list[Counted]:
-    """Return every direction of every host and job of a step that is whole. Raises UnknownError
-    when there is none.
+    """Return every direction of every host and job of a complete step.
 
     Published figures are not looked at: each was rounded by hand, to digits of its own. What a tool
     that was killed printed last may be torn: its counters are then of different moments.
@@ -122,10 +117,7 @@ def _of_dirs(
 
 
 def _doing(loads: Sequence[JobLoad], name: str) -> list[JobLoad]:
-    """Return the jobs that do a direction.
-
-    Of reads and writes that are counted together those of either.
-    """
+    """Return the jobs of a direction; for reads and writes counted together, those of either."""
     return [load for load in loads if name in load.directions or name in (MIXED, BOTH)]
 
 
@@ -146,8 +138,9 @@ def _doing(loads: Sequence[JobLoad], name: str) -> list[JobLoad]:
     live=False,
 )
 def rate_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
-    """A rate is a count divided by a time. If the three contradict each other, at least one was not
-    measured, and nobody can say which."""
+    """A rate is a count divided by a time.
+
+    If the three contradict each other, at least one was not measured, and nobody can say which."""
     for each in counted(at):
         seconds = each.figures.runtime_s
         if not seconds:
@@ -178,11 +171,10 @@ def _iops(value: float | None) -> str:
 def _other_rate(
     at: StepEvidence, each: Counted, count: int, rate: float, names: tuple[str, str]
 ) -> float | None:
-    """Return the rate that a count makes, when it is not the one that is told.
+    """Return the rate computed from a count if it differs from the printed one.
 
-    Rates of jobs that ran side by side are added up, each over its own time, so that the sum lies
-    between the count over the longest and over the shortest time.
-    """
+    Rates of parallel jobs are added up, each over its own time, so the sum lies between the count
+    over the longest and over the shortest time."""
     seconds = each.figures.runtime_s or MILLISECOND_S
     slack = max(COUNTED, MILLISECOND_S / seconds) + each.slack(*names) + at.run.rounding
     least, most = count / seconds, count / (each.figures.shortest_s or seconds)
@@ -217,7 +209,7 @@ def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
         if _is_uncalled_for(at, each):
             looked = True
             yield each.error(
-                f"{units.exact(each.figures.ios)} I/Os, and its jobs only read",
+                f"{units.exact(each.figures.ios)} I/Os, but its jobs only read",
                 each.figures.ios,
                 0.0,
             )
@@ -226,7 +218,7 @@ def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
             continue
         looked = True
         mean, (low, high) = each.figures.bytes / each.figures.ios, span
-        # counted in one of the two alone
+        # counted in only one of the two
         flying = sum(load.held for load in each.loads) / each.figures.ios
         slack = each.slack("ios", "bytes") + at.run.rounding + flying
         if not low * (1 - slack) - ONE_BYTE <= mean <= high * (1 + slack) + ONE_BYTE:
@@ -235,17 +227,16 @@ def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
                 f"{units.exact(each.figures.bytes)} bytes by {units.exact(each.figures.ios)} I/Os"
                 " are "
             )
-            what += f"{units.size(mean)} each, and the job has blocks of {wanted}"
+            what += f"{units.size(mean)} each, but the job's block size is {wanted}"
             yield each.error(what, mean, low if mean < low else high)
     if not looked:
-        raise UnknownError("block sizes are not known, or no data is moved")
+        raise UnknownError("block sizes are unknown, or no data is moved")
 
 
 def _is_uncalled_for(at: StepEvidence, each: Counted) -> bool:
-    """Tell whether something was written by jobs that only read.
+    """Tell whether jobs that only read have written.
 
-    The reverse happens: a job that writes may verify.
-    """
+    The reverse is legitimate: writers may verify."""
     jobs = at.step.jobs or []
     return each.name in ("write", "trim") and {(*job.directions, job.stores) for job in jobs} == {
         ("read", True)
@@ -253,7 +244,7 @@ def _is_uncalled_for(at: StepEvidence, each: Counted) -> bool:
 
 
 def _sizes(at: StepEvidence, each: Counted) -> tuple[float, float] | None:
-    """Return between which sizes the mean I/O lies; None where it is not known."""
+    """Return the range of the mean I/O size; None if unknown."""
     loads = each.loads
     if (
         not loads
@@ -283,11 +274,10 @@ def _names(load: JobLoad, name: str) -> Sequence[str]:
 def _span_of(at: StepEvidence, each: Counted, load: JobLoad, name: str) -> tuple[float, float]:
     """Return the least and the largest mean size of a job's I/Os in one direction.
 
-    Of split sizes the shares are chances, drawn anew for each I/O: the mean of n has a standard
-    error of the sizes' deviation by the root of n. A block that does not fit before the end of a
-    file is cut to the smallest size, so that each way through a file of S bytes ends in
-    largest/smallest small I/Os at most.
-    """
+    Split sizes are drawn at random for each I/O: the mean of n has a standard error of their
+    deviation by the root of n. A block that does not fit before the end of a file is cut to the
+    smallest size, so each pass over a file of S bytes ends in at most largest/smallest small
+    I/Os."""
     parts = load.blocks.get(name)
     if not parts:
         whole = float(load.block_bytes or 0)
@@ -319,8 +309,9 @@ def _span_of(at: StepEvidence, each: Counted, load: JobLoad, name: str) -> tuple
     live=False,
 )
 def above_offered(at: StepEvidence) -> Iterator[CheckResult]:
-    """A load that is held to a rate cannot exceed it. If it does, another load was running, or
-    another result is shown."""
+    """A load that is held to a rate cannot exceed it.
+
+    If it does, another load was running, or another result is shown."""
     found = [
         (each, offered) for each in counted(at) for offered in [_offered(each)] if any(offered)
     ]
@@ -337,10 +328,8 @@ def _largest(load: JobLoad) -> int:
 
 
 def _offered(each: Counted) -> tuple[float, float]:
-    """Return I/Os and bytes per second that one host is offered.
-
-    0 unless each of its jobs has such a rate.
-    """
+    """Return I/Os and bytes per second offered to one host; 0 unless each of its jobs has a
+    rate."""
     ios = [
         sum(load.rate_iops.get(name, 0.0) for name in _names(load, each.name))
         for load in each.loads
@@ -360,15 +349,14 @@ def _above(
     unit: float,
     text: RateText,
 ) -> Iterator[CheckResult]:
-    """Yield a rate that is above the one offered by more than one I/O in flight each and by chance.
+    """Yield a rate above the offered one by more than one I/O in flight each and chance.
 
-    A load that fell behind in its ramp makes up for it afterwards, so that a ramp may add all of
-    its time. Poisson arrivals in T seconds have a deviation of the root of their number; fio draws
-    them for each worker.
-    """
+    A load that fell behind in its ramp catches up afterwards, so a ramp may add all of its time.
+    Poisson arrivals in T seconds have a deviation of the root of their number; fio draws them for
+    each worker."""
     seconds = each.figures.runtime_s or 0.0
     if not offered or not reached or not seconds or seconds < SHORTEST_S or each.failed:
-        return  # a job that gives up tells a shorter time than it ran for
+        return  # a job that gives up reports a shorter time than it ran
     most = (
         offered * (1 + at.step.ramp_s / seconds)
         + sum(load.held for load in each.loads) * unit / seconds
@@ -376,9 +364,7 @@ def _above(
     if any(load.poisson for load in each.loads):
         most += SIGMAS * sqrt(offered * seconds * unit) / seconds
     if reached > most * (1 + PRINTED + each.slack("iops", "bw_bytes_per_s")):
-        yield each.error(
-            f"{text(reached)}, and only {text(offered)} were offered", reached, offered
-        )
+        yield each.error(f"{text(reached)}, but only {text(offered)} offered", reached, offered)
 
 
 @step_check(
@@ -398,13 +384,13 @@ def above_depth(at: StepEvidence) -> Iterator[CheckResult]:
     Anything above was not measured.
     """
     if not at.step.jobs:
-        raise UnknownError("the queue depth of the jobs is not known")
+        raise UnknownError("the queue depth of the jobs is unknown")
     groups: dict[tuple[str, str], list[Counted]] = {}
     for each in counted(at):
         if direction(each.name).in_total and whole_latency(each) is not None:
             groups.setdefault((each.host, each.job), []).append(each)
     if not groups:
-        raise UnknownError("latencies of the hosts are not known")
+        raise UnknownError("latencies of the hosts are unknown")
     for parts in groups.values():
         jobs = [job for job in at.step.jobs if not parts[0].job or job.name == parts[0].job]
         yield from _above_depth(at, parts, jobs)
@@ -413,11 +399,10 @@ def above_depth(at: StepEvidence) -> Iterator[CheckResult]:
 def _above_depth(
     at: StepEvidence, parts: Sequence[Counted], jobs: Sequence[JobLoad]
 ) -> Iterator[CheckResult]:
-    """Yield that more was in flight than there are places.
+    """Yield more I/Os in flight than slots.
 
-    The waits of all I/Os together fit into places x time, where an I/O that was sent before the
-    begin (in a ramp) adds its whole wait, once for each place.
-    """
+    The waits of all I/Os together fit into slots x time, where an I/O sent before the begin (in a
+    ramp) adds its whole wait, once for each slot."""
     waves = [
         sum(job.held for job in jobs if job.wave == wave) for wave in {job.wave for job in jobs}
     ]
@@ -434,12 +419,12 @@ def _above_depth(
         name = " and ".join(each.name for each in parts)
         whole = Counted(parts[0].host, parts[0].job, name, parts[0].figures, jobs)
         yield whole.error(
-            f"{flying:.1f} I/Os in flight by IOPS x latency, and the jobs keep {held}", flying, held
+            f"{flying:.1f} I/Os in flight by IOPS x latency, but the jobs keep {held}", flying, held
         )
 
 
 def whole_latency(each: Counted) -> Latency | None:
-    """Return the latency from submission on, whole where it is known."""
+    """Return the latency from submission to completion, if known."""
     return each.figures.lat or each.figures.clat
 
 
@@ -462,7 +447,9 @@ def whole_latency(each: Counted) -> Latency | None:
 )
 def latency_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
     """Percentiles rise, the mean lies within the range they allow, and the histogram holds as many
-    I/Os as were counted. Figures that violate this were not measured together."""
+    I/Os as were counted.
+
+    Figures that violate this were not measured together."""
     looked = False
     sound: dict[tuple[str, str, str, float], Latency] = {}
     for each in counted(at):
@@ -484,13 +471,11 @@ def latency_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
         yield from _kinds_apart(each)
         yield from _counts_apart(at, each)
     if not looked:
-        raise UnknownError("there are no latencies")
+        raise UnknownError("no latencies")
 
 
 def _kinds_apart(each: Counted) -> Iterator[CheckResult]:
-    """Yield that the whole latency is not the sum of its parts, where all three are of the same
-    I/Os.
-    """
+    """Yield a total latency that is not the sum of its parts, if all three cover the same I/Os."""
     slat, clat, lat = each.figures.slat, each.figures.clat, each.figures.lat
     if clat is None or lat is None or clat.n != lat.n or not lat.n or "lat" in each.figures.rounded:
         return
@@ -502,9 +487,8 @@ def _kinds_apart(each: Counted) -> Iterator[CheckResult]:
 
 
 def _counts_apart(at: StepEvidence, each: Counted) -> Iterator[CheckResult]:
-    """Yield that other I/Os were counted than latencies: each I/O has one, but those in flight at
-    begin and end.
-    """
+    """Yield a mismatch of I/Os and latencies: each I/O has one, except those in flight at begin and
+    end."""
     latency = whole_latency(each)
     if (
         latency is None
@@ -518,7 +502,7 @@ def _counts_apart(at: StepEvidence, each: Counted) -> Iterator[CheckResult]:
     lost = (each.figures.short_ios or 0) + (each.figures.drop_ios or 0)
     slack = 2 * held + lost + (each.slack("ios") + at.run.rounding) * each.figures.ios
     if abs(latency.n - each.figures.ios) > slack:
-        what = f"{units.exact(each.figures.ios)} I/Os, and {units.exact(latency.n)} latencies"
+        what = f"{units.exact(each.figures.ios)} I/Os, but {units.exact(latency.n)} latencies"
         yield each.error(what, latency.n, each.figures.ios)
 
 

@@ -1,6 +1,5 @@
-"""Checks of traffic that is not the load's: on its devices, its NFS mount and the storage nodes,
-while it measures.
-"""
+"""Checks of foreign traffic: on the load's devices, its NFS mount and the storage nodes, while it
+measures."""
 
 from __future__ import annotations
 
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
 
 # of the load's bytes; of what it writes; bytes per second
 OTHERS, WRITES, FLOOR = 0.25, 1.0, float(1 << 20)
-# of what is read: a read of a block is one read of it, in shards or whole
+# of the bytes read: a block is read once, in shards or whole
 SERVERS_READ, SERVERS_WRITE = 2.0, 0.5
-# file systems that move more than they are asked for
+# file systems that move more than requested
 AMPLIFY = ("btrfs", "bcachefs", "f2fs", "zfs")
 COUNTED = {"read": ("rd", "rd_server"), "write": ("wr", "wr_server")}
 
@@ -33,14 +32,14 @@ COUNTED = {"read": ("rd", "rd_server"), "write": ("wr", "wr_server")}
     "Traffic of others",
     rule=(
         "while a load with direct I/O measures, its devices or NFS mount move at most"
-        f" {units.share(OTHERS)} of its bytes more than it does (writes without a sync for each:"
-        f" twice as much); storage nodes of a load that only reads read at most {SERVERS_READ:g} x,"
-        f" and write at most {units.share(SERVERS_WRITE)} of its bytes; below"
-        f" {units.bandwidth(FLOOR)} it is nothing"
+        f" {units.share(OTHERS)} more than its own bytes (twice as much for writes without a sync"
+        f" each); storage nodes of a load that only reads read at most {SERVERS_READ:g} x, and"
+        f" write at most {units.share(SERVERS_WRITE)} of its bytes; ignored below"
+        f" {units.bandwidth(FLOOR)}"
     ),
     advice=(
-        "Find out who uses the device or the servers (iotop, biosnoop; backups, rebuilds, scrubs),"
-        " and measure when they are done."
+        "Find out who uses the device or the servers (iotop, biosnoop; backups, rebuilds, scrubs)"
+        " and measure after they have finished."
     ),
     source=(
         "/proc/diskstats and /proc/self/mountstats of the hosts and storage nodes, less what the"
@@ -62,7 +61,7 @@ def other_traffic(at: StepEvidence) -> Iterator[CheckResult]:
     if (at.record.measured_s or 0.0) < LEAST_S:
         raise UnknownError(f"measured for less than {LEAST_S:g} s")
     if not all(step.record.results.per_host for step in at.beside):
-        raise UnknownError("what ran at the same time is not known")
+        raise UnknownError("concurrent loads are unknown")
     groups = _machines(at)
     extra = {name: each for hosts in groups for name, each in _extra(at, hosts).items()}
     if not extra:
@@ -91,9 +90,7 @@ def _machine(at: StepEvidence, host: HostTelemetryRecord) -> str:
 def _loads_on(
     at: StepEvidence, hosts: Sequence[HostTelemetryRecord]
 ) -> list[tuple[StepEvidence, HostTelemetryRecord]]:
-    """Return what of this run loads a machine: its hosts of this step, and of those that ran at the
-    same time.
-    """
+    """Return this run's loads on a machine: hosts of this step and of concurrent ones."""
     machine = _machine(at, hosts[0])
     beside = [
         (other, host)
@@ -105,15 +102,12 @@ def _loads_on(
 
 
 def _extra(at: StepEvidence, hosts: Sequence[HostTelemetryRecord]) -> dict[str, tuple[str, float]]:
-    """Return by the name of a machine what others move there, in words, and the largest share.
-
-    Empty: not known.
-    """
+    """Return foreign traffic by machine name, in words, and the largest share; empty: unknown."""
     records = [record for host in hosts if (record := record_of(at.run, host.host)) is not None]
     loads = _loads_on(at, hosts)
     jobs = [job for step, _ in loads for job in step.step.jobs]
     if not all(job.direct for job in jobs if job.stores):
-        return {}  # of a step at the same time
+        return {}  # of a concurrent step
     results = [step.record.results.per_host.get(host.host, {}) for step, host in loads]
     # lost, or reads and writes are counted together
     if not all(set(dirs) & set(COUNTED) for dirs in results):
@@ -134,22 +128,20 @@ def _extra(at: StepEvidence, hosts: Sequence[HostTelemetryRecord]) -> dict[str, 
         allowed = WRITES * own[name] if name == "write" and own[name] else OTHERS * whole
         if other > max(allowed, FLOOR):
             said.append(
-                f"{name} {units.bandwidth(other)} more than the load's {units.bandwidth(own[name])}"
+                f"{name} {units.bandwidth(other)} above the load's {units.bandwidth(own[name])}"
             )
             worst = max(worst, other / whole)
     return {hosts[0].host: (", ".join(said), worst)}
 
 
 def _counted(at: StepEvidence, host: HostTelemetryRecord, name: str) -> float:
-    """Return the bytes per second that a host's load counts in a direction, those of layers of its
-    own included.
-    """
+    """Return the bytes per second a host's load counts in a direction, including its own layers."""
     result = at.record.results.per_host.get(host.host, {}).get(name)
     return (result.bw_bytes_per_s or 0.0) if result is not None else 0.0
 
 
 def _moved(hosts: Sequence[HostTelemetryRecord], disk: str, server: str) -> float | None:
-    """Return bytes per second of a machine's devices of the target, each once, or of its mount."""
+    """Return bytes per second of a machine's target devices, each once, or of its mount."""
     mounts = [value for host in hosts if (value := host.mean_of(f"nfs.{server}")) is not None]
     if mounts:
         return max(mounts)
@@ -162,7 +154,7 @@ def _moved(hosts: Sequence[HostTelemetryRecord], disk: str, server: str) -> floa
 
 
 def _of_servers(at: StepEvidence) -> Iterator[CheckResult]:
-    """Yield that storage nodes do more than a load that only reads asks of them."""
+    """Yield storage nodes that do more than a read-only load asks of them."""
     steps = [at, *at.beside]
     if any(
         set(job.directions) != {"read"} for step in steps for job in step.step.jobs if job.stores

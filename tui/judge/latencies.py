@@ -1,6 +1,4 @@
-"""What the figures of one latency say of each other: order, mean, deviation, histogram,
-percentiles.
-"""
+"""Consistency of a latency's figures: order, mean, deviation, histogram, percentiles."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ from tui.metrics.histogram import percentiles_of
 from tui.model.event import Buckets
 
 PRINTED = 0.005  # three significant digits, the fewest that tools print: 1.00 may be 0.995 or 1.005
-# counts over whole milliseconds, of a second or more; fio prints the rate of these very numbers
+# counts over whole milliseconds, a second or more; fio computes the rate from these
 COUNTED = 1e-4
 BUCKET = 1 / 64  # width of a bucket, as a share of its low edge
 Disagreement = tuple[str, float, float]
@@ -37,7 +35,7 @@ HALF_A_BUCKET = 1 / 300
 
 
 def disagreements(latency: Latency, rounding: float) -> Iterator[Disagreement]:
-    """Yield what of a latency contradicts the rest of it."""
+    """Yield contradictions between the figures of a latency."""
     yield from _out_of_order(latency, rounding)
     yield from _deviation(latency, rounding)
     if latency.buckets is None or not latency.buckets.n or rounding:
@@ -46,13 +44,13 @@ def disagreements(latency: Latency, rounding: float) -> Iterator[Disagreement]:
     total = sum(latency.buckets.n)
     if total != latency.n:
         yield (
-            f"{units.exact(latency.n)} I/Os, and {units.exact(total)} in the histogram",
+            f"{units.exact(latency.n)} I/Os, but {units.exact(total)} in the histogram",
             latency.n,
             total,
         )
         return
     if latency.bucket_width is not None or latency.buckets.upper_ns:
-        return  # buckets of another tool: where each begins nobody says
+        return  # buckets of another tool: edges unknown
     yield from _ends_off(latency)
     if not _has_moments(latency):
         yield from _mean_off(latency, _by_buckets(latency), rounding)
@@ -112,16 +110,14 @@ def _ascending(names: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
 
 
 def _unit(value: int) -> int:
-    """Return the unit that a printed time is told in: the largest of ns, µs, ms and s that it is a
-    multiple of.
-    """
+    """Return the unit a time was printed in: the largest of ns, µs, ms and s that it is a multiple
+    of."""
     return next(unit for unit in (10**9, 10**6, 1000, 1) if value % unit == 0) if value else 1
 
 
 def _by(value: int | float, rounding: float, unit: int = 1) -> float:
-    """Return how far a time may be off: its digits, the unit it is told in, and the width of its
-    bucket.
-    """
+    """Return how far a time may be off: its digits, the printed unit, and the width of its
+    bucket."""
     return value * (rounding + BUCKET) + (unit if rounding else 1)
 
 
@@ -181,9 +177,8 @@ def _rises(percentiles: Sequence[int], latency: Latency) -> bool:
 
 
 def _deviation(latency: Latency, rounding: float) -> Iterator[Disagreement]:
-    """Yield a deviation that no set of values between minimum and maximum with this mean has
-    (Bhatia and Davis).
-    """
+    """Yield a deviation that is impossible with this minimum, mean and maximum (Bhatia and
+    Davis)."""
     low, high, mean, told = (
         latency.min_ns,
         latency.max_ns,
@@ -199,7 +194,7 @@ def _deviation(latency: Latency, rounding: float) -> Iterator[Disagreement]:
     if told > most * (1 + rounding + COUNTED) + 1:
         yield (
             (
-                f"deviation {units.latency(told)}, and minimum, mean and maximum allow"
+                f"deviation {units.latency(told)}; minimum, mean and maximum allow at most"
                 f" {units.latency(most)}"
             ),
             told,
@@ -208,11 +203,10 @@ def _deviation(latency: Latency, rounding: float) -> Iterator[Disagreement]:
 
 
 def _deviation_off(latency: Latency) -> Iterator[Disagreement]:
-    """Yield a deviation that the histogram does not have: the mean of squares lies between those of
-    its buckets' edges.
+    """Yield a deviation that contradicts the histogram.
 
-    Around the printed mean: variance = mean of squares - square of the mean.
-    """
+    The mean of squares lies between those of the bucket edges. Around the printed mean: variance =
+    mean of squares - square of the mean."""
     told, mean, most = latency.stddev_ns, latency.mean_ns or 0.0, latency.max_ns
     if latency.buckets is None or told is None or isnan(told) or latency.n < 2 or most is None:
         return
@@ -232,18 +226,17 @@ def _deviation_off(latency: Latency) -> Iterator[Disagreement]:
     if not low * (1 - COUNTED) - 1 <= told <= top * (1 + COUNTED) + 1:
         where = f"{units.latency(low)} to {units.latency(top)}"
         yield (
-            f"deviation {units.latency(told)}, and its histogram allows {where}",
+            f"deviation {units.latency(told)}; its histogram allows {where}",
             told,
             low if told < low else top,
         )
 
 
 def _by_percentiles(latency: Latency) -> tuple[float, float] | None:
-    """Return between which values the mean lies, by minimum, percentiles and maximum.
+    """Return the range of the mean given minimum, percentiles and maximum.
 
     I/Os between two ranks lie between the two percentiles. A rank may be one off, as tools compute
-    it in floating point, and a percentile is the middle of its bucket.
-    """
+    it in floating point, and a percentile is the middle of its bucket."""
     low, high, n = latency.min_ns, latency.max_ns, latency.n
     marks = [(rank(share, n), value) for _, share, value in _marks(latency) if 0 < share < 100]
     if low is None or high is None or not marks:
@@ -257,7 +250,7 @@ def _by_percentiles(latency: Latency) -> tuple[float, float] | None:
 
 
 def _by_buckets(latency: Latency) -> tuple[float, float] | None:
-    """Return between which values the mean lies: that of all low edges, and of all high ones."""
+    """Return the range of the mean: that of all low edges, and of all high ones."""
     buckets = latency.buckets
     if buckets is None:
         return None
@@ -286,14 +279,14 @@ def _mean_off(
     if not low - off <= mean <= high + off:
         where = f"{units.latency(low)} to {units.latency(high)}"
         yield (
-            f"mean {units.latency(mean)}, and its distribution allows {where}",
+            f"mean {units.latency(mean)}; its distribution allows {where}",
             mean,
             low if mean < low else high,
         )
 
 
 def _ends_off(latency: Latency) -> Iterator[Disagreement]:
-    """Yield a minimum or maximum that is in another bucket than the first or the last one."""
+    """Yield a minimum or maximum outside the first or last bucket."""
     assert latency.buckets is not None
     idx, counts = latency.buckets.idx, latency.buckets.n
     first = next(compress(idx, counts))
@@ -312,10 +305,9 @@ def _ends_off(latency: Latency) -> Iterator[Disagreement]:
 
 
 def _percentiles_off(latency: Latency) -> Iterator[Disagreement]:
-    """Yield percentiles that the histogram does not have.
+    """Yield percentiles that contradict the histogram.
 
-    The rank may be one off (see `_by_percentiles`).
-    """
+    The rank may be one off (see `_by_percentiles`)."""
     assert latency.buckets is not None
     buckets = Buckets(idx=latency.buckets.idx, n=latency.buckets.n)
     shares = [float(name) for name in latency.percentiles_ns]
@@ -324,11 +316,11 @@ def _percentiles_off(latency: Latency) -> Iterator[Disagreement]:
         expected = again[label(float(name))]
         if value != expected and not _next_to(latency, float(name), value):
             text = units.latency(expected)
-            yield f"p{name} {units.latency(value)}, and its histogram has {text}", value, expected
+            yield f"p{name} {units.latency(value)}; its histogram has {text}", value, expected
 
 
 def _next_to(latency: Latency, share: float, value: int) -> bool:
-    """Tell whether a percentile is that of the rank before or behind its own."""
+    """Tell whether a percentile belongs to an adjacent rank."""
     assert latency.buckets is not None
     wanted, reached = rank(share, latency.n), 0
     for index, count in zip(latency.buckets.idx, latency.buckets.n, strict=True):

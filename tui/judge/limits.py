@@ -1,4 +1,4 @@
-"""Checks of control groups: did a limit of the host's, and not the storage, make the figure."""
+"""Checks of control groups: did a limit of the host, not the storage, determine the figure."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from tui.model.record import HostRecord
 
 REACHED = default("io-limit.reached")
-# the kernel lets a little more pass than a limit; far above it something else moved the bytes
+# the kernel overshoots a limit a little; far above it something else moved the bytes
 SPARE = 0.9
-# share of a device's traffic from which on all of it counts as the load's
+# share of a device's traffic from which all of it counts as the load's
 OWN_SHARE = 0.8
-# share of the files that fits into the page cache of a host, and not into that of its control group
+# share of the files that fits into a host's page cache, but not its control group's
 LESS_CACHED = 0.1
 OLD_LIMITS = ("read_bps", "write_bps", "read_iops", "write_iops")
 NEW_LIMITS = {"rbps": "read_bps", "wbps": "write_bps", "riops": "read_iops", "wiops": "write_iops"}
@@ -30,9 +30,9 @@ COLUMNS = {"read_bps": "rd", "write_bps": "wr", "read_iops": "reads", "write_iop
 
 
 class IoLimit(NamedTuple):
-    """What a control group allows of a device (major:minor): `what` is ``read_bps``,
-    ``write_iops``, ...
-    """
+    """The limit of a control group for a device (major:minor).
+
+    `what`: ``read_bps``, ``write_iops``, ..."""
 
     number: str
     what: str
@@ -40,7 +40,7 @@ class IoLimit(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The limit for people: ``reads of 100 MiB/s``."""
+        """The limit in words: ``reads of 100 MiB/s``."""
         direction, _, unit = self.what.partition("_")
         return (
             f"{direction}s of"
@@ -62,10 +62,8 @@ def io_limits(line: object) -> Iterator[IoLimit]:
 
 
 def reached_io_limit(at: StepEvidence, host: HostRecord | None) -> tuple[IoLimit, float] | None:
-    """Return the limit of a device below the target that a host's load reached, and the rate.
-
-    None: it reached none.
-    """
+    """Return the I/O limit below the target that a host's load reached, and its rate; None:
+    none."""
     listed = host.facts.get("cgroup_io") if host is not None else None
     if host is None or not isinstance(listed, list):
         return None
@@ -84,9 +82,7 @@ def _rates(at: StepEvidence, host: HostRecord, limit: IoLimit) -> Iterator[float
     """Yield the rates to compare with a limit: the load's, if all its I/O goes to that device, and
     the device's, if the load makes most of that.
 
-    I/Os are limited as they are submitted, before the kernel merges them: the device itself may
-    count fewer.
-    """
+    I/Os are limited when submitted, before the kernel merges them: the device may count fewer."""
     layers = rows(host.facts, BlockLayer)
     device = next((layer for layer in layers if layer.number == limit.number), None)
     if device is None and any(layer.number for layer in layers):
@@ -150,7 +146,7 @@ def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
     """A load at the limit of its control group measures that limit, however fast the device is."""
     hosts = [host for host in at.run.hosts if host.name in at.record.results.per_host]
     if not any("cgroup_version" in host.facts for host in hosts):
-        raise UnknownError("the control groups of the hosts are not known")
+        raise UnknownError("the control groups of the hosts are unknown")
     found = {host.name: each for host in hosts if (each := reached_io_limit(at, host)) is not None}
     if found:
         named = told_in_range(
@@ -182,11 +178,11 @@ def memory_limit(at: StepEvidence) -> Iterator[CheckResult]:
     limit caches more.
     """
     if not at.step.jobs:
-        raise UnknownError("the parameters of the jobs are not known")
+        raise UnknownError("the parameters of the jobs are unknown")
     if all(job.direct for job in at.step.jobs if job.stores):
         return
     if not any("cgroup_version" in host.facts for host in at.run.hosts):
-        raise UnknownError("the control groups of the hosts are not known")
+        raise UnknownError("the control groups of the hosts are unknown")
     sizes: dict[str, float] = {
         task.host: sum(spec.total_bytes for spec in task.files) for task in at.step.tasks
     }

@@ -1,6 +1,4 @@
-"""Findings of a running run: the same checks as at its end, every few seconds, from the live
-fold.
-"""
+"""Findings of a running run: the checks of its end, run every few seconds on the live fold."""
 
 from __future__ import annotations
 
@@ -27,13 +25,13 @@ if TYPE_CHECKING:
     from tui.model.plan import Plan
 
 EVERY_S = 5.0
-SETTLED_S = 30.0  # figures over this long are believed at the first look
-SHARE = 0.005  # of this process's time that looking may take
+SETTLED_S = 30.0  # findings over this long count at the first look
+SHARE = 0.005  # share of this process's time for looking
 
 
 @dataclass(slots=True)
 class LiveFinding:
-    """Something that was found, from `since_t` to `ended_t` of run time; None: it still holds.
+    """A finding that held from `since_t` to `ended_t` of run time (None: it still holds).
 
     `step`: of which, `role`: that of its hosts in a suite.
     """
@@ -44,22 +42,22 @@ class LiveFinding:
     role: str = ""
     ended_t: float | None = None
     told: bool = False
-    looks: int = 1  # in a row in which it was there; below 0: in which it was not
-    points: int = 1  # of a search, at which it was found
+    looks: int = 1  # consecutive looks with it; negative: without it
+    points: int = 1  # points of a search at which it was found
 
     @property
     def severity(self) -> str:
-        """How bad it is."""
+        """Its severity."""
         return self.finding.severity
 
     @property
     def hosts(self) -> list[str]:
-        """The hosts that it names."""
+        """Its hosts."""
         scope = self.finding.scope
         return str(scope.get("hosts") or scope.get("host") or "").split()
 
     def see(self, finding: Finding, now_t: float) -> None:
-        """It was found in a look."""
+        """Count a look in which it was found."""
         self.looks = max(self.looks, 0) + 1
         self.finding = finding
         if self.ended_t is not None and self.looks > 1:
@@ -68,7 +66,7 @@ class LiveFinding:
             self.since_t = now_t
 
     def miss(self, now_t: float, *, sure: bool) -> None:
-        """It was not found in a look; `sure`: one such look is enough."""
+        """Count a look in which it was not found; `sure`: one is enough."""
         self.looks = min(self.looks, 0) - 1
         if self.ended_t is None and (sure or self.looks < -1):
             self.ended_t = now_t
@@ -104,8 +102,8 @@ class LiveFindings:
         self.plan = plan
         self.made: set[str] = set()
         self.settled = False  # these are the findings of the record
-        self.broken: dict[str, str] = {}  # why checks failed that should not
-        self.cost_s = 0.0  # CPU of the newest look
+        self.broken: dict[str, str] = {}  # internal errors of checks
+        self.cost_s = 0.0  # CPU time of the last look
         self._known: dict[Key, LiveFinding] = {}
         self.steps: dict[int, StepLook] = {}
         self._next_t = float("-inf")
@@ -122,7 +120,7 @@ class LiveFindings:
 
     @property
     def was(self) -> list[LiveFinding]:
-        """What is over, the newest first."""
+        """What no longer holds, the latest first."""
         return sorted(
             (each for each in self._told() if each.ended_t), key=lambda each: -(each.ended_t or 0.0)
         )
@@ -144,10 +142,7 @@ class LiveFindings:
         return (each for each in self._known.values() if each.told)
 
     def by_host(self) -> dict[str, list[LiveFinding]]:
-        """Return what holds now of each host that is named, the worst first.
-
-        Notes are of no host alone.
-        """
+        """Return what holds now for each named host, the worst first; notes name no hosts."""
         found: dict[str, list[LiveFinding]] = {}
         for each in self.now:
             for host in each.hosts if each.severity != "info" else ():
@@ -155,10 +150,7 @@ class LiveFindings:
         return found
 
     def settle(self, findings: Iterable[Finding], now_t: float) -> None:
-        """Take the findings of the record of a run that is over, of all of the load.
-
-        What else held is over.
-        """
+        """Take over the findings of an ended run's record; other findings become past ones."""
         self.settled, self._next_t = True, float("inf")
         held = [each for each in self._known.values() if each.ended_t is None]
         for each in held:
@@ -175,18 +167,17 @@ class LiveFindings:
             known.finding, known.ended_t, known.told = finding, None, True
 
     def look(self, state: RunState, now_t: float) -> list[LiveFinding]:
-        """Look when it is time, and return what is new or has become worse."""
+        """Look when it is due; return what is new or worse."""
         return at_once(self.looking(state, now_t))
 
     def looking(self, state: RunState, now_t: float) -> Sliced[list[LiveFinding]]:
-        """Do the same in slices: of many hosts a look takes long.
+        """Look in slices, as many hosts take long; the generator must be exhausted.
 
-        It must be gone through to its end: what is new about hosts is looked at once.
-        """
+        New facts of hosts are examined at once."""
         self._leave(state, now_t)
         if now_t < self._next_t or not can_be_judged(state, now_t):
             return []
-        usual = self._next_t > float("-inf")  # the first one loads what all need
+        usual = self._next_t > float("-inf")  # the first one loads the modules all need
         new: list[LiveFinding] = []
         cost_s, began = 0.0, time.thread_time()
         for _ in self._judge(state, now_t, new):
@@ -242,9 +233,7 @@ class LiveFindings:
         )
 
     def _see_hosts(self, state: RunState) -> bool:
-        """Tell whether anything is new about the hosts themselves: for most of a run there is
-        not.
-        """
+        """Tell whether host facts have changed; for most of a run they have not."""
         facts = [len(view.facts) for view in state.hosts.values()]
         seen = (facts, len(state.problems), dict(state.clocks.compared), state.clocks.steps())
         changed = seen != self._hosts_seen
@@ -330,7 +319,7 @@ class LiveFindings:
         return new
 
     def _was_at_another_point(self, key: Key, found: LiveFinding) -> bool:
-        """Tell whether an earlier point of a search had it too, which it stands for from now on."""
+        """Tell whether an earlier point of a search had the same finding, and continue that one."""
         if self.plan.search is None or found.step is None:
             return False
         others = [
@@ -347,9 +336,7 @@ def at_work(state: RunState) -> list[int]:
 
 
 def _keyed(findings: Iterable[Finding], step: int | None) -> Iterator[tuple[Key, Finding]]:
-    """Yield findings of one check with what tells them apart: figures and hosts change from look to
-    look.
-    """
+    """Yield findings of one check with their identity; figures and hosts change between looks."""
     count: dict[Key, int] = {}
     for finding in findings:
         key = (finding.id, step, finding.scope.get("direction"), finding.threshold)

@@ -38,10 +38,10 @@ OCCUPIED, OCCUPIED_AT_ALL = (
     default("concurrency.off"),
     0.05,
 )  # how far the share in flight may be from 1: warning, error
-# a worker may take so long from one I/O to the next: what the load generator itself does
+# time a worker may take between I/Os: overhead of the load generator
 BETWEEN_NS = 30_000.0
 RATE_REACHED = default("offered-rate.reached")
-LEAST_S = 5.0  # of a shorter load the begin and the end of its workers are too large a part
+LEAST_S = 5.0  # in shorter loads start and end of the workers dominate
 LONG_S, ENOUGH_S = default("runtime.note_s"), default("runtime.warning_s")
 SYNC_SHARE = 0.5  # of the time of all workers
 PUBLISHED = (50.0, 99.0, 99.5, 99.9)
@@ -52,9 +52,8 @@ PUBLISHED = (50.0, 99.0, 99.5, 99.9)
     "Concurrency",
     rule=(
         f"IOPS x mean latency is within {units.share(OCCUPIED)} of jobs x queue depth (error beyond"
-        f" {units.share(OCCUPIED_AT_ALL)}, unless client-cpu says why there is less); less is"
-        f" allowed where the load generator takes under {BETWEEN_NS / 1000:g} µs from one I/O to"
-        " the next"
+        f" {units.share(OCCUPIED_AT_ALL)}, unless client-cpu explains it); less is allowed where"
+        f" the load generator takes under {BETWEEN_NS / 1000:g} µs from one I/O to the next"
     ),
     advice=(
         "Fewer: some jobs did not run, failed, or waited for something other than I/O (a busy CPU);"
@@ -64,8 +63,10 @@ PUBLISHED = (50.0, 99.0, 99.5, 99.9)
     source="Little's law",
 )
 def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
-    """By Little's law, the I/Os in flight are IOPS times mean latency. If that is not what the
-    profile keeps in flight, the figure belongs to another load than the one stated."""
+    """By Little's law, the I/Os in flight are IOPS times mean latency.
+
+    If that is not what the profile keeps in flight, the figure belongs to another load than the one
+    stated."""
     held = steady_load(at)
     shares = {
         host: share
@@ -73,7 +74,7 @@ def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
         if (share := occupied(dirs, held)) is not None
     }
     if not shares:
-        raise UnknownError("latencies or rates of the hosts are not known")
+        raise UnknownError("latencies or rates of the hosts are unknown")
     rounding = at.run.rounding
     doubtful = {
         host: share
@@ -98,7 +99,7 @@ def concurrency(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _starves(at: StepEvidence, host: str, share: float) -> bool:
-    """Tell whether busy CPUs explain why only a share of the I/Os was in flight."""
+    """Tell whether busy CPUs explain the missing I/Os in flight."""
     looked = next(
         (each for each in at.record.telemetry if each.host == host and each.role == "client"), None
     )
@@ -107,22 +108,19 @@ def _starves(at: StepEvidence, host: str, share: float) -> bool:
 
 
 def severity_of_share(share: float, rounding: float = 0.0) -> Severity:
-    """Return how bad a share of I/Os in flight is, of figures that are rounded by so much."""
+    """Return the severity of a share of I/Os in flight, given the rounding of the figures."""
     return "error" if abs(share - 1) > OCCUPIED_AT_ALL + rounding else "warning"
 
 
 def steady_load(at: StepEvidence) -> int:
-    """Return the I/Os that each host holds in flight all the time.
-
-    Raises UnknownError when that changes.
-    """
+    """Return the I/Os each host keeps in flight. Raises UnknownError if that varies."""
     jobs = at.step.jobs
     if not jobs:
-        raise UnknownError("the queue depth of the jobs is not known")
+        raise UnknownError("the queue depth of the jobs is unknown")
     if any(job.paced for job in jobs):
         raise UnknownError(Moot.PACED)
     if at.record.measured_s is None:
-        raise UnknownError("the measured time is not known")
+        raise UnknownError("the measured time is unknown")
     if at.record.measured_s < LEAST_S:
         raise UnknownError(f"measured for less than {LEAST_S:g} s: start and end effects dominate")
     if len({job.wave for job in jobs}) > 1:
@@ -135,14 +133,13 @@ def steady_load(at: StepEvidence) -> int:
 
 
 def occupied(dirs: Mapping[str, DirectionRecord], held: int) -> float | None:
-    """Return which share of `held` I/Os was in flight on average, 1.0 when the rest is the load
-    generator's own time.
+    """Return the mean share of `held` I/Os in flight; 1.0 if the rest is the load generator's own
+    time.
 
-    Syncs are part of it: the worker waits for them like for any other I/O. None when a latency is
-    missing.
-    """
+    Includes syncs: the worker waits for them like for any other I/O. None if a latency is
+    missing."""
     counted = [MIXED] if MIXED in dirs else [name for name in dirs if direction(name).in_total]
-    if BOTH in dirs:  # reads and writes have no latencies of their own
+    if BOTH in dirs:  # reads and writes have no separate latencies
         counted = [BOTH, *(name for name in counted if name not in ("read", "write"))]
     waited, rate = 0.0, 0.0
     for name in dict.fromkeys([*counted, *(name for name in dirs if not direction(name).in_total)]):
@@ -172,13 +169,14 @@ def _whole(result: DirectionRecord) -> LatencyRecord | None:
     source="the engine is synchronous, by the load generator's own table",
 )
 def depth(at: StepEvidence) -> Iterator[CheckResult]:
-    """A synchronous engine keeps one I/O of each job in flight, whatever depth is stated. A sweep
-    over depth then measures the same load again and again, and its best point is chance."""
+    """A synchronous engine keeps one I/O of each job in flight, whatever depth is stated.
+
+    A sweep over depth then measures the same load again and again, and its best point is chance."""
     if not at.step.jobs:
-        raise UnknownError("the parameters of the jobs are not known")
+        raise UnknownError("the parameters of the jobs are unknown")
     swept = vain_axes(at.run.plan.steps, at.run.plan.axes)
     more = (
-        f"; it was swept: points that differ by {', '.join(swept)} alone are the same load"
+        f"; it was swept: points that differ only in {', '.join(swept)} are the same load"
         if swept
         else ""
     )
@@ -201,9 +199,11 @@ def depth(at: StepEvidence) -> Iterator[CheckResult]:
     source="coordinated omission: I/Os that were not sent have no latency",
 )
 def rate(at: StepEvidence) -> Iterator[CheckResult]:
-    """A load at a fixed rate shows the latency that users see at that rate. If the rate is not
-    reached, I/Os waited before they were sent, and the printed latency leaves that wait out. A
-    search offers more than the storage can do on purpose, and judges such points itself."""
+    """A load at a fixed rate shows the latency that users see at that rate.
+
+    If the rate is not reached, I/Os waited before they were sent, and the printed latency leaves
+    that wait out. A search offers more than the storage can do on purpose, and judges such points
+    itself."""
     severity: Severity = "info" if at.run.plan.search is not None else "warning"
     hosts = len(at.step.tasks)
     whole = [("", each) for each in offered_rates(at.step.jobs, at.record)]
@@ -238,9 +238,8 @@ def _largest_block(jobs: Sequence[JobLoad], name: str) -> float:
 
 
 def _paced_iops(job: JobLoad, name: str) -> float | None:
-    """Return the I/Os per second that a job is offered: load generators turn it into bytes by the
-    smallest block.
-    """
+    """Return the I/Os per second offered to a job: load generators convert by the smallest
+    block."""
     rate, parts = job.rate_iops.get(name), job.blocks.get(name)
     if not rate or not parts:
         return rate
@@ -256,11 +255,9 @@ Offered = tuple[str, float, float, Callable[[float | None], str]]
 
 
 def offered_rates(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[Offered]:
-    """Yield each direction with what one host was offered, what all reached, and how that is
-    written.
+    """Yield each direction with the offered rate per host, the total achieved rate, and its format.
 
-    A direction that a job without a rate shares is left out: what it should reach is not known.
-    """
+    Leaves out directions shared with a job without a rate: their offered rate is unknown."""
     if not jobs or not any(job.rate_iops or job.rate_bytes_per_s for job in jobs):
         raise UnknownError(Moot.RATE)
     for name, result in record.results.aggregate.items():
@@ -268,10 +265,8 @@ def offered_rates(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[Offer
 
 
 def _offered(running: Sequence[JobLoad], name: str, result: DirectionRecord) -> Iterator[Offered]:
-    """Yield what these jobs together were offered in one direction.
-
-    Nothing unless each of them was.
-    """
+    """Yield what these jobs together were offered in one direction; nothing unless each has a
+    rate."""
     for rates, reached, text in (
         ([_paced_iops(job, name) for job in running], result.iops, units.iops),
         (
@@ -285,8 +280,9 @@ def _offered(running: Sequence[JobLoad], name: str, result: DirectionRecord) -> 
 
 
 def _of_single_jobs(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[tuple[str, Offered]]:
-    """Yield, by job, what jobs were offered whose direction others share without a rate. Jobs that
-    the generator reports as one cannot be told apart."""
+    """Yield, by job, the offered rate in directions shared with jobs without a rate.
+
+    Jobs reported as one cannot be separated."""
     reported = record.results.jobs or {}
     if {job.name for job in jobs} != set(reported):
         return
@@ -302,8 +298,8 @@ def _of_single_jobs(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[tup
     "Ended early",
     rule=f"measured at least 95 % of the runtime, and {SHORT_S:g} s",
     advice=(
-        "Find out what ended the load: files too small for the runtime (time_based), an error, a"
-        " full disk."
+        "Find out what ended the load (files too small for the runtime (time_based), error, full"
+        " disk)."
     ),
     source="runtime of the profile",
     live=False,
@@ -320,13 +316,13 @@ def short(at: StepEvidence) -> Iterator[CheckResult]:
             yield CheckResult("warning", message, phase_s, SHORT_S)
         return
     if record.measured_s is None:
-        raise UnknownError("the measured time is not known")
+        raise UnknownError("the measured time is unknown")
     if record.state != "cut" and is_short(record):
         threshold = (
             record.runtime_s if ended_early(record.measured_s, record.runtime_s) else SHORT_S
         )
         message = (
-            f"{length_text(record.measured_s, record.runtime_s)}: too little to stand for the load"
+            f"{length_text(record.measured_s, record.runtime_s)}: too short to represent the load"
         )
         yield CheckResult("warning", message, record.measured_s, threshold)
 
@@ -346,7 +342,7 @@ def runtime(at: StepEvidence) -> Iterator[CheckResult]:
     """Caches and buffers absorb seconds of load; what a system sustains shows after minutes."""
     seconds = at.record.measured_s or shortest_phase_s(at.record)
     if seconds is None:
-        raise UnknownError("the measured time is not known")
+        raise UnknownError("the measured time is unknown")
     if (
         is_short(at.record)
         or seconds < SHORT_S
@@ -356,7 +352,12 @@ def runtime(at: StepEvidence) -> Iterator[CheckResult]:
         return
     severity: Severity = "info" if seconds >= at.limit("runtime.warning_s") else "warning"
     threshold = at.limit("runtime.note_s" if severity == "info" else "runtime.warning_s")
-    yield CheckResult(severity, f"measured for {units.seconds(seconds)} only", seconds, threshold)
+    yield CheckResult(
+        severity,
+        f"only {units.seconds(seconds)} measured ({LONG_S:g} s or more recommended)",
+        seconds,
+        threshold,
+    )
 
 
 @step_check(
@@ -381,9 +382,7 @@ def submission(at: StepEvidence) -> Iterator[CheckResult]:
         return
     direct = bool(at.step.jobs) and all(job.direct for job in at.step.jobs)
     for name, slat, lat in submission_waits(at.record):
-        message = (
-            f"clat leaves out the wait in the submission: {name} slat mean {units.latency(slat)} "
-        )
+        message = f"clat excludes the submission wait: {name} slat mean {units.latency(slat)} "
         message += f"of {units.latency(lat)}"
         severity: Severity = "info" if direct else "warning"
         yield CheckResult(
@@ -395,7 +394,7 @@ def submission(at: StepEvidence) -> Iterator[CheckResult]:
     "sync",
     "Time spent in syncs",
     rule=(
-        f"a note when workers spend more than {units.share(SYNC_SHARE)} of their time waiting for"
+        f"a note if workers spend more than {units.share(SYNC_SHARE)} of their time waiting for"
         " fsync or fdatasync"
     ),
     advice=(
@@ -425,8 +424,7 @@ def sync_bound(at: StepEvidence) -> Iterator[CheckResult]:
     "I/Os behind a percentile",
     rule=f"at least {units.TAIL_SAMPLES} I/Os are slower than each printed percentile",
     advice=(
-        "Measure longer, or quote a lower percentile: with so few I/Os the next run will give"
-        " another value."
+        "Measure longer, or quote a lower percentile: with so few I/Os the value is not repeatable."
     ),
     source=(
         "order statistics: the rank of a percentile is known to about the root of the number of"
@@ -438,7 +436,7 @@ def tails(at: StepEvidence) -> Iterator[CheckResult]:
     """The p99.9 of 2000 I/Os rests on two of them: that is chance."""
     counted = [(name, _whole(result)) for name, result in at.record.results.aggregate.items()]
     if not any(latency is not None and latency.n for _, latency in counted):
-        raise UnknownError("the number of I/Os behind the latencies is not known")
+        raise UnknownError("the number of I/Os behind the latencies is unknown")
     for name, latency in counted:
         thin = [
             each for each in PUBLISHED if latency is not None and not enough_behind(latency.n, each)
@@ -473,7 +471,7 @@ def tool_errors(at: StepEvidence) -> Iterator[CheckResult]:
     """Failed I/O is fast and moves no data."""
     record = at.record
     if not record.tasks:
-        raise UnknownError("the exit status of the load generator is not known")
+        raise UnknownError("the exit status of the load generator is unknown")
     said = {
         host: ", ".join(map(_error_text, task.errors))
         for host, task in record.tasks.items()
@@ -483,7 +481,7 @@ def tool_errors(at: StepEvidence) -> Iterator[CheckResult]:
         host: f"exit code {task.exit_code}" for host, task in record.tasks.items() if task.exit_code
     }
     wrong = (codes if record.state != "cut" else {}) | said
-    if at.run.foreign:  # nobody else has judged what its tool complained of
+    if at.run.foreign:  # no other check covers the tool's own errors
         wrong = {error.host: error.message for error in record.errors if error.fatal} | wrong
     if wrong:
         named = names_of([f"{host} {text}" for host, text in wrong.items()])
@@ -521,14 +519,14 @@ def _error_text(number: int) -> str:
 def restarted(evidence: RunEvidence) -> Iterator[CheckResult]:
     """A host that restarted during a run measured with two sets of caches, mounts and clocks."""
     if not any(boot_of(host.facts) for host in evidence.hosts):
-        raise UnknownError("the boot IDs of the hosts are not known")
+        raise UnknownError("the boot IDs of the hosts are unknown")
     again = [
         host.name
         for host in evidence.hosts
         if any(each.code in RESTARTED for each in host.problems)
     ]
     if again:
-        message = f"restarted while it was measured: {names_of(again)}"
+        message = f"restarted during the run: {names_of(again)}"
         yield CheckResult("error", message, len(again), 0, {"hosts": " ".join(again)})
 
 

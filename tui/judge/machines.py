@@ -1,4 +1,4 @@
-"""Checks of the machines before the load: fit to measure, and alike."""
+"""Checks of the hosts before the load: ready to measure, and alike."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tui.model.record import HostRecord
 
 IN_MEMORY = ("tmpfs", "ramfs", "hugetlbfs", "devtmpfs")
-MEMORY_DEVICES = ("ram", "zram", "nullb")  # brd, zram; null_blk, which forgets what it is given
-# takes direct I/O, and may cache all the same
+MEMORY_DEVICES = ("ram", "zram", "nullb")  # brd, zram; null_blk, which discards data
+# accepts direct I/O, but may still cache
 MAY_CACHE = ("fuse", "9p", "virtiofs", "zfs", "ntfs", "vboxsf")
 SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit")
 FULL = default("target-full.full")
@@ -56,8 +56,8 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
     "direct-io",
     "Direct I/O is direct",
     rule=(
-        "neither the target nor anything that its loop devices and overlays rest on is in memory; a"
-        " note where the file system may cache despite direct I/O"
+        "neither the target nor anything below its loop devices and overlays is in memory; a note"
+        " where the file system may cache despite direct I/O"
     ),
     advice=(
         "Measure on the storage itself; compare with a working set far larger than the memory of"
@@ -67,14 +67,15 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
     of_files=True,
 )
 def direct(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """O_DIRECT is a request. A file system in memory accepts it and has no storage; others accept
-    it and still cache."""
+    """O_DIRECT is a request.
+
+    A file system in memory accepts it and has no storage; others accept it and still cache."""
     kinds = {host.name: file_systems(host) for host in evidence.hosts}
     devices = {
         host.name: {layer.name for layer in rows(host.facts, BlockLayer)} for host in evidence.hosts
     }
     if not any(kinds.values()) and not any(devices.values()):
-        raise UnknownError("neither file system nor device of the target is known")
+        raise UnknownError("file system and device of the target are unknown")
     in_memory = {
         host: {name for name in names if _is_memory(name)} for host, names in devices.items()
     }
@@ -89,7 +90,7 @@ def direct(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 
 def file_systems(host: HostRecord) -> set[str]:
-    """Return the types of the target's file systems on a host, as far as they are known."""
+    """Return the types of the target's file systems on a host, where known."""
     fact = host.facts.get("target_fstype")
     return {mount.fstype for mount in rows(host.facts, Mount) if mount.fstype} | (
         {str(fact)} if fact else set()
@@ -97,7 +98,7 @@ def file_systems(host: HostRecord) -> set[str]:
 
 
 def may_cache(kind: str) -> bool:
-    """Tell whether a file system takes direct I/O and may cache all the same."""
+    """Tell whether a file system accepts direct I/O but may still cache."""
     return kind.partition(".")[0] in MAY_CACHE
 
 
@@ -116,7 +117,7 @@ def _is_memory(device: str) -> bool:
 
 
 def _named(kinds: dict[str, set[str]], severity: Severity, why: str) -> Iterator[CheckResult]:
-    """Yield why something on these hosts is doubtful, with its names."""
+    """Yield why these hosts are doubtful, with their names."""
     found = {host: names for host, names in kinds.items() if names}
     if found:
         name = ", ".join(sorted(set().union(*found.values())))
@@ -167,7 +168,7 @@ def room(evidence: RunEvidence) -> Iterator[CheckResult]:
     "raid-rebuild",
     "Healthy RAID",
     rule="no RAID below the target is degraded or being rebuilt",
-    advice="Wait for the rebuild to finish, then measure.",
+    advice="Wait until the rebuild has finished, then measure.",
     source="/sys/block/*/md",
     of_files=True,
 )
@@ -175,7 +176,7 @@ def devices(evidence: RunEvidence) -> Iterator[CheckResult]:
     """While a RAID rebuilds, the load shares its disks with the rebuild."""
     layers = {host.name: rows(host.facts, BlockLayer) for host in evidence.hosts}
     if not any(layers.values()):
-        raise UnknownError("the devices below the target are not known")
+        raise UnknownError("the devices below the target are unknown")
     for host, found in layers.items():
         for layer in found:
             busy = layer.md_action if layer.md_action not in ("", "idle", "frozen", "none") else ""
@@ -212,7 +213,7 @@ def frequency(evidence: RunEvidence) -> Iterator[CheckResult]:
         if host.facts.get("clocksource")
     }
     if not governors and not clocks:
-        raise UnknownError("neither governor nor clock source can be read")
+        raise UnknownError("governor and clock source cannot be read")
     saving = {host: name for host, name in governors.items() if name != "performance"}
     if saving:
         headlines = [evidence.plan.headline_of(step) for step in evidence.plan.steps]
@@ -235,15 +236,15 @@ def frequency(evidence: RunEvidence) -> Iterator[CheckResult]:
     "Other load generators",
     rule="no other load generator is running on a host when the run begins",
     advice=(
-        "Find out whose it is, and measure when it has ended; hosts sweep removes leftovers of"
+        "Find out whose it is and measure after it has ended; hosts sweep removes leftovers of"
         " earlier runs."
     ),
     source="/proc/*/comm",
 )
 def other_load(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """Somebody else is measuring on the same host: both figures are wrong."""
+    """Two benchmarks on one host disturb each other: both figures are wrong."""
     if not any("cpus" in host.facts for host in evidence.hosts):
-        raise UnknownError("facts of the hosts are not known")
+        raise UnknownError("facts of the hosts are unknown")
     others = {host.name: rows(host.facts, Running) for host in evidence.hosts}
     found = {
         host: ", ".join(sorted({each.name for each in running}))
@@ -265,14 +266,13 @@ def other_load(evidence: RunEvidence) -> Iterator[CheckResult]:
     "changed-program",
     "Load generator unchanged since installed",
     rule=(
-        "every load generator is the file that its package installed; one that no package owns is"
-        " not judged"
+        "every load generator is the file its package installed; programs without a package are not"
+        " judged"
     ),
     advice=(
-        "Reinstall the package; or find out who replaced the program, and keep it under another"
-        " path."
+        "Reinstall the package, or find out who replaced the program and move it to another path."
     ),
-    source="its checksum against that of dpkg or rpm",
+    source="checksum compared with dpkg's or rpm's",
 )
 def as_packaged(evidence: RunEvidence) -> Iterator[CheckResult]:
     """A program with the name and version of a package but other contents may do anything."""
@@ -285,7 +285,7 @@ def as_packaged(evidence: RunEvidence) -> Iterator[CheckResult]:
         if name.endswith(ending)
     }
     if not known:
-        raise UnknownError("no package owns the load generators, or its checksums are not known")
+        raise UnknownError("no package owns the load generators, or its checksums are unknown")
     changed = [what for what, value in known.items() if value == CHANGED]
     if changed:
         yield CheckResult("warning", f"not as packaged: {names_of(changed)}", len(changed), 0)

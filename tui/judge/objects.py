@@ -57,7 +57,7 @@ def object_traffic(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _shares(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, float]]:
-    """Yield which share of the bytes of each direction the links of a host carried."""
+    """Yield the share of each direction's bytes that the links of a host carried."""
     links = [name for name in host.names if parse_column(name).family == "nic"]
     for name, way in WAYS.items():
         result = at.record.results.per_host.get(host.host, {}).get(name)

@@ -36,19 +36,19 @@ CPU_LIMITS = ("core", "host", "thread", "steal", "throttled")
 CORE, HOST, THREAD, STEAL, THROTTLED = (default(f"client-cpu.{name}") for name in CPU_LIMITS)
 SOFTIRQ = 90.0
 MOST_OF_TIME = 0.5
-# on a host with so few cores, a single busy one is half of it: then others have to wait for it
+# with so few cores a single busy one is half of the host: others must wait as well
 FEW_CORES = 4
-WAITED = 50.0  # per cent of the time in which something waits for a CPU
+WAITED = 50.0  # per cent of the time with tasks waiting for a CPU
 LINK, RETRANSMITTED = 0.90, 0.001
 CHANCE = 3.0  # deviations of a count of few
 CODED = ("SDR", "DDR", "QDR")  # of the rate of these, eight of ten bits are data
 BY_NETWORK = ("iscsi", "tcp", "rdma", "nbd", "rbd", "drbd")  # transports and kinds of block devices
 LINKS = ("nic", "rdma")  # families of columns
-CARRIED = 0.1  # of what the load moves: less is other traffic
+CARRIED = 0.1  # of the load's bytes: less is other traffic
 CONSERVED, HALF = default("storage-traffic.moved"), 0.5
-EDGE_S = 1.0  # a look a second does not fit the measurement's begin and end exactly
+EDGE_S = 1.0  # samples each second do not match begin and end exactly
 LEAST_S = 5.0
-# processes of the load whose bytes telemetry reads every second; of more it reads some in turn
+# processes whose bytes telemetry reads every second; of more it reads some in turn
 READ_AT_ONCE = 16
 COUNTED = (("read", "read_bytes", "rd", "rd_server"), ("write", "write_bytes", "wr", "wr_server"))
 NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
@@ -91,10 +91,9 @@ def conservation(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 class Shortfall(Struct, frozen=True):
-    """Hosts that moved less than `wanted` of the bytes that the load counts in a direction.
+    """Hosts that moved less than `wanted` of the load's bytes in a direction.
 
-    `worst` moved `share`.
-    """
+    `worst` moved `share`."""
 
     direction: str
     worst: str
@@ -103,7 +102,7 @@ class Shortfall(Struct, frozen=True):
     hosts: tuple[str, ...]
 
     def result(self, message: str, below_half: Severity = "error") -> CheckResult:
-        """Return the finding: a warning, or `below_half` when less than half was moved."""
+        """Return the finding: a warning, or `below_half` if less than half was moved."""
         severity: Severity = below_half if self.share < HALF else "warning"
         scope = {"direction": self.direction, "hosts": " ".join(self.hosts)}
         return CheckResult(severity, message, round(self.share, 4), self.wanted, {**scope})
@@ -112,9 +111,7 @@ class Shortfall(Struct, frozen=True):
 def fell_short(
     at: StepEvidence, shares: Mapping[tuple[str, str], float], threshold: str
 ) -> Iterator[Shortfall]:
-    """Yield directions whose shares, by host and direction, are below a threshold less one second
-    at each end.
-    """
+    """Yield directions with shares below a threshold, allowing one second at each end."""
     wanted = at.limit(threshold)
     allowed = wanted - EDGE_S / max(at.record.measured_s or 0.0, LEAST_S)
     for name in dict.fromkeys(name for _, name in shares):
@@ -129,19 +126,18 @@ def fell_short(
 def _is_direct(at: StepEvidence) -> bool:
     """Tell whether nothing may be served from memory.
 
-    Reads without direct I/O may, and are told as a weakness.
-    """
+    Reads without direct I/O may; they have a finding of their own."""
     return not at.step.jobs or all(job.direct for job in at.step.jobs)
 
 
 def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, float]]:
-    """Yield which share of the bytes of a direction moved below the load."""
+    """Yield the share of a direction's bytes moved below the load."""
     if (at.record.measured_s or 0.0) < LEAST_S:
         raise UnknownError(f"measured for less than {LEAST_S:g} s")
     for name, own, disk, server in COUNTED:
         result = at.record.results.per_host.get(host.host, {}).get(name)
         if host.end_s is not None and host.end_s - (host.start_s or 0.0) < LEAST_S:
-            continue  # it did not go on to the end
+            continue  # it did not run to the end
         counted = result.bw_bytes_per_s if result is not None else None
         moved = _moved(host, own, disk, server)
         if counted and moved is not None:
@@ -149,10 +145,8 @@ def _ratios(at: StepEvidence, host: HostTelemetryRecord) -> Iterator[tuple[str, 
 
 
 def _moved(host: HostTelemetryRecord, own: str, disk: str, server: str) -> float | None:
-    """Return bytes per second below the load: of its own processes, or to the server.
-
-    None when nobody counts them.
-    """
+    """Return bytes per second below the load: by its own processes, or to the server; None without
+    counters."""
     if (from_server := host.mean_of(f"nfs.{server}")) is not None:
         return from_server
     tops = [name for name, place in host.devices.items() if place == "top"]
@@ -176,12 +170,10 @@ def _all_counted(host: HostTelemetryRecord) -> bool:
 
 
 def _read_in_turn(host: HostTelemetryRecord, name: str) -> float | None:
-    """Return bytes per second of a load whose processes are read in turn: the sum is whole when
-    each was read twice.
+    """Return bytes per second of a load whose processes are read in turn.
 
-    None when too little was measured after that; then the device knows better, though others use it
-    too.
-    """
+    The sum is complete once each was read twice. None if too little was measured after that; then
+    the device counts, though others may use it as well."""
     processes = host.column("gen.procs")
     if "gen.procs" in host.unknown or processes is None or host.start_s is None:
         return None
@@ -219,7 +211,7 @@ def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
         named = told_in_range(bound)
         yield CheckResult(
             "warning",
-            f"the client's CPU may hold it back: {named}",
+            f"client CPU may limit the load: {named}",
             len(bound),
             0,
             {"hosts": " ".join(bound)},
@@ -237,10 +229,8 @@ def client_cpu(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def cpu_bound_hosts(at: StepEvidence) -> dict[str, str]:
-    """Return the clients whose CPU may hold their load back, and why.
-
-    Those that were not looked at are not in it.
-    """
+    """Return the clients whose CPU may limit the load, and why; hosts without telemetry are
+    omitted."""
     looked = [
         host for host in at.record.telemetry if host.role == "client" and host.start_s is not None
     ]
@@ -254,10 +244,7 @@ def cpu_bound_hosts(at: StepEvidence) -> dict[str, str]:
 def cpu_bound(
     host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]
 ) -> str:
-    """Return why the CPU of a host may hold its load back, by the thresholds that hold.
-
-    Empty when it does not.
-    """
+    """Return why the CPU of a host may limit its load, by the current thresholds; may be empty."""
     if by_itself := _by_itself(host, record, limit):
         return by_itself
     busy, core = host.mean_of("cpu.busy") or 0.0, host.mean_of("core.busy") or 0.0
@@ -276,10 +263,7 @@ def cpu_bound(
 def _by_itself(
     host: HostTelemetryRecord, record: HostRecord | None, limit: Callable[[str], float]
 ) -> str:
-    """Return which CPU the load alone uses up, or its interrupts do.
-
-    Empty when they use up none.
-    """
+    """Return which CPU the load, or its interrupts, saturates; may be empty."""
     throttled = host.mean_of("cpu.throttled") or 0.0
     if throttled > limit("client-cpu.throttled"):
         allowed = number_of(record.facts, "cgroup_cpus") if record is not None else None
@@ -295,10 +279,7 @@ def _by_itself(
 
 
 def cpu_share(at: StepEvidence, host: HostTelemetryRecord) -> float | None:
-    """Return which share of their time the workers of a host's load used a CPU or waited for one.
-
-    None: not known.
-    """
+    """Return the share of time the workers of a host used or waited for a CPU; None: unknown."""
     waves = {job.wave for job in at.step.jobs}
     workers = sum(job.workers for job in at.step.jobs)
     used, waited = host.mean_of("gen.cpu"), host.mean_of("gen.wait")
@@ -308,12 +289,11 @@ def cpu_share(at: StepEvidence, host: HostTelemetryRecord) -> float | None:
 
 
 def held_by_cpu(at: StepEvidence, host: HostTelemetryRecord) -> str:
-    """Return why the CPU of a host holds its load back; empty when it does not.
+    """Return why the CPU of a host limits its load; may be empty.
 
-    Busy CPUs do so only where the load itself uses most of what is used, or its workers spend most
-    of their time on them or in wait for them. Other programs that keep CPUs busy beside workers who
-    sleep take nothing that they want.
-    """
+    Busy CPUs do so only if the load itself uses most of that CPU time, or its workers spend most of
+    their time on a CPU or waiting for one. Other programs on busy CPUs take nothing from sleeping
+    workers."""
     record = record_of(at.run, host.host)
     why = cpu_bound(host, record, at.limit)
     share, used = cpu_share(at, host), host.mean_of("gen.cpu")
@@ -324,36 +304,32 @@ def held_by_cpu(at: StepEvidence, host: HostTelemetryRecord) -> str:
 
 
 def wanted(host: HostTelemetryRecord, used: float) -> float:
-    """Return how much CPU something would use that uses so much, were there no hypervisor that
-    takes of what is wanted.
+    """Return the CPU a process would use without steal by the hypervisor.
 
-    What is taken is no CPU time of the process, and no idle time of the core: who always wants one
-    uses less than all.
-    """
+    Stolen time is neither CPU time of the process nor idle time of the core, so a process that
+    always runs shows less than 100 %."""
     # taken counts as busy
     busy, stolen = host.mean_of("cpu.busy") or 0.0, host.mean_of("cpu.steal") or 0.0
     return used * busy / (busy - stolen) if busy > stolen else used
 
 
 def left_by_hypervisor(used: float, limit: float) -> str:
-    """Return why so little CPU is at its end; empty when it is not little."""
-    return "" if used > limit else ", all that the hypervisor leaves it"
+    """Return that the hypervisor's steal explains a low CPU limit; empty if it is not low."""
+    return "" if used > limit else ", all the hypervisor gives it"
 
 
 def _cpus(record: HostRecord | None, fact: str = "cpus") -> float:
-    """Return how many CPUs a host has; 0: not known."""
+    """Return the number of CPUs of a host; 0: unknown."""
     return (number_of(record.facts, fact) or 0.0) if record is not None else 0.0
 
 
 def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: float) -> str:
-    """Return that a load uses up the CPUs that its host lets it have, where those are fewer than
-    there are.
-    """
+    """Return that a load saturates its allowed CPUs, if those are fewer than the host's."""
     allowed = _cpus(record, "cpus_usable")
     share = wanted(host, host.mean_of("gen.cpu") or 0.0) / allowed if allowed else 0.0
     if allowed >= _cpus(record) or share <= most:
         return ""
-    return f"the load uses {share:.0f} % of the {allowed:g} CPUs that it may use"
+    return f"the load uses {share:.0f} % of the {allowed:g} allowed CPUs"
 
 
 @step_check(
@@ -361,12 +337,11 @@ def _of_allowed(host: HostTelemetryRecord, record: HostRecord | None, most: floa
     "Network",
     rule=(
         f"no link carries more than {units.share(LINK)} of its speed, at most"
-        f" {units.share(RETRANSMITTED, 1)} of TCP segments are lost and sent again, no NFS call is"
-        " sent again"
+        f" {units.share(RETRANSMITTED, 1)} of TCP segments and no NFS calls are retransmitted"
     ),
     advice=(
-        "This is the figure of the link. Use more or faster links, or more clients; if packets are"
-        " lost, look at the switch."
+        "The link limits the figure. Use more or faster links, or more clients; if packets are"
+        " lost, check the switch."
     ),
     source="/proc/net/dev, /sys/class/net/*/speed, /proc/net/snmp, mountstats",
 )
@@ -388,7 +363,7 @@ def network(at: StepEvidence) -> Iterator[CheckResult]:
         named = told_in_range(full)
         yield CheckResult(
             "warning",
-            f"the network may hold it back: {named}",
+            f"the network may limit the load: {named}",
             len(full),
             0,
             {"hosts": " ".join(full)},
@@ -408,13 +383,11 @@ def network(at: StepEvidence) -> Iterator[CheckResult]:
         and not lossy
         and (unsized := [host.host for host in hosts if not is_sized(at, host)])
     ):
-        raise UnknownError(f"how fast the links of {names_of(unsized)} are is not known")
+        raise UnknownError(f"link speed of {names_of(unsized)} is unknown")
 
 
 def carries_load(at: StepEvidence, host: HostTelemetryRecord) -> bool:
-    """Tell whether a host's links carry what its load moves: else what goes on there is something
-    else.
-    """
+    """Tell whether a host's links carry the load; otherwise their traffic is unrelated."""
     if on_own_disks(host, record_of(at.run, host.host)):
         return False
     dirs = at.record.results.per_host.get(host.host, {}).values()
@@ -427,7 +400,7 @@ def carries_load(at: StepEvidence, host: HostTelemetryRecord) -> bool:
 
 
 def on_own_disks(host: HostTelemetryRecord, record: HostRecord | None) -> bool:
-    """Tell whether the target is known to lie on disks that no network leads to, or in memory."""
+    """Tell whether the target is known to be on local disks or in memory."""
     layers = rows(record.facts, BlockLayer) if record is not None else []
     mounts = rows(record.facts, Mount) if record is not None else []
     if mounts and all(mount.fstype in IN_MEMORY for mount in mounts):
@@ -437,7 +410,7 @@ def on_own_disks(host: HostTelemetryRecord, record: HostRecord | None) -> bool:
 
 
 def full_link(host: HostTelemetryRecord, record: HostRecord | None) -> str:
-    """Return which link of a host is full; empty when none is, or no speed is known."""
+    """Return which link of a host is saturated; empty if none is, or speeds are unknown."""
     for name, speed in _speeds(record).items():
         carried = max(host.mean_of(f"{name}.{way}") or 0.0 for way in ("rx", "tx"))
         if carried > LINK * speed:
@@ -449,9 +422,7 @@ def full_link(host: HostTelemetryRecord, record: HostRecord | None) -> str:
 
 
 def _speeds(record: HostRecord | None) -> dict[str, float]:
-    """Return bytes per second of every link whose speed is known, by what its columns' names begin
-    with.
-    """
+    """Return the speed in bytes per second of every link with a known speed, by column prefix."""
     if record is None:
         return {}
     speeds = {f"nic.{nic.name}": (nic.speed_mbit or 0) * 1e6 for nic in rows(record.facts, Nic)}
@@ -462,7 +433,7 @@ def _speeds(record: HostRecord | None) -> dict[str, float]:
 
 
 def is_sized(at: StepEvidence, host: HostTelemetryRecord) -> bool:
-    """Tell whether the speed of the link that carries most is known."""
+    """Tell whether the speed of the busiest link is known."""
     links = {name.rpartition(".")[0] for name in host.names if parse_column(name).family in LINKS}
     carried = {
         name: max(host.mean_of(f"{name}.{way}") or 0.0 for way in ("rx", "tx")) for name in links
@@ -471,11 +442,10 @@ def is_sized(at: StepEvidence, host: HostTelemetryRecord) -> bool:
 
 
 def lost_packets(host: HostTelemetryRecord) -> str:
-    """Return what was lost on the way; empty when it is next to nothing.
+    """Return the packet loss; empty if it is negligible.
 
-    A peer whose CPU is busy answers late: what is then sent again had arrived, and the peer says so
-    (RFC 2883).
-    """
+    A peer with a busy CPU answers late: retransmitted data had then arrived, and the peer reports
+    it (RFC 2883)."""
     again, sent = host.mean_of("tcp.retrans") or 0.0, host.mean_of("tcp.out") or 0.0
     again = max(0.0, again - (host.mean_of("tcp.dup") or 0.0))
     seconds = (host.end_s or 0.0) - (host.start_s or 0.0)
@@ -483,7 +453,7 @@ def lost_packets(host: HostTelemetryRecord) -> str:
     if sent and seconds and again > few + CHANCE * sqrt(max(few, 1.0)):
         return f"{units.share(again / (sent * seconds), 1)} of TCP segments were sent again"
     calls = host.mean_of("nfs.retrans") or 0.0
-    return f"{calls:.0f} NFS calls were sent again" if calls else ""
+    return f"{calls:.0f} NFS calls were retransmitted" if calls else ""
 
 
 @run_check(
@@ -494,8 +464,8 @@ def lost_packets(host: HostTelemetryRecord) -> str:
         f" most {NOISE_DISK:.0f} %, and links carry at most {units.share(NOISE_NIC)} of their speed"
     ),
     advice=(
-        "Find out who uses the host (other runs, backups, rebuilds), and measure when they are"
-        " done."
+        "Find out who uses the host (other runs, backups, rebuilds) and measure after they have"
+        " finished."
     ),
     source="telemetry of the seconds before the first load",
 )
@@ -523,7 +493,7 @@ def quiet(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 
 def noise(at: StepEvidence, host: HostTelemetryRecord) -> str:
-    """Return what went on on a host before the load; empty when it was quiet."""
+    """Return the activity on a host before the load; empty if it was quiet."""
     busy = before(host, "cpu.busy") or 0.0
     if busy > at.limit("background-load.cpu"):
         return f"CPU {busy:.0f} % busy"
@@ -539,21 +509,18 @@ def noise(at: StepEvidence, host: HostTelemetryRecord) -> str:
 
 
 def before(host: HostTelemetryRecord, name: str) -> float | None:
-    """Return the mean of a column over the quiet seconds; None when it is not known."""
+    """Return the mean of a column over the quiet seconds; None if unknown."""
     known = [value for value in host.values_of(name)[: host.quiet] if value is not None]
     return sum(known) / len(known) if known else None
 
 
 def clients_of(at: StepEvidence) -> list[HostTelemetryRecord]:
-    """Return the hosts that generated load and were looked at.
-
-    Raises UnknownError when there is none.
-    """
+    """Return the hosts with load and telemetry. Raises UnknownError without any."""
     found = [
         host for host in at.record.telemetry if host.role == "client" and host.start_s is not None
     ]
     if not found:
-        raise UnknownError("there is no telemetry")
+        raise UnknownError("no telemetry")
     return found
 
 

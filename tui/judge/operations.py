@@ -1,6 +1,4 @@
-"""Checks of what one MPI program over all hosts measured: who works on whose files, its iterations,
-bytes and times.
-"""
+"""Checks of one MPI program over all hosts: rank placement, iterations, bytes and times."""
 
 from __future__ import annotations
 
@@ -15,10 +13,10 @@ from tui.metrics import units
 if TYPE_CHECKING:
     from tui.model.step_record import MetadataRecord, OperationRecord
 
-DIGIT = 0.001  # rates are printed with so many digits
+DIGIT = 0.001  # digits of printed rates
 HUNDREDTH, TEN_THOUSANDTH, MILLIONTH, MIB = 0.01, 1e-4, 1e-6, 1 << 20
 SHOWN = 3  # reasons
-SAME = 1e-4  # of the rate: metadata operations of two iterations differ by per cents
+SAME = 1e-4  # of the rate: iterations of metadata operations differ by per cents
 
 
 @step_check(
@@ -61,8 +59,10 @@ def rank_shift(at: StepEvidence) -> Iterator[CheckResult]:
     source="largest and smallest rate of each operation",
 )
 def iterations(at: StepEvidence) -> Iterator[CheckResult]:
-    """Repeated measurements differ. If the highest and lowest rates of several iterations agree to
-    many digits, they are one measurement seen by several clocks, and their spread means nothing."""
+    """Repeated measurements differ.
+
+    If the highest and lowest rates of several iterations agree to many digits, they are one
+    measurement seen by several clocks, and their spread means nothing."""
     metadata = at.record.metadata
     spans = {
         name: (each.max, each.max / each.min - 1)
@@ -103,12 +103,11 @@ def _has_digits(each: OperationRecord) -> bool:
 
 
 def unlike(rates: OperationRecord) -> str:
-    """Return what no set of rates has: a mean outside of its extremes, a deviation that they leave
-    no room for.
+    """Return figures that no set of rates has: a mean outside the extremes, an impossible
+    deviation.
 
-    Bhatia and Davis bound the variance; over n - 1 it is n / (n - 1) of that, the most of two
-    rates.
-    """
+    Bhatia and Davis bound the variance; over n - 1 it is n / (n - 1) of that, at most that of two
+    rates."""
     high, low, mean, deviation = rates.max, rates.min, rates.mean, rates.stddev
     if high is None or low is None or mean is None:
         return ""
@@ -127,12 +126,10 @@ def unlike(rates: OperationRecord) -> str:
 
 
 def unmoved(each: OperationRecord, metadata: MetadataRecord | None) -> str:
-    """Return which iteration moved other bytes than all ranks were to, by its rate and time; empty:
-    none.
+    """Return the iteration that by rate and time moved other bytes than planned; empty: none.
 
     Seconds and MiB/s are printed with two digits from 1 on, below with six, or with four
-    throughout.
-    """
+    throughout."""
     if metadata is None or not metadata.files or not each.bytes_per_op:
         return ""
     for number, (rate, seconds) in enumerate(
@@ -145,15 +142,12 @@ def unmoved(each: OperationRecord, metadata: MetadataRecord | None) -> str:
                 units.size(round(ios * each.bytes_per_op))
                 for ios in (rate * seconds, metadata.files)
             )
-            return (
-                f"iteration {number} moved {moved} by its rate and its time, and {wanted} were to"
-                " be moved"
-            )
+            return f"iteration {number} moved {moved} by its rate and time, {wanted} planned"
     return ""
 
 
 def _digit(value: float) -> float:
-    """Return what the last digit of a printed value is worth."""
+    """Return the value of the last printed digit."""
     if value >= 1:
         return HUNDREDTH
     return TEN_THOUSANDTH if round(value, 4) == value else MILLIONTH

@@ -1,4 +1,4 @@
-"""Counter-experiments: what confirms a bottleneck, what it predicts, what it showed."""
+"""Counter-experiments: which one confirms a bottleneck, its prediction and its result."""
 
 from __future__ import annotations
 
@@ -35,11 +35,9 @@ if TYPE_CHECKING:
 
 
 def cluster_rates(series: SeriesRecord | None) -> list[float]:
-    """Return IOPS of all hosts and directions by second, without the seconds of which nothing is
-    known.
-    """
+    """Return IOPS of all hosts and directions by second, without unknown seconds."""
     if series is None:
-        raise UnknownError("there are no samples")
+        raise UnknownError("no samples")
     columns = [
         each for each in series.columns if each.host is None and direction(each.direction).in_total
     ]
@@ -53,12 +51,12 @@ def cluster_rates(series: SeriesRecord | None) -> list[float]:
 
 
 WINDOWS, LEAST_SECONDS = 5, 4
-# of the figure between the run and the same load now: beyond it the state is another one
+# difference between the run and the same load now; beyond it the state has changed
 DRIFT = 0.2
 
 
 def proof_record(plan: Plan, steps: Sequence[StepRecord]) -> ProofRecord | None:
-    """Return what a counter-experiment showed; None of any other run."""
+    """Return the result of a counter-experiment; None for any other run."""
     if plan.proves is None:
         return None
     from tui.model.step_record import ProofRecord
@@ -67,10 +65,9 @@ def proof_record(plan: Plan, steps: Sequence[StepRecord]) -> ProofRecord | None:
 
 
 def judged(proof: Proof, steps: Sequence[StepRecord], run_id: str) -> ProofResult:
-    """Return what these steps, the load as it was and the changed one, say.
+    """Return the result of these steps, the unchanged and the changed load.
 
-    `run_id` is what the result names.
-    """
+    `run_id` is the run in question."""
     change, prediction = proof.experiment.change, proof.experiment.prediction
     unchanged, changed = (figure_of(step, prediction.figure) for step in steps[:2])
     ratio = changed / unchanged if changed is not None and unchanged else None
@@ -104,13 +101,11 @@ def rounded(value: float | None) -> float | None:
 def weighed(
     prediction: Prediction, ratio: float | None, spread: float | None, steps: Sequence[StepRecord]
 ) -> tuple[Outcome, str]:
-    """Return the outcome, and why none could be told: all of the ratio's interval must lie on one
-    side.
-    """
+    """Return the outcome, or why it is open: the ratio's whole interval must lie on one side."""
     if ratio is None or any(step.state != "done" for step in steps[:2]):
-        return "could-not-tell", "it was not measured whole"
+        return "could-not-tell", "it is incomplete"
     if spread is None:
-        return "could-not-tell", "too few seconds to know the spread"
+        return "could-not-tell", "too few seconds to estimate the spread"
     low, high = ratio - spread, ratio + spread
     if low >= prediction.least and (prediction.most is None or high <= prediction.most):
         return "agreed", ""
@@ -120,10 +115,7 @@ def weighed(
 
 
 def drifted(before: float | None, now: float | None, figure: Figure) -> str:
-    """Return how far the same load is from what the run measured, when that is too far.
-
-    Else nothing.
-    """
+    """Return how far the unchanged load is from the run's figure, if too far; otherwise empty."""
     if not before or now is None or abs(now / before - 1) <= DRIFT:
         return ""
     return (
@@ -150,12 +142,12 @@ def gave(
 
 
 def amount(figure: Figure, value: float) -> str:
-    """Return a figure for people."""
+    """Return a figure with its unit."""
     return units.bandwidth(value) if figure == "bandwidth" else units.iops(value)
 
 
 def figures_of(step: StepRecord) -> dict[str, float]:
-    """Return what can be compared of a step, by the names of figures."""
+    """Return the comparable figures of a step, by name."""
     found = {name: figure_of(step, name) for name in FIGURES}
     return {name: value for name, value in found.items() if value is not None}
 
@@ -179,10 +171,8 @@ def counted(aggregate: dict[str, AggregateRecord]) -> list[AggregateRecord]:
 
 
 def spread_of(steps: Sequence[StepRecord], ratio: float | None) -> float | None:
-    """Return half the width of the ratio's 95 % confidence interval, from windows of seconds.
-
-    None: too few.
-    """
+    """Return half the width of the ratio's 95 % confidence interval, from windows; None: too
+    few."""
     widths = [
         _window_ci(cluster_rates(step.series)) for step in steps[:2] if step.series is not None
     ]
@@ -191,9 +181,8 @@ def spread_of(steps: Sequence[StepRecord], ratio: float | None) -> float | None:
 
 
 def _window_ci(rates: Sequence[float]) -> float | None:
-    """Return the relative interval of a mean rate: neighbouring seconds are alike, so they count
-    together.
-    """
+    """Return the relative interval of a mean rate; neighbouring seconds correlate, so windows
+    count."""
     if len(rates) < LEAST_SECONDS:
         return None
     count = min(WINDOWS, len(rates) // 2) if len(rates) >= 2 * WINDOWS else len(rates)
@@ -201,24 +190,23 @@ def _window_ci(rates: Sequence[float]) -> float | None:
     return relative_ci([fmean(rates[at * length : (at + 1) * length]) for at in range(count)])
 
 
-# twice as much of what was short gives a good part of twice
+# doubling the bottleneck nearly doubles the rate
 MORE = Prediction("iops", least=1.3, below=1.1)
 NO_MORE = Prediction("iops", most=1.1, above=1.25)
 SAME_BYTES = Prediction("bandwidth", least=0.9, most=1.1, below=0.75, above=1.25)
 # at half the block size: bytes were not the limit
 SAME_IOPS = Prediction("iops", most=1.15, above=1.3)
 HALF = Prediction("iops", most=0.75, above=0.9)
-MORE_EACH = Prediction("iops_per_host", least=1.3, below=1.1)  # what the others leave
+MORE_EACH = Prediction("iops_per_host", least=1.3, below=1.1)  # what the others leave over
 # each host is its own limit
 SAME_EACH = Prediction("iops_per_host", least=0.9, most=1.1, above=1.25)
 UNPACED = Prediction("iops", least=1.1, below=1.03)
 
 
 def question_about(record: RunRecord, plan: Plan, step: int | None = None) -> ProofQuestion:
-    """Return what is to be proved of a step of a run: by default the headline's.
+    """Return what to prove about a step of a run (default: the headline's).
 
-    Raises UsageError for none.
-    """
+    Raises UsageError if there is nothing."""
     if plan.proves is not None:
         raise UsageError(
             f"{record.run_id} is itself a counter-experiment, about {plan.proves.run_id}"
@@ -245,15 +233,13 @@ def question_about(record: RunRecord, plan: Plan, step: int | None = None) -> Pr
 
 
 def chosen(record: RunRecord, step: int | None) -> StepRecord:
-    """Return the step to prove: the one asked for, or the headline's, or the first with a
-    bottleneck.
-    """
+    """Return the step to prove: the given one, the headline's, or the first with a bottleneck."""
     if step is not None:
         if not 0 <= step < len(record.steps):
             raise UsageError(f"{record.run_id} has no step {step + 1}; it has {len(record.steps)}")
         if record.steps[step].warmup:
             raise UsageError(
-                f"{record.run_id}: step {step + 1} only prepares: its figures count for nothing"
+                f"{record.run_id}: step {step + 1} only prepares; its figures do not count"
             )
         if record.steps[step].together is not None:
             told = "other profiles ran at the same time; a counter-experiment runs alone"
@@ -268,20 +254,18 @@ def chosen(record: RunRecord, step: int | None) -> StepRecord:
         raise UsageError(f"{record.run_id}: {told}")
     known = [each for each in alone if each.limiter is not None]
     if not known:
-        raise UsageError(
-            f"{record.run_id}: what limits it is not known: its hosts were not looked at"
-        )
+        raise UsageError(f"{record.run_id}: bottleneck unknown: its hosts have no telemetry")
     return known[0]
 
 
 def cores(record: RunRecord) -> int:
-    """Return the cores of the smallest client; 0: not known."""
+    """Return the cores of the smallest client; 0: unknown."""
     known = [host.facts.get("cpus") for host in record.hosts]
     return min((count for count in known if isinstance(count, int)), default=0)
 
 
 def experiments(kind: str, step: Step, cpus: int) -> list[LoadChange]:
-    """Return the experiments that can tell, best first; none when only more clients could."""
+    """Return the possible experiments, best first; empty if only more clients would tell."""
     several = len(step.tasks) > 1
     fewer = [LoadChange("half-hosts", MORE_EACH)] if several else []
     if kind == "rate":
@@ -300,9 +284,8 @@ def experiments(kind: str, step: Step, cpus: int) -> list[LoadChange]:
 
 
 def _of_one_client(step: Step, cpus: int) -> list[LoadChange]:
-    """Return what shows that the workers of one client are held up by their cores: each does the
-    same alone.
-    """
+    """Return what shows that workers on one client are limited by its cores: each does the same
+    alone."""
     workers = sum(job.workers for job in step.jobs)
     if 0 < 2 * workers <= cpus:
         return [LoadChange("twice-workers", MORE)]

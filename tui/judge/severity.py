@@ -1,7 +1,6 @@
-"""Severity of findings, and reasons why a check had no data.
+"""Severity of findings, and reasons why a check has no data.
 
-Without the checks, so that texts load quickly.
-"""
+Without the checks, to load quickly."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class UnknownError(Exception):
-    """Why a check could not run, in a few words."""
+    """The reason why a check could not run, in a few words."""
 
 
 class Moot(StrEnum):
@@ -56,9 +55,8 @@ def by_weight(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def submission_waits(step: StepRecord) -> Iterator[tuple[str, float, float]]:
-    """Yield each direction whose wait in the submission is worth telling, with the means of slat
-    and lat in ns.
-    """
+    """Yield each direction with a significant submission wait, with the means of slat and lat in
+    ns."""
     for name, result in step.results.aggregate.items():
         slat, lat = (
             latency.mean_ns if latency is not None else None

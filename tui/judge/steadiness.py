@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from tui.model.step_record import SeriesRecord, StepRecord
 
-# first part of the series, how far it may be off, seconds it takes
+# first part of the series, allowed difference, least seconds
 WARM_SHARE, WARM_OFF, WARM_S = 0.1, 0.10, 20
 MISSING = default("missing-samples.missing")
 
@@ -90,7 +90,7 @@ def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
     if at.step.ramp_s:
         raise UnknownError(Moot.RAMP)
     if not at.run.from_begin:
-        raise UnknownError("the start is too long ago")
+        raise UnknownError("the samples of the start are gone")
     if len(values) < WARM_S:
         raise UnknownError(f"measured for less than {WARM_S} s")
     count = max(2, round(len(values) * WARM_SHARE))
@@ -111,7 +111,7 @@ def warm_up(at: StepEvidence) -> Iterator[CheckResult]:
     "Seconds without samples",
     rule=f"at most {units.share(MISSING)} of a host's seconds have no sample",
     advice=(
-        "Look at the connection to the host and its load: totals are complete, the series is not."
+        "Look at the connection to the host and its load; totals are complete, the series is not."
     ),
     source="samples of each host",
 )
@@ -138,9 +138,7 @@ def missing_seconds(at: StepEvidence) -> Iterator[CheckResult]:
 
 
 def _gaps(series: SeriesRecord) -> dict[str, int]:
-    """Return seconds of which nothing is known, between the first and the last known one, by
-    host.
-    """
+    """Return the seconds without samples between the first and the last sample, by host."""
     found: dict[str, int] = {}
     for column in series.columns:
         known = [second for second, value in enumerate(column.iops) if value is not None]
@@ -196,11 +194,11 @@ def repetitions(evidence: RunEvidence) -> Iterator[CheckResult]:
     if few:
         least = min(few.values())
         one = "single run; repeatability unknown"
-        yield CheckResult("info", one if least == 1 else f"{least} repetitions only", least, enough)
+        yield CheckResult("info", one if least == 1 else f"only {least} repetitions", least, enough)
 
 
 def _values(evidence: RunEvidence) -> dict[str, list[StepRecord]]:
-    """Return the repetitions that have a headline, by point."""
+    """Return the repetitions with a headline, by point."""
     found: dict[str, list[StepRecord]] = defaultdict(list)
     for record in evidence.steps:
         if record.headline is not None and not record.warmup and record.state == "done":
@@ -209,7 +207,7 @@ def _values(evidence: RunEvidence) -> dict[str, list[StepRecord]]:
 
 
 def _iterations(evidence: RunEvidence, steps: Sequence[StepRecord]) -> list[float]:
-    """Return the iterations of a metadata benchmark that ran once: it repeats itself."""
+    """Return the iterations of a metadata benchmark that ran once: they are its repetitions."""
     metadata = steps[0].metadata if len(steps) == 1 else None
     headline = _headline(evidence, steps[0].cell_key)
     operation = metadata.operations.get(headline.direction) if metadata is not None else None
@@ -250,16 +248,14 @@ def sweep(evidence: RunEvidence) -> Iterator[CheckResult]:
         short = [f"{cell.name} ({cell.short})" for cell in table.cells if cell.short]
         if short:
             message = (
-                f"{table.profile}: ended early, and neither the best nor a knee: {names_of(short)}"
+                f"{table.profile}: ended early, so neither the best nor a knee: {names_of(short)}"
             )
             yield CheckResult("info", message, len(short), 0)
 
 
 def _not_told_apart(table: MatrixTable) -> Iterator[CheckResult]:
-    """Yield the best of a table that others are as good as.
-
-    Of several block sizes the best of each, together.
-    """
+    """Yield the best of a table if others are within noise; of several block sizes, the best of
+    each."""
     groups = compared(table.cells)
     found = [(best, equal) for best, equal in map(best_of, groups) if best is not None and equal]
     if not found:
@@ -277,7 +273,7 @@ def _not_told_apart(table: MatrixTable) -> Iterator[CheckResult]:
 
 
 def _cells(evidence: RunEvidence) -> list[Cell]:
-    """Return the points as they were measured."""
+    """Return the points as measured."""
     cells = []
     for key, steps in by_point(evidence.steps).items():
         attempts = [

@@ -1,6 +1,4 @@
-"""Identities of whole results: with their intervals, with each other, and with the time that the
-run took.
-"""
+"""Identities of whole results: with their intervals, with each other, and with the run's time."""
 
 from __future__ import annotations
 
@@ -62,10 +60,10 @@ def series_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
         looked = True
         total, slack = found
         if abs(total - each.figures.ios) > slack + each.slack("ios") * each.figures.ios:
-            what = f"its intervals add up to {units.exact(round(total))} I/Os, and its result says "
+            what = f"its intervals add up to {units.exact(round(total))} I/Os, but its result says "
             yield each.error(f"{what}{units.exact(each.figures.ios)}", each.figures.ios, total)
     if not looked:
-        raise UnknownError("there are no samples of the whole time")
+        raise UnknownError("no samples of the whole time")
 
 
 def _added_up(
@@ -74,8 +72,7 @@ def _added_up(
     """Return the I/Os of all intervals, and by how many they may be off; None where most of them
     are missing.
 
-    A second without a sample may have had as many I/Os as the best one.
-    """
+    A second without a sample may have had as many I/Os as the best one."""
     measurement = at.run.seen.state.at_step(at.step.index).measurement
     seen = [value for value in column.iops if value is not None]
     missing = len(column.iops) - len(seen)
@@ -99,8 +96,9 @@ def _added_up(
     live=False,
 )
 def copied_output(evidence: RunEvidence) -> Iterator[CheckResult]:
-    """Two hosts never take the same time to the nanosecond. A result that appears twice was
-    measured once, and the total counts it twice."""
+    """Two hosts never take the same time to the nanosecond.
+
+    A result that appears twice was measured once, and the total counts it twice."""
     seen: dict[bytes, list[str]] = {}
     known = False
     for step, record in zip(evidence.plan.steps, evidence.steps, strict=True):
@@ -111,7 +109,7 @@ def copied_output(evidence: RunEvidence) -> Iterator[CheckResult]:
                 host if len(evidence.steps) == 1 else f"{host} ({step.name})"
             )
     if not known:
-        raise UnknownError("there are no latencies to compare")
+        raise UnknownError("no latencies to compare")
     for names in seen.values():
         if len(names) > 1:
             message = f"the same result, to the nanosecond, {len(names)} times: {', '.join(names)}"
@@ -119,10 +117,8 @@ def copied_output(evidence: RunEvidence) -> Iterator[CheckResult]:
 
 
 def _marks_of(at: StepEvidence) -> Iterator[tuple[str, bytes]]:
-    """Yield each host with what its result is known by.
-
-    Those of few I/Os, and those without latencies, are not.
-    """
+    """Yield each host with a fingerprint of its result, except with few I/Os or without
+    latencies."""
     try:
         found = counted(at)
     except UnknownError:
@@ -162,18 +158,18 @@ def _marks_of(at: StepEvidence) -> Iterator[tuple[str, bytes]]:
 def impossible_time(at: StepEvidence) -> Iterator[CheckResult]:
     """A result that took longer than its run is from another one."""
     seen = at.run.seen.state.at_step(at.step.index)
-    # an engine that died ended none
+    # an engine that died did not end any
     spans = [span for span in seen.phases if span.name == "measure"]
     ends = [span.end_t for span in spans if span.end_t is not None]
     if not ends or not seen.results:
-        raise UnknownError("the length of the measurement is not known")
+        raise UnknownError("the length of the measurement is unknown")
     went_s = max(ends) - min(span.start_t for span in spans)
     for each in counted(at):
         seconds = each.figures.runtime_s or 0.0
         waves = len({load.wave for load in each.loads}) or 1
         if seconds > went_s * (1 + COUNTED) + STARTING_S * waves:
             what = (
-                f"measured for {units.seconds(seconds)}, and the phase took {units.seconds(went_s)}"
+                f"measured for {units.seconds(seconds)}, but the phase took {units.seconds(went_s)}"
             )
             yield each.error(what, seconds, went_s)
 

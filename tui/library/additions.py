@@ -34,7 +34,7 @@ class _ProvenanceJournal(Struct):
 
 
 class _DerivedHead(Struct):
-    """The part of run.json that says how much of a journal it was derived from."""
+    """The part of run.json that tells how many events it was derived from."""
 
     state: str = ""
     provenance: _ProvenanceJournal = field(default_factory=_ProvenanceJournal)
@@ -44,7 +44,7 @@ _heads = msgspec.json.Decoder(_DerivedHead)
 
 
 def keep_note(run_dir: Path, text: str) -> None:
-    """Add a remark to a run that is over. Raises BenchtuiError."""
+    """Add a note to a finished run. Raises BenchtuiError."""
     if not (run_dir / JOURNAL_FILE).exists() and _head(run_dir).state == "imported":
         from tui.library.imported import add_note
         from tui.library.load import load_record
@@ -55,11 +55,10 @@ def keep_note(run_dir: Path, text: str) -> None:
 
 
 def add_events(run_dir: Path, events: Sequence[Event]) -> None:
-    """Append to the journal of a run that is over, and derive its record again.
+    """Append to the journal of a finished run, and derive its record again.
 
-    Raises BenchtuiError before anything is written when the journal has lost what the record was
-    derived from: the record is all that is left of it.
-    """
+    Raises BenchtuiError, without writing, if the journal has lost events the record was derived
+    from: the record is the only copy."""
     try:
         _check_whole(run_dir)
         append_events(run_dir, events)
@@ -79,17 +78,16 @@ def _check_whole(run_dir: Path) -> None:
         pass
     if events.events < kept.events:
         why = (
-            f"holds {events.events} events, {RECORD_FILE} was derived from {kept.events}: nothing"
-            " is added to the run"
+            f"holds {events.events} events, {RECORD_FILE} was derived from {kept.events}: not"
+            " adding to the run"
         )
         raise BenchtuiError(Problem(why, file=str(path)))
 
 
 def _head(run_dir: Path) -> _DerivedHead:
-    """Return what the record says; nothing where there is none, or one that is to be derived again.
+    """Return the head of the record; empty without one, or if it must be derived again.
 
-    Raises BenchtuiError for what stands there and is no file.
-    """
+    Raises BenchtuiError if it is not a regular file."""
     path = run_dir / RECORD_FILE
     try:
         return _heads.decode(read_file(path))
@@ -102,17 +100,18 @@ def _head(run_dir: Path) -> _DerivedHead:
 
 
 def check_over(run_dir: Path) -> None:
-    """Raise UsageError while a run goes on."""
+    """Raise UsageError if a run is still running."""
     summary = summarize(run_dir)
     if summary is not None and summary.state == "running":
-        raise UsageError(f"{run_dir.name} is running; end it first: benchtui stop {run_dir.name}")
+        raise UsageError(
+            f"{run_dir.name} is still running; stop it first: benchtui stop {run_dir.name}"
+        )
 
 
 def keep_removed(run_dir: Path, removed: Mapping[str, tuple[Sequence[str], int]]) -> None:
-    """Have journal and record say what is gone: by host, paths and the bytes they held.
+    """Record removed files in journal and record: by host, paths and their bytes.
 
-    Raises BenchtuiError.
-    """
+    Raises BenchtuiError."""
     there = {host: gone for host, gone in removed.items() if gone[0]}
     if there:
         events = [
@@ -123,28 +122,24 @@ def keep_removed(run_dir: Path, removed: Mapping[str, tuple[Sequence[str], int]]
 
 
 def question_of(run_dir: Path, step: int | None = None) -> tuple[Plan, ProofQuestion]:
-    """Return the plan of a finished run, and what is to be proved of a step: by default the
-    headline's.
+    """Return the plan of a finished run, and what to prove of a step (default: the headline's).
 
-    Raises UsageError when there is nothing to prove, BenchtuiError when plan or record cannot be
-    read.
-    """
+    Raises UsageError if there is nothing to prove, BenchtuiError for an unreadable plan or
+    record."""
     if is_running(run_dir):
-        raise UsageError(f"{run_dir.name} is running; a counter-experiment comes after it")
+        raise UsageError(f"{run_dir.name} is still running; prove it when it has finished")
     record = load_record(run_dir)
     if record.state in ("imported", "baseline"):
-        raise UsageError(f"{run_dir.name}: imported: there is no plan to repeat")
+        raise UsageError(f"{run_dir.name}was imported: there is no plan to repeat")
     plan = load_plan(run_dir)
     return plan, replace(question_about(record, plan, step), run_id=run_dir.name)
 
 
 def tell_proved(run_dir: Path, record: RunRecord) -> None:
-    """Have journal and record of the run that a counter-experiment is about hold what it showed.
+    """Record the result of a counter-experiment in the run it is about.
 
-    Nothing is done when this is no counter-experiment, or that run is not beside it any more; and
-    one that was not measured whole does not replace what another one showed. Raises BenchtuiError,
-    OSError.
-    """
+    Does nothing for other runs, or if that run is no longer in the same directory. An incomplete
+    one does not replace an earlier result. Raises BenchtuiError, OSError."""
     proves = load_plan(run_dir).proves
     about = run_dir.with_name(proves.run_id) if proves is not None else run_dir
     if proves is None or not is_run_dir(about):
@@ -157,12 +152,12 @@ def tell_proved(run_dir: Path, record: RunRecord) -> None:
 
 
 def is_whole(record: RunRecord) -> bool:
-    """Tell whether both of its loads were measured to their end."""
+    """Tell whether both of its loads were measured completely."""
     return len(record.steps) > 1 and all(step.state == "done" for step in record.steps[:2])
 
 
 def told_by_another(about: Path, step: int, name: str) -> bool:
-    """Tell whether another counter-experiment has shown something of a step already."""
+    """Tell whether another counter-experiment already has a result for a step."""
     bottleneck = load_record(about).steps[step].limiter
     return (
         bottleneck is not None and bottleneck.proof is not None and bottleneck.proof.run_id != name

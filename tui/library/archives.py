@@ -1,6 +1,5 @@
-"""Archives read and written block by block with limits: tar headers, packed files, the gzip stream
-of a packed run.
-"""
+"""Archives, read and written block by block within limits: tar headers, compressed files, packed
+runs."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from typing import IO, Protocol, cast
 
 MOST_HEADER_BYTES = 1 << 20  # before one file; a name of 4096 bytes takes 5 KiB
 TAR_BLOCK = 1 << 18
-# tarfile of Python 3.11 looks through them in the square of their number
+# tarfile of Python 3.11 takes time quadratic in their number
 DIGITS = re.compile(rb"\d{100}")
 # tarfile raises these of some
 NO_HEADER = (ArithmeticError, LookupError, ValueError, RecursionError)
@@ -27,24 +26,23 @@ PLAIN_KINDS = (tarfile.REGTYPE, tarfile.AREGTYPE)
 
 
 class ByteSource(Protocol):
-    """Where the bytes of the archive come from."""
+    """The source of an archive's bytes."""
 
     def read(self, size: int, /) -> bytes:
         """Return at most so many bytes; none at the end."""
 
 
 class TarStream:
-    """What tarfile reads an archive of: its reads are headers, files are read with `data`."""
+    """The archive as tarfile reads it: `read` returns headers, `data` the content of files."""
 
     def __init__(self, source: ByteSource) -> None:
         self._source, self._at, self._headers = source, 0, 0
         self._archive: tarfile.TarFile | None = None
 
     def members(self) -> Iterator[tarfile.TarInfo]:
-        """Yield what the archive holds, one after the other; none is remembered.
+        """Yield the members of the archive one after the other, keeping none.
 
-        Raises tarfile.TarError.
-        """
+        Raises tarfile.TarError."""
         try:
             archive = tarfile.TarFile(fileobj=cast(IO[bytes], self), mode="r")
             while (member := archive.next()) is not None:
@@ -55,10 +53,9 @@ class TarStream:
             raise tarfile.ReadError("a header that cannot be read") from None
 
     def data(self, member: tarfile.TarInfo) -> Iterator[bytes]:
-        """Yield the bytes of a plain file that `members` has just given.
+        """Yield the content of the regular file just returned by `members`.
 
-        Raises tarfile.ReadError where it is cut.
-        """
+        Raises tarfile.ReadError if it is truncated."""
         self.seek(member.offset_data)
         left = member.size
         while left > 0:
@@ -90,7 +87,7 @@ class TarStream:
         return bytes(found)
 
     def seek(self, offset: int) -> None:
-        """Go on to a place further on."""
+        """Skip forward."""
         if offset < self._at:
             raise tarfile.ReadError("a file that begins before the one before it ends")
         while self._at < offset and self._some(min(offset - self._at, TAR_BLOCK)):
@@ -103,9 +100,7 @@ class TarStream:
 
 
 def is_plain(member: tarfile.TarInfo) -> bool:
-    """Return whether a member is a file as it stands there: no link, no device, no file with
-    holes.
-    """
+    """Tell whether a member is a regular file: no link, no device, not sparse."""
     return member.type in PLAIN_KINDS and not member.issparse()
 
 
@@ -123,7 +118,7 @@ BROKEN = (
 
 
 class Machine(Protocol):
-    """What unpacks one stream, as bz2 and lzma have it."""
+    """A decompressor, with the interface of bz2 and lzma."""
 
     @property
     def eof(self) -> bool:
@@ -131,18 +126,18 @@ class Machine(Protocol):
 
     @property
     def needs_input(self) -> bool:
-        """Whether nothing more comes of what it was given."""
+        """Whether it needs more input."""
 
     @property
     def unused_data(self) -> bytes:
-        """What follows the end of the stream."""
+        """The data after the end of the stream."""
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
         """Return at most so many bytes."""
 
 
 class Gunzip:
-    """zlib as bz2 and lzma are: it keeps what it has not taken yet."""
+    """zlib with the interface of bz2 and lzma: it keeps unconsumed input."""
 
     def __init__(self) -> None:
         self._machine = zlib.decompressobj(31)
@@ -174,27 +169,24 @@ SIGNS = {b"\x1f\x8b": ".gz", b"\xfd7zXZ": ".xz", b"BZh": ".bz2"}
 
 
 def packed_as(name: str) -> str:
-    """Return how a file of this name is packed; empty: it is not."""
+    """Return the compression of a file by its name; empty: none."""
     suffix = PurePosixPath(name).suffix.lower()
     return suffix if suffix in MACHINES else ""
 
 
 def sign_of(begin: bytes) -> str:
-    """Return how a file that begins so is packed; empty: it is not."""
+    """Return the compression of a file by its first bytes; empty: none."""
     return next((suffix for sign, suffix in SIGNS.items() if begin.startswith(sign)), "")
 
 
 def unpacked(blocks: Iterator[bytes], suffix: str) -> Iterator[bytes]:
-    """Yield what blocks of a packed file hold, streams that follow each other as one.
-
-    Raises what `BROKEN` has.
-    """
+    """Yield the content of compressed blocks, concatenated streams as one. Raises `BROKEN`."""
     machine: Machine | None = None
     for block in blocks:
         data = block
         while data or (machine is not None and not machine.needs_input):
             if machine is None and not (data := data.lstrip(b"\0")):
-                break  # what pads a file
+                break  # padding
             machine = machine or MACHINES[suffix]()
             found = machine.decompress(data, UNPACKED_BLOCK)
             if found:
@@ -203,7 +195,7 @@ def unpacked(blocks: Iterator[bytes], suffix: str) -> Iterator[bytes]:
             if machine.eof:
                 data, machine = machine.unused_data, None
     if machine is not None:
-        raise EOFError("it ends too early")
+        raise EOFError("truncated")
 
 
 class BlockReader:
@@ -227,8 +219,10 @@ GZIP_BLOCK = 1 << 20
 PIECE = 512  # a block of the archive: so much at once where it is damaged, then byte by byte
 COMPRESSION = 6
 RAW = -zlib.MAX_WBITS  # header and end are ours
-END = struct.Struct("<II")  # behind a gzip stream: the sum of its bytes, and how many they are
-OLD_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # of packed runs before there was a sum
+END = struct.Struct("<II")  # after a gzip stream: checksum and length of its content
+OLD_HEADER = (
+    b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # packed runs of versions without a checksum
+)
 SUM_BYTES = hashlib.sha256().digest_size
 FIELD = struct.pack("<2sH", b"BT", SUM_BYTES)
 HEADER = (
@@ -237,10 +231,8 @@ HEADER = (
 
 
 class Deflated(io.RawIOBase):
-    """Writes a stream; `close` puts its sum into the header.
-
-    The file must be one that can be positioned.
-    """
+    """Writes a gzip stream; `close` puts the checksum into the header, so the file must be
+    seekable."""
 
     def __init__(self, stored: IO[bytes]) -> None:
         self._stored = stored
@@ -250,7 +242,7 @@ class Deflated(io.RawIOBase):
         stored.write(HEADER + bytes(SUM_BYTES))
 
     def writable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
@@ -260,7 +252,7 @@ class Deflated(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
-        """End the stream, once."""
+        """End the stream once."""
         if self.closed:
             return
         super().close()
@@ -274,12 +266,10 @@ class Deflated(io.RawIOBase):
 
 
 class Inflated(io.RawIOBase):
-    """The bytes of a gzip file that is one whole stream and nothing else. Raises zlib.error,
-    EOFError.
+    """The content of a gzip file that must be exactly one complete stream.
 
-    Little by little, and its sums last: what is damaged is met where it stands, and its file can be
-    named.
-    """
+    Reads in small pieces, and its checksum last, so that damage is found where it is and the
+    damaged file can be named. Raises zlib.error, EOFError."""
 
     def __init__(self, stored: IO[bytes]) -> None:
         self._stored = stored
@@ -301,12 +291,12 @@ class Inflated(io.RawIOBase):
         return self._some(size) if size >= 0 else self.readall()
 
     def _sum_of_header(self) -> bytes | None:
-        """Return the sum that the header has, None for one that has none."""
+        """Return the checksum in the header, or None."""
         start = self._stored.read(len(OLD_HEADER))
         if start == OLD_HEADER:
             return None
         if start + self._stored.read(len(HEADER) - len(start)) != HEADER:
-            raise zlib.error("its header is not that of a packed run")
+            raise zlib.error("not the header of a packed run")
         return self._stored.read(SUM_BYTES)
 
     def _some(self, wanted: int) -> bytes:
@@ -317,7 +307,7 @@ class Inflated(io.RawIOBase):
             fresh = self._inflate.unconsumed_tail or self._fresh(GZIP_BLOCK)
             self._ready, self._at = self._inflated(fresh), 0
             if not fresh and not self._ready and not self._inflate.eof:
-                raise EOFError("it ends too early")
+                raise EOFError("truncated")
             self._crc, self._length = (
                 zlib.crc32(self._ready, self._crc),
                 self._length + len(self._ready),
@@ -332,10 +322,8 @@ class Inflated(io.RawIOBase):
         return data
 
     def _inflated(self, fresh: bytes) -> bytes:
-        """Return the next bytes.
-
-        Where they are damaged all those before, that no other file is named for them.
-        """
+        """Return the next bytes; before damaged ones, all intact bytes, so that the right file is
+        named."""
         while True:
             before = self._inflate.copy()
             try:
@@ -352,10 +340,10 @@ class Inflated(io.RawIOBase):
         end = self._inflate.unused_data
         end += self._fresh(max(0, END.size + 1 - len(end)))
         if len(end) < END.size:
-            raise EOFError("it ends too early")
+            raise EOFError("truncated")
         if len(end) > END.size:
-            raise zlib.error("something follows its end")
+            raise zlib.error("data after its end")
         if END.unpack(end) != (self._crc, self._length & 0xFFFFFFFF):
-            raise zlib.error("its sum is not that of its bytes")
+            raise zlib.error("wrong checksum")
         if self._wanted not in (None, self._sum.digest()):
-            raise zlib.error("its files are whole, but it is not byte for byte what was packed")
+            raise zlib.error("its files are intact, but the archive was changed")

@@ -1,4 +1,4 @@
-"""Build run.json from plan and journal, complete or cut off anywhere."""
+"""Build run.json from plan and journal, even an incomplete journal."""
 
 from __future__ import annotations
 
@@ -55,21 +55,21 @@ from tui.record.sections import (
 from tui.record.step import build_step, phase_record, rounded
 from tui.record.timeline import JournalData, read_journal
 
-UNFINISHED = "the journal was not closed: the run's process ended early"
+UNFINISHED = "the journal was not closed: the engine ended early"
 NAMED_LOSSES = 3
 
 
 class RecordSource(Struct):
-    """What a record is made from."""
+    """The source of a record."""
 
     run_dir: Path
     plan: Plan
     seen: JournalData
-    running: bool = False  # its engine lives, and has not closed the journal yet
+    running: bool = False  # its engine is alive and has not closed the journal
 
 
 class MeasuredRun(Struct):
-    """What came out on hosts and in steps, and how that is judged."""
+    """The results of hosts and steps, and their verdict."""
 
     hosts: list[HostRecord]
     steps: list[StepRecord]
@@ -77,26 +77,23 @@ class MeasuredRun(Struct):
 
 
 def build_record(run_dir: Path, *, running: bool = False) -> RunRecord:
-    """Return the record of a run directory, from plan.json and the journal alone; `running`: its
-    engine lives.
+    """Return the record of a run directory, from plan.json and the journal only.
 
-    Any prefix of a journal gives a valid record of what was measured until then. Raises
-    BenchtuiError when the plan cannot be read.
-    """
+    Any prefix of a journal gives a valid record of what was measured until then. `running`: its
+    engine is alive. Raises BenchtuiError for an unreadable plan."""
     source = source_of(run_dir, running=running)
     measured = measured_in(source)
     record = _course(source, measured)
     _add_plan(record, source)
     _add_figures(record, source, measured)
     _add_findings(record, measured)
-    return plain(record)  # a load generator may have said anything in the words that it shows
+    return plain(record)  # output of a load generator may contain anything
 
 
 def source_of(run_dir: Path, *, running: bool = False) -> RecordSource:
-    """Return plan and journal of a run, with the steps that a search made of its plan.
+    """Return plan and journal of a run, with the steps that a search added to its plan.
 
-    Raises BenchtuiError.
-    """
+    Raises BenchtuiError."""
     plan = load_plan(run_dir)
     seen = read_journal(run_dir / JOURNAL_FILE, plan.lease_s)
     goes_on = running and seen.state.end is None
@@ -104,7 +101,7 @@ def source_of(run_dir: Path, *, running: bool = False) -> RecordSource:
 
 
 def measured_in(source: RecordSource) -> MeasuredRun:
-    """Return hosts and steps with what limited them, judged by every check."""
+    """Return hosts and steps with their bottlenecks, judged by every check."""
     plan, run = source.plan, source.seen.state
     steps = [build_step(plan, step, run) for step in plan.steps]
     if source.running:
@@ -119,9 +116,7 @@ def measured_in(source: RecordSource) -> MeasuredRun:
 
 
 def _so_far(steps: list[StepRecord]) -> None:
-    """Ask of a step that goes on for no more than what should have been measured by now: it did not
-    end early.
-    """
+    """Limit the expected time of a running step to the time elapsed: it did not end early."""
     for step in steps:
         if (
             step.state in ("running", "missing")
@@ -160,7 +155,7 @@ def _course(source: RecordSource, measured: MeasuredRun) -> RunRecord:
 
 
 def _add_plan(record: RunRecord, source: RecordSource) -> None:
-    """Add what the plan says beside the steps."""
+    """Add the plan's facts other than the steps."""
     plan = source.plan
     record.left_out = [
         LeftOutRecord(
@@ -182,9 +177,7 @@ def _add_plan(record: RunRecord, source: RecordSource) -> None:
 
 
 def _add_figures(record: RunRecord, source: RecordSource, measured: MeasuredRun) -> None:
-    """Add what follows from the steps together: the headline, the matrix, what a search or an
-    experiment found.
-    """
+    """Add what follows from all steps: headline, matrix, result of a search or experiment."""
     plan, steps = source.plan, measured.steps
     record.search, sought = _searched(plan, source.seen.state, steps)
     headline = run_headline(
@@ -197,7 +190,7 @@ def _add_figures(record: RunRecord, source: RecordSource, measured: MeasuredRun)
 
 
 def _add_findings(record: RunRecord, measured: MeasuredRun) -> None:
-    """Add what the checks found, and the verdict."""
+    """Add findings and verdict."""
     judged = measured.judged
     record.findings = judged.findings
     record.checks = judged.made
@@ -208,7 +201,7 @@ def _add_findings(record: RunRecord, measured: MeasuredRun) -> None:
 def _searched(
     plan: Plan, run: RunState, steps: list[StepRecord]
 ) -> tuple[SearchRecord | None, HeadlineRecord | None]:
-    """Return what a search found and its headline; nothing of a run that was none."""
+    """Return the result and headline of a search; empty for other runs."""
     if plan.search is None:
         return None, None
     from tui.record.search import search_headline, search_record
@@ -218,7 +211,7 @@ def _searched(
 
 
 def write_record(run_dir: Path) -> RunRecord:
-    """Build the record and put run.json in place, whole. Raises BenchtuiError, OSError."""
+    """Build the record and write run.json atomically. Raises BenchtuiError, OSError."""
     record = build_record(run_dir)
     text = record.to_json().encode()
     record.judged_since = was_judged_since(run_dir, text)
@@ -228,12 +221,12 @@ def write_record(run_dir: Path) -> RunRecord:
 
 
 def final_state(source: RecordSource, steps: list[StepRecord]) -> RecordState:
-    """Return the state that the figures earn: the engine can make it worse, never better."""
+    """Return the state by the figures: the engine's may be worse, never better."""
     run = source.seen.state
     if source.running:
         return "running"
     if run.end.state == "aborted" if run.end is not None else run.stop_mode == "abort":
-        return "aborted"  # a request that came when everything was over has no effect
+        return "aborted"  # a request after the end has no effect
     measured = [step for step in steps if not step.warmup]
     counted = any(result.ios for step in measured for result in step.results.aggregate.values())
     if not counted and not any(step.metadata for step in measured):
@@ -243,7 +236,7 @@ def final_state(source: RecordSource, steps: list[StepRecord]) -> RecordState:
 
 
 def incomplete(source: RecordSource) -> list[str]:
-    """Return what is missing to a complete run, one short text a host and step."""
+    """Return what is missing from a complete run, one short text a host and step."""
     missing: list[str] = []
     for step in source.plan.steps:
         seen = source.seen.state.at_step(step.index)
@@ -261,10 +254,8 @@ def incomplete(source: RecordSource) -> list[str]:
 
 
 def reason_of(source: RecordSource, state: RecordState, steps: list[StepRecord]) -> str:
-    """Return why the state is what it is: the engine's word, else what is missing.
-
-    And which hosts dropped out.
-    """
+    """Return the reason for the state: the engine's, otherwise what is missing; and the lost
+    hosts."""
     losses = [f"{step.name}: {step.coverage_text}" for step in steps if step.coverage_text]
     if len(steps) == 1:
         losses = [step.coverage_text for step in steps if step.coverage_text]
@@ -290,9 +281,8 @@ def _told_reason(source: RecordSource, state: RecordState) -> str:
 
 
 def running_text(source: RecordSource) -> str:
-    """Return how far a run that goes on is: ``still running: 9 of 45 s``, ``still running: step 2
-    of 5, layout``.
-    """
+    """Return the progress of a running run: ``still running: 9 of 45 s``, ``still running: step 2
+    of 5, layout``."""
     plan, run = source.plan, source.seen.state
     at = (
         [f"step {run.step + 1} of {len(plan.steps)}"]
@@ -371,9 +361,7 @@ def _messages(run: RunState) -> list[MessageRecord]:
         for each in run.messages.first
     ]
     if run.unreadable:
-        text = (
-            f"{run.unreadable} lines of the journal cannot be read: what they held is missing here"
-        )
+        text = f"{run.unreadable} lines of the journal cannot be read and are missing here"
         kept.append(MessageRecord(t_s=run.t, severity="warning", host=None, text=text))
     if run.messages.dropped:
         text = f"{run.messages.dropped} more messages are in the journal"

@@ -46,20 +46,17 @@ STAMP = "%Y-%m-%dT%H:%M:%S"
 
 
 class Filter(Struct, frozen=True):
-    """What a run must be."""
+    """The conditions a run must meet."""
 
     tests: tuple[Test, ...] = ()
 
     def __call__(self, run: RunSummary) -> bool:
-        """Tell whether a run is meant."""
+        """Tell whether a run matches."""
         return all(test(run) for test in self.tests)
 
 
 def parse(text: str, now: datetime | None = None) -> Filter:
-    """Return the filter that a text means.
-
-    Raises UsageError for a key or a value that there is not.
-    """
+    """Return the filter of a text. Raises UsageError for an unknown key or value."""
     now = now or datetime.now(UTC)
     return Filter(tuple(_test(match, now) for match in TOKEN.finditer(text)))
 
@@ -76,7 +73,7 @@ def _keyed(key: str, value: str, now: datetime) -> Test:
             f"no key '{key}:' in a filter{did_you_mean(key, KEYS)}; known: {', '.join(KEYS)}"
         )
     if not value:
-        return lambda _: True  # somebody is about to type it
+        return lambda _: True  # still being typed
     return KEYS[key](value, now)
 
 
@@ -86,7 +83,7 @@ def _word(word: str) -> Test:
 
 
 def haystack(run: RunSummary) -> str:
-    """Return the text that words are looked for in."""
+    """Return the text that words are searched in."""
     tags = (f"{name}={value}" if value else name for name, value in run.tags.items())
     told = (
         run.run_id,
@@ -102,7 +99,7 @@ def haystack(run: RunSummary) -> str:
 
 
 def _texts(of: Callable[[RunSummary], list[str]]) -> Callable[[str, datetime], Test]:
-    """Return a key that looks for parts of texts; with ``*`` or ``?`` for a whole one."""
+    """Return a key that searches parts of texts; with ``*`` or ``?`` whole ones."""
 
     def make(value: str, _: datetime) -> Test:
         wanted = [_matcher(part) for part in value.lower().split(",") if part]
@@ -142,7 +139,7 @@ def _choice(
         for part in filter(None, value.lower().split(",")):
             if part not in known:
                 meant = did_you_mean(part, known)
-                raise UsageError(f"no {what} '{part}'{meant}; there are: {', '.join(known)}")
+                raise UsageError(f"no {what} '{part}'{meant}; known:  {', '.join(known)}")
             wanted.update(known[part])
         return lambda run: of(run) in wanted
 
@@ -152,9 +149,7 @@ def _choice(
 def _is(value: str, _: datetime) -> Test:
     kinds: dict[str, Test] = {"starred": lambda run: run.starred, "mine": lambda run: not run.owner}
     if value not in kinds:
-        raise UsageError(
-            f"no 'is:{value}'{did_you_mean(value, kinds)}; there are: {', '.join(kinds)}"
-        )
+        raise UsageError(f"no 'is:{value}'{did_you_mean(value, kinds)}; known:  {', '.join(kinds)}")
     return kinds[value]
 
 
@@ -179,10 +174,9 @@ def _on(value: str, now: datetime) -> Test:
 
 
 def span_of(text: str, now: datetime) -> tuple[str, str]:
-    """Return when a date begins and ends, as UTC stamps that compare as texts. Raises UsageError.
+    """Return begin and end of a date as UTC stamps that compare as texts.
 
-    ``7d`` is one moment, so long ago.
-    """
+    ``7d`` is one moment in the past. Raises UsageError."""
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     days = {"today": today, "yesterday": today - timedelta(days=1)}
     if text in days:
@@ -196,12 +190,13 @@ def span_of(text: str, now: datetime) -> tuple[str, str]:
     except (ValueError, OverflowError):
         pass
     raise UsageError(
-        f"'{text}' is no date: today, yesterday, 7d, 12h, 2w, 2026-11-20, 2026-11, 2026-11-20T10:15"
+        f"'{text}' is not a date; allowed: today, yesterday, 7d, 12h, 2w, 2026-11-20,"
+        " 2026-11, 2026-11-20T10:15"
     )
 
 
 def _calendar(parts: list[int]) -> tuple[datetime, datetime]:
-    """Return the year, month, day or minute that these are."""
+    """Return the year, month, day or minute of these numbers."""
     year, month, day, hour, minute = [*parts, *(1, 1, 1, 0, 0)[len(parts) :]]
     begin = datetime(year, month, day, hour, minute, tzinfo=UTC)
     if len(parts) == 1:
@@ -251,10 +246,8 @@ _decoder = PlainDecoder(_ChangesHead)
 
 
 def changed_of(run_dir: Path) -> dict[str, str]:
-    """Return the changed parameters by name, those that are swept as ``swept``.
-
-    Empty without a plan to read.
-    """
+    """Return the changed parameters by name, swept ones as ``swept``; empty without a readable
+    plan."""
     try:
         head = _decoder.decode(read_file(run_dir / PLAN_FILE))
     except (OSError, *NO_JSON):

@@ -1,6 +1,4 @@
-"""Which imported outputs belong together: hosts of one measurement, measurements of one run,
-runs.
-"""
+"""Which imported outputs belong together: hosts of a measurement, measurements of a run, runs."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from tui.model.problem import Problem, UsageError
 from tui.workloads.base import Format, ImportedOutput, KeptFile, KeptLog, KeptRun
 from tui.workloads.foreign import formats
 
-HOST = "host"  # where neither the output nor its file's name tells one
+HOST = "host"  # if neither the output nor its file has a name
 
 _TIME = r"(?:[T_ .-]?(?:[01]\d|2[0-3])(?P<{0}>[:._-]?)[0-5]\d(?:(?P={0})[0-5]\d)?Z?)?"
 _YEAR_FIRST = (
@@ -30,11 +28,9 @@ _SEPARATORS = "-_. "
 
 
 def host_names(names: Sequence[str], *, without_dates: bool = True) -> list[str]:
-    """Return what hosts are called whose output does not name them: as their files, made different
-    where they agree.
+    """Return names for hosts whose output has none: file names, made unique.
 
-    `without_dates`: leave dates and times out of the name, so that nightly files are of one host.
-    """
+    `without_dates`: remove dates and times, so that nightly files belong to one host."""
     found: list[str] = []
     for name in names:
         stem = "-".join(PurePosixPath(name).stem.split())
@@ -45,10 +41,8 @@ def host_names(names: Sequence[str], *, without_dates: bool = True) -> list[str]
 
 
 def dateless(stem: str) -> str:
-    """Return a file's stem without dates, times of day and seconds since 1970.
-
-    Empty when there is nothing else.
-    """
+    """Return a file's stem without dates, times of day and epoch seconds; empty if nothing is
+    left."""
     if not _DATE.search(stem):
         return stem
     parts = _DATE.sub("\0", stem).split("\0")
@@ -56,13 +50,12 @@ def dateless(stem: str) -> str:
 
 
 def nights(names: Sequence[str], hosts: Sequence[str] = ()) -> list[list[int]]:
-    """Return which files are of one run, as indices: files of one host are runs of their own, the
-    earliest name first.
+    """Return which files belong to one run, as indices: files of one host are separate runs, by
+    name.
 
-    Files are of one host when their names differ only by date, or when `hosts`, one a file, says
-    so. Those of several hosts are put together night by night when each host has as many; otherwise
-    all files are one run.
-    """
+    Files belong to one host if their names differ only by date, or if `hosts`, one a file, says so.
+    With several hosts that have equally many files each, each night is a run; otherwise all files
+    are one run."""
     series: dict[str, list[int]] = {}
     for index, key in enumerate(hosts or map(_without_date, names)):
         series.setdefault(key, []).append(index)
@@ -93,22 +86,20 @@ OVERLAP = 0.5
 
 
 def readers(tool: str | None) -> list[Format]:
-    """Return what reads kept output, or the one of this name. Raises UsageError."""
+    """Return the readers of saved output, or the one of this name. Raises UsageError."""
     known: list[Format] = [*workloads.every(), *formats()]
     found = [reader for reader in known if tool in (None, reader.name)]
     if not found:
         raise UsageError(
-            f"--tool {tool} is not known; known: {', '.join(reader.name for reader in known)}"
+            f"--tool {tool} is unknown; known:  {', '.join(reader.name for reader in known)}"
         )
     return found
 
 
 class Naming(msgspec.Struct, frozen=True):
-    """How hosts are called whose output does not name them.
+    """How hosts are named whose output has no name.
 
-    `hosts`: as the user said, one for each file that is named. Otherwise as their files;
-    `dateless`: without the date.
-    """
+    `hosts`: as given by the user, one a file. Otherwise by file; `dateless`: without the date."""
 
     hosts: Sequence[str] = ()
     dateless: bool = True
@@ -120,7 +111,7 @@ class Naming(msgspec.Struct, frozen=True):
         )
 
     def nights(self, files: Sequence[KeptFile]) -> list[list[int]]:
-        """Return which files are of one run, as indices."""
+        """Return which files belong to one run, as indices."""
         if not self.dateless:
             return [list(range(len(files)))]
         return nights([file.name for file in files], self.hosts)
@@ -135,12 +126,11 @@ class Naming(msgspec.Struct, frozen=True):
 def kept_runs(
     sources: Sequence[ImportSource], tool: str | None = None, naming: Naming | None = None
 ) -> list[KeptRun]:
-    """Return the runs in what was given: files are hosts of one, a directory or an archive holds
-    its own.
+    """Return the runs in the given files: hosts of one run, or the runs of directories and
+    archives.
 
-    Files whose names differ only by date are runs of their own. Raises UsageError with every file
-    that cannot be read.
-    """
+    Files whose names differ only by date are separate runs. Raises UsageError naming every
+    unreadable file."""
     known, naming = readers(tool), naming or Naming()
     files = [source.files[0] for source in sources if not source.is_tree]
     runs = _of_files(files, known, naming) if files else []
@@ -151,10 +141,7 @@ def kept_runs(
 
 
 def outputs_of(file: KeptFile, known: Sequence[Format]) -> list[ImportedOutput]:
-    """Return the outputs in a file, of whichever tool; those of one tool after those of another.
-
-    Raises UsageError.
-    """
+    """Return the outputs in a file, grouped by tool. Raises UsageError."""
     found: list[ImportedOutput] = []
     for reader in known:
         first = 1 + max((each.place for each in found), default=-1)
@@ -167,10 +154,8 @@ def outputs_of(file: KeptFile, known: Sequence[Format]) -> list[ImportedOutput]:
 
 
 def _guarded(reader: Format, file: KeptFile) -> Sequence[ImportedOutput]:
-    """Return what a reader finds in a file.
-
-    What it stumbles over is the file's fault, and it is named.
-    """
+    """Return what a reader finds in a file; its exceptions are errors of the file, which is
+    named."""
     try:
         found = reader.import_output(file.text, file.place)
     except DAMAGED as error:
@@ -182,13 +167,13 @@ def _guarded(reader: Format, file: KeptFile) -> Sequence[ImportedOutput]:
 
 
 def _check_numbers(output: ImportedOutput, reader: Format, place: str) -> None:
-    """Raise UsageError when an output has counted what cannot be."""
+    """Raise UsageError if an output contains impossible counts."""
     if wrong := impossible(output):
         raise UsageError(Problem(f"impossible in output of {reader.name}: {wrong}", file=place))
 
 
 def nothing_in(place: str, known: Sequence[Format]) -> Problem:
-    """Return that a file, or a directory, holds nothing that can be read."""
+    """Return that a file or directory contains nothing readable."""
     *most, last = [reader.name for reader in known]
     names = f"{', '.join(most)} or {last}" if most else last
     return Problem(
@@ -226,14 +211,11 @@ def _of_night(
 
 
 def _unnamed(file: KeptFile, outputs: Sequence[ImportedOutput]) -> list[ImportedOutput]:
-    """Return outputs whose host the user names.
-
-    Raises UsageError when they are of several hosts.
-    """
+    """Return outputs whose host the user names. Raises UsageError if they are of several hosts."""
     if len(names := {each.host for each in outputs}) > 1:
         raise UsageError(
             Problem(
-                f"has output of {len(names)} hosts, which it names itself; leave --host out",
+                f"has output of {len(names)} hosts with their names; omit --host",
                 file=file.place,
             )
         )
@@ -241,9 +223,7 @@ def _unnamed(file: KeptFile, outputs: Sequence[ImportedOutput]) -> list[Imported
 
 
 def side_by_side(name: str, outputs: Sequence[ImportedOutput]) -> list[dict[str, ImportedOutput]]:
-    """Return the outputs of one file measurement by measurement: what ran at the same time is of
-    several hosts.
-    """
+    """Return the outputs of one file by measurement: concurrent ones are of several hosts."""
     parts = list(_parts(name, outputs))
     apart = [
         msgspec.structs.replace(part, stem=f"{name}#{number}")
@@ -256,17 +236,15 @@ def side_by_side(name: str, outputs: Sequence[ImportedOutput]) -> list[dict[str,
 
 
 def measurements(files: Mapping[str, Sequence[ImportedOutput]]) -> list[dict[str, ImportedOutput]]:
-    """Return the outputs of files measurement by measurement, those of each by host. Raises
-    UsageError.
+    """Return the outputs of files by measurement, each by host.
 
-    `files` are by the name that a host gets where its output names none. Several files are several
-    hosts of one run.
-    """
+    Several files are several hosts of one run; `files` are by the host's name if the output has
+    none. Raises UsageError."""
     counts = {name: len({each.place for each in outputs}) for name, outputs in files.items()}
     if len(set(counts.values())) > 1:
         said = ", ".join(f"{name} {count}" for name, count in counts.items())
         raise UsageError(
-            f"files of several hosts must hold as many measurements each; these hold: {said}"
+            f"files of several hosts need equally many measurements each; found:  {said}"
         )
     found: list[dict[str, ImportedOutput]] = [{} for _ in range(max(counts.values(), default=0))]
     for name, outputs in files.items():
@@ -280,9 +258,8 @@ def measurements(files: Mapping[str, Sequence[ImportedOutput]]) -> list[dict[str
 
 
 def _of_tree(source: ImportSource, known: Sequence[Format], naming: Naming) -> Iterator[KeptRun]:
-    """Yield the runs of a directory: as a tool lays it out, else one for each directory that holds
-    outputs.
-    """
+    """Yield the runs of a directory: by the tool's layout, otherwise one for each directory with
+    outputs."""
     place = str(source.path)
     for reader in reversed(known):
         try:
@@ -313,14 +290,14 @@ def _of_tree(source: ImportSource, known: Sequence[Format], naming: Naming) -> I
 
 
 def _remarking(run: KeptRun, problems: Sequence[Problem]) -> KeptRun:
-    """Return a run with what was left out beside it."""
+    """Return a run with a note on what was left out."""
     return msgspec.structs.replace(
         run, remarks=[*run.remarks, *(f"left out: {problem}" for problem in problems)]
     )
 
 
 def _broken(source: ImportSource) -> dict[str, list[Problem]]:
-    """Return why files could not be read, by folder."""
+    """Return why files could not be read, by directory."""
     found: dict[str, list[Problem]] = {}
     for name, problem in source.left_out:
         found.setdefault(_folder_of(name), []).append(problem)
@@ -328,7 +305,7 @@ def _broken(source: ImportSource) -> dict[str, list[Problem]]:
 
 
 def _told(run: KeptRun, reader: Format) -> KeptRun:
-    """Return a run whose outputs say whose they are."""
+    """Return a run whose outputs name their hosts."""
     parts = [
         {
             host: msgspec.structs.replace(each, tool=each.tool or reader.name)
@@ -354,9 +331,8 @@ def _folder_of(name: str) -> str:
 def _of_folder(
     files: Sequence[KeptFile], known: Sequence[Format], broken: Sequence[Problem], naming: Naming
 ) -> tuple[list[KeptRun], list[Problem]]:
-    """Return the runs of the files of one directory, and what could not be read, `broken` files
-    among it.
-    """
+    """Return the runs of the files of one directory, and what could not be read, with `broken`
+    files."""
     found: list[tuple[KeptFile, list[ImportedOutput]]] = []
     logs, problems = _logs(files, known)
     problems = [*broken, *problems]
@@ -383,10 +359,7 @@ def _of_folder(
 def _nights(
     found: Sequence[tuple[KeptFile, list[ImportedOutput]]], naming: Naming
 ) -> list[list[tuple[KeptFile, list[ImportedOutput]]]]:
-    """Return the outputs of a directory night by night.
-
-    All together where they are not of one load.
-    """
+    """Return the outputs of a directory by night; together if they are of different loads."""
     if len({str(_load(outputs[0])) for _, outputs in found}) > 1:
         return [list(found)]
     return [[found[at] for at in night] for night in naming.nights([file for file, _ in found])]
@@ -395,7 +368,7 @@ def _nights(
 def _logs(
     files: Sequence[KeptFile], known: Sequence[Format]
 ) -> tuple[list[KeptLog], list[Problem]]:
-    """Return what logs among files tell, of whichever tool."""
+    """Return the content of logs among files, of any tool."""
     logs: list[KeptLog] = []
     problems: list[Problem] = []
     for reader in known:
@@ -418,10 +391,7 @@ def _logs(
 
 
 def _put_beside(log: KeptLog, found: Sequence[tuple[KeptFile, list[ImportedOutput]]]) -> bool:
-    """Put the seconds that a log tells beside the output that it is of.
-
-    False when there is none that it fits.
-    """
+    """Add the seconds of a log to the output it belongs to; return False if none fits."""
     stems = [PurePosixPath(file.name).stem for file, _ in found]
     mine = [index for index, stem in enumerate(stems) if stem == log.stem] or list(
         range(len(found))
@@ -445,7 +415,7 @@ def _put_beside(log: KeptLog, found: Sequence[tuple[KeptFile, list[ImportedOutpu
 
 
 def _placed(samples: Sequence[Sample], output: ImportedOutput) -> list[Sample]:
-    """Return samples with times of day, where the output tells when it began."""
+    """Return samples with times of day, if the output says when it began."""
     span = _Part("", {"": output}, alone=True).span
     begun_ms = (
         0
@@ -461,12 +431,10 @@ def _placed(samples: Sequence[Sample], output: ImportedOutput) -> list[Sample]:
 def grouped(
     found: Sequence[tuple[KeptFile, Sequence[ImportedOutput]]], naming: Naming
 ) -> list[dict[str, ImportedOutput]]:
-    """Return the outputs of files in one directory measurement by measurement.
+    """Return the outputs of files in one directory by measurement.
 
-    Outputs of the same load that ran side by side, or of which nobody knows when they ran, are
-    hosts of one measurement; others are measurements one after the other, by their begin where it
-    is known, else by name.
-    """
+    Outputs of the same load that ran concurrently, or at unknown times, are hosts of one
+    measurement; others are measurements in sequence, by start if known, otherwise by name."""
     stems = naming.of([file for file, _ in found])
     parts = [
         part
@@ -492,7 +460,7 @@ def _groups(parts: Sequence[_Part]) -> list[list[_Part]]:
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """One measurement of one file: `alone` that it has no other."""
+    """One measurement of one file; `alone`: the file has no other."""
 
     stem: str
     hosts: Mapping[str, ImportedOutput]
@@ -535,9 +503,8 @@ def _fits(part: _Part, group: Sequence[_Part]) -> bool:
 
 
 def _load(output: ImportedOutput) -> object:
-    """Return what a load is, as far as it is told: outputs that differ in it measured different
-    things.
-    """
+    """Return a description of the load, as far as known: outputs that differ in it are different
+    loads."""
     loads = [
         (load.directions, load.random, load.workers, load.held, load.block_bytes)
         for load in output.loads
@@ -550,8 +517,7 @@ def _measurement(
 ) -> dict[str, ImportedOutput]:
     """Return the outputs of a measurement by host.
 
-    `own_name`: it is called as its file, where that is of it alone.
-    """
+    `own_name`: use the file's name for its only measurement."""
     found: dict[str, ImportedOutput] = {}
     for part in group:
         for host, output in part.hosts.items():

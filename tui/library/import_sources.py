@@ -1,7 +1,5 @@
-"""Files to import: files, directories, archives, packed or not.
-
-Numbers no load generator counts.
-"""
+"""Files to import: files, directories, archives, compressed or not; and impossible numbers in
+them."""
 
 from __future__ import annotations
 
@@ -45,10 +43,7 @@ MOST_OF = {
 
 
 def impossible(output: ImportedOutput) -> str:
-    """Return the key and the value of the first number of an output that cannot be.
-
-    Empty: all can.
-    """
+    """Return key and value of the first impossible number of an output; empty: none."""
     parts: list[tuple[str, HostResult | MetadataResult | None]] = [
         ("", output.result),
         ("", output.metadata),
@@ -91,17 +86,15 @@ def _numbers(value: object, key: str) -> Iterator[tuple[str, float]]:
             yield from _numbers(each, key)
 
 
-MOST_BYTES = 64 << 20  # of the text of all that is read at a time
+MOST_BYTES = 64 << 20  # text read at a time, in total
 MOST_FILES = 20_000
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2", ".zip")
-ZIP_ENTRY = b"PK\x01\x02"  # begins what the directory of a zip archive says of one file
-# the others take as much memory as they say
+ZIP_ENTRY = b"PK\x01\x02"  # signature of an entry in the directory of a zip archive
+# others take as much memory as they declare
 ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 BROKEN_ZIP = (NotImplementedError, RuntimeError, LookupError, ArithmeticError, struct.error)
-"""What zipfile raises: of unknown methods of packing, passwords, and a directory that it cannot
-read.
-"""
-LOOKED_AT = 4096  # bytes of a file that tell whether it is a text
+"""Exceptions of zipfile: unknown compression, passwords, an unreadable directory."""
+LOOKED_AT = 4096  # bytes read to tell whether a file is text
 
 LeftOut = list[tuple[str, Problem]]
 Blocks = Callable[[], Iterator[bytes]]
@@ -110,11 +103,9 @@ Entry = tuple[str, str, Blocks]  # name, place, content
 
 @dataclass(frozen=True, slots=True)
 class ImportSource:
-    """One thing that was given: `files` are what it holds, `is_tree` that it is a directory or an
-    archive.
+    """One given path: `files` are its content, `is_tree`: a directory or archive.
 
-    `left_out` are the names in a tree that could not be read, each with the reason.
-    """
+    `left_out`: names in a tree that could not be read, with reasons."""
 
     path: Path
     files: list[KeptFile]
@@ -123,16 +114,15 @@ class ImportSource:
 
 
 class Room:
-    """How much text is still taken, over all that was given."""
+    """How much more text may be read, over all given paths."""
 
     def __init__(self, most: int | None = None) -> None:
         self._most = self._left = MOST_BYTES if most is None else most
 
     def read(self, blocks: Iterator[bytes], place: str, *, plain: bool) -> bytearray | None:
-        """Return the content of a file; where `plain` text is wanted, None for what is none.
+        """Return the content of a file; None if `plain` text is wanted and it is not.
 
-        Raises TooMuchError.
-        """
+        Raises TooMuchError."""
         data, limits = bytearray(), budget()
         for block in blocks:
             looked_at = len(data) >= LOOKED_AT
@@ -143,8 +133,8 @@ class Room:
             self._left -= len(block)
             if self._left < 0:
                 why = (
-                    f"more than {self._most >> 20} MiB of text at a time: that is no output, or"
-                    " name a part of it"
+                    f"more than {self._most >> 20} MiB of text at a time: not output of a load"
+                    " generator? otherwise import it in parts"
                 )
                 raise TooMuchError(Problem(why, file=place))
             limits.check(place, len(block))
@@ -152,7 +142,7 @@ class Room:
 
 
 def read_source(path: Path, room: Room | None = None) -> ImportSource:
-    """Return what a path holds. Raises UsageError with what cannot be read, or is too large."""
+    """Return the content of a path. Raises UsageError if it is unreadable or too large."""
     left_out: LeftOut = []
     room = room or Room()
     try:
@@ -190,10 +180,7 @@ def _of_file(path: Path) -> Iterator[bytes]:
 def _content(
     name: str, place: str, blocks: Blocks, room: Room, *, plain: bool
 ) -> tuple[str, bytearray | None]:
-    """Return the name and content of a file that may be packed.
-
-    Raises UsageError, and what `BROKEN` has.
-    """
+    """Return name and content of a file, decompressed. Raises UsageError, and `BROKEN`."""
     suffix = packed_as(name)
     if not suffix:
         return name, room.read(blocks(), place, plain=plain)
@@ -204,7 +191,7 @@ def _content(
 
 
 def _text(data: bytearray | None, place: str) -> str:
-    """Return the text of a file that must be one. Raises UsageError."""
+    """Return the text of a file. Raises UsageError if it is not text."""
     try:
         return budget().text(data or b"", place)
     except UnicodeDecodeError as error:
@@ -218,10 +205,9 @@ def _of_directory(path: Path, left_out: LeftOut) -> Iterator[Entry]:
 
 
 def _below(path: Path, left_out: LeftOut) -> list[Path]:
-    """Return the files below a directory.
+    """Return the files below a directory; unreadable ones are `left_out`.
 
-    One that cannot be looked into is `left_out`, `path` itself an OSError.
-    """
+    Raises OSError for `path` itself."""
     failed: list[OSError] = []
     found: list[Path] = []
     for place, _, names in os.walk(path, onerror=failed.append):
@@ -238,7 +224,7 @@ def _below(path: Path, left_out: LeftOut) -> list[Path]:
 
 def _too_many(place: str) -> UsageError:
     return TooMuchError(
-        Problem(f"holds more than {MOST_FILES} files: name a part of it", file=place)
+        Problem(f"holds more than {MOST_FILES} files: import it in parts", file=place)
     )
 
 
@@ -259,9 +245,7 @@ def _of_archive(path: Path, file: IO[bytes], left_out: LeftOut, room: Room) -> I
 
 
 def _check_zip(file: IO[bytes], path: Path) -> None:
-    """Raise UsageError for an archive whose directory, which is read whole, names too many
-    files.
-    """
+    """Raise UsageError for an archive with too many files: its directory is read as a whole."""
     count, tail = 0, b""
     for block in _blocks(file):
         count += (tail + block).count(ZIP_ENTRY)
@@ -284,7 +268,7 @@ def _zipped(packed: zipfile.ZipFile, path: Path) -> Iterator[Entry]:
 
 
 def _members(stream: TarStream, path: Path) -> Iterator[Entry]:
-    """Yield the files of an archive: links and devices are none."""
+    """Yield the files of an archive, without links and devices."""
     for count, member in enumerate(stream.members()):
         if count >= MOST_FILES:
             raise _too_many(str(path))
@@ -294,11 +278,10 @@ def _members(stream: TarStream, path: Path) -> Iterator[Entry]:
 
 
 def _texts(entries: Iterator[Entry], left_out: LeftOut, room: Room) -> Iterator[KeptFile]:
-    """Yield the texts among files; what is no text is none of ours. Raises UsageError when there is
-    too much.
+    """Yield the texts among files; others are ignored.
 
-    A file that cannot be read or unpacked is `left_out`: it may be nothing that anybody wanted.
-    """
+    A file that cannot be read or decompressed is `left_out`: it may be irrelevant. Raises
+    UsageError if there is too much."""
     for name, where, blocks in entries:
         try:
             plain, data = _content(name.removeprefix("./"), where, blocks, room, plain=True)

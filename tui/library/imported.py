@@ -1,4 +1,4 @@
-"""Records of imported output, and the runs that keep its files."""
+"""Records of imported output, and the runs that contain its files."""
 
 from __future__ import annotations
 
@@ -54,12 +54,10 @@ from tui.record.timeline import HostSpan, JournalData, timing_record
 from tui.workloads.base import ImportedOutput, KeptFile
 from tui.workloads.reading import ImportBudget, budget, within
 
-LARGE_BLOCK = 64 * 1024  # of larger ones people quote the bandwidth
-YEAR_10000 = 253_402_300_800  # in seconds since 1970: no time of day is written from there on
-NAMED = 8  # files that the reason names
-NO_ZONE = (
-    "times are those that the hosts' clocks printed, taken as UTC; the clocks were not compared"
-)
+LARGE_BLOCK = 64 * 1024  # for larger ones bandwidth is the headline
+YEAR_10000 = 253_402_300_800  # epoch seconds: later times are not valid dates
+NAMED = 8  # files named in the reason
+NO_ZONE = "times are from the hosts' clocks, taken as UTC; the clocks were not compared"
 Measured = Mapping[str, ImportedOutput]  # by host
 
 
@@ -70,11 +68,9 @@ def imported_record(
     remarks: Sequence[str] = (),
     how: ImportRecord | None = None,
 ) -> RunRecord:
-    """Return the record of measurements by host, with the state "imported" and every finding that
-    they allow.
+    """Return the record of measurements by host, with state "imported" and all possible findings.
 
-    `how` says how its files were read.
-    """
+    `how`: how its files were read."""
     plan = _plan(found, note)
     begun = min((span.start_t for each in found for span in _spans(each).values()), default=None)
     state = RunState(for_record=True)
@@ -115,22 +111,19 @@ def imported_record(
 
 
 def save(run_dir: Path, record: RunRecord) -> None:
-    """Put an imported record in place, whole. Raises OSError."""
+    """Write an imported record atomically. Raises OSError."""
     write_atomic(run_dir / RECORD_FILE, record.to_json().encode())
     write_summary(run_dir, summary_of(record))
 
 
 def add_note(run_dir: Path, record: RunRecord, text: str) -> None:
-    """Add a remark to an imported run, which has no journal to take it. Raises OSError."""
+    """Add a note to an imported run, which has no journal. Raises OSError."""
     record.notes.append(NoteRecord(utc=format_utc(datetime.now(UTC)), text=printable(text)))
     save(run_dir, record)
 
 
 def _utc(seconds: float | None) -> str | None:
-    """Return a time of day.
-
-    None where it is unknown, or a runtime that cannot be leads to one that cannot be.
-    """
+    """Return a time of day; None if unknown, or if an impossible runtime makes it impossible."""
     return (
         format_utc(datetime.fromtimestamp(seconds, UTC))
         if seconds is not None and 0 <= seconds < YEAR_10000
@@ -147,9 +140,7 @@ def _reason(artefacts: Sequence[ArtefactRecord]) -> str:
 def _messages(
     steps: Sequence[StepRecord], remarks: Sequence[str], *, stamped: bool
 ) -> list[MessageRecord]:
-    """Return what is to be known of the figures: whose clocks, which are rounded, what was left
-    out.
-    """
+    """Return notes on the figures: clocks, rounding, what was left out."""
     rounded = {
         name
         for step in steps
@@ -162,7 +153,7 @@ def _messages(
         told.append(
             (
                 "info",
-                f"known only as they were printed, with fewer digits: {', '.join(sorted(rounded))}",
+                f"only known as printed, with few digits: {', '.join(sorted(rounded))}",
             )
         )
     told += [("warning", remark) for remark in remarks]
@@ -207,7 +198,7 @@ def _plan(found: Sequence[Measured], note: str | None) -> Plan:
 
 
 def _name(names: Sequence[str], index: int) -> str:
-    """Return what a measurement is called; those of the same name are counted."""
+    """Return the name of a measurement; equal names are numbered."""
     same = [place for place, name in enumerate(names) if name == names[index]]
     return names[index] if len(same) == 1 else f"{names[index]} {same.index(index) + 1}"
 
@@ -241,10 +232,7 @@ def _planned(index: int, name: str, found: Measured, *, several: bool) -> Step:
 
 
 def _headline(found: Measured) -> Headline | None:
-    """Return the figure that people would quote: the bandwidth of large blocks, else IOPS.
-
-    Of operations the first.
-    """
+    """Return the headline: bandwidth for large blocks, otherwise IOPS; of operations the first."""
     first = next(iter(found.values()))
     if first.metadata is not None:
         if first.metadata.scores:
@@ -265,7 +253,7 @@ def _headline(found: Measured) -> Headline | None:
 
 
 def _kind(found: Measured) -> Literal["clat", "lat"]:
-    """Return the latency that is told: of other tools than ours often the whole one alone."""
+    """Return the latency kind to show: other tools often report only the total one."""
     parts = [part for each in found.values() for part in each.result.dirs.values()]
     return (
         "lat"
@@ -278,7 +266,7 @@ def _kind(found: Measured) -> Literal["clat", "lat"]:
 
 
 def _spans(found: Measured) -> dict[str, HostSpan]:
-    """Return when each host measured, in seconds of its clock: until its stamp, for its runtime."""
+    """Return when each host measured, in seconds of its clock: its runtime until its stamp."""
     spans = {}
     for host, each in found.items():
         result = each.result
@@ -341,10 +329,7 @@ def _step(plan: Plan, step: Step, found: Measured, begun: float, state: RunState
 
 
 def _metadata(step: Step, found: Measured, state: RunState) -> MetadataRecord | None:
-    """Return what an MPI program measured.
-
-    Checks find it where they look for that of runs of ours.
-    """
+    """Return what an MPI program measured, in the form of benchtui's own runs."""
     told = next((each.metadata for each in found.values() if each.metadata is not None), None)
     if told is None:
         return None
@@ -353,7 +338,7 @@ def _metadata(step: Step, found: Measured, state: RunState) -> MetadataRecord | 
 
 
 def _measurement(step: Step, found: Measured, begun: float) -> Measurement | None:
-    """Return what logs tell second by second; None when there were none."""
+    """Return the samples of logs; None without any."""
     samples = [
         (
             sample.host_time_ms / 1000 - begun,
@@ -394,16 +379,13 @@ def _task(each: ImportedOutput, span: HostSpan | None) -> TaskRecord:
 
 @dataclass(frozen=True, slots=True)
 class ImportedRecord:
-    """A record that was made of kept files, which are not saved yet.
-
-    `texts` are by their path beside the record.
-    """
+    """A record of imported files that is not saved yet. `texts` are by path next to the record."""
 
     record: RunRecord
     texts: dict[str, bytes]
 
     def keep(self, runs: Path) -> Path:
-        """Put it among the saved runs; return its directory. Raises BenchtuiError."""
+        """Save it among the runs; return its directory. Raises BenchtuiError."""
         run_dir = runs / self.record.run_id
         try:
             for name, data in self.texts.items():
@@ -427,11 +409,10 @@ def records_of(
     """Return the records of files, directories and archives; `hosts` are those of the files, in
     order.
 
-    Raises UsageError with what cannot be read.
-    """
+    Raises UsageError naming what cannot be read."""
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice is not None:
-        raise UsageError(Problem("is named twice: each file is another host", file=str(twice)))
+        raise UsageError(Problem("is named twice; each file is a host", file=str(twice)))
     with within(ImportBudget()):
         room = Room()
         return _records_of([read_source(path, room) for path in paths], tool, note, hosts)
@@ -467,29 +448,27 @@ def _records_of(
 
 
 def _check_hosts(hosts: Sequence[str], sources: Sequence[ImportSource]) -> None:
-    """Raise UsageError unless there is a host for each file, and nothing but files."""
+    """Raise UsageError unless there is one host a file, and only files."""
     if not hosts:
         return
     if tree := next((source for source in sources if source.is_tree), None):
         raise UsageError(
             Problem(
-                "is a directory or an archive; --host names the hosts of files", file=str(tree.path)
+                "is a directory or an archive; --host only applies to files", file=str(tree.path)
             )
         )
     if len(hosts) != len(sources):
         raise UsageError(
-            f"--host is given {len(hosts)} times for {len(sources)} files; give it once for each,"
-            " in order"
+            f"--host is given {len(hosts)} times for {len(sources)} files; give it once a file, in"
+            " order"
         )
 
 
 def read_again(run_dir: Path, record: RunRecord) -> tuple[int, RunRecord]:
-    """Return how many outputs the kept files of an imported run hold, and the record that is made
-    of them.
+    """Return how many outputs the files of an imported run contain, and their record.
 
-    What was left out when it was imported was not kept; what was said of it is taken from the
-    record. Raises UsageError when the files hold no run, or several; OSError.
-    """
+    What was left out at import was not saved; notes about it come from the old record. Raises
+    UsageError if the files contain no run, or several; OSError."""
     how, artefacts = record.provenance.imported, record.provenance.artefacts
     if how is None or len(how.names) != len(artefacts):
         raise UsageError(f"{record.run_id}: its record does not say how its files were read")
@@ -501,7 +480,7 @@ def _made_again(run_dir: Path, record: RunRecord, how: ImportRecord) -> tuple[in
     artefacts, read, left = record.provenance.artefacts, [], MOST_BYTES
     for name, file in zip(how.names, artefacts, strict=True):
         if not is_inside(file.path):
-            raise UsageError(f"{record.run_id}: {file.path!r} is no path inside of a run")
+            raise UsageError(f"{record.run_id}: {file.path!r} is not a path inside a run")
         data = read_file(run_dir / file.path, left)
         left -= len(data)
         read.append(KeptFile(name, file.path, budget().text(data, file.path, "replace")))
@@ -519,9 +498,7 @@ def _made_again(run_dir: Path, record: RunRecord, how: ImportRecord) -> tuple[in
 
 
 def _texts(files: Sequence[KeptFile]) -> dict[str, bytes]:
-    """Return the files by their path beside the record: those of one name are told apart, none
-    leaves the directory.
-    """
+    """Return the files by unique paths next to the record, all inside its directory."""
     found: dict[str, bytes] = {}
     for file in files:
         path = PurePosixPath(

@@ -26,10 +26,7 @@ _judged_decoder = PlainDecoder(_Judged)
 
 
 def kept_findings(run_dir: Path) -> list[Finding] | None:
-    """Return the findings in run.json, of which nothing else is made an object.
-
-    None: it is not there, or no record.
-    """
+    """Return the findings in run.json, without parsing the rest; None without a record."""
     try:
         judged = _judged_decoder.decode(read_file(run_dir / RECORD_FILE))
         return [Finding.model_validate(each) for each in judged.findings]
@@ -38,12 +35,10 @@ def kept_findings(run_dir: Path) -> list[Finding] | None:
 
 
 def load_record(run_dir: Path) -> RunRecord:
-    """Return the record of a run: run.json when it is there, else built from the journal. Raises
-    BenchtuiError.
+    """Return the record of a run: run.json, or built from the journal.
 
-    Of a run that goes on it is what the journal holds by now, also when it has a run.json of before
-    it was resumed.
-    """
+    Of a running run it is what the journal contains by now, even if it has a run.json from before
+    it was resumed. Raises BenchtuiError."""
     path = run_dir / RECORD_FILE
     if is_running(run_dir):
         return record_so_far(run_dir)
@@ -64,11 +59,9 @@ def load_record(run_dir: Path) -> RunRecord:
 
 
 def record_json(run_dir: Path, record: RunRecord | None = None) -> str:
-    """Return run.json as it is on disk, with the keys of newer versions; else as JSON what `record`
-    says, or the run.
+    """Return run.json as on disk, with keys of newer versions; otherwise the record as JSON.
 
-    A file with characters that are not printable is not repeated. Raises BenchtuiError.
-    """
+    A file with unprintable characters is not repeated. Raises BenchtuiError."""
     with suppress(FileNotFoundError):
         text = read_file(run_dir / RECORD_FILE)
         if is_plain_json(text):
@@ -77,8 +70,8 @@ def record_json(run_dir: Path, record: RunRecord | None = None) -> str:
 
 
 def record_so_far(run_dir: Path) -> RunRecord:
-    """Return the record of what the journal holds by now. Raises BenchtuiError."""
-    # half a second of CPU that a record which is there saves
+    """Return the record of the current journal. Raises BenchtuiError."""
+    # half a second of CPU, saved if a record exists
     from tui.library.build import build_record
 
     return build_record(run_dir, running=is_running(run_dir))

@@ -1,4 +1,4 @@
-"""Checksums of kept files, the manifest of a packed run, and SSH signatures."""
+"""Checksums of saved files, the manifest of a packed run, and SSH signatures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BLOCK = 1 << 20
 
 
 class SummedFile(Protocol):
-    """A file as it was kept."""
+    """A file with its size and checksum."""
 
     path: str
     sha256: str
@@ -31,7 +31,7 @@ class SummedFile(Protocol):
 
 
 def damaged(run_dir: Path, files: Iterable[SummedFile]) -> Iterator[str]:
-    """Yield what is wrong with each file that is not as it was kept."""
+    """Yield each file that differs from its checksum, with the reason."""
     for file in files:
         if why := _why_damaged(run_dir, file):
             yield f"{file.path}: {why}"
@@ -39,15 +39,15 @@ def damaged(run_dir: Path, files: Iterable[SummedFile]) -> Iterator[str]:
 
 def _why_damaged(run_dir: Path, file: SummedFile) -> str:
     if not is_inside(file.path):
-        return "is no path inside of a run"
+        return "is not a path inside a run"
     path = run_dir / file.path
     try:
         found = path.lstat()
         if not stat.S_ISREG(found.st_mode):
-            return "is no plain file"
+            return "is not a regular file"
         if found.st_size != file.bytes:
-            return f"has {found.st_size} bytes, {file.bytes} were kept"
-        return "" if sha256_of(path) == file.sha256 else "its SHA-256 is not the one that was kept"
+            return f"has {found.st_size} bytes, expected {file.bytes}"
+        return "" if sha256_of(path) == file.sha256 else "SHA-256 does not match"
     except FileNotFoundError:
         return "is missing"
     except OSError as error:
@@ -55,7 +55,7 @@ def _why_damaged(run_dir: Path, file: SummedFile) -> str:
 
 
 def is_inside(path: str) -> bool:
-    """Tell whether a path names something below the directory that it is relative to."""
+    """Tell whether a relative path stays inside its directory."""
     parts = PurePosixPath(path).parts
     return bool(parts) and not path.startswith("/") and ".." not in parts and "\0" not in path
 
@@ -88,7 +88,7 @@ class PackedFile(Struct):
 
 
 class Manifest(Struct):
-    """All files of a packed run. What is signed is the text of this."""
+    """All files of a packed run. Its text is what is signed."""
 
     schema: str
     run_id: str
@@ -98,7 +98,7 @@ class Manifest(Struct):
 
     @property
     def bytes(self) -> int:
-        """How large the run is when it is unpacked."""
+        """The unpacked size of the run."""
         return sum(file.bytes for file in self.files)
 
 
@@ -106,40 +106,37 @@ _decoder = PlainDecoder(Manifest)
 
 
 def parse_manifest(text: bytes) -> Manifest:
-    """Return the manifest of a packed run.
-
-    Raises UsageError when it is none, or names what no run has.
-    """
+    """Return the manifest of a packed run. Raises UsageError if it is invalid."""
     if text.count(b'"path"') > MOST_FILES:  # before there is an object of each
         raise UsageError(f"{MANIFEST_FILE}: names more than {MOST_FILES} files")
     try:
         found = _decoder.decode(text)
     except NO_JSON as error:
-        raise UsageError(f"{MANIFEST_FILE}: is no manifest: {error}") from error
+        raise UsageError(f"{MANIFEST_FILE}: not a manifest: {error}") from error
     if found.schema != SCHEMA:
         raise UsageError(
             f"{MANIFEST_FILE}: is of the schema {found.schema!r}, this version reads {SCHEMA}"
         )
     if not RUN_ID.fullmatch(found.run_id):
-        raise UsageError(f"{MANIFEST_FILE}: {found.run_id!r} is no name of a run")
+        raise UsageError(f"{MANIFEST_FILE}: {found.run_id!r} is not a run ID")
     names = [file.path for file in found.files]
     if len(set(names)) != len(names) or RECORD_FILE not in names:
         raise UsageError(f"{MANIFEST_FILE}: names files twice, or no {RECORD_FILE}")
     for file in found.files:
         check_name(file.path)
         if file.bytes < 0:
-            raise UsageError(f"{MANIFEST_FILE}: {file.path}: {file.bytes} is no size")
+            raise UsageError(f"{MANIFEST_FILE}: {file.path}: {file.bytes} is not a size")
     return found
 
 
 def check_name(path: str) -> None:
-    """Raise UsageError for a name that a packed run may not hold."""
+    """Raise UsageError for a path that a packed run may not contain."""
     parts = path.split("/")
     plain = (
         is_inside(path) and PLAIN.fullmatch(path) and all(part and part[0] != "." for part in parts)
     )
     if not plain or path in (MANIFEST_FILE, SIGNATURE_FILE) or parts[0] in OF_THIS_MACHINE:
-        raise UsageError(f"{path!r}: a packed run may not hold such a file")
+        raise UsageError(f"{path!r}: not allowed in a packed run")
 
 
 NAMESPACE = "benchtui"
@@ -148,12 +145,10 @@ KEY_KINDS = ("ssh-", "ecdsa-", "sk-")
 
 
 def sign(text: bytes, key: Path) -> bytes:
-    """Return the signature of a text. `key`: a private key, or a public one whose private one the
-    agent holds.
+    """Return the signature of a text.
 
-    ssh-keygen asks for a passphrase on the terminal by itself. Raises UsageError when it cannot be
-    made.
-    """
+    `key`: a private key, or a public one whose private key the agent has. ssh-keygen asks for the
+    passphrase on the terminal itself. Raises UsageError if signing fails."""
     if not key.is_file():
         raise UsageError(Problem("no such key", file=str(key)))
     with tempfile.TemporaryDirectory(prefix="benchtui-sign-") as folder:
@@ -171,18 +166,17 @@ def sign(text: bytes, key: Path) -> bytes:
 def _advice(done: subprocess.CompletedProcess[bytes]) -> str:
     asked = b"passphrase" in done.stderr.lower()
     return (
-        "; put it into the agent (ssh-add), or sign on a terminal, where it is asked for"
+        "; add it to the agent (ssh-add), or sign on a terminal, which asks for the passphrase"
         if asked
         else ""
     )
 
 
 def check(text: bytes, signature: bytes, signer: Path) -> str:
-    """Return who signed a text. `signer`: a public key, or a file of allowed signers
-    (ssh-keygen(1)).
+    """Return who signed a text.
 
-    Raises BenchtuiError when it was nobody of these, or not this text.
-    """
+    `signer`: a public key, or a file of allowed signers (ssh-keygen(1)). Raises BenchtuiError for
+    another signer or another text."""
     with tempfile.TemporaryDirectory(prefix="benchtui-sign-") as folder:
         allowed = _allowed_signers(signer, Path(folder))
         path = Path(folder, "signature")
@@ -192,11 +186,11 @@ def check(text: bytes, signature: bytes, signer: Path) -> str:
         names = found.stdout.decode(errors="replace").split()
         if found.returncode or not names:
             raise BenchtuiError(
-                f"signed by a stranger: {fingerprint(text, signature)} is not in {signer}"
+                f"unknown signer: {fingerprint(text, signature)} is not in {signer}"
             )
         done = _run(["-Y", "verify", *files, "-I", names[0], "-n", NAMESPACE], stdin=text)
         if done.returncode:
-            raise BenchtuiError(f"the signature is refused by {signer}: {_reason(done, folder)}")
+            raise BenchtuiError(f"signature rejected by {signer}: {_reason(done, folder)}")
         who = fingerprint(text, signature)
         return who if names[0] == ANYBODY else f"{names[0]} ({who})"
 
@@ -204,8 +198,7 @@ def check(text: bytes, signature: bytes, signer: Path) -> str:
 def fingerprint(text: bytes, signature: bytes) -> str:
     """Return the fingerprint of the key that signed a text.
 
-    Raises BenchtuiError when the signature is not of it.
-    """
+    Raises BenchtuiError if the signature is not of this text."""
     with tempfile.TemporaryDirectory(prefix="benchtui-sign-") as folder:
         path = Path(folder, "signature")
         path.write_bytes(signature)
@@ -216,7 +209,7 @@ def fingerprint(text: bytes, signature: bytes) -> str:
 
 
 def _allowed_signers(signer: Path, folder: Path) -> Path:
-    """Return a file of allowed signers: the one that was named, or one made of a public key."""
+    """Return a file of allowed signers: the given one, or one made of a public key."""
     try:
         lines = read_text(signer, MOST_SMALL_BYTES, pipes=True).splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -225,9 +218,7 @@ def _allowed_signers(signer: Path, folder: Path) -> Path:
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     if "PRIVATE KEY" in first:
         raise UsageError(
-            Problem(
-                "is a private key; whoever verifies needs the public one (.pub)", file=str(signer)
-            )
+            Problem("is a private key; to verify, use the public one (.pub)", file=str(signer))
         )
     if not first.startswith(KEY_KINDS):
         return signer
@@ -237,7 +228,7 @@ def _allowed_signers(signer: Path, folder: Path) -> Path:
 
 
 def _run(words: Sequence[str], stdin: bytes | None) -> subprocess.CompletedProcess[bytes]:
-    """Run ssh-keygen; without `stdin` it has ours, where it can ask."""
+    """Run ssh-keygen; without `stdin` it has the terminal, where it can ask."""
     environ = {**os.environ, "LC_ALL": "C"}
     try:
         if stdin is None:
@@ -248,13 +239,11 @@ def _run(words: Sequence[str], stdin: bytes | None) -> subprocess.CompletedProce
             ["ssh-keygen", *words], input=stdin, capture_output=True, check=False, env=environ
         )
     except FileNotFoundError:
-        raise UsageError(
-            "ssh-keygen is not on this machine: signatures need OpenSSH 8.2 or newer"
-        ) from None
+        raise UsageError("ssh-keygen not found; signatures need OpenSSH 8.2 or newer") from None
 
 
 def _reason(done: subprocess.CompletedProcess[bytes], folder: str) -> str:
-    """Return ssh-keygen's own last words, without the names of our temporary files."""
+    """Return the last line of ssh-keygen, without names of temporary files."""
     lines = (done.stderr + done.stdout).decode(errors="replace").splitlines()
     told = [line.strip().replace(f"{folder}/", "") for line in lines if line.strip()]
     return told[-1] if told else f"ssh-keygen ended with {done.returncode}"

@@ -1,4 +1,4 @@
-"""Pack a run into one file, and read one with every sum checked."""
+"""Pack a run into one file, and read one, checking every checksum."""
 
 from __future__ import annotations
 
@@ -42,9 +42,7 @@ from tui.model.rundir import OF_THIS_MACHINE, RECORD_FILE, REPORT_FILE
 
 @dataclass(frozen=True, slots=True)
 class PackedRun:
-    """What a packed run is: its manifest, as it stands there, and the signature when there is
-    one.
-    """
+    """A packed run: its manifest with the exact text, and the signature if there is one."""
 
     manifest: Manifest
     text: bytes
@@ -52,11 +50,9 @@ class PackedRun:
 
 
 def read_pack(file: Path, into: Path | None = None) -> PackedRun:
-    """Return what a packed run is after every byte of it was checked; its files are written `into`
-    a new directory.
+    """Return a packed run after checking every byte; its files are written `into` a new directory.
 
-    Raises BenchtuiError with the name of the file that is not as it was packed.
-    """
+    Raises BenchtuiError naming the file that was changed."""
     place = MANIFEST_FILE
     try:
         with open_plain(file, pipes=True) as stored:
@@ -74,7 +70,7 @@ def read_pack(file: Path, into: Path | None = None) -> PackedRun:
                 held = next(members, None)
             if waiting:
                 place = next(iter(waiting.values())).path
-                raise BenchtuiError("is in the manifest and not in the file")
+                raise BenchtuiError("is in the manifest, but not in the file")
             place = "the end"
             _drain(archive)
     except OSError as error:
@@ -93,10 +89,10 @@ def read_pack(file: Path, into: Path | None = None) -> PackedRun:
 def _head(
     archive: TarStream, members: Iterator[tarfile.TarInfo]
 ) -> tuple[PackedRun, tarfile.TarInfo | None]:
-    """Return the manifest and the signature, which come first, and the member behind them."""
+    """Return manifest and signature, which come first, and the next member."""
     member = next(members, None)
     if member is None or member.name.partition("/")[2] != MANIFEST_FILE:
-        raise UsageError("is no packed run: its first file is no manifest")
+        raise UsageError("not a packed run: its first file is not a manifest")
     text = _whole(archive, member, MOST_MANIFEST_BYTES)
     manifest = parse_manifest(text)
     if member.name != f"{manifest.run_id}/{MANIFEST_FILE}":
@@ -111,24 +107,24 @@ def _head(
 
 def _whole(archive: TarStream, member: tarfile.TarInfo, most: int) -> bytes:
     if not is_plain(member) or member.size > most:
-        raise UsageError(f"{member.name!r} is no plain file, or larger than {most} bytes")
+        raise UsageError(f"{member.name!r} is not a regular file, or larger than {most} bytes")
     return b"".join(archive.data(member))
 
 
 def _check_room(manifest: Manifest, into: Path | None) -> None:
     if into is not None and (free := shutil.disk_usage(into.parent).free) < manifest.bytes:
         raise UsageError(
-            f"takes {units.size(manifest.bytes)}, {units.size(free)} are left in {into.parent}"
+            f"needs {units.size(manifest.bytes)}, only {units.size(free)} free in {into.parent}"
         )
 
 
 def _wanted(member: tarfile.TarInfo, waiting: dict[str, PackedFile]) -> PackedFile:
-    """Return what the manifest says of a member, once."""
+    """Return the manifest's entry of a member; each may occur once."""
     wanted = waiting.pop(member.name, None)
     if wanted is None:
-        raise UsageError(f"{member.name!r} is not in the manifest, or twice in the file")
+        raise UsageError(f"{member.name!r} is not in the manifest, or occurs twice")
     if not is_plain(member):
-        raise UsageError(f"{member.name!r} is no plain file")
+        raise UsageError(f"{member.name!r} is not a regular file")
     if member.size != wanted.bytes:
         raise BenchtuiError(f"has {member.size} bytes, {wanted.bytes} in the manifest")
     return wanted
@@ -137,7 +133,7 @@ def _wanted(member: tarfile.TarInfo, waiting: dict[str, PackedFile]) -> PackedFi
 def _take(
     archive: TarStream, member: tarfile.TarInfo, wanted: PackedFile, into: Path | None
 ) -> None:
-    """Check the sum of a file, and write it."""
+    """Check the checksum of a file, and write it."""
     digest = hashlib.sha256()
     with _new_file(into, wanted.path) as target:
         for block in archive.data(member):
@@ -145,7 +141,7 @@ def _take(
             if target is not None:
                 target.write(block)
     if digest.hexdigest() != wanted.sha256:
-        raise BenchtuiError("its SHA-256 is not that of the manifest")
+        raise BenchtuiError("SHA-256 does not match the manifest")
 
 
 @contextmanager
@@ -160,27 +156,24 @@ def _new_file(into: Path | None, name: str) -> Iterator[IO[bytes] | None]:
 
 
 def _drain(archive: TarStream) -> None:
-    """Read on to the end: a sum stands there, and nothing may follow but the padding of the
-    archive.
-    """
+    """Read to the end: the checksum is there, and only padding may follow."""
     for block in archive.rest():
         if block.strip(b"\0"):
-            raise BenchtuiError("something follows the last file")
+            raise BenchtuiError("data after the last file")
 
 
 def pack(
     run_dir: Path, output: Path, key: Path | None = None, report: bytes | None = None
 ) -> Manifest:
-    """Put a run that is over into one new file, with a report when there is one, signed when a key
-    is given.
+    """Pack a finished run into a new file, with its report if there is one, signed if a key is
+    given.
 
-    Raises BenchtuiError.
-    """
+    Raises BenchtuiError."""
     check_free(output)
     record = run_dir / RECORD_FILE
     if record.is_symlink() or (record.exists() and not record.is_file()):
         raise UsageError(
-            Problem("is no plain file: a run that holds it cannot be packed", file=str(record))
+            Problem("is not a regular file; the run cannot be packed", file=str(record))
         )
     if not record.is_file():
         raise UsageError(
@@ -204,17 +197,15 @@ def pack(
 
 
 def check_free(output: Path) -> None:
-    """Raise UsageError when there is a file of that name: none is written over."""
+    """Raise UsageError if the file exists: nothing is overwritten."""
     if output.exists():
         raise UsageError(Problem("exists already", file=str(output)))
 
 
 def _files_of(run_dir: Path) -> Iterator[PackedFile]:
-    """Yield what is packed of a run: plain files all of them, without what concerns this machine
-    alone.
+    """Yield the files to pack, regular files only, without those about this machine.
 
-    A report that lies there is of another time: it is made anew.
-    """
+    An existing report is skipped: a new one is made."""
     for folder, folders, names in os.walk(run_dir):
         folders.sort()
         for name in sorted(names):
@@ -225,9 +216,7 @@ def _files_of(run_dir: Path) -> Iterator[PackedFile]:
             found = path.lstat()
             if not stat.S_ISREG(found.st_mode):
                 raise UsageError(
-                    Problem(
-                        "is no plain file: a run that holds it cannot be packed", file=str(path)
-                    )
+                    Problem("is not a regular file; the run cannot be packed", file=str(path))
                 )
             check_name(relative)
             yield PackedFile(relative, found.st_size, sha256_of(path))
@@ -267,11 +256,9 @@ def _write(
 
 
 def put_in_place(temporary: Path, output: Path) -> None:
-    """Give a file its name, never over one that came meanwhile, whether or not the file system has
-    hard links.
+    """Rename a file, never overwriting one created meanwhile, with or without hard links.
 
-    Raises OSError, FileExistsError among them.
-    """
+    Raises OSError, including FileExistsError."""
     try:
         os.link(temporary, output)
     except FileExistsError:

@@ -33,7 +33,7 @@ SERIES_VALUES = 16  # of a headline's throughput over time
 
 
 class FindingSummary(Struct, gc=False):
-    """What one check found."""
+    """One finding of a check."""
 
     id: str = ""
     severity: str = ""
@@ -52,7 +52,7 @@ class _ProfileHead(Struct):
 
 
 class HeadlineHead(Struct):
-    """The figure of the run, and where it comes from."""
+    """The headline and its source."""
 
     text: str = ""
     short: str = ""
@@ -92,7 +92,7 @@ class _SeriesHead(Struct):
 
 
 class StepHead(Struct):
-    """What a step measured, all hosts together."""
+    """The figures of a step over all hosts."""
 
     index: int = 0
     latency_kind: str | None = None
@@ -121,7 +121,7 @@ class RecordHead(Struct):
 
 
 class Figures(Struct):
-    """What the step of the headline measured beside it, in the headline's direction."""
+    """The other figures of the headline's step, in its direction."""
 
     bw_bytes_per_s: float | None = None
     p99_ns: int | None = None
@@ -132,7 +132,7 @@ class Figures(Struct):
 def figures_of(
     steps: Sequence[StepHead | StepRecord], headline: HeadlineHead | HeadlineRecord
 ) -> Figures:
-    """Return the figures beside a headline."""
+    """Return the figures next to a headline."""
     found = Figures()
     step = next((each for each in steps if each.index == headline.step), None)
     figures = step.results.aggregate.get(headline.direction) if step is not None else None
@@ -161,7 +161,7 @@ def _sum_of(values: Sequence[float | None]) -> float | None:
 
 
 def _means(values: Sequence[float | None]) -> list[float | None]:
-    """Return the means of equal parts, `SERIES_VALUES` at most."""
+    """Return the means of equal parts, at most `SERIES_VALUES`."""
     parts = min(SERIES_VALUES, len(values))
     edges = [part * len(values) // parts for part in range(parts + 1)] if parts else []
     found = [

@@ -1,4 +1,4 @@
-"""The runs on disk: find, list and index them; `last`; directories shared with other people."""
+"""The runs on disk: find, list and index them; `last`; directories shared with others."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, PLAN_FILE, RECORD_FILE
 
 INDEX_FILE = ".index.msgpack"
-FORMAT = 4  # what was written before does not say whether a verdict is the sealed one
-SETTLED_S = 2.0  # what changed later than this may change again without another time stamp
+FORMAT = 4  # older files do not say whether a verdict is the sealed one
+SETTLED_S = 2.0  # a later change may be followed by another one with the same time stamp
 NOT_JUDGED = -1
 
 Stamp = tuple[int, int, int]
@@ -33,7 +33,7 @@ Stamp = tuple[int, int, int]
 
 
 class IndexEntry(Struct, array_like=True, gc=False):
-    """One run. `checks` is a place in the table: most runs had the same ones."""
+    """One run. `checks` is an index into the table: most runs have the same ones."""
 
     stamp: Stamp
     checks: int
@@ -61,7 +61,7 @@ class Index:
 
     @classmethod
     def read(cls, file: Path) -> Index:
-        """Return what the file says; nothing when it cannot be read."""
+        """Return the content of the file; empty if it cannot be read."""
         index = cls(file)
         with suppress(OSError, *NO_JSON):
             found = _index_decoder.decode(read_file(file))
@@ -73,7 +73,7 @@ class Index:
         return index
 
     def find(self, name: str, stamp: Stamp) -> RunSummary | None:
-        """Return the summary of a run that has not changed since it was kept."""
+        """Return the summary of a run that has not changed since it was indexed."""
         entry = self.runs.get(name)
         if entry is None or entry.stamp != stamp:
             return None
@@ -82,7 +82,7 @@ class Index:
         return entry.summary
 
     def keep(self, name: str, stamp: Stamp, summary: RunSummary) -> None:
-        """Keep the summary of a run."""
+        """Add the summary of a run."""
         place = NOT_JUDGED if summary.checks is None else self._place_of(summary.checks)
         self.runs[name] = IndexEntry(stamp, place, summary)
         self.changed = True
@@ -94,17 +94,14 @@ class Index:
         return place
 
     def forget_others(self, names: Iterable[str]) -> None:
-        """Drop the runs that are gone."""
+        """Drop runs that no longer exist."""
         gone = self.runs.keys() - set(names)
         for name in gone:
             del self.runs[name]
         self.changed = self.changed or bool(gone)
 
     def write(self) -> None:
-        """Put the file in place when anything changed.
-
-        Where that cannot be, the next list takes longer.
-        """
+        """Write the file if anything changed. If that fails, the next list only takes longer."""
         if self.changed:
             for entry in self.runs.values():
                 entry.summary.checks = None
@@ -122,11 +119,10 @@ class Index:
 def list_directory(
     runs_dir: Path, names: Sequence[str], file: Path, *, keep: bool = True, limit: int | None = None
 ) -> list[RunSummary]:
-    """Return the summaries of these runs of a directory, or of the first `limit`. `file` is where
-    its index is.
+    """Return the summaries of these runs of a directory, or of the first `limit`.
 
-    `keep`: runs that had to be read may keep their own summary beside their record.
-    """
+    `file`: its index. `keep`: runs that had to be read may store their summary next to their
+    record."""
     index, base = Index.read(file), str(runs_dir)
     found: list[RunSummary] = []
     settled_ns = time.time_ns() - int(SETTLED_S * 1e9)
@@ -160,7 +156,7 @@ def _summary(run_dir: Path, *, keep: bool) -> RunSummary | None:
 
 
 def stamp_of(run_dir: str) -> Stamp | None:
-    """Return what tells whether a run has changed; None when it has no record."""
+    """Return what changes when a run changes; None without a record."""
     try:
         record = os.stat(f"{run_dir}/{RECORD_FILE}")  # noqa: PTH116  (a Path costs as much as the call)
         return os.stat(run_dir).st_mtime_ns, record.st_mtime_ns, record.st_size  # noqa: PTH116
@@ -190,11 +186,9 @@ _steps_decoder = msgspec.json.Decoder(_RecordSteps)
 
 
 def last_run(runs_dir: Path, ids: Sequence[str], back: int, *, of_all: bool) -> Path:
-    """Return the newest run of `ids` (newest first), or the one `back` before it. Raises
-    UsageError.
+    """Return the latest run of `ids` (latest first), or the one `back` before it.
 
-    `of_all`: count runs that were refused, or stopped, before they measured anything.
-    """
+    `of_all`: include runs that were refused or stopped before they measured. Raises UsageError."""
     every = (runs_dir / run_id for run_id in ids if is_run_dir(runs_dir / run_id))
     found = every if of_all else (run_dir for run_dir in every if may_have_measured(run_dir))
     if (run_dir := next(islice(found, back, None), None)) is not None:
@@ -208,10 +202,7 @@ def last_run(runs_dir: Path, ids: Sequence[str], back: int, *, of_all: bool) -> 
 
 
 def may_have_measured(run_dir: Path) -> bool:
-    """Tell whether a run has figures.
-
-    Of one that is running, was cut off, or cannot be read, that is assumed.
-    """
+    """Tell whether a run has figures; assumed for running, interrupted and unreadable ones."""
     if is_running(run_dir):
         return True
     try:
@@ -237,11 +228,9 @@ def shared_directories(
     named: Sequence[Path] = (),
     settings: Sequence[Path] = (),
 ) -> list[Path]:
-    """Return the directories of an option, of the environment (with colons), of the settings and of
-    the user's list.
+    """Return the directories from option, environment (colons), settings and the user's list.
 
-    Raises UsageError when the file cannot be read.
-    """
+    Raises UsageError for an unreadable file."""
     from_environ = [Path(part) for part in environ.get(VARIABLE, "").split(os.pathsep) if part]
     found = (*named, *from_environ, *settings, *_in_file(paths.shared_runs))
     return list(dict.fromkeys(Path(os.path.abspath(from_home(each))) for each in found))  # noqa: PTH100
@@ -256,19 +245,19 @@ def _in_file(path: Path) -> list[Path]:
         why = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
         raise UsageError(Problem(f"cannot be read: {why}", file=str(path))) from error
     if any("\0" in line for line in lines):
-        raise UsageError(Problem("holds NUL bytes: no list of directories", file=str(path)))
+        raise UsageError(Problem("contains NUL bytes; not a list of directories", file=str(path)))
     return [Path(line) for text in lines if (line := text.strip()) and not line.startswith("#")]
 
 
 def index_name(directory: Path) -> str:
-    """Return what the index of a directory of others is called among our own runs."""
+    """Return the name of the index of a shared directory among our own runs."""
     import hashlib
 
     return f".index-{hashlib.sha256(os.fsencode(directory)).hexdigest()[:12]}.msgpack"
 
 
 def owner_of(run_dir: str) -> str:
-    """Return whose a directory is; empty when that cannot be known."""
+    """Return the owner of a directory; empty if unknown."""
     try:
         return _name_of(os.stat(run_dir).st_uid)  # noqa: PTH116  (a list asks this of every run)
     except OSError:
@@ -287,27 +276,25 @@ TAG = "tag:"
 
 
 class Listing(Struct, frozen=True):
-    """All runs, newest first, and why some directory of others cannot be listed."""
+    """All runs, latest first, and why shared directories could not be listed."""
 
     runs: list[RunSummary]
     problems: list[Problem] = field(default_factory=list)
 
 
 class RunStore:
-    """All runs of a user, and those of `shared` directories.
+    """All runs of a user, and of `shared` directories.
 
-    Nothing is kept in memory: every call looks at the disk.
-    """
+    Nothing is cached: every call reads the disk."""
 
     def __init__(self, runs_dir: Path, shared: Sequence[Path] = ()) -> None:
         self.runs_dir = runs_dir
         self.shared = [each for each in dict.fromkeys(shared) if each != runs_dir]
 
     def ids(self) -> list[str]:
-        """Return the ids of all own runs, newest first.
+        """Return the IDs of all own runs, latest first.
 
-        Raises UsageError when the directory cannot be read.
-        """
+        Raises UsageError for an unreadable directory."""
         try:
             return names_in(self.runs_dir)
         except OSError as error:
@@ -316,18 +303,16 @@ class RunStore:
             ) from error
 
     def list(self, limit: int | None = None) -> list[RunSummary]:
-        """Return the summaries of all own runs, or of the `limit` newest, newest first.
+        """Return the summaries of all own runs, or the latest `limit`, latest first.
 
-        Raises UsageError.
-        """
+        Raises UsageError."""
         return list_directory(self.runs_dir, self.ids(), self.runs_dir / INDEX_FILE, limit=limit)
 
     def everything(self) -> Listing:
-        """Return the summaries of own and shared runs, one of each id: the own one, or that of the
-        first directory.
+        """Return the summaries of own and shared runs; of equal IDs the own one, or the first
+        directory's.
 
-        Raises UsageError when the own ones cannot be read.
-        """
+        Raises UsageError if the own ones cannot be read."""
         runs, problems = self.list(), []
         seen = {run.run_id for run in runs}
         for directory in self.shared:
@@ -352,17 +337,15 @@ class RunStore:
         return runs
 
     def directory_of(self, run: RunSummary) -> Path:
-        """Return where a listed run is."""
+        """Return the directory of a listed run."""
         return Path(run.directory) if run.directory else self.runs_dir / run.run_id
 
     def resolve(self, ref: str, *, last_of_all: bool = False) -> Path:
-        """Return the directory of a run: by id, unique prefix, path, ``last``, ``last~1`` (the one
-        before it), title.
+        """Return the directory of a run: by ID, unique prefix, path, ``last``, ``last~1``, title.
 
-        ``last`` has measured something, ``last:any`` is the newest of all; with `last_of_all` both
-        are, as for verbs that act on what a run left behind. ``tag:NAME`` and ``tag:NAME=VALUE``
-        are the newest run with that tag. Own runs come first. Raises UsageError.
-        """
+        ``last`` is the latest run that measured something, ``last:any`` the latest of all; with
+        `last_of_all` both are, for verbs about leftovers. ``tag:NAME`` and ``tag:NAME=VALUE`` are
+        the latest run with that tag. Own runs come first. Raises UsageError."""
         if back := LAST.fullmatch(ref):
             of_all = last_of_all or bool(back["any"])
             return last_run(self.runs_dir, self.ids(), int(back["back"] or 0), of_all=of_all)
@@ -382,7 +365,7 @@ class RunStore:
         )
 
     def _called(self, ref: str) -> Path | None:
-        """Return the run that has a title or a tag. Raises UsageError for the title of several."""
+        """Return the run with a title or tag. Raises UsageError if several have the title."""
         tag, equals, value = ref.removeprefix(TAG).partition("=")
         for runs in (self.list(), self.everything().runs if self.shared else []):
             if ref.startswith(TAG):
@@ -395,7 +378,7 @@ class RunStore:
                 found = [run for run in runs if run.title == ref]
                 if len(found) > 1:
                     raise UsageError(
-                        f"{len(found)} runs are called '{ref}':"
+                        f"{len(found)} runs have the title '{ref}': "
                         f" {some((run.run_id for run in found), 5)}"
                     )
             if found:
@@ -403,40 +386,36 @@ class RunStore:
         return None
 
     def _places(self) -> dict[str, Path]:
-        """Return the directories of all runs by id, own ones first.
+        """Return the directories of all runs by ID, own ones first.
 
-        An own run hides another one of its name.
-        """
+        An own run hides a shared one of its name."""
         places = {run_id: self.runs_dir / run_id for run_id in self.ids()}
         for directory in self.shared:
             try:
                 places = {run_id: directory / run_id for run_id in names_in(directory)} | places
             except OSError:
-                continue  # what is asked for may be somewhere else
+                continue  # the requested one may be elsewhere
         return places
 
     def check_ours(self, run_dir: Path) -> None:
-        """Raise UsageError for a run of somebody else: it is read, and never changed."""
+        """Raise UsageError for a run of another user: it can be read, not changed."""
         if self.is_of_others(run_dir):
             whose = owner_of(str(run_dir)) or "somebody else"
             raise UsageError(
-                f"{run_dir.name} is a run of {whose}, in {run_dir.parent}: it can be read, not"
-                " changed"
+                f"{run_dir.name} is a run of {whose} in {run_dir.parent}; it is read-only"
             )
 
     def check_hosts_ours(self, run_dir: Path) -> None:
-        """Raise UsageError for a run whose plan is not ours to carry out on hosts: somebody else's,
-        or unpacked.
-        """
+        """Raise UsageError for a run whose plan must not run on hosts: another user's, or
+        unpacked."""
         self.check_ours(run_dir)
         if (run_dir / ORIGIN_FILE).exists():
             raise UsageError(
-                f"{run_dir.name} was unpacked from a file: nothing is done to hosts by the plan"
-                " in it"
+                f"{run_dir.name} was unpacked from a file; its plan is not run on hosts"
             )
 
     def is_of_others(self, run_dir: Path) -> bool:
-        """Tell whether a run is in a shared directory, or elsewhere and somebody else's."""
+        """Tell whether a run is in a shared directory, or owned by another user."""
         place = run_dir.resolve()
         if place.parent == self.runs_dir.resolve():
             return False
@@ -445,11 +424,11 @@ class RunStore:
         try:
             return place.stat().st_uid != os.geteuid()
         except OSError:
-            return False  # what is tried with it will say why
+            return False  # using it will give the reason
 
 
 def names_in(directory: Path, *, must_exist: bool = False) -> list[str]:
-    """Return the names of the runs in a directory, newest first. Raises OSError."""
+    """Return the names of the runs in a directory, latest first. Raises OSError."""
     try:
         with os.scandir(directory) as entries:
             names = [entry.name for entry in entries if _may_be_run(entry.name) and entry.is_dir()]
@@ -461,9 +440,8 @@ def names_in(directory: Path, *, must_exist: bool = False) -> list[str]:
 
 
 def _may_be_run(name: str) -> bool:
-    """Tell whether a directory may be listed: what is not printable was named by none of us, and
-    cannot be typed.
-    """
+    """Tell whether a directory may be listed: unprintable names are not ours and cannot be
+    typed."""
     return not name.startswith(".") and name.isprintable()
 
 
@@ -490,4 +468,4 @@ def _no_single_match(
         else:
             what = f"run '{ref}'{did_you_mean(ref, (*WORDS, *ids))}"
         return f"no {what}; see benchtui runs list"
-    return f"'{ref}' is the beginning of {len(matches)} runs: {some(matches, 5)}"
+    return f"'{ref}' is a prefix of {len(matches)} runs:  {some(matches, 5)}"

@@ -1,9 +1,9 @@
-"""The seal of a run: sums of what it left when its engine ended, signed with a key of the machine
-that ran it.
+"""The seal of a run: checksums of its files when the engine ended, signed with a key of the
+machine.
 
-It covers the plan, the raw output and the journal up to that moment: a note that is added later
-leaves it whole. Of the record it holds the verdict and the names of the findings; `runs verify`
-derives the rest again."""
+It covers the plan, the raw output and the journal up to that moment, so later notes leave it
+intact. Of the record it has the verdict and the names of the findings; `runs verify` derives the
+rest again."""
 
 from __future__ import annotations
 
@@ -36,21 +36,20 @@ MOST_SEAL_BYTES = 32 << 20  # a line for each file of raw output
 class Seal(Struct):
     """What was signed, and by which key.
 
-    `key` is a line of an OpenSSH public key file, `signature` is base64.
-    """
+    `key` is a line of an OpenSSH public key file, `signature` is base64."""
 
     run_id: str
     journal_bytes: int
     journal_sha256: str
     files: dict[str, str] = field(default_factory=dict)  # path below the run's directory: SHA-256
-    judged: str = ""  # SHA-256 of verdict and findings; empty: the seal is of before 2026-11-26
+    judged: str = ""  # SHA-256 of verdict and findings; empty: sealed before 2026-11-26
     key: str = ""
     signature: str = ""
     schema: str = SCHEMA
 
     @property
     def text(self) -> bytes:
-        """What is signed."""
+        """The text that is signed."""
         return msgspec.json.encode(msgspec.structs.replace(self, signature=""), order="sorted")
 
 
@@ -90,11 +89,9 @@ def seal(run_dir: Path, key_file: Path) -> None:
 
 
 def broken(run_dir: Path, own_key: Path | None = None) -> tuple[str, list[str]]:
-    """Return who sealed a run, in words, and what is not as it was then; two times nothing for a
-    run without a seal.
+    """Return who sealed a run, and what has changed since; both empty for a run without a seal.
 
-    `own_key`: the key of this machine. Raises OSError.
-    """
+    `own_key`: the key of this machine. Raises OSError."""
     path = run_dir / SEAL_FILE
     if not path.exists():
         return "", []
@@ -104,11 +101,11 @@ def broken(run_dir: Path, own_key: Path | None = None) -> tuple[str, list[str]]:
         return "", [f"{SEAL_FILE}: cannot be read: {error}"]
     who = _signer(found)
     if not who:
-        return "", [f"{SEAL_FILE}: its signature is not of its content"]
+        return "", [f"{SEAL_FILE}: signature does not match"]
     # else a person named it
     other = found.run_id != run_dir.name and begun_utc(run_dir.name) is not None
-    differs = [f"{SEAL_FILE}: is of run {found.run_id}"] if other else []
-    differs += [f"{path}: is not what was sealed" for path in _changed(run_dir, found)]
+    differs = [f"{SEAL_FILE}: belongs to run {found.run_id}"] if other else []
+    differs += [f"{path}: changed since it was sealed" for path in _changed(run_dir, found)]
     whose = (
         " of this machine"
         if own_key is not None and _is_own(found, own_key)
@@ -118,10 +115,9 @@ def broken(run_dir: Path, own_key: Path | None = None) -> tuple[str, list[str]]:
 
 
 def was_judged_since(run_dir: Path, record: bytes) -> bool:
-    """Tell whether the verdict or the findings of a record are others than those that were sealed.
+    """Tell whether verdict or findings of a record differ from the sealed ones.
 
-    The signature is not checked, as every screen asks this: `runs verify` does that.
-    """
+    Does not check the signature, as every screen calls this: `runs verify` does."""
     try:
         sealed = _seals.decode(read_file(run_dir / SEAL_FILE, MOST_SEAL_BYTES)).judged
         return bool(sealed) and sealed != _sum_of_judged(record)
@@ -136,7 +132,7 @@ def _sum_of_judged(record: bytes) -> str:
 
 
 def _changed(run_dir: Path, found: Seal) -> Iterator[str]:
-    """Yield files that are missing, were changed, or are beside those that were sealed."""
+    """Yield files that are missing, changed or new since the seal."""
     now = dict(_sums(run_dir))
     yield from sorted(
         name for name in found.files.keys() | now.keys() if found.files.get(name) != now.get(name)
@@ -168,10 +164,8 @@ def _sha256_of_begin(path: Path, size: int) -> str:
 
 
 def _signer(found: Seal) -> str:
-    """Return the fingerprint of the key that made a seal.
-
-    Empty when the signature is of something else.
-    """
+    """Return the fingerprint of the key that made a seal; empty if the signature is of something
+    else."""
     import asyncssh
 
     try:
@@ -190,10 +184,9 @@ def _is_own(found: Seal, key_file: Path) -> bool:
 
 
 def _own_key(path: Path) -> SSHKey:
-    """Return the key of this machine's user, made when there is none; nobody else can read it.
+    """Return the key of this machine's user, created if missing, readable only by the user.
 
-    Raises OSError.
-    """
+    Raises OSError."""
     import asyncssh
 
     if not path.exists():

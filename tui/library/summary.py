@@ -1,4 +1,4 @@
-"""The line that lists show of a run, its marks (star, title, tags), and the order of lists."""
+"""The line of a run in lists, its marks (star, title, tags), and the order of lists."""
 
 from __future__ import annotations
 
@@ -58,21 +58,21 @@ _decoder = PlainDecoder(Marks)
 
 
 def read_marks(run_dir: Path) -> Marks:
-    """Return what was said of a run; of a file that cannot be read, nothing."""
+    """Return the marks of a run; none if the file cannot be read."""
     try:
-        # a Path costs a list time
+        # a Path slows lists down
         return _decoder.decode(read_file(f"{run_dir}/{MARKS_FILE}", MOST_SMALL_BYTES))
     except (OSError, *NO_JSON):
         return Marks()
 
 
 def with_tags(record: RunRecord, marks: Marks) -> RunRecord:
-    """Return a record with the tags that its run has by now."""
+    """Return a record with the current tags of its run."""
     return record if marks.tags is None else record.model_copy(update={"tags": marks.tags})
 
 
 def change_marks(run_dir: Path, change: Callable[[Marks], object]) -> None:
-    """Change what is said of a run. Raises BenchtuiError when that cannot be read or written."""
+    """Change the marks of a run. Raises BenchtuiError if they cannot be read or written."""
     path = run_dir / MARKS_FILE
     try:
         with _in_turn(run_dir):
@@ -86,24 +86,21 @@ def change_marks(run_dir: Path, change: Callable[[Marks], object]) -> None:
 
 
 def _kept_marks(path: Path) -> Marks:
-    """Return what was said of a run.
+    """Return the marks of a run.
 
-    Raises OSError, BenchtuiError for a file that would be lost when it is changed.
-    """
+    Raises OSError, BenchtuiError for a file that a change would destroy."""
     try:
         return _decoder.decode(read_file(path, MOST_SMALL_BYTES))
     except FileNotFoundError:
         return Marks()
     except NO_JSON as error:
-        told = f"holds no marks ({error}): mend it, or remove it to begin anew"
+        told = f"is not a file of marks ({error}): repair or remove it"
         raise BenchtuiError(Problem(told, file=str(path))) from error
 
 
 @contextmanager
 def _in_turn(run_dir: Path) -> Iterator[None]:
-    """Let two who change the same run have their turns, where the file system has locks for
-    directories.
-    """
+    """Serialise changes of the same run, if the file system can lock directories."""
     descriptor = os.open(run_dir, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with suppress(OSError):  # NFS has none
@@ -114,7 +111,7 @@ def _in_turn(run_dir: Path) -> Iterator[None]:
 
 
 def star(run_dir: Path, *, starred: bool) -> None:
-    """Give a run a star, or take it away."""
+    """Star a run, or remove the star."""
 
     def change(marks: Marks) -> None:
         marks.starred = starred
@@ -123,7 +120,7 @@ def star(run_dir: Path, *, starred: bool) -> None:
 
 
 def rename(run_dir: Path, title: str) -> None:
-    """Give a run a title; an empty one takes it away. Raises UsageError."""
+    """Give a run a title; an empty one removes it. Raises UsageError."""
     clean = " ".join(title.split())
     if len(clean) > LONGEST_TITLE or not clean.isprintable():
         raise UsageError(f"a title is a line of at most {LONGEST_TITLE} characters")
@@ -135,7 +132,7 @@ def rename(run_dir: Path, title: str) -> None:
 
 
 def retag(run_dir: Path, tags: Mapping[str, str]) -> None:
-    """Have these be all tags of a run."""
+    """Replace all tags of a run."""
 
     def change(marks: Marks) -> None:
         marks.tags = dict(tags)
@@ -155,15 +152,15 @@ def parse_tags(words: Sequence[str]) -> dict[str, str]:
             or len(word) > LONGEST_TAG
         ):
             raise UsageError(
-                f"{word!r} is no tag: NAME or NAME=VALUE, the name without blanks, commas, quotes,"
-                " colons"
+                f"{word!r} is not a tag: NAME or NAME=VALUE, the name without blanks, commas,"
+                " quotes, colons"
             )
         tags[name] = value
     return tags
 
 
 def tags_text(tags: Mapping[str, str]) -> str:
-    """Return tags as they are typed: ``lab=a nightly``."""
+    """Return tags as typed: ``lab=a nightly``."""
     return " ".join(f"{name}={value}" if value else name for name, value in tags.items())
 
 
@@ -177,13 +174,12 @@ NOT_SEALED = "NOT SEALED:"  # before a verdict that is not the sealed one
 MARKS = {"valid": "valid", "valid-with-warnings": "!", "invalid": "INVALID"}
 
 
-class RunSummary(Struct, gc=False):  # nothing in it refers back to it, and lists are long
-    """One line of a list of runs. `duration_s` of a running one counts until now.
+class RunSummary(Struct, gc=False):  # no cycles, and lists are long
+    """One line of a list of runs.
 
-    `checks` are the ids of the checks that were made; None: not judged, or by a version that did
-    not say. `directory` and `owner` are of somebody else's run, empty for our own; `problem` is why
-    a run cannot be read.
-    """
+    `duration_s` of a running one counts until now. `checks` are the IDs of the checks that ran;
+    None: not judged, or written by a version that did not say. `directory` and `owner` are of
+    another user's run, empty for our own; `problem` is why a run cannot be read."""
 
     run_id: str
     utc: str | None
@@ -207,20 +203,19 @@ class RunSummary(Struct, gc=False):  # nothing in it refers back to it, and list
     findings: list[FindingSummary] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # oldest first
     target: str = ""
-    reason: str = ""  # why its state is what it is
+    reason: str = ""  # reason of its state
     title: str = ""
     starred: bool = False
     owner: str = ""
     directory: str = ""
     problem: str = ""
-    judged_since: bool = False  # verdict or findings are not those that were sealed
+    judged_since: bool = False  # verdict or findings differ from the sealed ones
 
     @property
     def judged(self) -> str:
-        """The verdict and what it rests on: ``valid``, ``! straggler``, ``INVALID host-loss +1``.
+        """The verdict and its reason: ``valid``, ``! straggler``, ``INVALID host-loss +1``.
 
-        Empty: not judged.
-        """
+        Empty: not judged."""
         said = (
             f"{MARKS[self.verdict]} {self.weakened_by}".strip() if self.verdict is not None else ""
         )
@@ -238,7 +233,7 @@ class RunSummary(Struct, gc=False):  # nothing in it refers back to it, and list
 
 
 class _CachedSummary(Struct):
-    """summary.json: the summary, in which format, and which run.json and seal it was made from."""
+    """summary.json: the summary, its format, and the run.json and seal it was made from."""
 
     record_bytes: int
     record_mtime_ns: int
@@ -252,10 +247,9 @@ _head_decoder = PlainDecoder(RecordHead)
 
 
 def summarize(run_dir: Path, *, keep: bool = True) -> RunSummary | None:
-    """Return the summary of a run directory; None when it holds no run.
+    """Return the summary of a run directory; None if it contains no run.
 
-    `keep`: what had to be read may be written.
-    """
+    `keep`: summaries that had to be read may be written."""
     summary = _derived(run_dir, keep=keep)
     if summary is not None:
         marks = read_marks(run_dir)
@@ -372,20 +366,20 @@ def summary_of(record: RunRecord) -> RunSummary:
 
 
 def add_figures(summary: RunSummary, figures: Figures) -> None:
-    """Add what stands beside the headline."""
+    """Add the figures next to the headline."""
     summary.bw_bytes_per_s, summary.p99_ns = figures.bw_bytes_per_s, figures.p99_ns
     summary.iops_over_time = figures.iops_over_time
 
 
 def write_summary(run_dir: Path, summary: RunSummary) -> None:
-    """Keep the summary of the run.json that is there now, so that lists need not read that."""
+    """Save the summary of the current run.json, so that lists need not read that."""
     stat = (run_dir / RECORD_FILE).stat()
     cached = _CachedSummary(stat.st_size, stat.st_mtime_ns, summary, FORMAT, _sealed_at(run_dir))
     write_atomic(run_dir / SUMMARY_FILE, msgspec.json.encode(cached))
 
 
 def is_starting(run_dir: Path) -> bool:
-    """Tell whether a run is so new that its engine may not have said yet who it is."""
+    """Tell whether a run is so new that its engine may not have reported yet."""
     begun = (run_dir / PID_FILE).exists() or (run_dir / JOURNAL_FILE).exists()
     age_s = datetime.now(UTC).timestamp() - run_dir.stat().st_mtime
     return not begun and 0 <= age_s < STARTING_S
@@ -431,7 +425,7 @@ LESS_IS_BETTER = ("ns",)  # units of headlines
 
 
 class Order(Struct, frozen=True):
-    """What runs are sorted by; `falling`: the largest comes first."""
+    """A sort key; `falling`: the largest comes first."""
 
     key: Callable[[RunSummary], Any]
     falling: bool = False
@@ -477,9 +471,6 @@ ORDERS: dict[str, Order] = {
 
 
 def ordered(runs: Sequence[RunSummary], name: str, *, reverse: bool = False) -> list[RunSummary]:
-    """Return runs in an order of `ORDERS`; equal ones stay as they are, newest first.
-
-    Raises KeyError.
-    """
+    """Return runs in an order of `ORDERS`; equal ones stay latest first. Raises KeyError."""
     order = ORDERS[name]
     return sorted(runs, key=order.key, reverse=order.falling != reverse)

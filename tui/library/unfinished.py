@@ -28,7 +28,7 @@ class _ProvenanceClosed(Struct):
 
 
 class _ClosedHead(Struct):
-    """The part of run.json that says whether the journal had an end when it was made."""
+    """The part of run.json that says whether its journal had ended."""
 
     provenance: _ProvenanceClosed = field(default_factory=_ProvenanceClosed)
 
@@ -37,7 +37,7 @@ _heads = json.Decoder(_ClosedHead)
 
 
 def is_unfinished(run_dir: Path) -> bool:
-    """Return whether a run began, has no last event, and has no engine that could write one."""
+    """Tell whether a run began, has no last event, and has no engine that could write one."""
     if is_running(run_dir) or not is_run_dir(run_dir) or (run_dir / ORIGIN_FILE).exists():
         return False
     try:
@@ -71,7 +71,7 @@ def unfinished_runs(runs: Path) -> list[Path]:
 
 
 def lacks_record(run_dir: Path) -> bool:
-    """Return whether a run is over by its journal, and has no record."""
+    """Tell whether a run has ended by its journal, but has no record."""
     return (
         is_run_dir(run_dir)
         and not (run_dir / RECORD_FILE).exists()
@@ -81,10 +81,9 @@ def lacks_record(run_dir: Path) -> bool:
 
 
 def write_missing(runs: Path) -> list[str]:
-    """Write the records that are missing, no host is needed; return the runs.
+    """Write missing records, without contacting hosts; return the runs.
 
-    Others that cannot be read are left.
-    """
+    Unreadable ones are skipped."""
     from tui.library.build import write_record
 
     written = []
@@ -108,7 +107,7 @@ class _HostLeftovers(Struct):
 
 
 class _Hosts(Struct):
-    """The part of run.json that says what is still on the hosts."""
+    """The part of run.json that says what is left on the hosts."""
 
     hosts: list[_HostLeftovers] = field(default_factory=list)
 
@@ -117,25 +116,26 @@ _hosts = PlainDecoder(_Hosts)
 
 
 def check_removable(run_dir: Path) -> None:
-    """Raise UsageError while a run goes on, or may go on elsewhere."""
+    """Raise UsageError while a run is running, or may be running elsewhere."""
     summary = summarize(run_dir)
     if summary is not None and summary.state == "running":
-        raise UsageError(f"{run_dir.name} is running; end it first: benchtui stop {run_dir.name}")
+        raise UsageError(
+            f"{run_dir.name} is still running; stop it first: benchtui stop {run_dir.name}"
+        )
     if is_unfinished(run_dir) and may_live_elsewhere(run_dir):
-        why = "another machine wrote to it within the last minute, so it may go on there"
-        raise UsageError(f"{run_dir.name}: {why}: end it there first, or wait")
+        why = "another machine wrote to it within the last minute, so it may be running there"
+        raise UsageError(f"{run_dir.name}: {why}: stop it there first, or wait")
 
 
 def still_on_hosts(run_dir: Path, recover: str = "", clean: str = "") -> str:
-    """Return what hosts hold of a run and nobody would know of any more, and what to do first;
-    empty: nothing.
+    """Return what hosts still hold of a run and would be forgotten, and what to do first; may be
+    empty.
 
-    `recover` and `clean` are what does it where that is not the command line.
-    """
+    `recover` and `clean` replace the command lines in the text."""
     if is_unfinished(run_dir):
         return (
-            f"{run_dir.name} was cut off: its hosts may still hold what was measured, "
-            f"which is collected by: {recover or f'benchtui runs recover {run_dir.name}'}"
+            f"{run_dir.name} was interrupted: its hosts may still hold measurements; to collect"
+            f" them:  {recover or f'benchtui runs recover {run_dir.name}'}"
         )
     try:
         hosts = _hosts.decode(read_file(run_dir / RECORD_FILE)).hosts
@@ -152,17 +152,12 @@ def still_on_hosts(run_dir: Path, recover: str = "", clean: str = "") -> str:
     size = units.size(sum(left.bytes for left in held.values()))
     return (
         f"{some(held)} still {'holds' if len(held) == 1 else 'hold'} {count} files of"
-        f" {run_dir.name} ({size}), which are removed by:"
-        f" {clean or f'benchtui clean {run_dir.name}'}"
+        f" {run_dir.name} ({size}); to remove them: {clean or f'benchtui clean {run_dir.name}'}"
     )
 
 
 def remove_run(run_dir: Path) -> None:
-    """Remove a run's directory. Renamed first: it leaves every list at once, however long the rest
-    takes.
-
-    Raises BenchtuiError.
-    """
+    """Remove a run's directory, renamed first to leave every list at once. Raises BenchtuiError."""
     doomed = run_dir.with_name(f".removed-{run_dir.name}")
     try:
         run_dir.rename(doomed)

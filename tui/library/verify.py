@@ -1,7 +1,6 @@
-"""Verify a run, saved or packed: kept files, journal against raw output, record against journal.
+"""Verify a run, saved or packed: files, journal against raw output, record against journal.
 
-Unpack it.
-"""
+Unpack it."""
 
 from __future__ import annotations
 
@@ -49,22 +48,20 @@ from tui.model.record import RunRecord
 from tui.model.rundir import JOURNAL_FILE, ORIGIN_FILE, RAW_DIR, RECORD_FILE, begun_utc
 from tui.workloads.reading import OTHER_JOB
 
-SAME = 1e-9  # what another machine's floating point may do to a figure
+SAME = 1e-9  # rounding of another machine's floating point
 SHOWN = 60
 
 
 def differences(kept: Any, derived: Any, path: str = "") -> Iterator[str]:
-    """Yield ``steps[0].iops: 4 in run.json, 5 when derived`` for each value of `kept` that is
-    another one.
+    """Yield ``steps[0].iops: 4 in run.json, 5 when derived`` for each value of `kept` that differs.
 
-    What only the derived one has is of a newer version.
-    """
+    Values that only the derived record has are from a newer version."""
     if isinstance(kept, dict) and isinstance(derived, dict):
         for name, value in kept.items():
             key = name if name in derived else printable(name)
             place = f"{path}.{key}" if path else key
             if key not in derived:
-                yield f"{place}: stands in run.json and is not derived from anything"
+                yield f"{place}: in run.json, but not derived from anything"
             else:
                 yield from differences(value, derived[key], place)
     elif isinstance(kept, list) and isinstance(derived, list):
@@ -88,9 +85,8 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _reads_as(kept: Any, derived: Any) -> bool:
-    """Tell whether a text that was kept by a version that left control characters in it is shown as
-    the derived one.
-    """
+    """Tell whether a text saved with control characters by an older version shows as the derived
+    one."""
     return isinstance(kept, str) and derived in (printable(kept), printable_lines(kept))
 
 
@@ -100,7 +96,7 @@ def _shown(value: Any) -> str:
 
 
 def leaves(document: Any) -> int:
-    """Return how many values a document holds."""
+    """Return how many values a document contains."""
     if isinstance(document, dict):
         return sum(map(leaves, document.values()))
     return sum(map(leaves, document)) if isinstance(document, list) else 1
@@ -111,7 +107,7 @@ SHOWN_SAMPLES = 3
 
 @dataclass(slots=True)
 class JournaledHost:
-    """What the journal says that one host did in the last attempt of a step."""
+    """The journal's data of one host in the last attempt of a step."""
 
     attempt: int = 1
     samples: list[Sample] = field(default_factory=list)
@@ -121,14 +117,14 @@ class JournaledHost:
 
 @dataclass(slots=True)
 class Journalled:
-    """What the journal says of all measurements, by step and host."""
+    """The journal's data of all measurements, by step and host."""
 
     told: dict[tuple[int, str], JournaledHost] = field(default_factory=dict)
     operations: dict[int, MetadataResult] = field(default_factory=dict)
 
     @classmethod
     def read(cls, journal: Path) -> Journalled:
-        """Read a journal; what is damaged in it is left out, and missing then. Raises OSError."""
+        """Read a journal; damaged lines are left out, and missing then. Raises OSError."""
         found, attempts = cls(), dict[int, int]()
         for event in read_events(journal):
             if isinstance(event, StepStarted):
@@ -155,16 +151,15 @@ class Journalled:
 
 
 def raw_file(run_dir: Path, step: int, host: str, attempt: int, kind: str) -> Path:
-    """Return where the output of a measurement is."""
+    """Return the path of a measurement's output."""
     again = f".{attempt}" if attempt > 1 else ""
     return run_dir / RAW_DIR / f"{step}.measure{again}.{host}.{kind}.gz"
 
 
 def raw_differences(run_dir: Path, plan: Plan) -> tuple[int, list[str]]:
-    """Return how many results and samples of the journal were read again, and which of them differ.
+    """Return how many results and samples of the journal were recomputed, and which differ.
 
-    Raises OSError when the journal cannot be read.
-    """
+    Raises OSError for an unreadable journal."""
     journalled = Journalled.read(run_dir / JOURNAL_FILE)
     count, found = 0, list[str]()
     for step in plan.steps:
@@ -186,7 +181,7 @@ def _of_host(
     path = raw_file(run_dir, step.index, host, told.attempt, "out")
     if not path.is_file():
         if told.result is not None or told.samples:
-            yield f"{path.relative_to(run_dir)}: is missing, and the journal has figures of it"
+            yield f"{path.relative_to(run_dir)}: missing, but the journal has its figures"
         return
     step = replace(step, attempt=told.attempt)
     reader = workloads.of(step).reader(host, step, "measure", plan.latency_kind_of(step))
@@ -218,15 +213,15 @@ def _of_samples(again: list[Sample], told: list[Sample], where: str) -> Iterator
     for sample in other[:SHOWN_SAMPLES]:
         yield f"{where}: the journal's sample at {sample.t:.1f} s is not in the raw output"
     if len(other) > SHOWN_SAMPLES:
-        yield f"{where}: nor are {len(other) - SHOWN_SAMPLES} more"
+        yield f"{where}: and {len(other) - SHOWN_SAMPLES} more samples"
     if (missing := len(again) - len(told)) > 0:
         yield f"{where}: {missing} samples of the raw output are not in the journal"
 
 
 def _of_result(again: HostResult | None, told: HostResult, where: str) -> Iterator[str]:
-    """How a command ended is the engine's word; figures are the tool's."""
+    """Compare a result; how the command ended is known by the engine only."""
     if again is None:
-        yield f"{where}: the raw output holds no result, the journal has one"
+        yield f"{where}: the raw output has no result, the journal has one"
         return
     again = replace(again, t=told.t, final=told.final)
     if told.failed_ios is None:  # it is older than this count
@@ -235,13 +230,11 @@ def _of_result(again: HostResult | None, told: HostResult, where: str) -> Iterat
         again = _without_shortest(again)
     for name in again.__struct_fields__:
         if getattr(again, name) != getattr(told, name):
-            yield f"{where}: {name} of the result is not what the raw output says"
+            yield f"{where}: {name} of the result differs from the raw output"
 
 
 def _has_shortest(result: HostResult) -> bool:
-    """Tell whether a result says how long the shortest of its jobs ran: those of before 2026-11-26
-    do not.
-    """
+    """Tell whether a result has the time of its shortest job; those before 2026-11-26 do not."""
     return any(
         part.shortest_s for dirs in (result.dirs, *result.jobs.values()) for part in dirs.values()
     )
@@ -267,7 +260,7 @@ def _of_operations(
     ]
     path = next((each for each in paths if each.is_file()), None)
     if path is None:
-        yield f"step {step.name}: the raw output is missing, and the journal has figures of it"
+        yield f"step {step.name}: the raw output is missing, but the journal has its figures"
         return
     reader = workloads.of(step).program(step).reader(len(step.hosts))
     for piece in readable(path):
@@ -275,7 +268,7 @@ def _of_operations(
     reader.flush()
     again = reader.figures(0)
     if again is None or again.operations != said.operations:
-        yield f"step {step.name}: the operations are not what {path.relative_to(run_dir)} says"
+        yield f"step {step.name}: the operations differ from {path.relative_to(run_dir)}"
 
 
 RANK = {None: 0, "valid": 1, "valid-with-warnings": 2, "invalid": 3}
@@ -284,10 +277,9 @@ JUDGEMENTS = ("findings", "checks", "checks_not_made", "verdict")
 
 @dataclass
 class Verified:
-    """What was looked at and what differs.
+    """What was checked and what differs.
 
-    `underived`: why nothing could be derived again, empty when it was.
-    """
+    `underived`: why nothing could be recomputed, empty if it was."""
 
     run_id: str
     differs: list[str] = field(default_factory=list)
@@ -300,19 +292,14 @@ class Verified:
 
     @property
     def exit_code(self) -> int:
-        """0: all is as it says; 1: something differs.
-
-        3: there is nothing that it could be derived from.
-        """
+        """0: authentic; 1: something differs; 3: cannot be recomputed."""
         return 1 if self.differs else 3 if self.underived else 0
 
 
 def verify_run(run_dir: Path, own_key: Path | None = None) -> Verified:
-    """Compare the record of a run that is over with everything that it was made of. Raises
-    BenchtuiError.
+    """Compare the record of a finished run with everything it was made of.
 
-    `own_key`: the key that seals runs on this machine.
-    """
+    `own_key`: the key that seals runs on this machine. Raises BenchtuiError."""
     record = load_record(run_dir)
     found = Verified(printable(run_dir.name), files=len(record.provenance.artefacts))
     found.differs += damaged(run_dir, record.provenance.artefacts)
@@ -331,8 +318,8 @@ def verify_run(run_dir: Path, own_key: Path | None = None) -> Verified:
         _import_again(run_dir, record, found)
     elif record.state == "imported":
         found.underived = (
-            "it was imported by a version that did not keep how its files were read; they are as"
-            " kept"
+            "imported by a version that did not save how its files were read; the files are"
+            " unchanged"
         )
     else:
         found.underived = "it has no journal"
@@ -340,7 +327,7 @@ def verify_run(run_dir: Path, own_key: Path | None = None) -> Verified:
 
 
 def _as_run(run_dir: Path, plan: Plan) -> Plan:
-    """Return a plan as it was run: what a search offered stands in the journal."""
+    """Return a plan as executed, with the points of a search from the journal."""
     if plan.search is None:
         return plan
     return plan_as_run(
@@ -376,32 +363,28 @@ def _derive_again(run_dir: Path, found: Verified) -> None:
 def _of_another_run(
     name: str, recorded: str, plan: Plan, started: RunStarted | None
 ) -> Iterator[str]:
-    """Yield what of a run directory is another run's: its record, its journal, its plan.
+    """Yield parts of a run directory that belong to another run: record, journal, plan.
 
-    A directory that a person named has no say in it.
-    """
+    The name of a directory that a user renamed does not count."""
     if recorded != name and begun_utc(name) is not None:
-        yield f"run_id: {recorded} in {RECORD_FILE}, the directory is that of {name}"
+        yield f"run_id: {recorded} in {RECORD_FILE}, but the directory is of {name}"
     if started is None:
-        yield f"{JOURNAL_FILE}: does not say which run it is of"
+        yield f"{JOURNAL_FILE}: has no run ID"
         return
     if started.run_id != recorded:
         yield f"run_id: {recorded} in {RECORD_FILE}, {started.run_id} in {JOURNAL_FILE}"
     if started.profile != plan.profile.tag:
-        yield f"{JOURNAL_FILE}: is of profile {started.profile}, the plan is of {plan.profile.tag}"
+        yield f"{JOURNAL_FILE}: is of profile {started.profile}, but the plan of {plan.profile.tag}"
     hosts = [host.name for host in plan.hosts]
     if set(started.hosts) != set(hosts):
         yield (
-            f"{JOURNAL_FILE}: is of hosts {', '.join(started.hosts)}, the plan is of"
+            f"{JOURNAL_FILE}: is of hosts {', '.join(started.hosts)}, but the plan of"
             f" {', '.join(hosts)}"
         )
 
 
 def _import_again(run_dir: Path, record: RunRecord, found: Verified) -> None:
-    """Read the kept files of an imported run as they were read then.
-
-    Of files that were changed nothing is derived.
-    """
+    """Read the files of an imported run as at import; changed files are not used."""
     from tui.library.imported import read_again
 
     if found.differs:
@@ -428,7 +411,7 @@ def _decoded(text: bytes | str) -> dict[str, Any]:
 
 
 def _hold(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
-    """Hold every value that was kept against the derived one."""
+    """Compare every saved value with the derived one."""
     again = _decoded(derived.to_json())
     if kept.get("checks") != again["checks"]:
         _other_checks(kept, derived, found)
@@ -438,13 +421,12 @@ def _hold(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
 
 
 def _other_checks(kept: dict[str, Any], derived: RunRecord, found: Verified) -> None:
-    """Another version judged it, or somebody took checks away: what counts is whether the verdict
-    was too good.
-    """
+    """Compare the verdict only: another version judged it, or checks were removed.
+
+    It must not be better than that of this version."""
     said = kept.get("verdict")
     found.remarks.append(
-        "it was judged by other checks than this version makes: findings are not compared,"
-        " figures are"
+        "judged by other checks than this version's: only figures are compared, not findings"
     )
     if said is not None and RANK.get(said, 0) < RANK[derived.verdict]:
         weakened = sorted({each.id for each in derived.findings if each.severity != "info"})
@@ -455,14 +437,13 @@ def _other_checks(kept: dict[str, Any], derived: RunRecord, found: Verified) -> 
 
 
 def signer_of(packed: PackedRun, file: Path, signer: Path | None) -> str:
-    """Return who signed a packed run, in words; empty: nobody.
+    """Return who signed a packed run; empty: nobody.
 
-    Raises BenchtuiError for anybody else than `signer`.
-    """
+    Raises BenchtuiError for a signer other than `signer`."""
     try:
         if packed.signature is None:
             if signer is not None:
-                raise BenchtuiError("is not signed")
+                raise BenchtuiError("not signed")
             return ""
         if signer is None:
             return f"{fingerprint(packed.text, packed.signature)}, not checked against any --signer"
@@ -474,10 +455,7 @@ def signer_of(packed: PackedRun, file: Path, signer: Path | None) -> str:
 
 
 def unpack(file: Path, runs_dir: Path, signer: Path | None = None) -> tuple[Path, str]:
-    """Put a packed run among the saved ones; return its directory and who signed it.
-
-    Raises BenchtuiError.
-    """
+    """Unpack a run into the store; return its directory and who signed it. Raises BenchtuiError."""
     try:
         runs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryDirectory(prefix=".unpacking-", dir=runs_dir) as folder:
@@ -487,7 +465,7 @@ def unpack(file: Path, runs_dir: Path, signer: Path | None = None) -> tuple[Path
             signed = signer_of(packed, file, signer)
             run_dir = runs_dir / packed.manifest.run_id
             if run_dir.exists() or run_dir.is_symlink():
-                raise UsageError(Problem("there is a run of this name already", file=str(run_dir)))
+                raise UsageError(Problem("a run of this name exists", file=str(run_dir)))
             write_atomic(made / ORIGIN_FILE, _origin(file, packed, signed))
             made.rename(run_dir)
     except OSError as error:
@@ -511,7 +489,7 @@ def _origin(file: Path, packed: PackedRun, signed: str) -> bytes:
 def verify_pack(
     file: Path, signer: Path | None = None, own_key: Path | None = None
 ) -> tuple[Verified, str]:
-    """Return what is to be said of the run in a file, and who signed it. Raises BenchtuiError."""
+    """Return the result for the run in a file, and who signed it. Raises BenchtuiError."""
     with _scratch() as folder:
         made = folder / "run"
         made.mkdir()

@@ -1,1 +1,1 @@
-"""What several verbs do alike: arguments, questions, launching, following, printing."""
+"""Shared by verbs: arguments, questions, launching, following, printing."""

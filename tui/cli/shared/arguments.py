@@ -1,4 +1,4 @@
-"""Command lines: the list of verbs, their parsers, errors of usage, output that may be closed."""
+"""Command lines: the list of verbs, their parsers, usage errors, output that may be closed."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from tui.model.problem import did_you_mean
 
 VERBS: dict[str, str] = {
     "run": "run a profile on hosts and keep the result",
-    "capacity": "search for the most load that a system sustains within limits",
+    "capacity": "find the highest load within limits",
     "attach": "watch a live run, or replay a finished one",
     "stop": "finish a run now and keep what was measured",
-    "clean": "remove from hosts what a run created there",
+    "clean": "remove the files of a run from its hosts",
     "profiles": "list, show, check, edit benchmark profiles",
     "hosts": "list, check, trust, add hosts",
     "runs": "list, show, annotate saved runs",
     "compare": "compare runs: what changed, with confidence intervals",
     "ab": "A/B-test two settings, interleaved, until decided",
     "noise": "run-to-run noise of a profile, kept for compare",
-    "trend": "the history of one profile, and where it changed",
+    "trend": "history of a profile, and where it changed",
     "export": "write a saved run in a format that other tools read",
-    "import": "judge what a load generator printed elsewhere, and keep it",
+    "import": "judge and save output of a load generator that ran elsewhere",
     "report": "runs as one HTML file, or as Markdown for a ticket",
-    "baselines": "published figures, and a run beside them",
-    "findings": "what is checked about a run, and what each finding means",
+    "baselines": "published results, and a run compared with them",
+    "findings": "list every check and what its finding means",
     "schema": "print the JSON Schema of profile, inventory or run",
-    "config": "your settings: theme, symbols, hosts, tags, where runs are kept",
-    "completion": "the script that makes bash, zsh or fish complete",
+    "config": "show and change settings: theme, symbols, hosts, tags, directory of runs",
+    "completion": "completion script for bash, zsh or fish",
     "man": "the manual page",
-    "doctor": "what this jump host has and lacks",
+    "doctor": "check this jump host",
     "app": "open the screens (the same as no verb)",
 }
 HIDDEN = ("engine",)  # not for people
@@ -45,29 +45,25 @@ HIDDEN = ("engine",)  # not for people
 class Arguments(argparse.ArgumentParser):
     """The arguments of a verb.
 
-    Options are written in full: an abbreviation is an error that names the option.
-    """
+    Options must be spelled out: an abbreviation is an error naming the option."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **{"allow_abbrev": False, **more})
 
     def parse_known_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:
-        """Parse as argparse does.
-
-        An unknown option is named before anything that is missing because of it.
-        """
+        """Parse as argparse does, but report unknown options before missing arguments."""
         words = sys.argv[1:] if args is None else list(args)
         for word in self._own(words):
             self._check_option(word)
         found, rest = super().parse_known_args(words, namespace)
-        # argparse takes them in one piece only: others may stand behind options
+        # argparse only takes them in one piece; others may follow options
         if hasattr(found, "terms"):
             found.terms += [word for word in rest if not word.startswith("-")]
             rest = [word for word in rest if word.startswith("-")]
         return found, rest
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and where help is, and end with 2."""
+        """Print the error and where to find help, and exit with 2."""
         verb = self.prog.removeprefix("benchtui").strip()
         self.exit(
             2,
@@ -76,7 +72,7 @@ class Arguments(argparse.ArgumentParser):
         )
 
     def _own(self, words: list[str]) -> Iterable[str]:
-        """Yield the words up to `--` or to the verb below, whose own parser checks the rest."""
+        """Yield the words up to `--` or a nested verb, whose own parser checks the rest."""
         verbs = [each for each in self._actions if isinstance(each, argparse._SubParsersAction)]
         below = {name for each in verbs for name in each.choices}
         for word in words:
@@ -85,7 +81,7 @@ class Arguments(argparse.ArgumentParser):
             yield word
 
     def _check_option(self, word: str) -> None:
-        """End with an error for a word that argparse would take as an option which there is not."""
+        """Exit with an error for a word that looks like an option but is unknown."""
         name = word.partition("=")[0]
         known = self._option_string_actions
         if name.startswith("--"):
@@ -102,7 +98,7 @@ class Arguments(argparse.ArgumentParser):
                 action, f"invalid choice: {what}; choose from {', '.join(known)}"
             )
 
-    # argparse says nothing of a full disk
+    # argparse ignores a full disk
     def _print_message(self, message: str, file: Any = None) -> None:
         (file or sys.stderr).write(message)
 
@@ -111,13 +107,13 @@ ABOUT = "Storage benchmarks on many hosts from one terminal, over SSH, every run
 
 
 class VerbModule(Protocol):
-    """What each verb's module offers."""
+    """The interface of a verb's module."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Add the verb's arguments."""
 
     def main(self, args: argparse.Namespace) -> int:
-        """Do it and return the exit code."""
+        """Run the verb and return the exit code."""
 
 
 Load = Callable[[str], VerbModule]
@@ -127,11 +123,10 @@ Load = Callable[[str], VerbModule]
 def parser_with(
     load: Load, wanted: Container[str], *, screens: bool = False
 ) -> argparse.ArgumentParser:
-    """Return a parser of all verbs, of which the wanted ones know their arguments: others need not
-    be loaded.
+    """Return a parser of all verbs; only the wanted ones have their arguments.
 
-    `screens`: it takes the options of the screens too, as a command line without a verb does.
-    """
+    The other modules are not loaded. `screens`: also accept the options of the screens, as without
+    a verb."""
     parser = Arguments(prog="benchtui", description=ABOUT)
     verbs = parser.add_subparsers(dest="verb_of_line", metavar="VERB")
     for name, text in VERBS.items():
@@ -144,7 +139,7 @@ def parser_with(
 
 
 def verbs_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parsers below one, by name, each once; empty when there are none."""
+    """Return the nested parsers of a parser by name, each once; empty if there are none."""
     found: dict[str, argparse.ArgumentParser] = {}
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -163,39 +158,36 @@ SAFE = bytes((*b"\t\n", *range(32, 127)))
 
 
 class PlainOutput:
-    """A stream of text in which a space stands for what would control a terminal.
+    """A text stream that replaces terminal control characters by spaces.
 
-    What is read from files is printable already; this is for what no reader saw, such as a path or
-    a typed word.
-    """
+    Text from files is printable already; this covers paths and typed words."""
 
     def __init__(self, stream: io.TextIOWrapper) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write text, with its colours."""
+        """Write text with its colours."""
         if not is_plain(text):
             text = CONTROLS.sub(lambda found: " " if len(found[0]) == 1 else found[0], text)
         return self._stream.write(text)
 
     def __getattr__(self, name: str) -> Any:
-        """Be the stream in all else."""
+        """Delegate everything else to the stream."""
         return getattr(self._stream, name)
 
 
 def is_plain(text: str) -> bool:
-    """Tell whether a text has nothing to filter; quick, for documents of many MB."""
+    """Tell quickly whether a text has nothing to filter, for documents of many MB."""
     if text.isascii():
         return not text.encode().translate(None, SAFE)
     return text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def guard() -> None:
-    """Print through `PlainOutput` from now on. What the text has no letter for becomes `?`: no file
-    name ends a verb.
+    """Print through `PlainOutput` from now on.
 
-    The screens are drawn on `sys.__stderr__`, which passes everything.
-    """
+    Characters that the encoding lacks become `?`: no file name ends a verb. The screens are drawn
+    on `sys.__stderr__`, which is not filtered."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
@@ -205,14 +197,12 @@ def guard() -> None:
 
 
 def is_utf8(stream: io.TextIOWrapper) -> bool:
-    """Tell whether every letter can be printed: another locale may keep bytes of names, and refuse
-    letters.
-    """
+    """Tell whether every character can be printed; other locales may refuse some."""
     return codecs.lookup(stream.encoding).name == "utf-8"
 
 
 def wants_colour() -> bool:
-    """Tell whether standard output is a terminal that has colours and whose user wants them."""
+    """Tell whether standard output is a terminal with colours and the user wants them."""
     return (
         sys.stdout.isatty()
         and not os.environ.get("NO_COLOR")
@@ -221,14 +211,13 @@ def wants_colour() -> bool:
 
 
 def columns() -> int:
-    """Return how wide the terminal is, 80 where there is none."""
+    """Return the width of the terminal, 80 without one."""
     import shutil
 
     return min(shutil.get_terminal_size((80, 24)).columns, WIDEST)
 
 
 def text_width() -> int | None:
-    """Return the columns that text on standard output may take: of a terminal 80 or more, of a pipe
-    any number.
-    """
+    """Return the most columns for text on standard output: terminal width but at least 80;
+    unlimited for pipes."""
     return max(80, columns()) if sys.stdout.isatty() else None

@@ -19,53 +19,43 @@ if TYPE_CHECKING:
     from tui.model.settings import Settings
 
 RUN_HELP = (
-    "a run: id, unique beginning of one, path, last, last~1, last:any, title, tag:NAME (the newest"
+    "a run: ID, unique prefix of one, path, last, last~1, last:any, title, tag:NAME (the newest"
     " with it)"
 )
 
 
 def paths() -> Paths:
-    """Return where this user's files live.
-
-    Raises UsageError when the settings that say where are broken.
-    """
+    """Return the locations of this user's files. Raises UsageError for broken settings."""
     found = paths_without_settings()
     kept = user_settings().runs if has_settings() else None
     return found._replace(runs_kept=kept) if kept else found
 
 
 def has_settings() -> bool:
-    """Tell whether there is a file of settings: without one, what reads them need not be loaded."""
+    """Tell whether there is a settings file; without one its reader need not be loaded."""
     try:
         paths_without_settings().settings.stat()
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
-        pass  # reading them tells
+        pass  # reported when they are read
     return True
 
 
 def paths_without_settings() -> Paths:
-    """Return where this user's files live as the environment alone has it: for what must work with
-    broken settings.
-    """
+    """Return the locations from the environment only, for what must work with broken settings."""
     return Paths.from_environ(os.environ)
 
 
 def user_settings() -> Settings:
-    """Return what the user wants everywhere (`benchtui config`).
-
-    Raises UsageError when the file is broken.
-    """
+    """Return the user's settings (`benchtui config`). Raises UsageError for a broken file."""
     from tui.cli.shared.settings import read_settings
 
     return read_settings(paths_without_settings().settings)
 
 
 def run_store(shared: Sequence[Path] = ()) -> RunStore:
-    """Return this user's runs, and those of others in `shared` directories and the configured
-    ones.
-    """
+    """Return the store of this user's runs and of those in `shared` and configured directories."""
     from tui.library.runs import RunStore, shared_directories
 
     kept = user_settings().shared if has_settings() else ()
@@ -73,7 +63,7 @@ def run_store(shared: Sequence[Path] = ()) -> RunStore:
 
 
 def add_host_files(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say where hosts are described."""
+    """Add the options for inventory and SSH configuration."""
     parser.add_argument(
         "--inventory", type=Path, metavar="FILE", help="inventory of hosts and groups (YAML)"
     )
@@ -94,21 +84,19 @@ def pairs(values: list[str], option: str) -> dict[str, str]:
 
 
 def say(text: str) -> None:
-    """Print a message for people: always stderr, stdout is for data."""
+    """Print a message for people to stderr; stdout is for data."""
     print(printable_lines(text), file=sys.stderr, flush=True)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add --json: one document on stdout and nothing else; what is for people goes to stderr."""
+    """Add --json: one document on stdout, messages on stderr."""
     parser.add_argument(
-        "--json", action="store_true", help="print what came of it as one JSON document on stdout"
+        "--json", action="store_true", help="print the result as one JSON document on stdout"
     )
 
 
 def report(args: argparse.Namespace, document: object, text: str = "") -> None:
-    """Print what came of a verb: as JSON when that is asked for, else as text, when there is
-    any.
-    """
+    """Print the result of a verb: as JSON if asked for, otherwise as text, if any."""
     if args.json:
         import json
 
@@ -126,10 +114,9 @@ def ask(question: str) -> bool:
 
 
 def load_fleet(args: argparse.Namespace) -> Fleet:
-    """Return the hosts that the options describe.
+    """Return the hosts the options describe.
 
-    A named inventory must exist, the user's own may be absent.
-    """
+    A named inventory must exist; the default one need not."""
     from tui.engine.inputs.hosts import Fleet, read_inventory
 
     take_host_files(args)
@@ -140,10 +127,9 @@ def load_fleet(args: argparse.Namespace) -> Fleet:
 
 
 def take_host_files(args: argparse.Namespace) -> None:
-    """Let the settings say which inventory and SSH configuration where no option does.
+    """Use inventory and SSH configuration of the settings where no option is given.
 
-    Raises UsageError.
-    """
+    Raises UsageError."""
     for name, what in (("inventory", "inventory"), ("ssh_config", "SSH configuration")):
         by = f"--{name.replace('_', '-')}"
         if getattr(args, name) is None and has_settings():
@@ -154,18 +140,18 @@ def take_host_files(args: argparse.Namespace) -> None:
 
 
 def check_file(path: Path, option: str, what: str) -> None:
-    """Raise UsageError when an option names no file."""
+    """Raise UsageError if the file of an option does not exist."""
     try:
         if path.is_dir():
             raise UsageError(f"{option} {path}: a directory; name the {what} file itself")
         if not path.exists():
             raise UsageError(f"{option} {path}: no such {what} file")
-    except OSError as error:  # below a directory that nobody may look into
+    except OSError as error:  # in a directory that is not readable
         raise UsageError(f"{option} {path}: cannot be read: {error.strerror}") from error
 
 
 def open_editor(path: Path) -> None:
-    """Run the user's editor on a file. Raises UsageError when it cannot be run."""
+    """Run the user's editor on a file. Raises UsageError if it cannot be run."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
         import shlex
@@ -177,34 +163,31 @@ def open_editor(path: Path) -> None:
         raise UsageError(f"the editor '{editor}' cannot be started: {why}; set EDITOR") from error
     if done.returncode != 0:
         raise UsageError(
-            f"the editor '{editor}' ended with {done.returncode}; {path} is as it left it"
+            f"the editor '{editor}' ended with {done.returncode}; {path} may have been changed"
         )
 
 
-SIDE_HELP = f"{RUN_HELP}; RUN,RUN,...: repetitions of one side"
-ACROSS_HELP = "a parameter that is meant to differ; hosts: their number"
+SIDE_HELP = f"{RUN_HELP}; RUN,RUN,... are repetitions of one side"
+ACROSS_HELP = "a parameter that may differ; hosts: the number of hosts"
 
 
 def side_of(store: RunStore, text: str) -> list[Path]:
     """Return the directories of one side.
 
-    Raises UsageError for names of no run, and for a run that is named twice.
-    """
+    Raises UsageError for unknown runs and runs named twice."""
     refs = [text] if "," in text and is_folder(Path(text)) else text.split(",")
     directories = [store.resolve(ref) for ref in refs if ref]
     if not directories:
-        raise UsageError(f"'{text}' names no run")
+        raise UsageError(f"'{text}': no run named")
     if len(set(directories)) < len(directories):
-        raise UsageError(f"'{text}' names a run twice: a repetition is a run of its own")
+        raise UsageError(f"'{text}' names a run twice; repetitions are different runs")
     return directories
 
 
 def sides_of(store: RunStore, texts: Sequence[str]) -> list[list[Path]]:
-    """Return the directories of each side. Raises UsageError for a run that is on two of them."""
+    """Return the directories of each side. Raises UsageError for a run on two of them."""
     sides = [side_of(store, text) for text in texts]
     known = [directory for side in sides for directory in side]
     if twice := {each.name for each in known if known.count(each) > 1}:
-        raise UsageError(
-            f"{', '.join(sorted(twice))} is on two sides: a run does not differ from itself"
-        )
+        raise UsageError(f"{', '.join(sorted(twice))} is on two sides; name different runs")
     return sides

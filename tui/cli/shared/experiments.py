@@ -1,4 +1,4 @@
-"""Arguments of a search, and the experiment that proves a bottleneck."""
+"""Arguments of a search, and the counter-experiment that confirms a bottleneck."""
 
 from __future__ import annotations
 
@@ -23,35 +23,37 @@ OVER_HELP = (
 
 
 def add_bounds(parser: argparse.ArgumentParser) -> None:
-    """Add what any search may be bounded by."""
+    """Add the bounds of a search."""
     add = parser.add_argument
     add(
         "--slo",
         action="append",
         default=[],
         metavar="LIMIT",
-        help="what must hold, such as 'p99.9<2ms', 'errors=0'",
+        help="a limit, such as 'p99.9<2ms' or 'errors=0'",
     )
     add("--over", action="append", default=[], metavar="NAMES", help=OVER_HELP)
-    add("--points", type=int, metavar="N", help="measure so many points at most")
-    add(
-        "--within", metavar="DURATION", help="spend so long on load and pauses at most, such as 30m"
-    )
+    add("--points", type=int, metavar="N", help="the most points to measure")
+    add("--within", metavar="DURATION", help="time limit for load and pauses, such as 30m")
     add(
         "--point",
         metavar="DURATION",
-        help="measure each point so long at least (default: as the profile says, 10s)",
+        help="shortest time per point (default: as in the profile, 10s)",
     )
-    add("--most", metavar="DURATION", help="and at most, where a percentile needs more I/Os (2m)")
+    add(
+        "--most",
+        metavar="DURATION",
+        help="longest time per point, if a percentile needs more I/Os (2m)",
+    )
     add(
         "--hold",
         metavar="DURATION",
-        help="hold the capacity so long before it counts as found (5m); 0: do not",
+        help="time to hold the capacity before it counts (5m); 0: do not hold",
     )
 
 
 def wish_of(args: argparse.Namespace, kind: Kind | None) -> SearchChoice:
-    """Return what the arguments ask for. Raises UsageError."""
+    """Return the search the arguments describe. Raises UsageError."""
     from tui.engine.plan.search import SearchChoice
     from tui.model.profile_parts import over_of, parse_limit
 
@@ -76,7 +78,7 @@ def wish_of(args: argparse.Namespace, kind: Kind | None) -> SearchChoice:
 
 
 def span_of(name: str, text: str | None) -> float | None:
-    """Return the seconds of an option, None when it was not given. Raises UsageError."""
+    """Return the seconds of an option, None if it is absent. Raises UsageError."""
     if text is None:
         return None
     try:
@@ -84,18 +86,23 @@ def span_of(name: str, text: str | None) -> float | None:
     except ValueError as error:
         raise UsageError(f"--{name}: {error}") from None
     if seconds <= 0:
-        raise UsageError(f"--{name}: it must be more than 0")
+        raise UsageError(f"--{name}: must be greater than 0")
     return seconds
 
 
 def add_proof_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that follow RUN."""
     add = parser.add_argument
-    add("--step", type=int, metavar="N", help="which step, from 1 (default: that of the headline)")
+    add(
+        "--step",
+        type=int,
+        metavar="N",
+        help="step number, from 1 (default: the step of the headline)",
+    )
     add(
         "--runtime",
         metavar="DURATION",
-        help="of each of the two measurements (default: the run's own, 15s at most)",
+        help="runtime of each of the two measurements (default: the run's, at most 15s)",
     )
     add(
         "--destroy",
@@ -109,7 +116,7 @@ def add_proof_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--json",
         action="store_true",
-        help="print the record (with --dry-run: the plan) of it as JSON on stdout",
+        help="print its record (with --dry-run: its plan) as JSON on stdout",
     )
 
 
@@ -140,12 +147,12 @@ def seconds_of(text: str | None) -> float | None:
     except ValueError as error:
         raise UsageError(f"--runtime: {error}") from error
     if seconds is not None and seconds < 1:
-        raise UsageError(f"--runtime {text}: a second is the least")
+        raise UsageError(f"--runtime {text}: at least 1s")
     return seconds
 
 
 def planned(run_dir: Path, step: int | None = None, seconds: float | None = None) -> Plan:
-    """Return the plan of the counter-experiment. Raises UsageError when none can be made."""
+    """Return the plan of the counter-experiment. Raises UsageError if there is none for the run."""
     from tui.engine.plan.search import proof_plan
     from tui.library.additions import question_of
 
@@ -173,10 +180,9 @@ def measured(plan: Plan, destroy: Sequence[str], *, sure: bool) -> tuple[Path, i
 
 
 def prove_after(run_dir: Path) -> int:
-    """Make the counter-experiment of a run that has just ended; say why when there is none to make.
+    """Make the counter-experiment of a run that has just ended, or say why there is none.
 
-    What was agreed to be overwritten by the run is so by this too: the targets are the same.
-    """
+    Consent to overwrite carries over from the run: the targets are the same."""
     from tui.cli.shared.progress import INTERRUPTED
     from tui.engine.preflight.preview import targets_named
     from tui.journal.rundir import load_plan
@@ -186,19 +192,17 @@ def prove_after(run_dir: Path) -> int:
         plan = planned(run_dir)
         made, code = measured(plan, targets_named(plan, load_plan(run_dir).destroy), sure=True)
         say(f"the counter-experiment is {made.name}{left_open(made)}")
-    except BenchtuiError as error:  # the run itself is as good as it was
-        print(f"benchtui: the bottleneck is not proved: {error}", file=sys.stderr)
+    except BenchtuiError as error:  # the run itself is not affected
+        print(f"benchtui: the bottleneck was not tested: {error}", file=sys.stderr)
         return 0 if isinstance(error, UsageError) else error.exit_code
     except KeyboardInterrupt:  # before it was followed; then Ctrl+C stops it
-        say("benchtui: interrupted: the bottleneck is not proved, the run is as it was")
+        say("benchtui: interrupted: the bottleneck was not tested, the run is unchanged")
         return INTERRUPTED
     return code
 
 
 def check_whole(run_dir: Path) -> None:
-    """Raise UsageError for a run that did not come to its end: whoever stopped it wants no more
-    load.
-    """
+    """Raise UsageError for an incomplete run: whoever stopped it wants no more load."""
     from tui.library.load import load_record
 
     if (state := load_record(run_dir).state) != "complete":
@@ -206,17 +210,11 @@ def check_whole(run_dir: Path) -> None:
 
 
 def left_open(run_dir: Path) -> str:
-    """Return what can be done about a counter-experiment that was not measured whole.
-
-    Empty for one that was.
-    """
+    """Return how to complete an incomplete counter-experiment; empty if it is complete."""
     from tui.library.additions import is_whole
     from tui.library.load import load_record
 
     if is_whole(load_record(run_dir)):
         return ""
     again = f"benchtui runs resume {run_dir.name}"
-    return (
-        f"; it did not come to its end, so the bottleneck is not proved: {again} measures both"
-        " loads again"
-    )
+    return f"; it is incomplete, so the bottleneck was not tested: {again} repeats both loads"

@@ -26,27 +26,24 @@ if TYPE_CHECKING:
     from tui.remote.vault import Asker, Question
 
 TERMINAL = "/dev/tty"
-LONGEST = 4096  # of a line that is typed: the terminal's own limit
+LONGEST = 4096  # length of a typed line: the terminal's limit
 
 
 def terminal_asker() -> Asker | None:
-    """Return who can be asked: the person at the terminal.
-
-    None when there is no terminal, as under cron.
-    """
+    """Return who answers questions: the person at the terminal, None without one (cron)."""
     return person() if has_terminal() else None
 
 
 @functools.cache
 def person() -> Asker:
-    """Return who sits there, asked for each thing once by one command."""
+    """Return the person at the terminal, asked for each thing once by one command."""
     from tui.remote.vault import Remembering
 
     return Remembering(ask)
 
 
 def has_terminal() -> bool:
-    """Whether somebody sits there: this process has a terminal, and stdin or stderr is one."""
+    """Tell whether this process has a terminal, with stdin or stderr on one."""
     if not (sys.stdin.isatty() or sys.stderr.isatty()):
         return False
     try:
@@ -74,10 +71,7 @@ async def ask(question: Question) -> Sequence[str] | None:
 
 
 async def read_line(terminal: int, prompt: str, *, visible: bool) -> str | None:
-    """Read one line, without an echo unless `visible`.
-
-    The terminal is put back even when this is cancelled.
-    """
+    """Read one line, without echo unless `visible`. The terminal is restored even if cancelled."""
     with echo(terminal, on=visible):
         os.write(terminal, f"{prompt.rstrip(': ')}: ".encode())
         async with readable(terminal) as ready:
@@ -90,7 +84,7 @@ async def read_line(terminal: int, prompt: str, *, visible: bool) -> str | None:
 
 @contextlib.contextmanager
 def echo(terminal: int, *, on: bool) -> Iterator[None]:
-    """Show what is typed or not; what was typed before is dropped."""
+    """Turn echo on or off; typed-ahead input is dropped."""
     before = termios.tcgetattr(terminal)
     during = termios.tcgetattr(terminal)
     during[3] = during[3] | termios.ECHO if on else during[3] & ~termios.ECHO
@@ -103,7 +97,7 @@ def echo(terminal: int, *, on: bool) -> Iterator[None]:
 
 @contextlib.asynccontextmanager
 async def readable(terminal: int) -> AsyncIterator[asyncio.Event]:
-    """Yield an event that is set once a line can be read: no thread that would outlive a Ctrl+C."""
+    """Yield an event that is set once a line can be read, without a thread that survives Ctrl+C."""
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(terminal, ready.set)
     try:
@@ -113,12 +107,11 @@ async def readable(terminal: int) -> AsyncIterator[asyncio.Event]:
 
 
 def agreed(plan: Plan, names: Sequence[str], *, sure: bool) -> Plan:
-    """Return the plan with the names that somebody agreed to destroy.
+    """Return the plan with the targets the user agreed to destroy.
 
-    On a terminal, and without `sure`, the names of devices are asked for. Files are judged by the
-    engine alone. Raises UsageError for a name that is no target of the run, PreflightError (3) for
-    what was not or cannot be agreed.
-    """
+    On a terminal, unless `sure`, asks for the names of devices. Files are judged by the engine.
+    Raises UsageError for a name that is no target of the run, PreflightError (3) without
+    consent."""
     from msgspec.structs import replace
 
     from tui.engine.preflight.destroy import unnamed_devices
@@ -129,13 +122,13 @@ def agreed(plan: Plan, names: Sequence[str], *, sure: bool) -> Plan:
     if unnamed := unnamed_devices(plan):
         if not sure and sys.stdin.isatty() and sys.stderr.isatty():
             return replace(plan, destroy=(*plan.destroy, *ask_for_names(look(plan))))
-        said = "{0} loses what is on it: name it to agree: --destroy {0}"
+        said = "{0} will be overwritten; to confirm: --destroy {0}"
         raise PreflightError([Problem(said.format(name)) for name in unnamed])
     return plan
 
 
 def look(plan: Plan) -> Preview:
-    """Look at the targets on all hosts."""
+    """Inspect the targets on all hosts."""
     from tui.engine.preflight.made_files import MADE_FILES, MadeFiles
     from tui.engine.preflight.preview import preview
     from tui.remote.fan_out import connections_of
@@ -148,10 +141,9 @@ def look(plan: Plan) -> Preview:
 
 
 def ask_for_names(found: Preview) -> tuple[str, ...]:
-    """Show what was found and have each name typed.
+    """Show the targets and have each name typed.
 
-    Raises PreflightError when something is refused or not typed.
-    """
+    Raises PreflightError if one is refused or not typed."""
     from tui.text.objects import changed_texts
 
     say("\n".join([*found.lines, *changed_texts(found.objects)]))
@@ -183,9 +175,7 @@ def start(plan: Plan) -> Path:
 
 
 def leave_out_missing(plan: Plan) -> Plan:
-    """Look at the hosts, and return the plan without the steps that they lack a load generator
-    for.
-    """
+    """Check the hosts; return the plan without the steps whose load generator is not installed."""
     import asyncio
 
     from tui.engine.preflight.missing_tools import (
@@ -204,7 +194,7 @@ def leave_out_missing(plan: Plan) -> Plan:
 
 
 def check_secrets(plan: Plan) -> None:
-    """Refuse a run whose secrets nobody can be asked for. Raises UsageError."""
+    """Raise UsageError for missing secrets if there is no terminal to ask on."""
     if missing := [name for name in plan.secrets if not os.environ.get(name)]:
         told = ", ".join(missing)
         raise UsageError(
@@ -228,7 +218,7 @@ def restart(run_dir: Path, mode: EngineMode) -> None:
 
 
 def warn(hosts: Sequence[HostAddress]) -> None:
-    """Say what a logout would take away from a run on these hosts."""
+    """Print what a logout would end of a run on these hosts."""
     from tui.engine.preflight.logout import agent_may_go, logout_warning
 
     if text := logout_warning(os.environ):
@@ -251,7 +241,7 @@ def _agent_warning(hosts: Sequence[HostAddress]) -> str | None:
 
 
 def answer_all(run_dir: Path, questions: Questions) -> None:
-    """Answer what the engine asks until all hosts are logged in. Ctrl+C stops the run."""
+    """Answer the engine's questions until all hosts are logged in. Ctrl+C stops the run."""
     import asyncio
 
     from tui.engine.control import NotRunning, request

@@ -57,34 +57,31 @@ if TYPE_CHECKING:
 
 POLL_S = 0.2
 LOG_EVERY_S = 10.0
-# an engine that wrote nothing and is not alive: give its last words time to reach the disk
+# a dead engine without output: give its last lines time to reach the disk
 GONE_AFTER_S = 3.0
 PERCENTILES = ("50", "99", "99.9")
 ADVICE = {"host-locked": "stop it, or run with --wait or --take-locks"}  # screens have a key for it
-# phases that every step of many has: not worth a line each time
+# phases of every step: no line of their own in runs of many steps
 BETWEEN = ("barrier", "measure", "collect")
 
 
 class ProgressDisplay:
-    """Draws a run on `out` (stderr) from its journal.
+    """Prints a run on `out` (stderr) from its journal.
 
-    With a plan of several steps it names the current one.
-    """
+    With several steps it names the current one."""
 
     def __init__(self, out: TextIO | None = None, plan: Plan | None = None) -> None:
         self.out = out or sys.stderr
         self.plan = plan if plan is not None and len(plan.steps) > 1 else None
         self.begin_t = float("-inf")
-        self.not_needed = ""  # why the last step was left out
+        self.not_needed = ""  # why the last step was skipped
         self.rewrites = self.out.isatty()
         self.drawn = False
         self.decided = 0  # points of a search
         self.logged_at = -LOG_EVERY_S
 
     def begin(self, events: list[JournalEvent]) -> None:
-        """Take what a run of many steps had done already: the step at work is told, not those
-        before it.
-        """
+        """Skip finished steps of a run with many: print only the current one."""
         begun = [event for event in events if isinstance(event, StepStarted | RunResumed)]
         if self.plan is not None and len(begun) > 1:
             self.begin_t = begun[-1].t
@@ -96,14 +93,14 @@ class ProgressDisplay:
             )
             done = 0 if again else sum(not event.cut for event in last.values())
             self.line(
-                f"{clock(events[-1].t)} {done} of {len(self.plan.steps)} steps were over before"
+                f"{clock(events[-1].t)} {done} of {len(self.plan.steps)} steps were done before"
             )
 
     def events(self, events: list[JournalEvent]) -> None:
-        """Print what deserves a line of its own."""
+        """Print events that get a line of their own."""
         for event in events:
             if event.t < self.begin_t and isinstance(event, StepStarted | StepEnded | PhaseStarted):
-                continue  # of before somebody watched: only what went wrong is told again
+                continue  # before watching began: repeat only errors
             if isinstance(event, StepStarted | StepEnded):
                 self.step(event)
             elif isinstance(event, PhaseStarted):
@@ -118,7 +115,7 @@ class ProgressDisplay:
                 self.line(f"{clock(event.t)} {event.host + ': ' if event.host else ''}{event.text}")
 
     def point(self, event: PointOffered | PointDecided) -> None:
-        """Say what a search offers next, and what became of it."""
+        """Print the next point of a search, and the result of the last one."""
         search = self.plan.search if self.plan is not None else None
         if search is None:
             return
@@ -137,24 +134,22 @@ class ProgressDisplay:
 
     @staticmethod
     def _place(search: Search, number: int) -> str:
-        """Return which point of how many it is: more than were planned, where one had to be made
-        again.
-        """
+        """Return the number of a point and the total, which grows if points are repeated."""
         return f"{number}/{max(number, points_planned(search))}"
 
     def step(self, event: StepStarted | StepEnded) -> None:
-        """Say which of many steps begins, and that one was not needed or went wrong."""
+        """Print the step that begins, and steps that were skipped or failed."""
         if self.plan is None or event.step >= len(self.plan.steps):
             return
         place = f"step {event.step + 1}/{len(self.plan.steps)}"
         name = step_name(self.plan.steps[event.step])
         if isinstance(event, StepStarted):
             if self.plan.search is not None and not self.plan.steps[event.step].warmup:
-                return  # told as a point
+                return  # printed as a point
             again = f", attempt {event.attempt}" if event.attempt > 1 else ""
             self.line(f"{clock(event.t)} {place}  {name}{again}")
         elif event.skipped and event.reason == self.not_needed:
-            return  # said once of all rounds that are left
+            return  # printed once for all remaining rounds
         elif event.skipped:
             self.not_needed = event.reason
             self.line(f"{clock(event.t)} {place}  {name}: not needed, {event.reason}")
@@ -163,7 +158,7 @@ class ProgressDisplay:
             self.line(f"{clock(event.t)} {place}  {name}: {why}")
 
     def finding(self, t: float, found: LiveFinding) -> None:
-        """Print what was found, once; remarks wait for the end."""
+        """Print a finding once; notes wait for the end."""
         if found.severity != "info":
             from tui.view.findings import of_role  # with all checks, which have found something
 
@@ -171,12 +166,12 @@ class ProgressDisplay:
             self.line(f"{clock(t)} {found.severity} {found.finding.id}: {said}")
 
     def line(self, text: str) -> None:
-        """Print one whole line, over a status line when there is one."""
+        """Print one line, above the status line if there is one."""
         self.clear()
         print(text, file=self.out, flush=True)
 
     def status(self, state: RunState, now_t: float) -> None:
-        """Show the current numbers: in place on a terminal, every ten seconds elsewhere."""
+        """Print the current figures: in place on a terminal, otherwise every ten seconds."""
         roles = (
             {step.index: step.role for step in self.plan.steps if step.role}
             if self.plan is not None
@@ -194,7 +189,7 @@ class ProgressDisplay:
         self.drawn = True
 
     def clear(self) -> None:
-        """Take the status line away."""
+        """Remove the status line."""
         if self.drawn:
             print("\r\x1b[K", end="", file=self.out, flush=True)
             self.drawn = False
@@ -206,7 +201,7 @@ def clock(t: float) -> str:
 
 
 def phase_text(event: PhaseStarted) -> str:
-    """Return a phase with what is known of its size."""
+    """Return a phase with its size, if known."""
     if event.total_bytes:
         more = "to write" if event.phase == "layout" else "in all"
         return f"{event.phase}: {units.size(event.total_bytes)} {more}"
@@ -214,7 +209,7 @@ def phase_text(event: PhaseStarted) -> str:
 
 
 def matrix_text(progress: MatrixProgress) -> str:
-    """Return how far all steps are: ``step 7/36, 3/18 cells, 4:10 left in all``."""
+    """Return the progress of all steps: ``step 7/36, 3/18 cells, 4:10 left in all``."""
     left = units.duration(progress.remaining_s) if progress.remaining_s is not None else ""
     most = "at most " if progress.at_most else ""
     cells = f"{progress.cells_over}/{progress.cells} cells done"
@@ -222,9 +217,8 @@ def matrix_text(progress: MatrixProgress) -> str:
 
 
 def _latencies(view: DirectionView) -> str:
-    """Return the percentiles of the last interval, or its mean where the load generator prints no
-    more.
-    """
+    """Return the percentiles of the last interval, or its mean if the load generator prints no
+    more."""
     found, mean = view.interval_percentiles, view.lat_mean_ns
     if all(found.get(p) is None for p in PERCENTILES) and mean is not None:
         return f"mean {units.latency(mean)}"
@@ -251,10 +245,9 @@ def status_text(
     conditioning: str = "",
     roles: Mapping[int, str] = MappingProxyType({}),
 ) -> str:
-    """Return the current numbers of the whole cluster in one line.
+    """Return the current figures of all hosts in one line.
 
-    `conditioning`: how far preconditioning is; `roles`: of the steps of a suite, by step.
-    """
+    `conditioning`: progress of preconditioning; `roles`: names of parallel steps, by step."""
     progress = state.progress(now_t)
     far = [
         matrix_text(matrix) if matrix is not None else "",
@@ -286,9 +279,7 @@ def status_text(
 
 
 def plan_of(run_dir: Path) -> Plan | None:
-    """Return the plan of a run, None when it cannot be read: the journal alone is enough to
-    follow.
-    """
+    """Return the plan of a run, None if it cannot be read: following needs only the journal."""
     from tui.journal.rundir import load_plan
 
     try:
@@ -298,9 +289,7 @@ def plan_of(run_dir: Path) -> Plan | None:
 
 
 class Checks:
-    """The checks of a run that is followed: loaded when there is something to judge for the first
-    time.
-    """
+    """The checks of a followed run, loaded when first needed."""
 
     def __init__(self, run_dir: Path) -> None:
         self.run_dir = run_dir
@@ -308,7 +297,7 @@ class Checks:
         self.possible = True
 
     def look(self, state: RunState, now_t: float) -> list[LiveFinding]:
-        """Return what is new."""
+        """Return new findings."""
         if self.possible and self.findings is None and can_be_judged(state, now_t):
             self._load()
         return self.findings.look(state, now_t) if self.findings is not None else []
@@ -322,9 +311,7 @@ class Checks:
 
 
 def _taken(tail: JournalTail, state: RunState) -> list[JournalEvent]:
-    """Apply what a journal has by now and return it without samples: of a long run they would fill
-    the memory.
-    """
+    """Apply the existing journal and return it without samples, which would fill the memory."""
     told = list[JournalEvent]()
     for event in tail:
         fold(state, event)
@@ -334,7 +321,7 @@ def _taken(tail: JournalTail, state: RunState) -> list[JournalEvent]:
 
 
 def follow(run_dir: Path, display: ProgressDisplay) -> RunState:
-    """Draw a run until it has ended, or its engine is gone; return the state reached."""
+    """Print a run until it has ended or its engine is gone; return its state."""
     tail = JournalTail(run_dir / "journal.jsonl")
     state, checks = RunState(), Checks(run_dir)
     started = silent_since = time.monotonic()
@@ -372,10 +359,9 @@ def watch(run_dir: Path, *, as_json: bool) -> int:
 
 
 def watch_streamed(run_dir: Path, specs: Sequence[str], *, as_json: bool) -> int:
-    """Follow a run as `watch` does, and stream it.
+    """Follow a run like `watch`, and stream it.
 
-    With a stream on standard output the summary goes to stderr.
-    """
+    With a stream on standard output the summary goes to stderr."""
     from tui.export.stream import parse_spec, streaming
 
     taken = any(parse_spec(spec)[1] == "-" for spec in specs)
@@ -392,8 +378,8 @@ def followed(run_dir: Path) -> int:
         state = follow(run_dir, ProgressDisplay(plan=plan_of(run_dir)))
     if state.exit_code is None:
         say(
-            f"the engine of {run_dir.name} is gone; what hosts still hold is collected by: benchtui"
-            " runs recover"
+            f"the engine of {run_dir.name} died; to collect what hosts still hold: benchtui runs"
+            " recover"
         )
     await_record(run_dir)
     return INTERRUPTED if interrupts else exit_code_of(state, run_dir)
@@ -411,9 +397,8 @@ _heads = msgspec.json.Decoder(_RecordFindings)
 
 
 def exit_code_of(state: RunState, run_dir: Path) -> int:
-    """Return the exit code of `run`: the engine's, 4 when it died, 1 when a finding invalidates a
-    complete run.
-    """
+    """Return the exit code of `run`: the engine's, 4 if it died, 1 if a finding invalidates the
+    run."""
     if state.exit_code != 0:
         return 4 if state.exit_code is None else state.exit_code
     try:
@@ -425,10 +410,9 @@ def exit_code_of(state: RunState, run_dir: Path) -> int:
 
 @contextmanager
 def interrupts_stop(run_dir: Path) -> Iterator[list[int]]:
-    """Turn SIGINT into stop, then abort, of the run; the list yielded counts them.
+    """Turn SIGINT into stop, then abort, of the run; yields a list that counts them.
 
-    SIGTERM leaves the run going.
-    """
+    SIGTERM leaves the run running."""
     seen: list[int] = []
 
     def on_interrupt(number: int, _frame: object) -> None:
@@ -437,11 +421,10 @@ def interrupts_stop(run_dir: Path) -> Iterator[list[int]]:
         try:
             request(run_dir, {"verb": verb, "by": "Ctrl+C"})
             say(
-                f"\n{verb} requested; "
-                + ("once more aborts" if verb == "stop" else "ending at once")
+                f"\n{verb} requested; " + ("press again to abort" if verb == "stop" else "aborting")
             )
         except NotRunning:
-            say(f"\nrun {run_dir.name} is not there to {verb}")
+            say(f"\nrun {run_dir.name} is no longer running, nothing to {verb}")
 
     before = signal.signal(signal.SIGINT, on_interrupt)
     try:
@@ -451,7 +434,7 @@ def interrupts_stop(run_dir: Path) -> Iterator[list[int]]:
 
 
 def await_record(run_dir: Path) -> None:
-    """Wait until the engine has written the record; one that died leaves that to `runs recover`."""
+    """Wait until the engine has written the record; after a crash `runs recover` writes it."""
     deadline = time.monotonic() + RECORD_PATIENCE_S
     while is_running(run_dir) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -25,7 +25,7 @@ FILES_SHOWN = 4
 
 
 def review_text(plan: Plan) -> str:
-    """Return everything that a run of this plan will do, for people."""
+    """Return everything that a run of this plan will do."""
     return "\n".join(_lines(plan))
 
 
@@ -45,11 +45,11 @@ def _lines(plan: Plan) -> Iterator[str]:
     for step in shown:
         yield from _step_lines(step)
     if len(shown) < len(plan.steps):
-        yield f"\nand {len(plan.steps) - len(shown)} steps more; all of them: --dry-run --json"
+        yield f"\nand {len(plan.steps) - len(shown)} more steps; to list all: --dry-run --json"
 
 
 def _matrix_lines(plan: Plan) -> Iterator[str]:
-    """Yield what is swept, and what it comes to in all."""
+    """Yield the swept values and the resulting number of points."""
     parts = parts_of(plan)
     width = max(len(part.profile) for part in parts)
     for part in parts:
@@ -75,7 +75,7 @@ def _destroyed(plan: Plan) -> Iterator[str]:
     stores = stores_of(plan.objects)
     for name in written_devices(plan):
         what = "objects in" if name in stores else "what is on"
-        yield f"destroys  {what} {name}; to run it: --destroy {name}"
+        yield f"destroys  {what} {name}; to confirm: --destroy {name}"
 
 
 def _step_lines(step: Step) -> Iterator[str]:
@@ -98,12 +98,12 @@ def _task_lines(task: HostTask) -> Iterator[str]:
     yield f"  {task.host}: {shlex.join(task.argv)}"
     if task.layout:
         yield (
-            f"    layout   {count} files, {units.size(total)} in all, where they are not there"
-            " whole"
+            f"    layout   {count} files, {units.size(total)} in total, unless they exist in full"
+            " size"
         )
     yield from (f"    objects  {objects_text(each)} in {each.store}" for each in task.objects)
     if task.writes_bytes and not task.objects:
-        yield f"    writes   up to {units.size(task.writes_bytes)} of files, again and again"
+        yield f"    writes   up to {units.size(task.writes_bytes)} of files, repeatedly"
     for spec in task.files[:FILES_SHOWN]:
         many = f"{spec.count} files {spec.path}" if spec.count else spec.path
         yield f"    file     {many}  {units.size(spec.size_bytes)}"

@@ -1,6 +1,4 @@
-"""The texts in a run's directory, written by whoever ends a run: what goes wrong with them costs
-the run nothing.
-"""
+"""The text files in a run's directory; errors in writing them do not affect the run."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def write_texts(run_dir: Path, record: RunRecord) -> None:
-    """Write command.txt, summary.txt, and report.html where the settings ask for it."""
+    """Write command.txt, summary.txt, and report.html if the settings ask for it."""
     from tui.export.run_files import write_run_files
 
     try:

@@ -1,4 +1,4 @@
-"""The user's `config.yaml` on disk: read, made with its comments, changed in place."""
+"""The user's `config.yaml`: read, created with its comments, changed in place."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tui.model.settings import Settings, key_named, new_file, parse_settings
 
 
 def read_settings(path: Path) -> Settings:
-    """Return what a file says, the defaults where there is none. Raises UsageError."""
+    """Return the settings of a file, defaults without one. Raises UsageError."""
     return parse_settings(text_of(path), str(path))
 
 
 def text_of(path: Path) -> str:
-    """Return the text of the file, empty where there is none. Raises UsageError."""
+    """Return the text of the file, empty without one. Raises UsageError."""
     try:
         return read_text(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -28,10 +28,9 @@ def text_of(path: Path) -> str:
 
 
 def make_file(path: Path) -> bool:
-    """Write a new file with every key behind a #, unless there is one; tell whether it was made.
+    """Create the file with every key commented out, unless it exists; tell whether it was created.
 
-    Raises UsageError.
-    """
+    Raises UsageError."""
     if path.exists():
         return False
     save(path, new_file())
@@ -41,9 +40,7 @@ def make_file(path: Path) -> bool:
 def change(path: Path, name: str, value: str) -> None:
     """Set one key to a YAML text; comments and order stay.
 
-    Raises UsageError before anything is written: for a broken file, an unknown key, a value that is
-    not allowed.
-    """
+    Raises UsageError before writing: for a broken file, an unknown key, an invalid value."""
     key_named(name)
     line = f"{name}: {value}"
     parse_settings(line, "config set")
@@ -55,7 +52,7 @@ def change(path: Path, name: str, value: str) -> None:
 
 
 def forget(path: Path, name: str) -> None:
-    """Put a key back behind a #. Raises UsageError."""
+    """Comment a key out. Raises UsageError."""
     key_named(name)
     text = text_of(path)
     parse_settings(text, str(path))
@@ -68,7 +65,7 @@ def forget(path: Path, name: str) -> None:
 
 
 def _lines_of(text: str, name: str) -> range:
-    """Return the places of the lines of a key: its own, and those below it that are set in."""
+    """Return the line numbers of a key: its own, and the indented ones below."""
     lines = text.splitlines()
     begin = next((at for at, line in enumerate(lines) if line.startswith(f"{name}:")), None)
     if begin is None:
@@ -80,7 +77,7 @@ def _lines_of(text: str, name: str) -> range:
 
 
 def _uncommented(text: str, name: str, line: str) -> str:
-    """Put the line of a key where a new file has it behind a #, or at the end."""
+    """Insert the line of a key where a new file has it commented out, otherwise at the end."""
     lines = text.splitlines()
     at = next(
         (place for place, found in enumerate(lines) if found.startswith(f"#{name}:")), len(lines)
