@@ -136,10 +136,10 @@ def test_what_a_source_does_not_tell_is_not_checked_and_said(
     shipped: list[PublishedVerdict],
 ) -> None:
     (one,) = (each for each in shipped if each.baseline.profile == "vitastor/raw-linear-read")
-    assert one.seen.not_made["runtime"] == "the measured time is not known"
-    assert one.seen.not_made["tool-errors"] == "the exit status of the load generator is not known"
+    assert one.seen.not_made["runtime"] == "the measured time is unknown"
+    assert one.seen.not_made["tool-errors"] == "the exit status of the load generator is unknown"
     seeds = next(each for each in shipped if each.baseline.profile == "vitastor/read-4k-t12q128")
-    assert seeds.seen.not_made["same-offsets"] == "the seeds are not known"
+    assert seeds.seen.not_made["same-offsets"] == "the seeds are unknown"
 
 
 def test_every_figure_that_the_checks_doubt_is_marked_in_its_file(
@@ -164,7 +164,7 @@ def test_own_figures_are_put_to_the_checks_and_a_missing_mark_is_told() -> None:
 
 def test_figures_of_an_unknown_profile_are_judged_as_far_as_they_go() -> None:
     (one,) = judged(load_baselines(OWN.replace("weka/read-iops", "nobody/knows"), "own.yaml"))
-    assert one.seen.not_made["concurrency"] == "the queue depth of the jobs is not known"
+    assert one.seen.not_made["concurrency"] == "the queue depth of the jobs is unknown"
 
 
 def test_the_command_reports_and_ends_well(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

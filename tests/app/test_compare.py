@@ -236,7 +236,7 @@ async def test_a_record_that_cannot_be_read_is_said(newest: RunMaker) -> None:
         await pilot.press("space", "space", "c")
         await app.settle(pilot)
         assert isinstance(app.screen, CompareScreen)
-        assert "is no run record" in "\n".join(line.plain for line in app.screen.pane.builder(110))
+        assert "not a run record:" in "\n".join(line.plain for line in app.screen.pane.builder(110))
 
 
 def test_compare(snap_compare: Callable[..., bool], newest: RunMaker) -> None:

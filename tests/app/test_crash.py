@@ -50,7 +50,7 @@ def test_a_folder_that_cannot_be_made_is_no_second_crash(tmp_path: Path) -> None
 async def test_what_looks_for_its_widgets_while_the_app_ends_is_no_crash(tmp_path: Path) -> None:
     async with opened(options(tmp_path)) as user:
         app = user.app
-    app._handle_exception(WorkerFailed(NoMatches("no bar any more")))
+    app._handle_exception(WorkerFailed(NoMatches("no bar")))
     assert app.crash_log is None and app.return_code in (None, 0)
 
 

@@ -170,7 +170,7 @@ async def test_the_hosts_that_are_named_are_marked(tmp_path: Path) -> None:
 
 async def test_without_telemetry_the_bottleneck_is_unknown(tmp_path: Path) -> None:
     async with stage(run_of(tmp_path).go().measure(31)) as (app, _):
-        assert "limited by  unknown: there is no telemetry" in app.text_of("#live-health")
+        assert "limited by  unknown: no telemetry" in app.text_of("#live-health")
         assert "CPU" not in app.text_of("#live-hosts")
 
 

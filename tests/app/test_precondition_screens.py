@@ -133,7 +133,7 @@ async def test_review_shows_what_is_filled_and_leaves_it_out_when_asked(home: Pa
         await user.sees("writes its files whole twice")
         await user.sees("at most 5 rounds of 0:20 of its own load")
         await change(user, "@precondition", "no")
-        await user.sees("left out at launch")
+        await user.sees("skipped at launch")
         assert [step.warmup for step in plan_of(user).steps] == [False]
 
 

@@ -60,7 +60,7 @@ async def test_a_run_whose_hosts_were_not_looked_at_has_nothing_to_prove(maker: 
     async with stage(maker, step="result") as (app, pilot):
         await pilot.press("P")
         await app.settle(pilot)
-        assert any("its hosts were not looked at" in note.message for note in app._notifications)
+        assert any("its hosts have no telemetry" in note.message for note in app._notifications)
 
 
 async def test_what_was_shown_stands_below_the_bottleneck(maker: RunMaker) -> None:

@@ -370,7 +370,7 @@ async def test_runs_of_others_are_listed_and_not_changed(newest: RunMaker, tmp_p
             await app.settle(pilot)
             assert isinstance(app.screen, RunsScreen), key
         assert (
-            sum("it can be read, not changed" in toast.message for toast in app._notifications) == 7
+            sum("it is read-only" in toast.message for toast in app._notifications) == 7
         )
         await pilot.press("enter")
         await app.settle(pilot)

@@ -46,8 +46,8 @@ def test_a_noise_floor_sizes_the_experiment_and_it_is_said(
     tell_budget(found)
     said = capsys.readouterr().err
     assert said == (  # 95 x (0.0228 / ln 1.05)² x 7 / 5, to the next even number
-        "runs of the same differ by 2.3 % (noise floor): a change of 5 % takes 30 runs at most,"
-        " half as many in the mean, to be found in 9 of 10 cases\n"
+        "identical runs differ by 2.3 % (noise floor): a change of 5 % needs at most 30 runs,"
+        " half of that on average, for 90 % power\n"
     )
     tell_budget(found)
     assert capsys.readouterr().err == "", "it is said once"
@@ -58,8 +58,8 @@ def test_where_time_is_short_for_that_it_is_said(
 ) -> None:
     measured(home, SPREAD)
     tell_budget(experiment(12))
-    assert "30 runs at most" in (said := capsys.readouterr().err)
-    assert said.endswith("; there is time for 12, so it may stay unknown\n")
+    assert "at most 30 runs" in (said := capsys.readouterr().err)
+    assert said.endswith("; only 12 fit into the time, so it may stay undecided\n")
 
 
 def test_a_quiet_target_needs_no_more_than_the_least(
@@ -67,7 +67,7 @@ def test_a_quiet_target_needs_no_more_than_the_least(
 ) -> None:
     measured(home, (1.0, 1.0, 1.001, 1.001))
     tell_budget(experiment(100))
-    assert "takes 10 runs at most" in capsys.readouterr().err
+    assert "needs at most 10 runs" in capsys.readouterr().err
 
 
 def test_without_a_noise_floor_of_this_configuration_the_runs_say_how_many_it_takes(
@@ -91,8 +91,8 @@ def test_when_the_time_ends_on_an_odd_run_it_says_what_it_could_have_detected(
     found = experiment(6, *"ABBAA")
     assert concluded(found, looked(found)) == 3
     out = capsys.readouterr().out
-    assert "not known within the time; 4 runs would have found a change of" in out
-    assert "To go on: --name mine --within DURATION" in out
+    assert "undecided: out of time; 4 runs detect a change of" in out
+    assert "To continue: --name mine --within DURATION" in out
 
 
 def changed(name: str) -> RunRecord:

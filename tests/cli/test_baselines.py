@@ -122,7 +122,7 @@ def test_a_run_of_another_profile_has_nothing_beside_it(home: Path, capsys: Capt
         "",
         "no published figures for test/mix\n",
     )
-    assert "published figures" not in run(capsys, "runs", "show", "last")[1]
+    assert "published results" not in run(capsys, "runs", "show", "last")[1]
 
 
 def test_own_baselines_stand_beside_the_shipped_ones(
@@ -191,6 +191,6 @@ def test_a_counter_experiment_is_not_compared_with_published_figures(
     path.write_text(json.dumps(document))
     code, out, err = run(capsys, "baselines", "compare", "last")
     assert (code, out) == (2, "")
-    assert "is a counter-experiment: it is compared with its own run alone, the-run" in err
+    assert "is a counter-experiment, compared only with its own run, the-run" in err
     shown = run(capsys, "runs", "show", "last")[1]
-    assert "agreed: it is" in shown and "published figures" not in shown
+    assert "agreed: it is" in shown and "published results" not in shown

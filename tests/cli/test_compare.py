@@ -66,7 +66,7 @@ def test_a_parameter_that_keeps_runs_apart_is_named_with_the_option_that_lets_it
         each.params = {**each.params, "runtime": "5s"}
     keep(runs, longer)
     assert main(["compare", SAME, longer.run_id]) == 3
-    assert "where that is meant to differ: --across runtime\n" in capsys.readouterr().err
+    assert "if that is intended: --across runtime\n" in capsys.readouterr().err
     assert main(["compare", SAME, longer.run_id, "--across", "runtime"]) == 0
     assert "--across" not in capsys.readouterr().err
 
@@ -149,7 +149,7 @@ def test_a_side_that_did_nothing_is_worse(home: Path, capsys: pytest.CaptureFixt
 def test_the_help_has_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     for verb, said in (
         ("compare", "3 inconclusive or not comparable"),
-        ("ab", "3 not comparable, or not known"),
+        ("ab", "3 not comparable or undecided"),
     ):
         with pytest.raises(SystemExit):
             main([verb, "--help"])
@@ -216,7 +216,7 @@ def test_runs_are_named_by_how_far_back_they_are(
 @pytest.mark.parametrize(("words", "said"), [
     ([SAME, "nothing"], "no run 'nothing'"),
     ([SAME, "last~9"], "so few runs"),
-    ([SAME, ","], "',' names no run"),
+    ([SAME, ","], "',': no run named"),
     ([SAME, f"{OTHER},{OTHER}"], "names a run twice"),
 ])  # fmt: skip
 def test_what_names_no_run_is_wrong_usage(
@@ -329,7 +329,7 @@ def test_a_record_that_cannot_be_read_is_not_said_to_be_worse(
 ) -> None:
     (runs / OTHER / "run.json").write_text("{")
     assert main(["compare", SAME, OTHER]) == 3
-    assert "is no run record" in capsys.readouterr().err
+    assert "not a run record:" in capsys.readouterr().err
 
 
 def test_junit_fails_what_the_exit_code_goes_by(home: Path, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_it_is_said_when_a_check_is_made(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_an_unknown_check_is_one_line_with_a_proposal(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["findings", "stal"]) == 2
-    said = "benchtui: no check is called 'stal' (did you mean 'stall'?); see benchtui findings\n"
+    said = "benchtui: no check named 'stal' (did you mean 'stall'?); see benchtui findings\n"
     assert capsys.readouterr().err == said
 
 

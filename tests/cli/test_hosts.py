@@ -122,14 +122,14 @@ def test_unknown_name_is_one_line_and_code_2(home: Path, lab: SshdLab) -> None:
 def test_trust_pins_new_keys_once_and_check_succeeds_then(home: Path, lab: SshdLab) -> None:
     options = ("--ssh-config", lab.ssh_config_unknown)
     asked = benchtui(home, "hosts", "trust", "h[1-2]", *options)
-    assert asked.returncode == 3 and "nothing was pinned" in asked.stderr
+    assert asked.returncode == 3 and "nothing pinned;" in asked.stderr
     assert lab.host("h1").fingerprint in asked.stdout and lab.host("h2").fingerprint in asked.stdout
     assert not (home / "known_hosts").exists()
     assert benchtui(home, "hosts", "trust", "h[1-2]", "--yes", *options).returncode == 0
     assert len((home / "known_hosts").read_text().splitlines()) == 2
     assert benchtui(home, "hosts", "check", "h[1-2]", *options).returncode == 0
     again = benchtui(home, "hosts", "trust", "h[1-2]", *options)
-    assert again.returncode == 0 and again.stdout.count("trusted already") == 2
+    assert again.returncode == 0 and again.stdout.count("already trusted") == 2
     assert len((home / "known_hosts").read_text().splitlines()) == 2
 
 
@@ -190,7 +190,7 @@ def test_sweep_leaves_a_supervised_run_alone_unless_it_is_named(
     assert f"run {run_id}: 1 processes, still supervised" in listed.stdout
     assert "left alone" in listed.stderr
     asked = benchtui(home, "hosts", "sweep", "h1", "--run", run_id, *options)
-    assert asked.returncode == 3 and "nothing was changed, 1 leftover remains on h1" in asked.stderr
+    assert asked.returncode == 3 and "nothing changed, 1 leftover remains on h1" in asked.stderr
     assert directory.exists()
     swept = benchtui(home, "hosts", "sweep", "h1", "--run", run_id, "--yes", *options)
     assert swept.returncode == 0 and "ended and removed 1 leftover\n" in swept.stderr

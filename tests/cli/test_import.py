@@ -85,7 +85,7 @@ def test_a_clean_output_is_valid(home: Path, capsys: Captured) -> None:
 
 def test_what_the_text_does_not_tell_is_not_checked(home: Path, capsys: Captured) -> None:
     record = imported(capsys, DATA / "text" / "weka-read-iops.txt")
-    assert record["checks_not_made"]["concurrency"] == "the queue depth of the jobs is not known"
+    assert record["checks_not_made"]["concurrency"] == "the queue depth of the jobs is unknown"
 
 
 def test_several_outputs_in_one_file_are_measurements_one_after_the_other(

@@ -66,7 +66,7 @@ def test_a_run_that_is_not_whole_has_no_noise_floor(
     record.state = "partial"
     keep(home / "runs", record)
     assert main(["noise", NAMES[0]]) == 3
-    assert "is partial: it tells nothing" in capsys.readouterr().err
+    assert "is partial and cannot be used" in capsys.readouterr().err
 
 
 def test_a_trend_names_the_run_from_which_on_it_is_worse(

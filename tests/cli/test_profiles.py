@@ -117,7 +117,7 @@ def test_show_as_json_has_the_values_of_the_parameters(home: Path, capsys: Captu
         (["demo/quick", "--fio", "--set", "size"], "--set 'size': expected NAME=VALUE"),
         (
             ["demo/quick", "--set", "size=1M"],
-            "--set goes with --job or --json; the YAML is the same for all values",
+            "--set requires --job or --json; the YAML does not depend on it",
         ),
     ],
 )
@@ -360,7 +360,7 @@ def test_import_writes_where_it_is_told(home: Path, capsys: Captured, tmp_path: 
     assert target.read_text().startswith("# Imported from Seq.fio\nprofile: my/seq\n")
     assert target.stat().st_mode & 0o777 == 0o600
     code, out, err = run(capsys, "profiles", "import", file, "-o", str(target))
-    assert (code, out, err) == (2, "", f"benchtui: {target}: exists; nothing was overwritten\n")
+    assert (code, out, err) == (2, "", f"benchtui: {target} exists; nothing was overwritten\n")
     assert run(capsys, "profiles", "import", file, "-o", "-")[1] == target.read_text()
 
 

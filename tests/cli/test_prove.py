@@ -23,7 +23,7 @@ def test_ctrl_c_before_it_has_begun_is_told_and_the_run_goes_on_to_be_printed(
     monkeypatch.setattr(experiments, "planned", interrupted)
     assert experiments.prove_after(maker.run_dir) == 130
     assert (
-        "interrupted: the bottleneck is not proved, the run is as it was" in capsys.readouterr().err
+        "interrupted: the bottleneck was not tested, the run is unchanged" in capsys.readouterr().err
     )
 
 
@@ -36,5 +36,5 @@ def test_a_run_that_was_stopped_is_not_put_to_the_test(
     write_record(maker.run_dir)
     assert experiments.prove_after(maker.run_dir) == 0
     assert (
-        capsys.readouterr().err == f"benchtui: the bottleneck is not proved: {RUN_ID} is partial\n"
+        capsys.readouterr().err == f"benchtui: the bottleneck was not tested: {RUN_ID} is partial\n"
     )

@@ -187,7 +187,7 @@ def test_a_damaged_record_is_one_line_with_its_place(
     (runs / OLD / "run.json").write_text("[1]")
     assert main(["runs", "show", OLD]) == 1
     assert capsys.readouterr().err.startswith(
-        f"benchtui: {runs / OLD / 'run.json'}: is no run record: "
+        f"benchtui: {runs / OLD / 'run.json'}: not a run record: "
     )
 
 
@@ -310,5 +310,5 @@ def test_removing_asks_on_a_terminal(
 
 def test_a_live_run_is_not_removed(engine: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "rm", OLD, NEW, "--yes"]) == 2
-    assert f"{NEW} is running; end it first: benchtui stop {NEW}" in capsys.readouterr().err
+    assert f"{NEW} is still running; stop it first: benchtui stop {NEW}" in capsys.readouterr().err
     assert len(list(engine.parent.iterdir())) == 2

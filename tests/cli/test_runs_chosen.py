@@ -39,7 +39,7 @@ def test_a_list_of_some_runs_is_theirs_alone(
     assert listed(capsys, "tag:lab=a", "state:complete") == [OLD]
     assert listed(capsys, "finding:host-loss") == [NEW]
     assert main(["runs", "list", "nowhere"]) == 0
-    assert capsys.readouterr() == ("", "no run fits nowhere\n")
+    assert capsys.readouterr() == ("", "no run matches nowhere\n")
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_what_was_said_is_taken_back(runs: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["tag", OLD, "=x"], "'=x' is no tag"),
-        (["tag", OLD, "a b"], "'a b' is no tag"),
+        (["tag", OLD, "=x"], "'=x' is not a tag"),
+        (["tag", OLD, "a b"], "'a b' is not a tag"),
         (["tag", OLD, "--remove", "nope"], f"{OLD} has no tag 'nope': lab=a"),
         (["rename", OLD, "x" * 201], "a title is a line of at most 200 characters"),
         (["rename", OLD, "a\x1b[2J"], "a title is a line of at most 200 characters"),
@@ -133,7 +133,7 @@ def test_deleting_says_first_what_hosts_still_hold(
 ) -> None:
     assert main(["runs", "delete", OLD, "--yes"]) == 0
     told = (
-        f"benchtui: h1, h2 still hold 4 files of {OLD} (96 MiB), which are removed by: benchtui"
+        f"benchtui: h1, h2 still hold 4 files of {OLD} (96 MiB); to remove them: benchtui"
         f" clean {OLD}\n"
     )
     assert capsys.readouterr().err == f"{told}removed {OLD}\n"
@@ -145,7 +145,7 @@ def test_deleting_a_run_that_was_cut_off_says_what_is_lost(
     journal = runs / NEW / "journal.jsonl"
     journal.write_bytes(b"\n".join(journal.read_bytes().splitlines()[:-1]) + b"\n")
     assert main(["runs", "delete", NEW, "--yes"]) == 0
-    assert f"which is collected by: benchtui runs recover {NEW}" in capsys.readouterr().err
+    assert f"to collect them: benchtui runs recover {NEW}" in capsys.readouterr().err
 
 
 def test_a_run_that_another_machine_writes_is_not_deleted(
@@ -203,7 +203,7 @@ def test_runs_of_others_are_not_changed(
     before = contents(others)
     for ref in ("20261121T080000Z-theirs", str(others / "20261121T080000Z-theirs-0003")):
         assert main(["runs", *(ref if word == "RUN" else word for word in words)]) == 2
-        assert f"in {others}: it can be read, not changed" in capsys.readouterr().err
+        assert f"in {others}; it is read-only" in capsys.readouterr().err
     assert contents(others) == before
 
 
@@ -212,7 +212,7 @@ def test_verbs_about_hosts_refuse_runs_of_others(
     others: Path, verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([verb, "20261121T080000Z-theirs-0003"]) == 2
-    assert "it can be read, not changed" in capsys.readouterr().err
+    assert "it is read-only" in capsys.readouterr().err
 
 
 def test_a_shared_directory_that_is_not_there_is_named_and_hides_nothing(

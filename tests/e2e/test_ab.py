@@ -108,7 +108,7 @@ def test_runs_that_are_there_already_count(
     keep_runs(home, asked, "ABBA", factor)
     assert main(asked) == code
     captured = capsys.readouterr()
-    assert "4 runs of it are there already" in captured.err
+    assert "4 runs of it exist and count" in captured.err
     assert said in captured.out
     assert len(list((home / "runs").glob("*/run.json"))) == 4, "the answer is known: nothing is run"
     assert main([*asked, "--json"]) == code
@@ -129,7 +129,7 @@ def test_what_is_invalid_or_was_measured_otherwise_does_not_count(
     err = capsys.readouterr().err
     assert (
         f"{ids[-1]} is invalid: it does not count" in err
-        and "4 runs of it are there already" in err
+        and "4 runs of it exist and count" in err
     )
     assert main([*profile, "--set-b", "rate=150", "--name", "mine"]) == 2
     assert (
@@ -169,9 +169,9 @@ def test_what_looks_have_spent_counts_when_the_experiment_goes_on(
     ("1s", "", 2,
         "benchtui: --within 1s: 4 runs of 1 s of load take longer, and fewer tell nothing\n"),
     ("1s", "ABB", 3,
-        "experiment mine: there is hardly time for 1 more run, and fewer tell nothing\n"),
-    ("1s", "ABBA", 1, "experiment mine: there is hardly time for more runs\n"),
-    ("64s", "ABBA", 1, "experiment mine: there is time for up to 4 more runs, in the order ABBA\n"),
+        "experiment mine: time is short for 1 more run, and fewer tell nothing\n"),
+    ("1s", "ABBA", 1, "experiment mine: time is short for more runs\n"),
+    ("64s", "ABBA", 1, "experiment mine: up to 4 more runs fit into the time, in ABBA order\n"),
 ])  # fmt: skip
 def test_how_many_runs_there_is_time_for_is_true(
     home: Path,
@@ -186,7 +186,7 @@ def test_how_many_runs_there_is_time_for_is_true(
     keep_runs(home, asked, known, 0.8)
     assert main([*asked, "--within", within]) == code
     err = capsys.readouterr().err
-    assert said in err and "there is time for up to 4 runs" not in err
+    assert said in err and "up to 4 runs" not in err
 
 
 @pytest.mark.e2e
@@ -223,7 +223,7 @@ def test_of_a_sweep_it_is_said_what_to_do(
     ]
     words.remove("--set-a")
     assert main([*words, "--set-a", "directory=/tmp/a", "--set-b", "directory=/tmp/b"]) == 2
-    assert "point by point, with benchtui compare" in capsys.readouterr().err
+    assert "point by point with benchtui compare" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("words", "said"), [

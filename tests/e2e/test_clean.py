@@ -305,7 +305,7 @@ def test_a_run_that_goes_on_is_not_cleaned(own: Path, target: Path) -> None:
     name = only_run(own).name
     assert (done.returncode, done.stderr) == (
         2,
-        f"benchtui: {name} is running; end it first: benchtui stop {name}\n",
+        f"benchtui: {name} is still running; stop it first: benchtui stop {name}\n",
     )
     stopping = start(own, "stop", "last", "--abort")
     wait_until(lambda: stopping.poll() is not None, "the end of the run")

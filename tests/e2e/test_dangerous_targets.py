@@ -96,7 +96,7 @@ def test_yes_alone_destroys_nothing_and_the_name_does(own: Path, disk: str, tmp_
     done = run(own, disk, "--yes")
     assert (done.returncode, done.stderr) == (
         3,
-        f"benchtui: {disk} loses what is on it: name it to agree: --destroy {disk}\n",
+        f"benchtui: {disk} will be overwritten; to confirm: --destroy {disk}\n",
     )
     assert not (own / "runs").exists()
     done = run(own, disk, "--yes", "--destroy", disk)

@@ -124,7 +124,7 @@ def test_a_counter_experiment_that_is_interrupted_leaves_the_run_as_it_was(
         "--json",
     ]
     process = start(home, "run", "own/waiting", *words)
-    wait_until(lambda: len(list(home.glob("runs/*/journal.jsonl"))) == 2, "a counter-experiment")
+    wait_until(lambda: len(list(home.glob("runs/*/journal.jsonl"))) == 2, "prove")
     first, second = sorted(
         (home / "runs").iterdir(), key=lambda path: (path / "plan.json").stat().st_mtime
     )
@@ -185,11 +185,11 @@ def test_one_that_is_stopped_could_not_tell_and_resumed_it_measures_both_loads_a
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, err
     assert record(run_dir)["proves"]["outcome"] == "could-not-tell"
-    assert "it was not measured whole" in " ".join(out.split())
+    assert "it is incomplete" in " ".join(out.split())
     assert record(first)["steps"][0]["limiter"]["proof"] == shown, "what another one showed stays"
     resumed = benchtui(home, "runs", "resume", run_dir.name)
     assert resumed.returncode == 0, resumed.stderr
-    assert "2 steps to go" in resumed.stderr and "0 of 2 steps were over before" in resumed.stderr
+    assert "2 steps to go" in resumed.stderr and "0 of 2 steps were done before" in resumed.stderr
     assert [step["attempt"] for step in record(run_dir)["steps"]] == [2, 2]
     proof = record(first)["steps"][0]["limiter"]["proof"]
     assert (proof["run_id"], proof["outcome"], record(run_dir)["proves"]["outcome"]) == (
@@ -246,7 +246,7 @@ def test_the_verb_plans_it_and_refuses_what_is_none(proved: tuple[Path, Path]) -
         (["--detach"], "--prove-bottleneck and --detach: it follows the run"),
         (
             ["--no-telemetry"],
-            "--prove-bottleneck and --no-telemetry: it goes by what hosts do meanwhile",
+            "--prove-bottleneck and --no-telemetry: it needs telemetry of the hosts",
         ),
     ],
 )

@@ -119,7 +119,7 @@ def test_what_an_unreachable_host_measured_is_collected_once_it_is_back(
     assert all(each.whole for each in run.spool.tasks())
     run.no_process_left()
     assert not run.load_on("h2").remote_dir.exists()
-    assert f"{run.run_id} is finished already" in recovered(run)[1]
+    assert f"{run.run_id} has already finished" in recovered(run)[1]
 
 
 @pytest.mark.slow

@@ -104,7 +104,7 @@ def test_fewer_in_flight_on_a_client_whose_cpu_is_busy_weakens_the_figure_only()
         ([JobLoad("w", ("write",), held=4, paced=True)], {}, "rate"),
         ([JobLoad("a", ("write",)), JobLoad("b", ("write",), wave=1)], {}, "one after the other"),
         ([WRITER], {"measured_s": 20.0}, "end with their data"),
-        ([], {}, "not known"),
+        ([], {}, "unknown"),
     ],
 )
 def test_a_load_that_is_not_always_the_same_is_not_judged(
@@ -378,7 +378,7 @@ def test_a_depth_that_the_engine_does_not_keep_is_told_and_that_it_was_swept() -
     )
     both = RunEvidence(at.plan, at.hosts, [*at.steps, *at.steps], at.seen)
     (only,) = found("depth", both)
-    told = "; it was swept: points that differ by depth alone are the same load"
+    told = "; it was swept: points that differ only in depth are the same load"
     assert (only.severity, only.message) == ("warning", vain.in_vain + told)
 
 

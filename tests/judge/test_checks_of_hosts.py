@@ -124,25 +124,25 @@ def test_without_telemetry_it_is_not_known_where_bytes_came_from() -> None:
 def test_a_client_whose_cpu_is_busy_is_told(means: dict[str, float], cpus: int, why: str) -> None:
     result = found("client-cpu", looked({"cpus": cpus}, **means))
     assert [each.message for each in result] == (
-        [f"the client's CPU may hold it back: h1: {why}"] if why else []
+        [f"client CPU may limit the load: h1: {why}"] if why else []
     )
 
 
 def test_a_profile_may_say_how_busy_the_cpu_of_a_client_may_be() -> None:
     at = looked({"cpus": 64}, cpu_busy=80.0, gen_thread=97.0)
     assert [each.message for each in found("client-cpu", at)] == [
-        "the client's CPU may hold it back: h1: a thread of the load uses 97 % of a core"
+        "client CPU may limit the load: h1: a thread of the load uses 97 % of a core"
     ]
     at.plan.thresholds.update({"client-cpu.thread": 99.0, "client-cpu.host": 70.0})
     assert [each.message for each in found("client-cpu", at)] == [
-        "the client's CPU may hold it back: h1: 80 % busy"
+        "client CPU may limit the load: h1: 80 % busy"
     ]
 
 
 @pytest.mark.parametrize(("used", "told"), [(150.0, False), (192.0, True)])
 def test_a_load_that_uses_up_what_its_control_group_allows_is_told(used: float, told: bool) -> None:
     at = looked({"cpus": 64, "cpus_usable": 2.0}, cpu_busy=3.0, gen_cpu=used)
-    said = "the client's CPU may hold it back: h1: the load uses 96 % of the 2 CPUs that it may use"
+    said = "client CPU may limit the load: h1: the load uses 96 % of the 2 allowed CPUs"
     assert [each.message for each in found("client-cpu", at)] == ([said] if told else [])
 
 
@@ -157,12 +157,12 @@ def test_a_thread_that_uses_all_that_the_hypervisor_leaves_it_is_told(
     # a fifth of what is wanted is taken
     at = looked({"cpus": 64}, cpu_busy=50.0, cpu_steal=10.0, gen_thread=thread)
     bound = (
-        f"the client's CPU may hold it back: h1: a thread of the load uses {thread:.0f} % of a"
+        f"client CPU may limit the load: h1: a thread of the load uses {thread:.0f} % of a"
         " core, all that the"
     )
     assert [
-        each.message for each in found("client-cpu", at) if "hypervisor leaves it" in each.message
-    ] == ([f"{bound} hypervisor leaves it"] if doubt else [])
+        each.message for each in found("client-cpu", at) if "hypervisor gives it" in each.message
+    ] == ([f"{bound} hypervisor gives it"] if doubt else [])
 
 
 @pytest.mark.parametrize(("received", "doubt"), [(100e6, False), (115e6, True)])
@@ -170,7 +170,7 @@ def test_a_link_that_is_full_is_named_with_its_speed(received: float, doubt: boo
     nics = {"nics": [{"name": "eth0", "speed_mbit": 1000}]}
     result = found("network", looked(nics, **{"nic_eth0.rx": received}))
     assert [each.message for each in result] == (
-        ["the network may hold it back: h1: eth0 carries 92 % of its 1 Gbit/s"] if doubt else []
+        ["the network may limit the load: h1: eth0 carries 92 % of its 1 Gbit/s"] if doubt else []
     )
 
 
@@ -187,7 +187,7 @@ def test_an_rdma_port_that_is_full_is_named_and_limits(
 ) -> None:
     port = {"device": "mlx5_0", "port": 1, "rate": rate, "rate_gbit": float(rate.partition(" ")[0])}
     at = looked({"rdma": [port]}, cpu_busy=10.0, **{"rdma_mlx5_0:1.rx": received})
-    said = f"the network may hold it back: h1: mlx5_0:1 carries {text}"
+    said = f"the network may limit the load: h1: mlx5_0:1 carries {text}"
     assert [each.message for each in found("network", at)] == ([said] if text else [])
     assert (limit(at)[0] == "network") is bool(text)
 
@@ -195,11 +195,11 @@ def test_an_rdma_port_that_is_full_is_named_and_limits(
 def test_a_link_of_unknown_speed_is_not_called_free() -> None:
     nics = [{"name": "eth0", "speed_mbit": 1000}, {"name": "eth1"}]
     at = looked({"nics": nics}, cpu_busy=10.0, **{"nic_eth0.rx": 1e5, "nic_eth1.rx": 100e6})
-    with pytest.raises(UnknownError, match="how fast the links of h1 are is not known"):
+    with pytest.raises(UnknownError, match="link speed of h1 is unknown"):
         found("network", at)
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), held=64, direct=True)]
     assert limit(at)[1].endswith(
-        "(no client-side bottleneck found); how fast their links are is not known"
+        "(no client-side bottleneck found); link speeds are unknown"
     )
 
 
@@ -232,7 +232,7 @@ def test_links_beside_a_load_on_disks_of_the_host_are_not_judged(
 def test_segments_that_were_sent_again_are_told() -> None:
     result = found("network", looked(**{"nic_eth0.rx": 1e8, "tcp_out": 100.0, "tcp_retrans": 60.0}))
     assert [each.message for each in result] == [
-        "the network loses packets: h1: 1.0 % of TCP segments were sent again"
+        "the network loses packets: h1: 1.0 % of TCP segments were retransmitted"
     ]
 
 
@@ -407,7 +407,7 @@ def test_without_a_limit_on_the_clients_it_is_the_storage_as_far_as_they_can_tel
 def test_a_rate_that_was_reached_is_the_bottleneck() -> None:
     at = looked(cpu_busy=10.0)
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), paced=True, rate_iops={"read": 1000.0})]
-    assert limit(at) == ("rate", "the rate that was offered: read 1.00k IOPS")
+    assert limit(at) == ("rate", "the offered rate: read 1.00k IOPS")
 
 
 def test_a_bandwidth_that_was_offered_and_reached_is_the_bottleneck() -> None:
@@ -415,7 +415,7 @@ def test_a_bandwidth_that_was_offered_and_reached_is_the_bottleneck() -> None:
     at.plan.steps[0].jobs = [
         JobLoad("r", ("read",), held=64, paced=True, rate_bytes_per_s={"read": 100e6})
     ]
-    assert limit(at) == ("rate", "the rate that was offered: read 95.4 MiB/s")
+    assert limit(at) == ("rate", "the offered rate: read 95.4 MiB/s")
 
 
 def test_a_rate_of_one_direction_does_not_limit_a_load_of_two() -> None:
@@ -433,13 +433,13 @@ def test_a_mix_whose_directions_are_both_held_at_their_rate_is_limited_by_it() -
     at.plan.steps[0].jobs = [
         JobLoad("m", ("read", "write"), paced=True, rate_iops={"read": 1e3, "write": 1e3})
     ]
-    assert limit(at) == ("rate", "the rate that was offered: read 1.00k IOPS, write 1.00k IOPS")
+    assert limit(at) == ("rate", "the offered rate: read 1.00k IOPS, write 1.00k IOPS")
 
 
 def test_workers_that_think_are_not_held_up_by_the_storage() -> None:
     at = looked(cpu_busy=10.0)
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), workers=16, held=16, paced=True)]
-    said = "concurrency: the workers think for 75 % of their time; more of them would give more"
+    said = "concurrency: workers spend 75 % of their time in think time; use more workers"
     assert limit(at) == ("concurrency", said)
 
 
@@ -577,7 +577,7 @@ def test_another_load_generator_on_a_host_is_named() -> None:
 def test_a_server_whose_processes_use_all_that_the_hypervisor_leaves_is_named() -> None:
     at = with_server(group_OSD_procs=1.0, group_OSD_cpu=78.0, cpu_busy=50.0, cpu_steal=10.0)
     told = (
-        "server CPU: s1: OSD uses 78 % of a core in its one process, all that the hypervisor"
+        "server CPU: s1: OSD uses 78 % of a core in its one process, all the hypervisor"
         " leaves it"
     )
     assert limit(at) == ("server-cpu", told)

@@ -68,12 +68,12 @@ def test_an_objection_stands_by_the_findings_about_it(severity: str | None, stan
 
 
 def test_what_was_not_looked_at_is_not_known_and_the_reason_is_told() -> None:
-    not_made = {"storage-traffic": "there is no telemetry"}
+    not_made = {"storage-traffic": "no telemetry"}
     answer = against(
         record(findings=[], checks=["direct-io", "working-set"], checks_not_made=not_made), "cache"
     )
     assert answer.standing == "unknown"
-    assert "not checked: there is no telemetry" in {
+    assert "not checked: no telemetry" in {
         each.text for each in answer.evidence if each.check == "storage-traffic"
     }
 

@@ -113,9 +113,9 @@ def test_a_filter_means(text: str, found: str) -> None:
         ("verdict:vald", "no verdict 'vald' (did you mean 'valid'?)"),
         ("state:done", "no state 'done'"),
         ("is:stared", "no 'is:stared' (did you mean 'starred'?)"),
-        ("since:2026-13-01", "'2026-13-01' is no date"),
-        ("until:soon", "'soon' is no date: today, yesterday, 7d"),
-        ("since:999999w", "is no date"),
+        ("since:2026-13-01", "'2026-13-01' is not a date"),
+        ("until:soon", "'soon' is not a date: today, yesterday, 7d"),
+        ("since:999999w", "is not a date"),
     ],
 )
 def test_what_there_is_not_is_named(text: str, said: str) -> None:

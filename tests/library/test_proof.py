@@ -137,7 +137,7 @@ def test_a_state_that_is_not_that_of_the_run_any_more_tells_nothing() -> None:
 @pytest.mark.parametrize("state", ["failed", "cut", "missing"])
 def test_a_step_that_was_not_measured_whole_tells_nothing(state: str) -> None:
     found = outcome(LoadChange("twice-in-flight", MORE), load(1000), load(1900, state=state))
-    assert (found.outcome, "not measured whole" in found.text) == ("could-not-tell", True)
+    assert (found.outcome, "incomplete" in found.text) == ("could-not-tell", True)
 
 
 def test_too_few_seconds_tell_nothing() -> None:

@@ -99,7 +99,7 @@ def test_what_was_changed_is_named_though_the_record_was_made_to_fit(
     run_dir: Path, key: Path, change: Callable[[Path], object], name: str
 ) -> None:
     change(run_dir)
-    assert broken(run_dir, key)[1] == [f"{name}: is not what was sealed"]
+    assert broken(run_dir, key)[1] == [f"{name}: changed since it was sealed"]
     assert verify_run(run_dir, key).exit_code == 1
 
 
@@ -116,7 +116,7 @@ def test_a_seal_that_was_changed_is_none(run_dir: Path, field: str, tmp_path: Pa
         "key": json.loads(path.read_text())["key"],
     }
     path.write_text(json.dumps(found | {field: changes[field]}))
-    assert broken(run_dir) == ("", ["seal.json: its signature is not of its content"])
+    assert broken(run_dir) == ("", ["seal.json: signature does not match"])
 
 
 def test_the_verb_says_who_sealed_it(
@@ -138,7 +138,7 @@ def test_a_verdict_that_was_changed_is_never_shown_as_if_it_were_the_runs_own(
     changed = load_record(run_dir)
     assert changed.judged_since
     assert main(["runs", "show", str(run_dir)]) == 0
-    assert "NOT the verdict that was sealed" in " ".join(capsys.readouterr().out.split())
+    assert "NOT the sealed verdict" in " ".join(capsys.readouterr().out.split())
     write_record(run_dir)
     assert not load_record(run_dir).judged_since, "derived again it is the one that was sealed"
 

@@ -262,7 +262,7 @@ def test_a_run_is_found_by_its_title_and_the_newest_by_a_tag(
     with pytest.raises(UsageError, match="no run with tag:x; see benchtui runs list"):
         store.resolve("tag:x")
     rename(store.runs_dir / IDS[0], "before/upgrade")
-    with pytest.raises(UsageError, match=f"2 runs are called 'before/upgrade': {IDS[1]}, {IDS[0]}"):
+    with pytest.raises(UsageError, match=f"2 runs have the title 'before/upgrade': {IDS[1]}, {IDS[0]}"):
         store.resolve("before/upgrade")
     theirs = tmp_path / "team"
     rename(add_run(theirs, "20261101T080000Z-weka-read-iops-0009"), "the team's")
@@ -287,7 +287,7 @@ def test_a_run_that_lies_in_several_places_is_listed_once_the_own_one_first(
 
 def test_a_beginning_of_several_runs_names_them(store: RunStore) -> None:
     with pytest.raises(
-        UsageError, match=f"'202611' is the beginning of 3 runs: {IDS[2]}, {IDS[1]}, {IDS[0]}"
+        UsageError, match=f"'202611' is a prefix of 3 runs: {IDS[2]}, {IDS[1]}, {IDS[0]}"
     ):
         store.resolve("202611")
 

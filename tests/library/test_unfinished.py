@@ -114,8 +114,8 @@ def test_a_run_that_ended_without_a_record_gets_it_from_its_journal(
     before = summarize(run_dir)
     assert before is not None and before.state == "interrupted" and not is_unfinished(run_dir)
     assert main(["runs", "recover"]) == 0
-    assert capsys.readouterr().err == f"{run_dir.name} had come to its end: its record is written\n"
+    assert capsys.readouterr().err == f"{run_dir.name} had already ended; wrote its record\n"
     after = summarize(run_dir)
     assert after is not None and after.state == build_record(run_dir).state
     main(["runs", "recover"])
-    assert capsys.readouterr().err == "no run is unfinished\n"
+    assert capsys.readouterr().err == "no unfinished runs\n"

@@ -69,7 +69,7 @@ def test_what_people_say_of_a_run_changes_nothing(
     for words in (["star", "last"], ["rename", "last", "x"], ["note", "last", "y"]):
         assert main(["runs", *words]) == 0
     assert main(["runs", "verify", "last"]) == 0
-    assert f"{run_dir.name}: verified: 4 files by their sums" in capsys.readouterr().out
+    assert f"{run_dir.name}: verified: 4 checksums" in capsys.readouterr().out
 
 
 def figure(document: dict[str, object]) -> None:
@@ -93,7 +93,7 @@ def invented(document: dict[str, object]) -> None:
     ("change", "named"),
     [(figure, "headline.value: "), (verdict, "verdict: 'valid' in run.json"),
         (fewer_checks, "verdict: valid in"),
-     (invented, "certified: stands in run.json and is not derived")],
+     (invented, "certified: in run.json, but not derived")],
 )  # fmt: skip
 def test_a_changed_record_is_named_by_the_value(
     run_dir: Path, change: Callable[[dict[str, object]], object], named: str
@@ -119,7 +119,7 @@ def more_ios(event: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        ("host_result", "local: dirs of the result is not what the raw output says"),
+        ("host_result", "local: dirs of the result differs from the raw output"),
         ("sample", "is not in the raw"),
     ],
 )
@@ -135,7 +135,7 @@ def test_changed_raw_output_is_named_by_its_sum(run_dir: Path) -> None:
     data = bytearray((run_dir / RAW).read_bytes())
     data[len(data) // 2] ^= 1
     (run_dir / RAW).write_bytes(data)
-    assert f"{RAW}: its SHA-256 is not the one that was kept" in verify_run(run_dir).differs
+    assert f"{RAW}: SHA-256 does not match" in verify_run(run_dir).differs
 
 
 def test_raw_output_with_another_sum_in_journal_and_record_is_still_told_by_its_figures(
@@ -145,7 +145,7 @@ def test_raw_output_with_another_sum_in_journal_and_record_is_still_told_by_its_
     shorter = text[: text.rindex(b'\n{\n  "fio version"')]
     (run_dir / RAW).write_bytes(gzip.compress(shorter))
     assert any(
-        "of the result is not what the raw output says" in text
+        "of the result differs from the raw output" in text
         for text in verify_run(run_dir).differs
     )
 
@@ -154,7 +154,7 @@ def test_a_missing_file_is_named(run_dir: Path) -> None:
     (run_dir / RAW).unlink()
     found = verify_run(run_dir)
     assert f"{RAW}: is missing" in found.differs
-    assert f"{RAW}: is missing, and the journal has figures of it" in found.differs
+    assert f"{RAW}: is missing, but the journal has its figures" in found.differs
 
 
 def test_a_record_that_names_files_elsewhere_is_refused(run_dir: Path) -> None:
@@ -162,7 +162,7 @@ def test_a_record_that_names_files_elsewhere_is_refused(run_dir: Path) -> None:
         document["provenance"]["artefacts"][0]["path"] = "../../../etc/passwd"  # type: ignore[index]
 
     change_json(run_dir / "run.json", elsewhere)
-    assert "../../../etc/passwd: is no path inside of a run" in verify_run(run_dir).differs
+    assert "../../../etc/passwd: is not a path inside a run" in verify_run(run_dir).differs
 
 
 def test_a_record_without_a_journal_cannot_be_derived_again(run_dir: Path) -> None:

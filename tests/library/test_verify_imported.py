@@ -87,7 +87,7 @@ def test_a_changed_figure_is_named_though_no_kept_file_was_touched(
     run_dir = kept(home, *HOSTS)
     assert main(["runs", "note", run_dir.name, "from the vendor"]) == 0
     assert main(["runs", "verify", run_dir.name]) == 0
-    assert "verified: 4 files by their sums, 4 results" in capsys.readouterr().out
+    assert "verified: 4 checksums, 4 results" in capsys.readouterr().out
     change_json(run_dir / "run.json", figure)
     assert main(["runs", "verify", run_dir.name]) == 1
     assert "headline.value: " in capsys.readouterr().out
@@ -121,4 +121,4 @@ def test_an_import_that_does_not_say_how_it_was_read_is_not_derived_again(tmp_pa
     del document["provenance"]["imported"]
     (run_dir / "run.json").write_text(json.dumps(document))
     found = verify_run(run_dir)
-    assert found.exit_code == 3 and "did not keep how its files were read" in found.underived
+    assert found.exit_code == 3 and "did not save how its files were read;" in found.underived

@@ -404,7 +404,7 @@ def test_a_damaged_record_is_one_clear_line(tmp_path: Path) -> None:
     run_dir = run_dir_of("mix", tmp_path / "run")
     (run_dir / "run.json").write_text('{"run_id": "x", "state": "great", "profile": {"tag": ""}}')
     with pytest.raises(
-        BenchtuiError, match=r"run\.json: is no run record: state: Input should be 'complete'"
+        BenchtuiError, match=r"run\.json: not a run record: state: Input should be 'complete'"
     ):
         load_record(run_dir)
 

@@ -64,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="name of the experiment; whole runs of it that are there already count",
     )
     parser.epilog = (
-        "exit codes: 0 B is no worse, 1 worse, 2 wrong usage, 3 not comparableor undecided, 4 runs"
+        "exit codes: 0 B is no worse, 1 worse, 2 wrong usage, 3 not comparable or undecided, 4 runs"
         " failed"
     )
 
@@ -203,7 +203,7 @@ def take_known(experiment: AbTest) -> None:
         experiment.kept += looks_after(store.directory_of(summary))
         if summary.state != "complete":
             say(
-                f"{summary.run_id} is {summary.state}and does not count; use benchtui runs recover"
+                f"{summary.run_id} is {summary.state} and does not count; use benchtui runs recover"
                 " or runs resume"
             )
         elif summary.verdict == "invalid":

@@ -48,7 +48,7 @@ def main(args: argparse.Namespace) -> int:
             raise NotComparableError(said)
     if records[0].verdict == "invalid" or records[0].state not in WHOLE:
         why = "invalid" if records[0].verdict == "invalid" else records[0].state
-        raise NotComparableError(f"{records[0].run_id} is {why}and cannot be used")
+        raise NotComparableError(f"{records[0].run_id} is {why} and cannot be used")
     found = measure(records)
     if not found.figures:
         raise UsageError(

@@ -357,7 +357,7 @@ def write_imported(
         *(output.with_stem(f"{output.stem}-{number}") for number in range(1, len(profiles))),
     ]
     if there_ := next((path for path in paths_ if path.exists()), None):
-        raise UsageError(f"{there_}exists; nothing was overwritten")
+        raise UsageError(f"{there_} exists; nothing was overwritten")
     for path, (_, text) in zip(paths_, profiles, strict=True):
         write_new(path, with_modeline(text, path, catalogue.user_dir))
     return paths_

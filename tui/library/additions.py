@@ -130,7 +130,7 @@ def question_of(run_dir: Path, step: int | None = None) -> tuple[Plan, ProofQues
         raise UsageError(f"{run_dir.name} is still running; prove it when it has finished")
     record = load_record(run_dir)
     if record.state in ("imported", "baseline"):
-        raise UsageError(f"{run_dir.name}was imported: there is no plan to repeat")
+        raise UsageError(f"{run_dir.name} was imported: there is no plan to repeat")
     plan = load_plan(run_dir)
     return plan, replace(question_about(record, plan, step), run_id=run_dir.name)
 

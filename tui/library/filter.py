@@ -139,7 +139,7 @@ def _choice(
         for part in filter(None, value.lower().split(",")):
             if part not in known:
                 meant = did_you_mean(part, known)
-                raise UsageError(f"no {what} '{part}'{meant}; known:  {', '.join(known)}")
+                raise UsageError(f"no {what} '{part}'{meant}; known: {', '.join(known)}")
             wanted.update(known[part])
         return lambda run: of(run) in wanted
 
@@ -149,7 +149,7 @@ def _choice(
 def _is(value: str, _: datetime) -> Test:
     kinds: dict[str, Test] = {"starred": lambda run: run.starred, "mine": lambda run: not run.owner}
     if value not in kinds:
-        raise UsageError(f"no 'is:{value}'{did_you_mean(value, kinds)}; known:  {', '.join(kinds)}")
+        raise UsageError(f"no 'is:{value}'{did_you_mean(value, kinds)}; known: {', '.join(kinds)}")
     return kinds[value]
 
 

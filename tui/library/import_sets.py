@@ -91,7 +91,7 @@ def readers(tool: str | None) -> list[Format]:
     found = [reader for reader in known if tool in (None, reader.name)]
     if not found:
         raise UsageError(
-            f"--tool {tool} is unknown; known:  {', '.join(reader.name for reader in known)}"
+            f"--tool {tool} is unknown; known: {', '.join(reader.name for reader in known)}"
         )
     return found
 
@@ -244,7 +244,7 @@ def measurements(files: Mapping[str, Sequence[ImportedOutput]]) -> list[dict[str
     if len(set(counts.values())) > 1:
         said = ", ".join(f"{name} {count}" for name, count in counts.items())
         raise UsageError(
-            f"files of several hosts need equally many measurements each; found:  {said}"
+            f"files of several hosts need equally many measurements each; found: {said}"
         )
     found: list[dict[str, ImportedOutput]] = [{} for _ in range(max(counts.values(), default=0))]
     for name, outputs in files.items():

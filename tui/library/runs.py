@@ -378,7 +378,7 @@ class RunStore:
                 found = [run for run in runs if run.title == ref]
                 if len(found) > 1:
                     raise UsageError(
-                        f"{len(found)} runs have the title '{ref}': "
+                        f"{len(found)} runs have the title '{ref}':"
                         f" {some((run.run_id for run in found), 5)}"
                     )
             if found:
@@ -468,4 +468,4 @@ def _no_single_match(
         else:
             what = f"run '{ref}'{did_you_mean(ref, (*WORDS, *ids))}"
         return f"no {what}; see benchtui runs list"
-    return f"'{ref}' is a prefix of {len(matches)} runs:  {some(matches, 5)}"
+    return f"'{ref}' is a prefix of {len(matches)} runs: {some(matches, 5)}"

@@ -181,7 +181,7 @@ def _of_host(
     path = raw_file(run_dir, step.index, host, told.attempt, "out")
     if not path.is_file():
         if told.result is not None or told.samples:
-            yield f"{path.relative_to(run_dir)}: missing, but the journal has its figures"
+            yield f"{path.relative_to(run_dir)}: is missing, but the journal has its figures"
         return
     step = replace(step, attempt=told.attempt)
     reader = workloads.of(step).reader(host, step, "measure", plan.latency_kind_of(step))

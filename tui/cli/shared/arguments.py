@@ -33,7 +33,7 @@ VERBS: dict[str, str] = {
     "baselines": "published results, and a run compared with them",
     "findings": "list every check and what its finding means",
     "schema": "print the JSON Schema of profile, inventory or run",
-    "config": "show and change settings: theme, symbols, hosts, tags, directory of runs",
+    "config": "settings: theme, symbols, hosts, tags, directory of runs",
     "completion": "completion script for bash, zsh or fish",
     "man": "the manual page",
     "doctor": "check this jump host",

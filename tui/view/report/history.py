@@ -93,7 +93,7 @@ def _table(record: RunRecord, trends: Sequence[Trend]) -> DocumentTable:
 
 
 def _left_out(count: int) -> str:
-    return f"{plural(count, 'more run')}left out: incomplete or invalid." if count else ""
+    return f"{plural(count, 'more run')}: left out: incomplete or invalid." if count else ""
 
 
 def _apart(trends: Sequence[Trend]) -> str:
