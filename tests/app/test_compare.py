@@ -85,8 +85,8 @@ async def test_one_marked_run_is_compared_with_the_one_under_the_cursor(newest: 
         await app.settle(pilot)
         said = page(app.screen)
         first = (
-            "A and B cannot be compared: the profile differs (mapr/seq-write / weka/read-iops); as"
-            " figures: B does "
+            "A and B cannot be compared: the profile differs (mapr/seq-write / weka/read-iops);"
+            " measured: B does "
         )
         assert " ".join(said.split()).startswith(first), "the reason stands first, and once"
         assert said.count("not comparable") == 0 and said.count("mapr/seq-write") == 2, (
@@ -236,7 +236,7 @@ async def test_a_record_that_cannot_be_read_is_said(newest: RunMaker) -> None:
         await pilot.press("space", "space", "c")
         await app.settle(pilot)
         assert isinstance(app.screen, CompareScreen)
-        assert "not a run record:" in "\n".join(line.plain for line in app.screen.pane.builder(110))
+        assert "not a run record" in "\n".join(line.plain for line in app.screen.pane.builder(110))
 
 
 def test_compare(snap_compare: Callable[..., bool], newest: RunMaker) -> None:

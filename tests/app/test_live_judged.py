@@ -136,7 +136,7 @@ async def test_a_narrow_screen_shows_finding_steadiness_and_bottleneck_in_one_li
     async with stage(watched(tmp_path), SMALL) as (app, pilot):
         (line,) = app.text_of("#live-health").splitlines()
         finding, steady, bottleneck = line.split(" · ")
-        assert finding.startswith("! client-cpu  the client's CPU") and finding.endswith("…")
+        assert finding.startswith("! client-cpu  client CPU") and finding.endswith("…")
         assert (
             steady in ("steady", "not steady")
             and bottleneck.split("  ")[0] == "limited by client CPU"
@@ -170,7 +170,7 @@ async def test_the_hosts_that_are_named_are_marked(tmp_path: Path) -> None:
 
 async def test_without_telemetry_the_bottleneck_is_unknown(tmp_path: Path) -> None:
     async with stage(run_of(tmp_path).go().measure(31)) as (app, _):
-        assert "limited by  unknown: no telemetry" in app.text_of("#live-health")
+        assert "limited by  unknown: there is no telemetry" in app.text_of("#live-health")
         assert "CPU" not in app.text_of("#live-hosts")
 
 
@@ -216,7 +216,7 @@ async def test_while_a_step_is_prepared_neither_findings_nor_the_cursor_are_of_t
         await app.tick(pilot, maker.measure(5))
         assert app.live.cursor_s is None and "at 0:00" not in app.text_of("#live-heat")
         said = app.text_of("#live-health")
-        assert "limited by  unknown" in said and "client CPU" not in said, (
+        assert "limited by  unknown" in said and "limited by  client CPU" not in said, (
             "the load is not looked at yet"
         )
 

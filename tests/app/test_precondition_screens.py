@@ -111,7 +111,7 @@ async def test_the_result_says_how_it_was_prepared_and_what_was_attested(
     write_record(maker.run_dir)
     async with stage(maker, (120, 80), step="result") as (app, pilot):
         page = await tab(app, pilot, "facts")
-        assert "Prepared filled twice, 128 GiB in all" in page
+        assert "Prepared filled twice, 128 GiB in total" in page
         assert (
             "Prepared steady after 3 rounds: range 0.0 % (max 20 %), slope 0.0 % (max 10 %)" in page
         )
@@ -130,7 +130,7 @@ async def test_review_shows_what_is_filled_and_leaves_it_out_when_asked(home: Pa
     async with opened(
         options(home, hosts=("local",), profile="my/pre", review=True), size=(120, 50)
     ) as user:
-        await user.sees("writes its files whole twice")
+        await user.sees("writes its files in full twice")
         await user.sees("at most 5 rounds of 0:20 of its own load")
         await change(user, "@precondition", "no")
         await user.sees("skipped at launch")

@@ -180,7 +180,7 @@ async def test_a_finding_takes_one_line_and_f_tells_what_to_do_and_what_could_no
         await app.settle(pilot)
         page = app.text_of("#result-page")
         assert "Find out what ended the load" in page
-        assert "Could not be checked" in page and "no telemetry" in page
+        assert "No data for these checks" in page and "no telemetry" in page
 
 
 async def test_the_verdict_takes_one_line_at_80_columns(maker: RunMaker) -> None:
@@ -404,7 +404,7 @@ async def test_tabs_are_moved_between_by_keys_and_clicks_and_each_fits_and_scrol
     write_record(maker.run_dir)
     shown = {"defend": "It was too short", "latency": "I/Os by latency", "time": "p99 latency",
         "hosts": "median",
-             "findings": "Could not be checked", "facts": "Record", "load": "CPU busy over time",
+             "findings": "No data for these checks", "facts": "Record", "load": "CPU busy over time",
              "commands": "Job file", "published": "aws, one client"}  # fmt: skip
     async with stage(maker, SMALL, step="result") as (app, pilot):
         screen = app.screen

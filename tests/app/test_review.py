@@ -131,12 +131,12 @@ async def test_bytes_a_host_and_in_all(home: Path) -> None:
     async with opened(
         review(home, "weka/read-iops", ("weka-01", "weka-02")), size=(120, 36)
     ) as user:
-        await user.sees("768 GiB a host, 1.50 TiB in all")
+        await user.sees("768 GiB a host, 1.50 TiB in total")
 
 
 async def test_a_big_layout_is_warned_of(home: Path) -> None:
     async with opened(review(home, "weka/read-iops")) as user:
-        await user.sees("! lays out 768 GiB of test files in all before it measures")
+        await user.sees("! lays out 768 GiB of test files before the measurement")
 
 
 async def test_overwriting_files_is_warned_of(home: Path) -> None:

@@ -35,7 +35,7 @@ async def test_what_is_searched_for_over_what_and_how_long_is_chosen_in_the_form
         await change(user, "@limits", "p99 < 5ms")
         await change(user, "@over", "rate numjobs=1,2")
         await change(user, "@point", "20s")
-        await user.sees("the most IOPS that keep p99 < 5ms, over rate; numjobs 1 2")
+        await user.sees("the most IOPS within p99 < 5ms, over rate; numjobs 1 2")
         search = planned(user).search
         assert search is not None and (search.point_s, search.points) == (20.0, 40)
         await change(user, "@over", "rate depth")

@@ -226,7 +226,7 @@ async def test_tags_that_are_none_are_refused_by_name(newest: RunMaker) -> None:
     async with stage(newest, step="runs") as (app, pilot):
         await pilot.press("t", *"=a", "enter")
         await app.settle(pilot)
-        assert any("'=a' is no tag" in toast.message for toast in app._notifications)
+        assert any("'=a' is not a tag" in toast.message for toast in app._notifications)
 
 
 async def test_the_list_is_sorted_by_the_next_column(newest: RunMaker) -> None:

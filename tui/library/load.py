@@ -55,7 +55,7 @@ def load_record(run_dir: Path) -> RunRecord:
     except ValidationError as error:
         first = error.errors()[0]
         what = ": ".join(part for part in (".".join(map(str, first["loc"])), first["msg"]) if part)
-        raise BenchtuiError(Problem(f"is no run record: {what}", file=str(path))) from error
+        raise BenchtuiError(Problem(f"not a run record: {what}", file=str(path))) from error
 
 
 def record_json(run_dir: Path, record: RunRecord | None = None) -> str:

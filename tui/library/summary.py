@@ -299,7 +299,7 @@ def _from_record(run_dir: Path, *, keep: bool) -> RunSummary:
         why = (
             f"cannot be read: {error.strerror}"
             if isinstance(error, OSError)
-            else f"is no run record: {error}"
+            else f"not a run record: {error}"
         )
         return unreadable(run_dir, f"{RECORD_FILE} {why}")
     headline = head.headline or HeadlineHead()
