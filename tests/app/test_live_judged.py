@@ -146,7 +146,7 @@ async def test_a_narrow_screen_shows_finding_steadiness_and_bottleneck_in_one_li
         await app.settle(pilot)
         (line,) = app.text_of("#live-health").splitlines()
         assert (
-            line.startswith("! client-cpu  the")
+            line.startswith("! client-cpu  client CPU")
             and "limited by client CPU" in line
             and line.endswith("f all")
         )

@@ -158,7 +158,7 @@ def test_a_thread_that_uses_all_that_the_hypervisor_leaves_it_is_told(
     at = looked({"cpus": 64}, cpu_busy=50.0, cpu_steal=10.0, gen_thread=thread)
     bound = (
         f"client CPU may limit the load: h1: a thread of the load uses {thread:.0f} % of a"
-        " core, all that the"
+        " core, all the"
     )
     assert [
         each.message for each in found("client-cpu", at) if "hypervisor gives it" in each.message
@@ -578,7 +578,7 @@ def test_a_server_whose_processes_use_all_that_the_hypervisor_leaves_is_named() 
     at = with_server(group_OSD_procs=1.0, group_OSD_cpu=78.0, cpu_busy=50.0, cpu_steal=10.0)
     told = (
         "server CPU: s1: OSD uses 78 % of a core in its one process, all the hypervisor"
-        " leaves it"
+        " gives it"
     )
     assert limit(at) == ("server-cpu", told)
 

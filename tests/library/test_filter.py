@@ -114,7 +114,7 @@ def test_a_filter_means(text: str, found: str) -> None:
         ("state:done", "no state 'done'"),
         ("is:stared", "no 'is:stared' (did you mean 'starred'?)"),
         ("since:2026-13-01", "'2026-13-01' is not a date"),
-        ("until:soon", "'soon' is not a date: today, yesterday, 7d"),
+        ("until:soon", "'soon' is not a date; allowed: today, yesterday, 7d"),
         ("since:999999w", "is not a date"),
     ],
 )
