@@ -451,7 +451,7 @@ def lost_packets(host: HostTelemetryRecord) -> str:
     seconds = (host.end_s or 0.0) - (host.start_s or 0.0)
     few = RETRANSMITTED * sent * seconds
     if sent and seconds and again > few + CHANCE * sqrt(max(few, 1.0)):
-        return f"{units.share(again / (sent * seconds), 1)} of TCP segments were sent again"
+        return f"{units.share(again / (sent * seconds), 1)} of TCP segments were retransmitted"
     calls = host.mean_of("nfs.retrans") or 0.0
     return f"{calls:.0f} NFS calls were retransmitted" if calls else ""
 
