@@ -13,15 +13,6 @@ from tests.app.journal_maker import RunMaker
 from tests.app.stage import SMALL, WIDE, stage
 from tui.analysis.previous_run import Behind
 from tui.app.screens import result_tiles
-from tui.app.screens.live_series import (
-    LANES,
-    Beside,
-    HostSecond,
-    HostsOverTime,
-    _cells,
-    rate_lines,
-    time_lines,
-)
 from tui.journal.progress import MetadataView
 from tui.journal.telemetry import HostTelemetry
 from tui.model.event import (
@@ -40,6 +31,15 @@ from tui.model.rundir import PLAN_FILE
 from tui.model.step_record import MetadataRecord, OperationRecord
 from tui.text.plot import TimeAxis
 from tui.view.live_operations import operation_tiles
+from tui.view.live_series import (
+    LANES,
+    Beside,
+    HostSecond,
+    HostsOverTime,
+    _cells,
+    rate_lines,
+    time_lines,
+)
 
 HOSTS = ("c1", "c2")
 

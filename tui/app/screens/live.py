@@ -26,7 +26,6 @@ from tui.app.screens.live_feed import (
     Now,
 )
 from tui.app.screens.live_rooms import FIXED, RoomsScreen
-from tui.app.screens.live_series import HostsOverTime
 from tui.app.services import remedies
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.figure_tiles import FigureTiles, live_tiles
@@ -52,6 +51,7 @@ from tui.record.search import LiveSearch
 from tui.text.line import Line
 from tui.text.plot import TimeAxis
 from tui.view.live_marks import Marks
+from tui.view.live_series import HostsOverTime
 from tui.view.live_wait import FIRST_SAMPLES, waiting_of
 
 

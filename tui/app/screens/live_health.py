@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from tui.app.screens.hosts_facts import fact_lines
-from tui.app.screens.live_series import OF_HOST, HostsOverTime
 from tui.app.widgets.host_rows import BROKEN
 from tui.app.widgets.run_panels import SEVERITY_KEYS
 from tui.journal.host import silent_hosts_text, waiting_text
@@ -37,6 +36,7 @@ from tui.text.line import (
     width_of_runs,
 )
 from tui.view.findings import of_role
+from tui.view.live_series import OF_HOST, HostsOverTime
 from tui.view.step_notes import found_text, now_text
 
 if TYPE_CHECKING:

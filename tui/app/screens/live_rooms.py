@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from tui.app.frame.step_screen import BROAD
-from tui.app.screens import live_series, live_text
+from tui.app.screens import live_text
 from tui.app.screens.live_feed import (
     CLEAR_HEAT,
     GRAPHS,
@@ -22,7 +22,6 @@ from tui.app.screens.live_feed import (
     with_tiles_if,
 )
 from tui.app.screens.live_search import VersusScreen
-from tui.app.screens.live_series import HostsOverTime
 from tui.app.widgets.figure_tiles import TILE_LINES, FigureTiles
 from tui.app.widgets.graph import GraphPanel, Pulse
 from tui.app.widgets.host_rows import ServerTable
@@ -35,8 +34,10 @@ from tui.app.widgets.run_panels import (
     PercentileTable,
 )
 from tui.app.widgets.search_panel import MatrixPanel
+from tui.view import live_series
 from tui.view.live_hosts import LEAST_HOSTS
 from tui.view.live_operations import operation_tiles
+from tui.view.live_series import HostsOverTime
 from tui.view.live_wait import Waiting
 
 CHROME_LINES = 4  # top bar, two lines of header, footer

@@ -1,4 +1,4 @@
-"""Live: figures per second of single hosts and of operations."""
+"""Live figures of single hosts second by second, and of the operations of a metadata benchmark."""
 
 from __future__ import annotations
 
