@@ -19,12 +19,12 @@ from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.matrix_maker import line_sweep
 from tests.app.stage import SMALL, WIDE, app_on, settle, stage
 from tui.app.dialogs.findings import FindingsDialog, HostDialog
-from tui.app.screens import live_health
 from tui.app.widgets.lines import TextPane
 from tui.judge import live
 from tui.judge.bottleneck import Kind
 from tui.library.build import write_record
 from tui.model.event import HostFactsCollected, HostState, PhaseStarted, StepStarted
+from tui.view import live_health
 
 Compare = Callable[..., bool]
 IDLE = {

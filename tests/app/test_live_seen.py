@@ -15,7 +15,7 @@ from tests.app.journal_maker import MIX, READS, RUN_ID, RunMaker, host_names, pl
 from tests.app.stage import SMALL, WIDE, stage
 from tests.app.test_matrix_screens import half_way
 from tui.app.frame.step_screen import KeyBar
-from tui.app.screens import live_health
+from tui.app.screens import live_details
 from tui.app.screens.live_feed import HEADS, rooms_of
 from tui.app.widgets.graph import Graph, Pulse
 from tui.app.widgets.lines import Lines
@@ -41,7 +41,7 @@ def maker_of(home: Path, hosts: int = 4, runtime_s: float = 300.0) -> RunMaker:
     return RunMaker(home / "runs" / RUN_ID, host_names(hosts), READS, runtime_s=runtime_s)
 
 
-def width_of(keys: live_health.Keys) -> int:
+def width_of(keys: live_details.Keys) -> int:
     return sum(len(key) + 1 + len(label) for key, label in keys) + 2 * (len(keys) - 1)
 
 
@@ -50,7 +50,7 @@ def width_of(keys: live_health.Keys) -> int:
 def test_a_panel_that_has_all_room_has_keys_of_its_own_which_fit(
     shown: dict[str, object], replay: bool
 ) -> None:
-    keys = live_health.hint(live_health.FooterState(replay=replay, **shown))  # type: ignore[arg-type]
+    keys = live_details.hint(live_details.FooterState(replay=replay, **shown))  # type: ignore[arg-type]
     named = {key for key, _ in keys}
     assert {"Esc", "?", "q"} <= named and not {"Enter", "s", "x", "f"} & named
     assert ("t" in named) == (shown.get("zoomed") == "heat")
@@ -58,9 +58,11 @@ def test_a_panel_that_has_all_room_has_keys_of_its_own_which_fit(
 
 
 def test_the_end_of_a_run_offers_findings_where_there_are_some() -> None:
-    over = live_health.FooterState(over=True)
-    assert "f" not in dict(live_health.hint(over))
-    assert dict(live_health.hint(live_health.FooterState(over=True, found=True)))["f"] == "findings"
+    over = live_details.FooterState(over=True)
+    assert "f" not in dict(live_details.hint(over))
+    assert (
+        dict(live_details.hint(live_details.FooterState(over=True, found=True)))["f"] == "findings"
+    )
 
 
 async def test_who_looks_back_is_told_the_way_to_now(tmp_path: Path) -> None:

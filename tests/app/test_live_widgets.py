@@ -10,7 +10,6 @@ from textual.app import App, ComposeResult
 from textual.geometry import Region
 
 from tui.app.screens.live_feed import HEADS, ROOMY_LINES, curve_lines, rooms_of
-from tui.app.screens.live_health import apart_text
 from tui.app.terminal.theme import DARK
 from tui.app.widgets.graph import merge_values, nice_ceiling, painted, with_level
 from tui.app.widgets.graph_panels import HeatPanel
@@ -21,6 +20,7 @@ from tui.metrics.steady import SteadyWindow
 from tui.model.event import Buckets
 from tui.text.line import Line, Run, diverging, with_cell
 from tui.text.plot import TimeAxis, axis_of, spread_over
+from tui.view.live_health import apart_text
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "M"]), max_size=30)
 RUNS = st.lists(st.tuples(TEXTS, st.sampled_from(["text", "value", "read"])), max_size=5)

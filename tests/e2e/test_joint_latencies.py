@@ -19,7 +19,7 @@ import pytest
 from tests.e2e.command import command, environment
 from tests.lab.sshd import SshdLab
 from tests.patience import PATIENCE_S
-from tui.app.screens.live_health import printed
+from tui.app.screens.live_details import printed
 from tui.journal.fold import fold_all
 from tui.journal.reader import read_events
 from tui.journal.state import RunState

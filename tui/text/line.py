@@ -16,6 +16,7 @@ Run = tuple[str, str]
 TEXT, VALUE, LABEL, FAINT = "text", "value", "label", "faint"
 BRIGHT, TITLE, HEADING, ACCENT = "bright", "title", "heading", "accent"
 GOOD, WARN, BAD = "good", "warn", "bad"
+SEVERITY_MARKS: dict[str, Run] = {"info": ("·", LABEL), "warning": ("!", WARN), "error": ("✗", BAD)}
 
 _NARROW = re.compile(r"[ -~\xa1-\xac\xae-ʯ–—…→↑←↓≤≥±µ─-▿✓✗◆⠀-⣿]*")
 _WORD = re.compile(r"\s*\S+")

@@ -9,9 +9,20 @@ from tui.judge.live import LiveFinding, LiveFindings
 from tui.judge.severity import by_weight
 from tui.metrics.units import clock
 from tui.model.record import Finding
-from tui.text.line import BAD, BRIGHT, HEADING, LABEL, TEXT, WARN, Line, Run, clip, labelled, spread
+from tui.text.line import (
+    BRIGHT,
+    HEADING,
+    LABEL,
+    SEVERITY_MARKS,
+    TEXT,
+    Line,
+    Run,
+    clip,
+    labelled,
+    spread,
+)
+from tui.view.live_health import of_role
 
-MARKS: dict[str, Run] = {"info": ("·", LABEL), "warning": ("!", WARN), "error": ("✗", BAD)}
 ADVICE = "→ "
 MOST_NAMES = 20  # columns for names of checks; longer ones are on a line of their own
 
@@ -20,7 +31,7 @@ def brief_lines(findings: Sequence[Finding], width: int) -> list[Line]:
     """Return one line a finding, the worst first: its id, and as much of its message as fits."""
     lines: list[Line] = []
     for finding in by_weight(findings):
-        mark, role = MARKS[finding.severity]
+        mark, role = SEVERITY_MARKS[finding.severity]
         runs: list[Run] = [(f"{mark} ", role), (f"{finding.id}  ", LABEL), (finding.message, TEXT)]
         lines.append(Line.of(*clip(runs, width)))
     return lines
@@ -34,7 +45,7 @@ def whole_lines(finding: Finding, width: int, when: str = "") -> list[Line]:
 def check_lines(findings: Sequence[Finding], width: int, when: str = "") -> list[Line]:
     """Return the findings of one check: each message, then its rule, meaning and advice once."""
     finding = findings[0]
-    mark, role = MARKS[finding.severity]
+    mark, role = SEVERITY_MARKS[finding.severity]
     check = BY_ID.get(finding.id)
     title: list[Run] = [(f"{mark} ", role), (finding.id, BRIGHT), ("  ", TEXT)]
     title.append((check.title if check is not None else "", HEADING))
@@ -92,11 +103,6 @@ def live_lines(found: LiveFindings, width: int, zero_t: float = 0.0) -> list[Lin
     text = f"{len(found.made)} checks run during the run; the rest at its end."
     text = "The run is over; these are the findings of its record." if found.settled else text
     return [*lines, *labelled([], [(text, LABEL)], width), *not_made_lines(found.broken, width)]
-
-
-def of_role(role: str, text: str) -> str:
-    """Return what is said of one of the roles that run together: ``writers: ...``."""
-    return f"{role}: {text}" if role else text
 
 
 def _since(each: LiveFinding, zero_t: float) -> str:

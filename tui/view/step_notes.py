@@ -23,7 +23,7 @@ from tui.model.plan import Headline
 from tui.model.record import RunRecord
 from tui.model.step_record import HostTelemetryRecord, StepRecord
 from tui.record.headline import length_text
-from tui.text.line import LABEL, TEXT, TITLE, WARN, Line, Run, labelled, plain_lines
+from tui.text.line import LABEL, SEVERITY_MARKS, TEXT, TITLE, WARN, Line, Run, labelled, plain_lines
 
 if TYPE_CHECKING:
     from tui.model.record import AttestationRecord, HeadlineRecord
@@ -318,11 +318,9 @@ def shared_problems(record: RunRecord) -> list[SharedProblem]:
 
 def problem_lines(record: RunRecord, width: int, *, every: bool = False) -> list[Line]:
     """Return problems of hosts, each with the names of a few or of all its hosts."""
-    from tui.view.findings import MARKS  # with all checks: not for a list of problems alone
-
     lines: list[Line] = []
     for each in shared_problems(record):
-        mark, role = MARKS["error" if each.fatal else "warning"]
+        mark, role = SEVERITY_MARKS["error" if each.fatal else "warning"]
         names = some(each.hosts, len(each.hosts)) if every else some(each.hosts)
         lines += labelled(
             [(f"{mark} ", role)], [(f"{names}  {each.message} ({each.code})", TEXT)], width

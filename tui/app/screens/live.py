@@ -20,7 +20,7 @@ from textual.widget import Widget
 
 from tui.app.dialogs.findings import HostDialog
 from tui.app.frame.step_screen import ROOMY, KeyBar
-from tui.app.screens import live_health, live_text
+from tui.app.screens import live_details, live_text
 from tui.app.screens.live_feed import (
     ROOMY_LINES,
     Now,
@@ -50,6 +50,7 @@ from tui.record.progress import LiveMatrix
 from tui.record.search import LiveSearch
 from tui.text.line import Line
 from tui.text.plot import TimeAxis
+from tui.view import live_health
 from tui.view.live_marks import Marks
 from tui.view.live_series import HostsOverTime
 from tui.view.live_wait import FIRST_SAMPLES, waiting_of
@@ -185,8 +186,8 @@ class LiveScreen(RoomsScreen):
         state, host = self.feed.state, self.host or ""
         if host not in state.hosts or self.size.height < ROOMY_LINES:
             return []
-        self.alone = live_health.over_time(state, host, self.alone)
-        return live_health.strip(
+        self.alone = live_details.over_time(state, host, self.alone)
+        return live_details.strip(
             state, host, self.alone, axis, self.size.width - 2, self.shell.symbols.name
         )
 
@@ -251,11 +252,11 @@ class LiveScreen(RoomsScreen):
         useless = {"live.job": jobs, "live.stop": not over, "live.remedy": mends}
         useless["live.behind"] = not self.search.searches
         bar.leave_out(*(key for key, useful in useless.items() if not useful))
-        shown = live_health.FooterState(self.feed.replay, over, gone, mends, jobs,
+        shown = live_details.FooterState(self.feed.replay, over, gone, mends, jobs,
             self.found is not None,
                              self.size.width >= ROOMY, self.has_class("-log"), self.zoomed,
                              self.cursor_s is not None)  # fmt: skip
-        bar.show_hint(*live_health.hint(shown))
+        bar.show_hint(*live_details.hint(shown))
 
     # -- actions: the display
 
@@ -349,7 +350,7 @@ class LiveScreen(RoomsScreen):
         """
         servers, state = self.query_one("#live-servers", ServerTable), self.feed.state
         name = (servers if servers.has_focus else self.table).cursor_key or ""
-        view, over = state.hosts.get(name), live_health.over_time(state, name)
+        view, over = state.hosts.get(name), live_details.over_time(state, name)
         if view is None and not over.known:
             self.notify(
                 "choose a host first: Enter shows those that are folded"
@@ -360,7 +361,7 @@ class LiveScreen(RoomsScreen):
         said = live_text.host_facts(state, view, self.table.found, self.table.spread)[2]
         now_s = state.clock.now - live_text.clock_zero_t(state, self.plan)
         make = partial(
-            live_health.whole, state, name, said, over, self.axis, self.shell.symbols.name
+            live_details.whole, state, name, said, over, self.axis, self.shell.symbols.name
         )
         self.app.push_screen(HostDialog(f"{name} at {clock(now_s)}", make))
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from tui.app.widgets.graph import nice_ceiling
 from tui.app.widgets.host_rows import (
-    BROKEN,
     NOTHING,
     STATE_ORDER,
     RateName,
@@ -32,6 +31,7 @@ from tui.metrics.units import UNKNOWN, bandwidth, iops, latency
 from tui.text.line import LABEL, TEXT, Run, diverging, reach_of
 from tui.text.sparkline import Symbols, spark
 from tui.text.table import Column
+from tui.view.live_health import BROKEN
 
 if TYPE_CHECKING:
     from tui.journal.host import HostFigures, HostView

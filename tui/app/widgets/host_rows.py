@@ -17,6 +17,7 @@ from tui.metrics.units import UNKNOWN, bandwidth
 from tui.text.line import LABEL, TEXT, VALUE, Line, Run, padded, width_of_runs
 from tui.text.sparkline import Symbols
 from tui.text.table import Column
+from tui.view.live_health import BROKEN
 
 if TYPE_CHECKING:
     from tui.journal.host import HostFigures, HostView
@@ -41,7 +42,6 @@ MARKS: dict[str, tuple[str, str, str]] = {  # state -> symbol, ASCII symbol, sty
     "failed": ("✗", "x", "bad"),
     "lost": ("✗", "x", "bad"),
 }
-BROKEN = ("failed", "lost")
 NOTHING: Mapping[str, Run] = {}
 SAID = ("finished", "ended early", "silent")  # what a host does, where its state does not tell
 STATE_ORDER = (*BROKEN, *reversed(SAID), *(state for state in MARKS if state not in BROKEN))

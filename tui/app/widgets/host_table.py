@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tui.app.widgets.host_columns import HostCells
 from tui.app.widgets.host_rows import (
-    BROKEN,
     LATELY_S,
     NOTHING,
     count_states,
@@ -37,6 +36,7 @@ from tui.text.line import (
 )
 from tui.text.sparkline import Symbols
 from tui.text.table import table_line
+from tui.view.live_health import BROKEN
 
 if TYPE_CHECKING:
     from tui.journal.host import HostView

@@ -160,7 +160,7 @@ class ProgressDisplay:
     def finding(self, t: float, found: LiveFinding) -> None:
         """Print a finding once; notes wait for the end."""
         if found.severity != "info":
-            from tui.view.findings import of_role  # with all checks, which have found something
+            from tui.view.live_health import of_role  # few runs have findings
 
             said = of_role(found.role, found.finding.message)
             self.line(f"{clock(t)} {found.severity} {found.finding.id}: {said}")

@@ -1,21 +1,15 @@
-"""Live: the health of a run in one line, the details of one host, the keys in the footer."""
+"""The health of a run in one line or two: what was found, whether it is steady, what limits it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct
-
-from tui.app.screens.hosts_facts import fact_lines
-from tui.app.widgets.host_rows import BROKEN
-from tui.app.widgets.run_panels import SEVERITY_KEYS
 from tui.journal.host import silent_hosts_text, waiting_text
 from tui.metrics import units
 from tui.metrics.figures import HostSpread, behind_text
-from tui.metrics.registry import in_order
 from tui.metrics.steady import ROUND_S, ROUNDS, SteadyWindow, window_across
-from tui.metrics.units import clock, plural
+from tui.metrics.units import plural
 from tui.model.plain import some
 from tui.record.progress import FIRST_S
 from tui.text.line import (
@@ -23,31 +17,24 @@ from tui.text.line import (
     BRIGHT,
     GOOD,
     LABEL,
+    SEVERITY_MARKS,
     TEXT,
     VALUE,
     WARN,
     Line,
     Run,
     clip,
-    heading,
-    indented,
-    labelled,
     spread,
     width_of_runs,
 )
-from tui.view.findings import of_role
-from tui.view.live_series import OF_HOST, HostsOverTime
-from tui.view.step_notes import found_text, now_text
+from tui.view.step_notes import found_text
 
 if TYPE_CHECKING:
     from tui.journal.state import RunState
     from tui.judge.live import LiveFinding, LiveFindings
     from tui.model.plan import Plan
-    from tui.text.plot import TimeAxis
-    from tui.text.sparkline import Symbols
 
-ROLES = {"error": "bad", "warning": "warn", "info": LABEL}
-SIGNS = {"error": "✗", "warning": "!", "info": "·"}
+BROKEN = ("failed", "lost")  # states of hosts
 GAP: Run = ("  ·  ", LABEL)
 NARROW: Run = (" · ", LABEL)
 STRAGGLERS = "straggler"
@@ -205,9 +192,9 @@ def _waiting(state: RunState) -> list[Run]:
 def _finding(found: list[LiveFinding]) -> list[Run]:
     if not found:
         return []
-    role = ROLES[found[0].severity]
+    sign, role = SEVERITY_MARKS[found[0].severity]
     return [
-        (f"{SIGNS[found[0].severity]} {found[0].finding.id}  ", role),
+        (f"{sign} {found[0].finding.id}  ", role),
         (of_role(found[0].role, found[0].finding.message), BRIGHT),
     ]
 
@@ -316,179 +303,11 @@ def marks(found: LiveFindings | None, count: int) -> Mapping[str, Run]:
         for host, findings in by_host.items()
     }
     return {
-        host: (" ".join(ids[host]), ROLES[findings[0].severity])
+        host: (" ".join(ids[host]), SEVERITY_MARKS[findings[0].severity][1])
         for host, findings in by_host.items()
     }
 
 
-NAME, FIGURE = 12, 12  # cells of a lane's name, and of its newest figure
-LANE_ROWS = 2
-COMMAND_LINES = 2  # where the panels of the run have to have room
-INDENT = 9
-
-
-def over_time(state: RunState, host: str, before: HostsOverTime | None = None) -> HostsOverTime:
-    """Return what telemetry saw of a host in the step of now.
-
-    Of the same one `before` is taken on.
-    """
-    step = state.steps.get(state.step) if state.step is not None else None
-    seen = step.telemetry.get(host) if step is not None else None
-    found = before if before is not None and before.step is seen else HostsOverTime(seen, OF_HOST)
-    found.take([seen] if seen is not None else [])
-    return found
-
-
-def command_of(state: RunState, host: str) -> str:
-    """Return the command of the load that a host began last; empty before."""
-    loads = [
-        task for (_, name), task in state.at_step(state.step or 0).loads.items() if name == host
-    ]
-    return " ".join(loads[-1].argv) if loads else ""
-
-
-def strip(
-    state: RunState, host: str, over: HostsOverTime, axis: TimeAxis, width: int, symbols: Symbols
-) -> list[Line]:
-    """Return what stands under the facts of the host that all panels show: its telemetry, its
-    command.
-    """
-    lines = [over.line(axis, width, symbols)] if over.known else []
-    lines += printed(state, host, width)
-    command = command_of(state, host)
-    return (
-        [*lines, *labelled([("command ", LABEL)], [(command, TEXT)], width)[:COMMAND_LINES]]
-        if command
-        else lines
-    )
-
-
-def printed(state: RunState, host: str, width: int) -> list[Line]:
-    """Return the percentiles that the tool printed for the last interval: of this host alone."""
-    lines: list[Line] = []
-    leaves = state.current.hosts.get(host, {})
-    for name in in_order(leaves):
-        if (last := leaves[name].last) is not None and (text := now_text(last.sample.printed_ns)):
-            lines += labelled(
-                [(f"{name} ", LABEL)],
-                [(f"{text} (printed by the tool; not mergeable)", TEXT)],
-                width,
-            )
-    return lines
-
-
-def whole(
-    state: RunState,
-    host: str,
-    said: Run,
-    over: HostsOverTime,
-    axis: TimeAxis,
-    symbols: Symbols,
-    width: int,
-) -> list[Line]:
-    """Return all there is of a host: how it is, telemetry over time, facts, command, messages."""
-    view = state.hosts.get(host)
-    facts = list(fact_lines(view.facts)) if view is not None else []
-    command = command_of(state, host)
-    parts: dict[str, Sequence[Line]] = {
-        "percentiles": printed(state, host, width),
-        "over time": over_lines(over, axis, symbols, width),
-        "what it is": [
-            line for name, runs in facts for line in labelled([(name, LABEL)], runs, width, INDENT)
-        ],
-        "command": indented([(command, TEXT)], width, 0) if command else (),
-        "messages": list(message_lines(state, host, width)),
-    }
-    lines = [Line.of(said)] if said[0] else []
-    for title, part in parts.items():
-        if part:
-            lines += [*([Line()] if lines else []), heading(title), *part]
-    return lines
-
-
-def over_lines(over: HostsOverTime, axis: TimeAxis, symbols: Symbols, width: int) -> list[Line]:
-    """Return a lane for each thing that telemetry tells."""
-    if not over.known:
-        return [Line.of(("no telemetry", LABEL))]
-    room = LANE_ROWS * len(over.known) + 1
-    return over.lines(axis, NAME, width - NAME - FIGURE, FIGURE, room, symbols)
-
-
-def message_lines(state: RunState, host: str, width: int) -> Iterator[Line]:
-    """Yield what was said of a host, with the time of the run."""
-    for line in state.messages.newest:
-        if line.host == host:
-            said: list[Run] = [(line.text, SEVERITY_KEYS.get(line.severity, TEXT))]
-            yield from labelled([(clock(line.t), LABEL)], said, width, INDENT)
-
-
-Keys = tuple[tuple[str, str], ...]
-GENERAL: Keys = (("?", "help"), ("q", "quit"))
-LOOK_BACK: Keys = (("[]", "look back"),)
-PLAY: Keys = (("Space", "play/hold"), ("←→", "10 s"))
-SPEED, DIRECTION, HOST = ("+-", "speed"), ("t", "direction"), ("h", "host")
-
-
-class FooterState(Struct, frozen=True):
-    """What is shown of which run.
-
-    `zoomed`: the panel that has all room; `log`: the messages have it.
-    """
-
-    replay: bool = False
-    over: bool = False
-    gone: bool = False  # the engine died without a word
-    remedy: bool = False  # something helps a failed run
-    jobs: bool = False  # there are several
-    found: bool = False  # findings are at hand
-    roomy: bool = False
-    log: bool = False
-    zoomed: str | None = None
-    back: bool = False  # a cursor stands at an earlier second
-
-
-def hint(shown: FooterState) -> Keys:
-    """Return the keys in place of those that the registry has; none: these."""
-    if shown.log:
-        return (("↑↓", "scroll"), ("Esc", "hosts"), *GENERAL)
-    if shown.zoomed is not None:
-        own: Keys = (DIRECTION,) if shown.replay else (DIRECTION, HOST)
-        first = PLAY if shown.replay else LOOK_BACK
-        own = (
-            own
-            if shown.zoomed == "heat"
-            else (("↑↓", "scroll"),)
-            if shown.zoomed == "strip"
-            else ()
-        )
-        return (*first, *own, ("z", "next panel"), ("Esc", "all"), *GENERAL)
-    if shown.back and not shown.replay:
-        now = ("Esc", "whole load" if shown.over else "now")
-        return (*LOOK_BACK, now, ("s", "sort"), ("z", "zoom"), _job_or(shown, "L", "log"), *GENERAL)
-    if shown.replay:
-        before = (("v", "before"),) if shown.roomy else ()
-        return (
-            *PLAY,
-            SPEED,
-            ("Enter", "host"),
-            ("s", "sort"),
-            _job_or(shown, "L", "log"),
-            *before,
-            *GENERAL,
-        )
-    if shown.over:
-        first = (("R", "recover"),) if shown.gone else (("T", "remedy"),) if shown.remedy else ()
-        findings = (("f", "findings"),) if shown.found else ()
-        own = (
-            ("Enter", "result"),
-            ("s", "sort"),
-            *findings,
-            ("L", "log"),
-            _job_or(shown, "n", "note"),
-        )
-        return (*first, *own, *GENERAL)
-    return ()
-
-
-def _job_or(shown: FooterState, key: str, label: str) -> tuple[str, str]:
-    return ("J", "job") if shown.jobs else (key, label)
+def of_role(role: str, text: str) -> str:
+    """Return what is said of one of the roles that run together: ``writers: ...``."""
+    return f"{role}: {text}" if role else text
