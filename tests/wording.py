@@ -27,6 +27,12 @@ PHRASES = {
     r"as far as .{1,30} can tell": "state what was checked",
     r"all but stood": "stalled",
     r"checks? made|made again": "ran; repetition",
+    r"\bin the mean\b": "on average",
+    r"it tells nothing|tell nothing": "cannot be used; inconclusive",
+    r"is no (date|tag|run record|manifest|run)\b": "is not a ...",
+    r"is (not )?what was sealed": "changed since it was sealed",
+    r"may hold (it|them) back": "may limit the load",
+    r"too little to stand for": "too short to represent",
 }
 
 

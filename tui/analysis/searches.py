@@ -457,7 +457,7 @@ def search_facts(found: SearchChange) -> Iterator[tuple[str, list[Run]]]:
         span = f"over {rate(found.low, found.unit)} to {rate(found.high, found.unit)}"
         told: list[Run] = [
             (signed(found.latency), BRIGHT),
-            (f" in the mean {span} (area between the curves)", TEXT),
+            (f" on average {span} (area between the curves)", TEXT),
         ]
         yield (
             found.percentile,

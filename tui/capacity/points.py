@@ -469,7 +469,7 @@ def _surely_slow(limit: Limit, name: str, offer: Offer, so_far: Sequence[Cluster
     ):
         return ""
     mean = latency_text(sum(took) / sum(sum(each.n) for each in parts))
-    told = "in the mean so far, too much for the whole point were the rest done at once"
+    told = "on average so far, over the limit for the point even if the rest took no time"
     return f"{_named(limit.text, name)}: {mean} {told}"
 
 

@@ -310,8 +310,7 @@ def short(at: StepEvidence) -> Iterator[CheckResult]:
     if record.measured_s is None and (phase_s := shortest_phase_s(record)) is not None:
         if phase_s < SHORT_S:
             message = (
-                f"the shortest phase took {units.seconds(phase_s)}: too little to stand for the"
-                " load"
+                f"the shortest phase took {units.seconds(phase_s)}: too short to represent the load"
             )
             yield CheckResult("warning", message, phase_s, SHORT_S)
         return

@@ -159,8 +159,8 @@ class Io500Output:
                 yield (
                     "io500-score",
                     (
-                        f"the score is made of {said:.6g} {unit}; its phases have {own:.6g} in the"
-                        " mean"
+                        f"the score is made of {said:.6g} {unit}; its phases have {own:.6g} on"
+                        " average"
                     ),
                 )
 
