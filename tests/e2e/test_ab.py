@@ -167,9 +167,9 @@ def test_what_looks_have_spent_counts_when_the_experiment_goes_on(
 
 @pytest.mark.parametrize(("within", "known", "code", "said"), [
     ("1s", "", 2,
-        "benchtui: --within 1s: 4 runs of 1 s of load take longer, and fewer tell nothing\n"),
+        "benchtui: --within 1s: 4 runs of 1 s of load take longer; at least 4 runs are needed\n"),
     ("1s", "ABB", 3,
-        "experiment mine: time is short for 1 more run, and fewer tell nothing\n"),
+        "experiment mine: time is short for 1 more run, the fewest that give an answer\n"),
     ("1s", "ABBA", 1, "experiment mine: time is short for more runs\n"),
     ("64s", "ABBA", 1, "experiment mine: up to 4 more runs fit into the time, in ABBA order\n"),
 ])  # fmt: skip
@@ -201,7 +201,7 @@ def test_ctrl_c_keeps_what_is_whole_and_says_how_to_go_on(home: Path, profile: l
     finally:
         process.kill()
     assert process.returncode == 130, err
-    assert "interrupted; 1 of A and 1 of B are whole and stay" in err and "--name mine" in err
+    assert "interrupted; 1 of A and 1 of B kept" in err and "--name mine" in err
     told = json.loads(out)
     assert told["answer"] == "interrupted"
     assert told["runs"] == {"A": ["20260101T000000Z-x"], "B": ["20260102T000000Z-x"]}
@@ -230,8 +230,8 @@ def test_of_a_sweep_it_is_said_what_to_do(
     (["--set-b", "rate=300"], "the sides are the same"),
     (["--set-b", "rate=200", "--detect", "much"], "--detect much: expected a share"),
     (["--set-b", "rate=200", "--within", "soon"], "--within:"),
-    (["--set-b", "rate=200", "--repeat", "3"], "--repeat does not go with ab"),
-    (["--set-b", "rate=200", "--stream", "jsonl"], "--stream does not go with ab"),
+    (["--set-b", "rate=200", "--repeat", "3"], "--repeat cannot be used with ab"),
+    (["--set-b", "rate=200", "--stream", "jsonl"], "--stream cannot be used with ab"),
     (["--set-b", "speed=200"], "unknown parameter 'speed'"),
 ])  # fmt: skip
 def test_what_cannot_be_an_experiment_is_wrong_usage(

@@ -140,7 +140,7 @@ def test_a_counter_experiment_that_is_interrupted_leaves_the_run_as_it_was(
     ), err
     assert (printed["headline"], printed["verdict"]) == (before["headline"], before["verdict"])
     assert printed["steps"][0]["limiter"]["proof"]["outcome"] == "could-not-tell"
-    assert f"the counter-experiment is {second.name}; it did not come to its end" in err
+    assert f"the counter-experiment is {second.name}; it is incomplete" in err
     assert f"benchtui runs resume {second.name}" in err
     assert not marked_processes(first.name) and not marked_processes(second.name)
     assert not (tmp_path / "local").exists(), "both runs have removed their files"
