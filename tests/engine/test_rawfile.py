@@ -31,6 +31,21 @@ def test_every_byte_is_kept(run_dir: Path, pieces: list[bytes]) -> None:
     assert gzip.decompress(raw.path.read_bytes()) == b"".join(pieces)
 
 
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(pieces=st.lists(st.tuples(st.integers(0, 2), st.binary(max_size=200)), max_size=40))
+def test_files_that_grow_in_turn_hold_their_own_bytes(
+    run_dir: Path, pieces: list[tuple[int, bytes]]
+) -> None:
+    files = [RawFile(run_dir, f"{number}", "h") for number in range(3)]
+    for number, piece in pieces:
+        files[number].write(piece)
+    for number, raw in enumerate(files):
+        wanted = b"".join(piece for at, piece in pieces if at == number)
+        assert zlib.decompressobj(wbits=31).decompress(raw.path.read_bytes()) == wanted
+        raw.close()
+        assert gzip.decompress(raw.path.read_bytes()) == wanted
+
+
 def test_what_was_written_can_be_read_before_the_file_is_closed(run_dir: Path) -> None:
     raw = RawFile(run_dir, "x", "h1")
     raw.write(b"first snapshot\n")

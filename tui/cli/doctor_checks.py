@@ -146,16 +146,16 @@ def command(surroundings: Surroundings, need: Requirement) -> DoctorCheck:
 
 def open_files(_: Surroundings) -> DoctorCheck:
     """Check the limit of open files and sockets."""
-    soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < FILES_MINIMUM:
+    _soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)  # a run raises its own soft limit
+    if most != resource.RLIM_INFINITY and most < FILES_MINIMUM:
         return DoctorCheck(
             "open files",
             "warn",
-            f"limit {soft}: too low for about 100 hosts",
-            f"ulimit -n {FILES_MINIMUM}",
+            f"limit {most}: too low for about 100 hosts",
+            f"ulimit -Hn {FILES_MINIMUM}",
         )
     return DoctorCheck(
-        "open files", "ok", "no limit" if soft == resource.RLIM_INFINITY else f"limit {soft}"
+        "open files", "ok", "no limit" if most == resource.RLIM_INFINITY else f"limit {most}"
     )
 
 

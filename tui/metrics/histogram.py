@@ -254,15 +254,17 @@ class Bins:
     """One state of a json+ ``bins`` object, kept for what the next one has more: of each host one a
     second.
 
-    Two states mostly have the same keys: then C compares them, and the bucket indices stay.
+    Two states mostly have the same keys: then C compares them, and the bucket indices stay. Arrays
+    take a quarter of the memory of lists.
     """
 
     __slots__ = ("_counts", "_idx", "_keys")
 
     def __init__(self, bins: Mapping[int, int] | None = None) -> None:
         printed = bins or {}
-        self._keys = sorted(printed)  # costs nothing as fio prints them: ascending
-        self._counts = [*map(printed.__getitem__, self._keys)]
+        keys = sorted(printed)  # costs nothing as fio prints them: ascending
+        self._keys = array("q", keys)
+        self._counts = array("q", map(printed.__getitem__, keys))
         self._idx: list[int] = []
 
     def since(self, earlier: Bins) -> Buckets:

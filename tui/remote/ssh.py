@@ -198,7 +198,7 @@ if TYPE_CHECKING:
     Process = asyncssh.SSHClientProcess[bytes]
 
 SHELL = "exec /bin/sh"  # the one command that every login shell understands
-WINDOW = 262144  # asyncssh buffers this much a channel: 512 hosts stay below 128 MiB
+WINDOW = 131072  # asyncssh buffers this much a channel: 1024 hosts stay below 128 MiB
 OPEN_TIMEOUT_S = 60.0  # of a host that is busy; one that is gone is known by its keepalives
 PAUSES_S = (0.05, 0.2, 0.5, 1.0)  # before a channel that was refused is asked for again
 CLOSE_TIMEOUT_S = 3.0

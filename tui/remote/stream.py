@@ -17,7 +17,7 @@ from tui.remote.answers import parse_answer
 from tui.remote.transport import Channel, Completed, HostError, place_of
 
 READ_BYTES = 65536
-QUEUED_PIECES = 8  # a reader that falls behind holds back the host, 0.5 MiB a host at most
+QUEUED_PIECES = 2  # a reader that falls behind holds back the host, 128 KiB a host at most
 WRITE_TIMEOUT_S = 10.0
 END_TIMEOUT_S = 10.0
 Kind = Literal["out", "err"]

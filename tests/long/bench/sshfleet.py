@@ -194,7 +194,9 @@ class Host:
         async for line in process.stdin:
             if not line.strip():
                 break
-            process.stdout.write(f"{time.time_ns() // 10**9}.{time.time_ns() % 10**9:09d}\n".encode())
+            process.stdout.write(
+                f"{time.time_ns() // 10**9}.{time.time_ns() % 10**9:09d}\n".encode()
+            )
         process.stdout.write(f"BT-END {token} 0\n".encode())
 
     async def stream(self, process: Process, token: str, words: Sequence[str]) -> int:

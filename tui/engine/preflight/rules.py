@@ -26,7 +26,7 @@ from tui.engine.preflight.distributions import install_command
 from tui.engine.preflight.made_files import Files
 from tui.metrics import units
 from tui.model.hostfacts import Fact
-from tui.model.plan import FileSpec, HostTask, Identities, Plan, is_device
+from tui.model.plan import FileSpec, HostTask, Identities, Plan, Step, is_device
 from tui.remote.agent import Agent, Holder
 from tui.remote.answers import DirFacts, FileInfo, HostProbe
 from tui.remote.devices import read_devices, read_room
@@ -269,12 +269,18 @@ def judge_host(plan: Plan, host: str, findings: HostFindings) -> list[Problem]:
 
 def requirements_of(plan: Plan, host: str | None = None) -> list[Requirement]:
     """Return what the load generators of a plan need, on a host or on any."""
-    own = [step for step in plan.steps if host is None or host in step.hosts]
+    own = plan.steps if host is None else [*filter(None, (of_host(s, host) for s in plan.steps))]
     tools = dict.fromkeys(step.tool for step in own)
     steps = {tool: [step for step in own if step.tool == tool] for tool in tools}
     return [
         need for tool in tools for need in workloads.of(steps[tool][0]).requirements(steps[tool])
     ]
+
+
+def of_host(step: Step, host: str) -> Step | None:
+    """Return a step as one host takes part in it, None when it does not."""
+    tasks = [task for task in step.tasks if task.host == host]
+    return replace(step, tasks=tasks) if tasks else None
 
 
 def commands_of(needs: Iterable[Requirement]) -> dict[str, tuple[str, ...]]:

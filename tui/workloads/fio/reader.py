@@ -5,13 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Iterable
 
 from tui.model.event import HostResult, PhaseName, Sample
 from tui.model.plan import Step
 from tui.workloads.base import LatencyKind, LogLine
 from tui.workloads.fio.other_job import contradictions
 from tui.workloads.fio.results import Meter, host_result
-from tui.workloads.fio.snapshot import Framer, Snapshot, SnapshotError, decode
+from tui.workloads.fio.snapshot import Framer, SnapshotError, StatusJob, decode
 from tui.workloads.messages import Explainer, rule, silent
 from tui.workloads.reading import OTHER_JOB, LineSplitter
 
@@ -305,8 +306,7 @@ class FioReader:
         # the last of stderr: of a fio that only says why, and prints nothing
         self._said: list[str] = []
         self._explainer = explainer()
-        self._last: Snapshot | None = None
-        self._last_text = b""
+        self._last_text = b""  # decoded again at the end: decoded it takes five times the memory
         self._unreadable = 0
         self._finished: list[Sample | LogLine] = []
 
@@ -332,7 +332,7 @@ class FioReader:
     def result(self, exit_code: int | None) -> HostResult | None:
         """Return the result of the last complete object, None when there is none."""
         self._finish()
-        if self._last is None:
+        if not self._last_text:
             return None
         own_end = (
             exit_code is not None and not self._ended_by_signal(exit_code) and not self._framer.cut
@@ -342,14 +342,16 @@ class FioReader:
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
         """Return (code, message) of what makes the result doubtful; empty is clean."""
         self._finish()
-        if self._last is None:
+        if not self._last_text:
             return [("fio-no-output", self._why_no_output(exit_code))]
-        found = self._error_verdicts(exit_code)
+        jobs = decode(self._last_text, self._kind).jobs
+        failed = sorted({job.error for job in jobs if job.error})
+        found = self._error_verdicts([*failed], exit_code)
         found.update(self._message_verdicts())
         found.update(self._stream_verdicts())
         found.update(self._job_verdicts())
         found.update(self._end_verdicts(exit_code, explained=bool(found)))
-        if not self._did_io() and not any(job.error for job in self._last.jobs):
+        if not failed and not _did_io(jobs):
             found["fio-no-io"] = "fio reports no error, but no I/O was done"
         return list(found.items())
 
@@ -380,7 +382,7 @@ class FioReader:
             return self._explainer.explain(
                 f"a status object of fio is unreadable and was left out: {error}"
             )
-        self._last, self._last_text = snapshot, text
+        self._last_text = text
         return self._meter.feed(snapshot)
 
     def _ended_by_signal(self, exit_code: int | None) -> bool:
@@ -388,18 +390,12 @@ class FioReader:
             return True
         return "fio-stopped-by-signal" in self._explainer.codes
 
-    def _did_io(self) -> bool:
-        return self._last is not None and any(
-            part.total_ios for job in self._last.jobs for part in job.directions().values()
-        )
-
     def _why_no_output(self, exit_code: int | None) -> str:
         ended = "how it ended is unknown" if exit_code is None else f"exit code {exit_code}"
         causes = (list(self._explainer.codes.values()) or self._explainer.errors or self._said)[:2]
         return f"fio printed no result ({ended})" + (f": {'; '.join(causes)}" if causes else "")
 
-    def _error_verdicts(self, exit_code: int | None) -> dict[str, str]:
-        errors = sorted({job.error for job in self._last.jobs if job.error}) if self._last else []
+    def _error_verdicts(self, errors: list[int], exit_code: int | None) -> dict[str, str]:
         failed = (
             f"; {exit_code} jobs failed"
             if exit_code is not None and 1 < exit_code < SIGNAL_EXIT
@@ -461,6 +457,10 @@ class FioReader:
                 "fio-exit-code": f"fio ended with exit code {exit_code} and said nothing about why"
             }
         return {}
+
+
+def _did_io(jobs: Iterable[StatusJob]) -> bool:
+    return any(part.total_ios for job in jobs for part in job.directions().values())
 
 
 def _error_code(number: int) -> str:
