@@ -150,7 +150,9 @@ def test_single_runs_are_said_to_tell_of_themselves_alone() -> None:
     assert headline(found).effect is not None
     assert headline(found).effect.method == "within one run"  # type: ignore[union-attr]
     assert named(found, "read.p99").effect.method == "one run, order statistics"  # type: ignore[union-attr]
-    assert "within-run only: seconds (metadata: iterations) resampled in moving blocks" in text(found)
+    assert "within-run only: seconds (metadata: iterations) resampled in moving blocks" in text(
+        found
+    )
 
 
 def test_a_run_without_seconds_has_too_few_repetitions_to_say() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
-from unittest.mock import Mock
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from textual.pilot import Pilot
@@ -16,11 +16,12 @@ from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names, plan_of
 from tests.app.stage import SMALL, WIDE, Stage, stage
 from tui.app.dialogs.confirm import Confirm
 from tui.app.frame.step_screen import KeyBar
-from tui.app.screens import live_feed, live_watching
+from tui.app.screens import live_feed, live_painting, live_watching
 from tui.app.screens.result import ResultScreen
 from tui.app.services import remedies
 from tui.app.services.remedies import Trouble, again
 from tui.app.widgets.graph_panels import HeatPanel
+from tui.app.widgets.lines import Lines
 from tui.library.build import write_record
 from tui.metrics.units import latency
 from tui.model.event import HostProblem, HostState, RunEnded
@@ -215,13 +216,30 @@ async def test_a_tick_that_has_much_to_read_paints_once_and_leaves_the_hosts_whe
         app.live.hold_timer()
         monkeypatch.setattr(live_feed, "SLICE_S", 0.0)
         monkeypatch.setattr(live_feed, "CHUNK_BYTES", 2000)
-        paint, sort_anew = Mock(wraps=app.live.paint), Mock()
-        monkeypatch.setattr(app.live, "paint", paint)
+        paint, sort_anew = Mock(wraps=app.live.painting), Mock()
+        monkeypatch.setattr(app.live, "painting", paint)
         monkeypatch.setattr(app.live.table, "sort_anew", sort_anew)
         maker.measure(2)
         await app.tick(pilot, maker)
         assert (paint.call_count, sort_anew.call_count) == (1, 0)
         assert app.live.feed.tail.offset == maker.journal.stat().st_size
+
+
+async def test_keys_pass_between_the_panels_of_a_paint(
+    maker: RunMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maker.go().measure(3)
+    async with stage(maker) as (app, pilot):
+        monkeypatch.setattr(live_painting, "LOOK_SLICE_S", 0.0)
+        passed = AsyncMock()
+        maker.measure(1)
+        await app.tick(pilot, maker)
+        monkeypatch.setattr(live_painting, "let_keys_pass", passed)
+        await app.live.paint_in_slices(lambda: True)
+        in_slices = [widget.painted for widget in app.live.query(Lines)]
+        app.live.paint()
+        assert passed.call_count == len(list(app.live.painting())) > 5
+        assert in_slices == [widget.painted for widget in app.live.query(Lines)]
 
 
 async def test_whoever_leaves_while_a_long_journal_is_read_gets_no_error(

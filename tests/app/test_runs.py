@@ -369,9 +369,7 @@ async def test_runs_of_others_are_listed_and_not_changed(newest: RunMaker, tmp_p
             await pilot.press(key)
             await app.settle(pilot)
             assert isinstance(app.screen, RunsScreen), key
-        assert (
-            sum("it is read-only" in toast.message for toast in app._notifications) == 7
-        )
+        assert sum("it is read-only" in toast.message for toast in app._notifications) == 7
         await pilot.press("enter")
         await app.settle(pilot)
         assert isinstance(app.screen, ResultScreen) and app.screen.run_dir.parent == team

@@ -69,7 +69,9 @@ def test_doctor_ends_with_1_where_no_run_can_be_kept(
     assert main(["doctor"]) == 1
     out = capsys.readouterr().out
     assert re.search(
-        r"^\S fail +data +\S+ cannot be created: \S+ is not a writable directory$", out, re.MULTILINE
+        r"^\S fail +data +\S+ cannot be created: \S+ is not a writable directory$",
+        out,
+        re.MULTILINE,
     )
     assert "Not ready: data" in out.splitlines()[-1]
 
@@ -157,9 +159,7 @@ def test_folders_that_are_not_there_yet_are_fine(user: Surroundings) -> None:
         doctor_checks.runs,
     ):
         assert check(user).status == "ok"
-    assert (
-        doctor_checks.data(user).message == "~/.local/share/benchtui/runs (created when needed)"
-    )
+    assert doctor_checks.data(user).message == "~/.local/share/benchtui/runs (created when needed)"
 
 
 def test_runs_that_others_can_read_are_a_warning(user: Surroundings) -> None:

@@ -166,7 +166,8 @@ def test_a_change_of_block_size_is_no_regression_but_another_history(
     assert main(["report", NAMES[5]]) == 0
     said = capsys.readouterr().out
     assert (
-        "8 runs on this target: worse since" in said and "1 more run left out: other parameters" in said
+        "8 runs on this target: worse since" in said
+        and "1 more run left out: other parameters" in said
     )
     assert main(["trend", "test/q", "--like", first]) == 2
     assert "a run of test/p, not of test/q" in capsys.readouterr().err

@@ -23,7 +23,8 @@ def test_ctrl_c_before_it_has_begun_is_told_and_the_run_goes_on_to_be_printed(
     monkeypatch.setattr(experiments, "planned", interrupted)
     assert experiments.prove_after(maker.run_dir) == 130
     assert (
-        "interrupted: the bottleneck was not tested, the run is unchanged" in capsys.readouterr().err
+        "interrupted: the bottleneck was not tested, the run is unchanged"
+        in capsys.readouterr().err
     )
 
 

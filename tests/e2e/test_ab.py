@@ -128,8 +128,7 @@ def test_what_is_invalid_or_was_measured_otherwise_does_not_count(
     assert main(asked) == 1
     err = capsys.readouterr().err
     assert (
-        f"{ids[-1]} is invalid: it does not count" in err
-        and "4 runs of it exist and count" in err
+        f"{ids[-1]} is invalid: it does not count" in err and "4 runs of it exist and count" in err
     )
     assert main([*profile, "--set-b", "rate=150", "--name", "mine"]) == 2
     assert (

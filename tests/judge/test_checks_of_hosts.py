@@ -198,9 +198,7 @@ def test_a_link_of_unknown_speed_is_not_called_free() -> None:
     with pytest.raises(UnknownError, match="link speed of h1 is unknown"):
         found("network", at)
     at.plan.steps[0].jobs = [JobLoad("r", ("read",), held=64, direct=True)]
-    assert limit(at)[1].endswith(
-        "(no client-side bottleneck found); link speeds are unknown"
-    )
+    assert limit(at)[1].endswith("(no client-side bottleneck found); link speeds are unknown")
 
 
 def test_traffic_beside_the_load_is_not_judged() -> None:
@@ -576,10 +574,7 @@ def test_another_load_generator_on_a_host_is_named() -> None:
 
 def test_a_server_whose_processes_use_all_that_the_hypervisor_leaves_is_named() -> None:
     at = with_server(group_OSD_procs=1.0, group_OSD_cpu=78.0, cpu_busy=50.0, cpu_steal=10.0)
-    told = (
-        "server CPU: s1: OSD uses 78 % of a core in its one process, all the hypervisor"
-        " gives it"
-    )
+    told = "server CPU: s1: OSD uses 78 % of a core in its one process, all the hypervisor gives it"
     assert limit(at) == ("server-cpu", told)
 
 

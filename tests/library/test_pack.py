@@ -77,10 +77,7 @@ def test_nothing_is_done_to_hosts_by_the_plan_of_an_unpacked_run(
     run_dir, _ = unpack(packed, home / "runs")
     (run_dir / "journal.jsonl").write_bytes(b"")  # as if it had been cut off
     assert main([*words, RUN_ID]) == 2
-    assert (
-        "was unpacked from a file; its plan is not run on hosts"
-        in capsys.readouterr().err
-    )
+    assert "was unpacked from a file; its plan is not run on hosts" in capsys.readouterr().err
     assert unfinished_runs(home / "runs") == []
 
 
@@ -313,7 +310,10 @@ def replaced(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (replaced(b'"plan.json"', b'"../plan.json"'), "'../plan.json': not allowed in a packed run"),
+        (
+            replaced(b'"plan.json"', b'"../plan.json"'),
+            "'../plan.json': not allowed in a packed run",
+        ),
         (replaced(b'"plan.json"', b'"/plan.json"'), "'/plan.json': not allowed in a packed run"),
         (replaced(b'"plan.json"', b'"engine.pid"'), "'engine.pid': not allowed in a packed run"),
         (replaced(b'"plan.json"', b'"raw//x"'), "'raw//x': not allowed in a packed run"),
@@ -448,9 +448,7 @@ def test_a_key_with_a_passphrase_that_cannot_be_asked_for_says_what_to_do(
 ) -> None:
     for name in ("SSH_AUTH_SOCK", "DISPLAY", "SSH_ASKPASS", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(
-        UsageError, match=r"locked: cannot sign: .*add it to the agent \(ssh-add\)"
-    ):
+    with pytest.raises(UsageError, match=r"locked: cannot sign: .*add it to the agent \(ssh-add\)"):
         pack(made, tmp_path / "x", keys / "locked")
     assert list(tmp_path.iterdir()) == []
 

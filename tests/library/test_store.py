@@ -262,7 +262,9 @@ def test_a_run_is_found_by_its_title_and_the_newest_by_a_tag(
     with pytest.raises(UsageError, match="no run with tag:x; see benchtui runs list"):
         store.resolve("tag:x")
     rename(store.runs_dir / IDS[0], "before/upgrade")
-    with pytest.raises(UsageError, match=f"2 runs have the title 'before/upgrade': {IDS[1]}, {IDS[0]}"):
+    with pytest.raises(
+        UsageError, match=f"2 runs have the title 'before/upgrade': {IDS[1]}, {IDS[0]}"
+    ):
         store.resolve("before/upgrade")
     theirs = tmp_path / "team"
     rename(add_run(theirs, "20261101T080000Z-weka-read-iops-0009"), "the team's")

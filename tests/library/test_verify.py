@@ -145,8 +145,7 @@ def test_raw_output_with_another_sum_in_journal_and_record_is_still_told_by_its_
     shorter = text[: text.rindex(b'\n{\n  "fio version"')]
     (run_dir / RAW).write_bytes(gzip.compress(shorter))
     assert any(
-        "of the result differs from the raw output" in text
-        for text in verify_run(run_dir).differs
+        "of the result differs from the raw output" in text for text in verify_run(run_dir).differs
     )
 
 

@@ -296,6 +296,4 @@ def test_bytes_that_a_rate_and_its_time_do_not_make_are_an_error() -> None:
         return [finding.message for finding in found if finding.severity == "error"]
 
     assert judged(2.0) == [] and judged(2.01) == [], "as far as two digits tell"
-    assert judged(2.1) == [
-        "write: iteration 2 moved 420 MiB by its rate and time, 400 MiB planned"
-    ]
+    assert judged(2.1) == ["write: iteration 2 moved 420 MiB by its rate and time, 400 MiB planned"]

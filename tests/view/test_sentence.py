@@ -62,9 +62,7 @@ def test_what_does_not_differ_and_what_may_be_chance_are_said_so() -> None:
         "No difference detected: B does as many read IOPS as A"
     )
     noisy = compare([run(step(noise=0.6))], [run(step(IOPS * 1.05, noise=0.6, seed=2))], quiet())
-    assert sentence(noisy).startswith("Inconclusive: B does ") and "may be noise" in sentence(
-        noisy
-    )
+    assert sentence(noisy).startswith("Inconclusive: B does ") and "may be noise" in sentence(noisy)
 
 
 def test_why_runs_cannot_be_compared_is_said_once_and_not_in_each_row() -> None:

@@ -499,11 +499,12 @@ class Group(DirectionView):
 
     def intervals(self) -> list[Interval]:
         """The last interval of each fresh host."""
-        return self._fresh(self.leaves)
+        at = self.version, self.clock.now
+        return self._cached("fresh", at, lambda: self._fresh(self.leaves))
 
     def waits(self) -> list[Interval]:
         """The last interval of each fresh host that tells latencies."""
-        return self._fresh(self.joint or self.leaves)
+        return self._fresh(self.joint) if self.joint else self.intervals()
 
     def _fresh(self, leaves: Sequence[Leaf]) -> list[Interval]:
         oldest = self.clock.now - FRESH_S
@@ -521,8 +522,14 @@ class Group(DirectionView):
         return self._cached("span", self.version, self._span)
 
     def _span(self) -> tuple[int, int] | None:
-        spans = [leaf.span for leaf in self.leaves]
-        known = [span for span in spans if span is not None]
+        # as whole_seconds has it, without a call for each of a thousand hosts
+        known = [
+            (start, end)
+            for leaf in self.leaves
+            if (first_t := leaf.over_time.first_t) is not None
+            and (last_t := leaf.over_time.last_t) is not None
+            and (end := floor(last_t + EDGE_S)) > (start := ceil(first_t - EDGE_S))
+        ]
         if not known:
             return None
         end = max(end for _, end in known)

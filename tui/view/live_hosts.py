@@ -75,26 +75,33 @@ class HostLevels:
             last += 1
         first = axis.column_of(max(axis.start_s, min(self._end_s, end_s) - TAIL_S), columns)
         self._end_s = end_s
+        cells = [axis.cell(column, columns) for column in range(last + 1)]
         for name in new[: max(1, room)]:
             self._rates[name] = [None] * columns
-            self._read(hosts[name], axis, 0, last, end_s, job)
+            self._read(hosts[name], cells, 0, end_s, job)
         for name in self._rates.keys() - set(new):
-            self._read(hosts[name], axis, first, last, end_s, job)
+            self._read(hosts[name], cells, first, end_s, job)
         begin = 0 if new else first
         self._judge(hosts, axis, range(begin, last + 1), end_s)
 
     def _read(
-        self, host: HostView, axis: TimeAxis, first: int, last: int, end_s: int, job: str | None
+        self,
+        host: HostView,
+        cells: Sequence[tuple[int, int]],
+        first: int,
+        end_s: int,
+        job: str | None,
     ) -> None:
+        """Read the rates of columns from `first` on; `cells`: the seconds of each."""
         total: DirectionView = host.figures(job).total
-        columns = len(self.levels)
-        start = axis.cell(first, columns)[0]
+        start = cells[first][0]
         values = total.values("iops", start, end_s) if total.span is not None else []
-        rates = self._rates[host.name]
-        for column in range(first, last + 1):
-            begin, end = axis.cell(column, columns)
-            here = values[begin - start : min(end, end_s) - start]
-            rates[column] = here[0] if len(here) == 1 else merged(here, peaks=False)
+        self._rates[host.name][first : len(cells)] = [
+            values[begin - start]
+            if begin + 1 == end and begin - start < len(values)
+            else merged(values[begin - start : min(end, end_s) - start], peaks=False)
+            for begin, end in cells[first:]
+        ]
 
     def _judge(
         self, hosts: Mapping[str, HostView], axis: TimeAxis, columns: range, end_s: int

@@ -43,18 +43,18 @@ def run_app(folder: Path, lags: Path) -> None:
     from tui.model.paths import Paths
 
     run_dir = folder / "runs" / RUN_ID
-    journal, paint, seen = run_dir / "journal.jsonl", LiveScreen.paint, 0
+    journal, painting, seen = run_dir / "journal.jsonl", LiveScreen.painting, 0
 
-    def timed(self: LiveScreen) -> None:
+    def timed(self: LiveScreen) -> Iterator[None]:
         nonlocal seen
-        paint(self)
+        yield from painting(self)
         written = journal.stat()
         if self.feed.tail.offset == written.st_size != seen:
             seen = written.st_size
             with lags.open("a") as file:
                 file.write(f"{time.time() - written.st_mtime:.4f}\n")
 
-    LiveScreen.paint = timed  # type: ignore[method-assign]
+    LiveScreen.painting = timed  # type: ignore[method-assign]
     BenchtuiApp.run_is_alive = lambda self, run_dir: True  # type: ignore[method-assign]
     app = BenchtuiApp(Options(paths=Paths.from_environ(os.environ), watch=run_dir))
     collect_in_short_passes()

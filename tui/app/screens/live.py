@@ -8,7 +8,7 @@ hidden."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -115,8 +115,8 @@ class LiveScreen(RoomsScreen):
 
     # -- painting
 
-    def paint(self) -> None:
-        """Hand the state to the widgets."""
+    def painting(self) -> Iterator[None]:
+        """Hand the state to the widgets, panel by panel."""
         if not self.is_mounted:
             return
         self.keep_cursor()
@@ -132,7 +132,9 @@ class LiveScreen(RoomsScreen):
         self.query_one("#live-header", RunHeader).show(head)
         strip = live_text.banner(feed, self.plan, self.size.width - 2, self.size.height)
         self.query_one("#live-banner", Banner).show(strip)
+        yield
         self.paint_hosts(subject, axis)
+        yield
         self.paint_health()
         plain, counted = (
             self.shell.symbols.name == "ascii",
@@ -140,17 +142,21 @@ class LiveScreen(RoomsScreen):
         )
         waits = live_text.latencies_of(state, subject)
         self.waiting = waiting_of(state, self.plan)
+        yield
         graphs: tuple[Graph, ...] = panels(
             subject, waits, axis, ascii_only=plain, counted=counted, waiting=self.waiting
         )
         if self.shown_job is None:  # of single jobs nothing is kept
             graphs = with_behind(graphs, subject, self.behind, state.current.step, self.host or "")
         self.paint_graphs(graphs, counted=bool(counted))
+        yield
         self.paint_strip(axis)
+        yield
         self.query_one(HeatPanel).empty = (
             self.waiting.text if self.waiting is not None else FIRST_SAMPLES
         )
         self.paint_heat(waits, axis)
+        yield
         if live_text.metadata_step(state, self.plan) is None:
             at = axis.cursor_s
             tail = (
@@ -162,6 +168,7 @@ class LiveScreen(RoomsScreen):
             self.query_one(FigureTiles).show(
                 tiles or live_tiles(subject, waits, axis, tail, counted)
             )
+        yield
         said_of_host = live_text.host_facts(
             state, view, self.table.found, self.table.spread, axis.cursor_s
         )
@@ -169,6 +176,7 @@ class LiveScreen(RoomsScreen):
         kind = live_text.latency_kind_of(state, self.plan)
         shown = live_text.percentiles(waits, kind, self.heat_beside(), axis, counted=bool(counted))
         self.query_one("#live-percentiles", PercentileTable).show(*shown)
+        yield
         said = live_text.messages(state, view)
         messages = self.room_for_messages(len(said))
         operations = self.show_operations(messages)

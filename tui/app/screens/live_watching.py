@@ -12,11 +12,11 @@ from textual import events, on, work
 from textual.timer import Timer
 
 from tui.app.dialogs.findings import FindingsDialog
-from tui.app.frame.step_screen import FilteredScreen
 from tui.app.screens import live_text
 from tui.app.screens.live_control import Ending, EngineWatch, RunControl
 from tui.app.screens.live_feed import SLICE_S, LiveFeed, Now, ReplayFeed
 from tui.app.screens.live_judging import GIVE_WAY_S, Judging, let_keys_pass
+from tui.app.screens.live_painting import PaintedScreen, leave_to_rest
 from tui.app.widgets.host_table import HostTable
 from tui.model.settings import RATES_HZ
 
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 NOT_YET = "nothing was checked yet: that begins ten seconds into the load"
 SWITCH_AFTER_S = 3.0
 CATCH_UP_PAINT_S = 0.3
+READ_SHARE = 3.0  # of the time that a paint takes, for reading until the next one
 SEEK_S = 10.0
 
 
-class WatchingScreen(FilteredScreen):
+class WatchingScreen(PaintedScreen):
     """A screen of one run that follows it, or plays it again.
 
     `now` is the wall clock in seconds since 1970; `alive` tells whether a run's engine lives
@@ -57,6 +58,7 @@ class WatchingScreen(FilteredScreen):
         self.began_over: bool | None = None  # the run was over when this screen opened
         self.touched = False  # a key was pressed since the run ended
         self.ended_at: float | None = None
+        self._rests: object = None  # the state that was read and stays
         self._timer: Timer | None = None
         self.engine: EngineWatch | None = None  # a replay has none
         if isinstance(feed, LiveFeed):
@@ -90,10 +92,6 @@ class WatchingScreen(FilteredScreen):
         self._timer = self.set_interval(1 / self.rate_hz, self.tick)
         self.catch_up()
 
-    def paint(self) -> None:
-        """Hand the state to the widgets."""
-        raise NotImplementedError
-
     def action_cursor(self, places: int) -> None:
         """Move the cursor of all graphs by columns."""
         raise NotImplementedError
@@ -104,7 +102,7 @@ class WatchingScreen(FilteredScreen):
 
         `anew`: what was shown is of another time, so hosts are put in order again.
         """
-        await self.read_in_pieces(painted=0.0 if anew else time.monotonic())
+        await self.read_in_pieces(painted=0.0 if anew else time.monotonic() + 1 / self.rate_hz)
         if not self.is_followed:
             return
         if self.began_over is None:
@@ -114,27 +112,32 @@ class WatchingScreen(FilteredScreen):
             return
         if anew:
             self.table.sort_anew()
+        if anew and self._rests is not self.feed.state and not self.feed.replay:
+            self._rests = self.feed.state
+            leave_to_rest(len(self.feed.state.hosts))
         await let_keys_pass(self.shell)
         if self.is_followed:
             await self.judging.look(self.feed.state, self.shell)
             await let_keys_pass(self.shell)
         if self.is_followed:
-            self.paint()
+            await self.paint_in_slices(lambda: self.is_followed)
             self.switch_when_over()
 
     async def read_in_pieces(self, painted: float) -> None:
         """Read the journal to its end; paint now and then, last at `painted` (time.monotonic)."""
-        gave_way = 0.0
+        gave_way, pause_s = 0.0, CATCH_UP_PAINT_S
         while self.is_followed and self.feed.advance():
             # it is judged however fast it is played
             if isinstance(self.feed, ReplayFeed) and self.feed.stopped:
                 await self.judging.load(self.feed.state)
                 await self.judging.look(self.feed.state, self.shell)
-            if time.monotonic() - painted >= CATCH_UP_PAINT_S:
+            if time.monotonic() - painted >= pause_s:
                 await let_keys_pass(self.shell)
+                begun = time.monotonic()
                 if self.is_followed:
-                    self.paint()
+                    await self.paint_in_slices(lambda: self.is_followed)
                 painted, gave_way = time.monotonic(), 0.0
+                pause_s = max(CATCH_UP_PAINT_S, READ_SHARE * (painted - begun))
             if time.monotonic() - gave_way >= SLICE_S:
                 await asyncio.sleep(GIVE_WAY_S)
                 gave_way = time.monotonic()

@@ -149,9 +149,8 @@ class HostCells:
         if self.second is not None:
             self.spread = self.spread_in(self.second)
         self.widest = self.spread.widest(list(self.spread.shares))
-        busiest = max(
-            (rate_of(self.figures(host), "iops") or 0.0 for host in self.hosts), default=0.0
-        )
+        rates = (rate_of(self.figures(host), "iops") for host in self.hosts)
+        busiest = max((rate for rate in rates if rate is not None), default=0.0)
         self.trend_top = nice_ceiling(busiest * HEADROOM) if busiest else None
 
     def spread_in(self, second: int | None) -> HostSpread:

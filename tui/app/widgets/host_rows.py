@@ -201,8 +201,10 @@ def ranked(
     hosts: Sequence[HostView], now: float, spread: HostSpread, found: Mapping[str, Run]
 ) -> tuple[list[HostView], list[HostView]]:
     """Return the hosts that need a look, the worst first, and those that are like the others."""
-    bad = [host for host in hosts if _needs_look(host, now, spread, found)]
-    like = [host for host in hosts if not _needs_look(host, now, spread, found)]
+    bad: list[HostView] = []
+    like: list[HostView] = []
+    for host in hosts:
+        (bad if _needs_look(host, now, spread, found) else like).append(host)
     bad.sort(key=lambda host: (_rank(host, now, spread), _sort_share(spread, host)))
     return bad, like
 
