@@ -13,7 +13,7 @@ help:
 	@echo "make dist    the wheel and one file for each architecture, with all libraries, in dist/; MACHINE=x86_64 for one"
 	@echo "make bench   figures: start skew and frozen hosts beside fio --client"
 	@echo "make figures the figures of docs/performance.md, beside other programs; 20 minutes on a machine that does nothing else"
-	@echo "make scale   engine and screens alone at 16 to 512 hosts; 10 minutes on a machine that does nothing else"
+	@echo "make scale   engine and screens alone at 16 to 1024 hosts; 12 minutes on a machine that does nothing else"
 	@echo "make reference docs/reference and the tables of keys, from the code"
 	@echo "make pictures pictures of docs/images, of the real screens on runs that were made up; ALL=FOLDER for every size and look"
 	@echo "make recording a recording of the real program for the docs, of a run on loopback hosts; needs tmux"

@@ -26,7 +26,7 @@ from tests.app.journal_maker import RUN_ID, RunMaker
 from tests.app.measure_live import cpu_s, maker_at
 from tests.long.bench.kept import Row, told
 
-SIZES = tuple(int(word) for word in os.environ.get("SIZES", "16,64,256,512").split(","))
+SIZES = tuple(int(word) for word in os.environ.get("SIZES", "16,64,256,512,1024").split(","))
 SECONDS = float(os.environ.get("SECONDS_EACH", "20"))
 WINDOW = os.environ.get("WINDOW", "160x50")
 WARM_UP_S, LONGEST_START_S, BEFORE_S = 4.0, 60.0, 30

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.lab.sshd import SshdLab, set_env
-from tests.long.bench.sshfleet import ServedLab
+from tests.long.bench.sshfleet import ServedLab, on_last_core
 from tui.metrics.buckets import index_to_value
 
 SNAPSHOT_BYTES = 45_000
@@ -160,8 +160,7 @@ def serve(folder: Path, runtime_s: int) -> None:
 def fleet(root: Path, hosts: int, runtime_s: int, *, served: bool = False) -> Iterator[SshdLab]:
     """Start so many hosts whose fio is the stand-in, and the process that feeds them.
 
-    `served`: one process answers for all, in the place of an sshd and a shell that streams for
-    each.
+    `served`: one is real, and a process answers for all, on the last core of this machine.
     """
     folder, bin_dir = root / "pipes", root / "bin"
     folder.mkdir()
@@ -177,6 +176,8 @@ def fleet(root: Path, hosts: int, runtime_s: int, *, served: bool = False) -> It
         )
     program = [sys.executable, "-m", "tests.long.bench.fleet", str(folder), str(runtime_s)]
     feeder = subprocess.Popen(program, cwd=Path(__file__).parents[3])
+    if served:
+        on_last_core(feeder)
     try:
         with lab:
             yield lab

@@ -53,12 +53,29 @@ TARGETS = (
     Target(
         "engine, 256 hosts: loop lag p99 ≤ 100 ms", "engine_scale", "loop lag p99, ms", 100, 256
     ),
+    Target("engine, 1024 hosts: CPU ≤ 1 core", "engine_scale", "CPU, % of a core", 100, 1024),
+    Target(
+        "engine, 1024 hosts: memory ≤ 400 MB (381 MiB)",
+        "engine_scale",
+        "memory, MiB",
+        400e6 / 2**20,
+        1024,
+    ),
+    Target("engine, 1024 hosts: preflight ≤ 60 s", "engine_scale", "preflight, s", 60, 1024),
     Target("screens, 64 hosts: CPU ≤ 5 % of a core", "app_scale", "CPU, % of a core", 5, 64),
     Target(
         "screens, 64 hosts: ≤ 10 kB/s to the terminal", "app_scale", "to the terminal, kB/s", 10, 64
     ),
     Target(
         "screens, 64 hosts: key to paint p99 ≤ 50 ms", "app_scale", "key to paint p99, ms", 50, 64
+    ),
+    Target("screens, 1024 hosts: CPU ≤ 10 % of a core", "app_scale", "CPU, % of a core", 10, 1024),
+    Target(
+        "screens, 1024 hosts: key to paint p99 ≤ 50 ms",
+        "app_scale",
+        "key to paint p99, ms",
+        50,
+        1024,
     ),
     Target("first frame ≤ 300 ms", "cold_start", "time, ms", 300, program=US, what="first frame"),
 )

@@ -258,6 +258,11 @@ async def serve(hosts: Sequence[Mapping[str, Any]], client_key: str, ready: Path
     await asyncio.Event().wait()
 
 
+def on_last_core(process: subprocess.Popen[bytes]) -> None:
+    """Keep a process, and what it starts, off all cores but the last."""
+    os.sched_setaffinity(process.pid, {max(os.sched_getaffinity(0))})
+
+
 class ServedLab(SshdLab):
     """A lab whose hosts are all answered by one process."""
 
@@ -279,6 +284,7 @@ class ServedLab(SshdLab):
         name, _, value = mark().partition("=")
         program = [sys.executable, "-m", "tests.long.bench.sshfleet", *words]
         self.server = server = subprocess.Popen(program, cwd=ROOT, env={**os.environ, name: value})
+        on_last_core(server)
         wait_until(lambda: ready.exists() or server.poll() is not None, "the server of all hosts")
         for host, port in zip(self.hosts, json.loads(ready.read_text()), strict=True):
             host.port = port
