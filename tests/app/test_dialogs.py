@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import asyncssh
@@ -47,6 +48,30 @@ class DialogApp(App[None]):
 
 def stop_question() -> Screen[object]:
     return Confirm("Stop the run?", "What was measured is kept.")  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("action", ["page(1)", "step(1)"])
+async def test_actions_wait_for_the_widgets_of_a_dialog(
+    action: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key pressed right after the one that opened the dialog, on a busy machine."""
+    go_on = asyncio.Event()
+    compose = Confirm._compose
+
+    async def later(dialog: Confirm) -> None:
+        await go_on.wait()
+        await compose(dialog)
+
+    monkeypatch.setattr(Confirm, "_compose", later)
+    app = DialogApp(Dialog())
+    async with app.run_test() as pilot:
+        app.push_screen(dialog := stop_question())
+        try:
+            assert not await app.run_action(action, dialog)
+        finally:
+            go_on.set()
+        await pilot.pause()
+        assert await app.run_action(action, dialog)
 
 
 async def test_what_lies_below_any_dialog_shines_through() -> None:

@@ -27,6 +27,11 @@ class Dialog(ModalScreen[Returned]):
 
     CSS_PATH: ClassVar = [Path(__file__).with_name("dialog.tcss")]
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow actions only while there are widgets: a key may come before them, or after."""
+        is_whole = self.is_mounted and self.is_attached
+        return super().check_action(action, parameters) if is_whole else action == "dismiss"
+
 
 BESIDE = 60  # cells for answers beside each other; more stand below each other
 LEAST_BUTTON = 10
