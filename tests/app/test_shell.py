@@ -193,7 +193,7 @@ async def test_no_cursor_ever_blinks(home: Path) -> None:
         await user.press("slash")
         fields = list(user.app.screen.query(Input))
         await user.press("escape", "n")
-        await user.sees("Add a host")
+        await user.sees("Add hosts")
         fields += user.app.screen.query(Input)
         await user.press("escape", "ctrl+p")
         await user.pilot.pause()

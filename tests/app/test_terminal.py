@@ -121,7 +121,7 @@ def test_keys_that_arrive_in_one_piece_do_what_they_would_one_by_one(tmp_path: P
         terminal.keys("Escape")
         terminal.wait_until(lambda: "shown" not in terminal.screen(), "the whole list")
         terminal.tmux("send-keys", "-t", "t", "-l", "nw1a")
-        terminal.wait_for("Add a host")
+        terminal.wait_for("Add hosts")
         terminal.wait_for("w1a")
 
 
