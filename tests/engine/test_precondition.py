@@ -184,7 +184,7 @@ def test_the_time_of_a_plan_holds_all_rounds_and_no_fill(tmp_path: Path) -> None
 def test_a_launch_can_leave_it_out_and_the_plan_says_so(tmp_path: Path) -> None:
     made = plan(tmp_path, precondition=False)
     assert (kinds(made), made.no_precondition) == (["measure"], True)
-    assert "prepares  left out at launch" in review_text(made)
+    assert "prepares  skipped at launch" in review_text(made)
 
 
 def test_a_profile_without_it_has_nothing_to_leave_out(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_profile_without_it_has_nothing_to_leave_out(tmp_path: Path) -> None:
 
 def test_the_review_says_what_is_filled_and_how_long_it_takes_at_most(tmp_path: Path) -> None:
     text = review_text(plan(tmp_path, hosts=2))
-    assert "prepares  writes its files whole twice: 7.81 MiB in all, up to 3.91 MiB a host" in text
+    assert "prepares  writes its files in full twice: 7.81 MiB in total, up to 3.91 MiB a host" in text
     assert (
         "prepares  at most 7 rounds of 0:30 of its own load, until 3 of them are within 20 %"
         in text

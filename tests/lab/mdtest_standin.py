@@ -28,6 +28,7 @@ def main(recording: Path) -> None:
     for option in ("-N", "-i", "-n"):
         parser.add_argument(option, type=int)
     parser.add_argument("-d", type=Path)
+    parser.add_argument("--saveRankPerformanceDetails")  # the recordings have no times of ranks
     args = parser.parse_args()
     Rank(args.d, args.n, args.i, args.N).run(recording)
 

@@ -45,6 +45,6 @@ def test_a_wait_in_the_submission_is_told() -> None:
     assert submission_text(hidden, "clat") == (
         "clat excludes the submission wait: write slat mean 198 µs of 200 µs"
     )
-    assert submission_text(hidden, "lat").startswith("lat holds the wait in the submission")
+    assert submission_text(hidden, "lat").startswith("lat includes the submission wait")
     assert submission_text(step(10_000, 200_000), "clat") == ""
     assert submission_text(step(None, 200_000), "clat") == ""

@@ -353,7 +353,7 @@ def same_offsets(at: StepEvidence) -> Iterator[CheckResult]:
     if not jobs:
         raise UnknownError(Moot.RANDOM)
     if at.run.foreign:
-        raise UnknownError("the seeds are not known")
+        raise UnknownError("the seeds are unknown")
     seeds = [task.randseed for task in at.step.tasks]
     shared = (
         bool(_groups(at.run.hosts))

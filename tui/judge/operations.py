@@ -67,7 +67,7 @@ def iterations(at: StepEvidence) -> Iterator[CheckResult]:
     spans = {
         name: (each.max, each.max / each.min - 1)
         for name, each in (metadata.operations if metadata is not None else {}).items()
-        if each.max and each.min and _has_digits(each)
+        if each.max and each.min and (each.max / each.min - 1 >= SAME or _has_digits(each))
     }
     known = metadata.operations.items() if metadata is not None else ()
     told = {name: text for name, each in known if (text := unlike(each) or unmoved(each, metadata))}
