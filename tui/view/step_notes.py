@@ -129,9 +129,9 @@ VERDICTS: dict[str, str] = {
 
 def submission_text(step: StepRecord, kind: str) -> str:
     """Return how much of the latency is submission wait; empty if it is small."""
-    said = "lat includes" if kind == "lat" else "clat excludes"
+    said = "lat includes the" if kind == "lat" else "clat excludes the"
     waits = (
-        f"{said} the submission wait: {name} slat mean {units.latency(slat)} of {units.latency(lat)}"
+        f"{said} submission wait: {name} slat mean {units.latency(slat)} of {units.latency(lat)}"
         for name, slat, lat in submission_waits(step)
     )
     return next(waits, "")
