@@ -109,6 +109,7 @@ def test_a_job_that_is_cancelled_ends_the_run_by_name(slurm: SlurmLab, home: Pat
     assert record["state"] == "partial"
     assert {host["detail"] for host in record["hosts"]} == {f"allocation {job} ended: cancelled"}
     assert set(record["steps"][0]["results"]["per_host"]) == set(hosts_of(run_dir))
+    wait_until(lambda: not marked_processes(run_dir.name), "the load is still running")
     shutil.rmtree(spool_of(run_dir))  # nobody can reach it on nodes that are gone
 
 
