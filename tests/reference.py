@@ -20,7 +20,8 @@ from tui.judge.catalogue import CHECKS
 from tui.metrics.registry import DIRECTIONS, METRICS
 from tui.metrics.telemetry import TELEMETRY
 from tui.model.criteria import THRESHOLDS
-from tui.model.hostfacts import HOST_FACTS, TABLES, HostFact
+from tui.model.host_tables import TABLES
+from tui.model.hostfacts import HOST_FACTS, HostFact
 from tui.model.profile_model import profile_file_schema
 from tui.model.record import run_json_schema
 from tui.model.schemas import KINDS, made, path_of

@@ -20,15 +20,9 @@ from tui.analysis.published import (
 )
 from tui.library.build import build_record
 from tui.model.baseline import load_baselines
+from tui.model.figure_record import AggregateRecord, LatencyRecord
 from tui.model.record import HeadlineRecord, ProfileRecord, ProvenanceRecord, RunRecord
-from tui.model.step_record import (
-    AggregateRecord,
-    LatencyRecord,
-    MetadataRecord,
-    OperationRecord,
-    StepRecord,
-    TaskRecord,
-)
+from tui.model.step_record import MetadataRecord, OperationRecord, StepRecord, TaskRecord
 from tui.view.published import (
     PublishedView,
     comparison_json,

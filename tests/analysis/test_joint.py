@@ -10,15 +10,10 @@ from tui.analysis.compare import compare
 from tui.analysis.criteria import judge
 from tui.analysis.measured import points_of
 from tui.model.criteria import parse_criterion
+from tui.model.figure_record import AggregateRecord, ResultsRecord, SeriesColumns, SeriesRecord
 from tui.model.plan import Headline
 from tui.model.record import HeadlineRecord, ProfileRecord, RunRecord
-from tui.model.step_record import (
-    AggregateRecord,
-    ResultsRecord,
-    SeriesColumns,
-    SeriesRecord,
-    StepRecord,
-)
+from tui.model.step_record import StepRecord
 from tui.view.objection_catalogue import laggards, merged
 
 USUAL = [100_000 + 10 * at for at in range(5_000)]

@@ -11,7 +11,8 @@ from tests.samples.records import run, step
 from tui.analysis.setup import PointMeasurement, PointSetup, head_of, measured, measured_at
 from tui.analysis.trend import change_points, trends_of
 from tui.library.summary import RunSummary
-from tui.model.record import HostRecord, RunRecord
+from tui.model.host_record import HostRecord
+from tui.model.record import RunRecord
 from tui.model.step_record import PreconditionRecord
 from tui.text.line import plain_lines
 from tui.text.plot import MARKS

@@ -15,7 +15,7 @@ from tests.samples.evidence import evidence, found
 from tui.engine.run.run import execute
 from tui.judge.check import UnknownError
 from tui.library.build import build_record
-from tui.model.hostfacts import Content, rows
+from tui.model.host_tables import Content, rows
 from tui.model.plan import JobLoad
 from tui.model.record import RunRecord
 

@@ -13,8 +13,8 @@ import pytest
 from tests.samples.evidence import direction, evidence
 from tui.judge.catalogue import BY_ID
 from tui.judge.chance import dispersion
+from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.model.plan import BlockShare, JobLoad
-from tui.model.step_record import SeriesColumns, SeriesRecord
 
 SECONDS, HOSTS = 60, 3
 CHECKS = ("straggler", "stall", "steady-state", "offered-rate", "warm-up")

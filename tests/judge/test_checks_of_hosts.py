@@ -15,13 +15,9 @@ from msgspec.structs import replace
 from tests.samples.evidence import direction, evidence, found, said
 from tui.judge.bottleneck import bottleneck_of
 from tui.judge.check import RunEvidence, StepEvidence, UnknownError
+from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.model.plan import FileSpec, Headline, HostTask, JobLoad, Plan
-from tui.model.step_record import (
-    HostTelemetryRecord,
-    SeriesColumns,
-    SeriesRecord,
-    TelemetryColumn,
-)
+from tui.model.step_record import HostTelemetryRecord, TelemetryColumn
 
 # -- telemetry
 

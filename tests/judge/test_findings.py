@@ -11,8 +11,9 @@ from tests.samples.evidence import direction
 from tui.judge.catalogue import verdict_of
 from tui.library.build import build_record
 from tui.model.event import AnyEvent
+from tui.model.figure_record import ResultsRecord
 from tui.model.record import Finding, RunRecord
-from tui.model.step_record import ResultsRecord, StepRecord
+from tui.model.step_record import StepRecord
 from tui.view.run_summary import summary_text
 from tui.view.step_notes import checks_text
 

@@ -15,7 +15,8 @@ from tui.judge.catalogue import BY_ID
 from tui.judge.check import Moot
 from tui.library.build import build_record
 from tui.model.event import HostFactsCollected
-from tui.model.record import AttestationRecord, ClockRecord, Finding, RunRecord
+from tui.model.host_record import ClockRecord
+from tui.model.record import AttestationRecord, Finding, RunRecord
 from tui.text.line import plain_lines
 from tui.view.objection_catalogue import OBJECTIONS, objections_to
 from tui.view.objections import ObjectionAnswer, objection_lines

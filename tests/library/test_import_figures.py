@@ -15,9 +15,9 @@ import pytest
 
 from tui.judge.whole_results import IDENTITY_CHECKS
 from tui.library.imported import records_of
+from tui.model.figure_record import DirectionRecord
 from tui.model.problem import UsageError
 from tui.model.record import RunRecord
-from tui.model.step_record import DirectionRecord
 
 DATA = Path(__file__).parents[1] / "data"
 FIO = sorted(

@@ -33,10 +33,11 @@ from tui.library.build import write_record
 from tui.library.load import load_record
 from tui.library.unfinished import is_unfinished
 from tui.model.event import BottleneckProved, StepStarted
+from tui.model.figure_record import ResultsRecord
 from tui.model.plan import HostTask, JobLoad, Step
 from tui.model.problem import UsageError
 from tui.model.search import LoadChange, Proof, ProofResult
-from tui.model.step_record import ResultsRecord, StepRecord
+from tui.model.step_record import StepRecord
 from tui.record.timeline import read_journal
 
 MORE_IN_FLIGHT = LoadChange("twice-in-flight", MORE)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.library.test_verify import RAW, WHOLE
-from tui.analysis.setup import differences
+from tui.analysis.setup_differences import differences
 from tui.cli.main import main
 from tui.library.additions import keep_note
 from tui.library.build import write_record

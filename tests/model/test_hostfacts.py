@@ -10,7 +10,8 @@ from tui.journal.fold import fold
 from tui.journal.state import RunState
 from tui.metrics.facts import fact_text
 from tui.model.event import HostFactsCollected
-from tui.model.hostfacts import HOST_FACTS, TABLES, fact_of
+from tui.model.host_tables import TABLES
+from tui.model.hostfacts import HOST_FACTS, fact_of
 from tui.remote.answers import parse_probe
 
 ANSWER = {

@@ -14,7 +14,7 @@ from tui.journal.views import SeriesSet
 from tui.library.build import build_record
 from tui.metrics.histogram import Histogram
 from tui.model.event import AnyEvent, DirectionSample
-from tui.model.step_record import SeriesColumns, SeriesRecord
+from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.record.figures import whole_seconds, window_rates
 from tui.record.step import build_step
 from tui.record.timeline import read_journal

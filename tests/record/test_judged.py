@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tui.model.step_record import AggregateRecord, LatencyRecord, ResultsRecord, StepRecord
+from tui.model.figure_record import AggregateRecord, LatencyRecord, ResultsRecord
+from tui.model.step_record import StepRecord
 from tui.record.headline import is_short, length_text
 from tui.view.step_notes import submission_text
 

@@ -24,10 +24,10 @@ from tui.library.summary import summary_of
 from tui.metrics import units
 from tui.metrics.figures import enough_behind, marked, shown_percentile
 from tui.model.event import LatencyResult
+from tui.model.figure_record import LatencyRecord
 from tui.model.plan import Headline, Plan
 from tui.model.record import RunRecord
 from tui.model.rundir import PLAN_FILE
-from tui.model.step_record import LatencyRecord
 from tui.record.cells import cells_of_record
 from tui.record.figures import latency_record
 from tui.view.matrix import matrix_blocks

@@ -21,12 +21,10 @@ from tests.remote import machines
 from tests.remote.conftest import PRESENT, SHELLS, new_run_id
 from tui.model.address import HostAddress
 from tui.model.event import HostFactsCollected, decode, encode
-from tui.model.hostfacts import (
-    HOST_FACTS,
+from tui.model.host_tables import (
     TABLES,
     BlockLayer,
     CState,
-    Fact,
     FcHost,
     Mount,
     Nic,
@@ -34,10 +32,10 @@ from tui.model.hostfacts import (
     RdmaLink,
     Route,
     Running,
-    fact_of,
     rows,
     why_unknown,
 )
+from tui.model.hostfacts import HOST_FACTS, Fact, fact_of
 from tui.remote.agent import Agent
 from tui.remote.answers import AgentAnswer, HostProbe
 from tui.remote.facts import cpu_list, host_facts, parse_facts

@@ -11,15 +11,11 @@ from tui.journal.state import RunState
 from tui.judge.catalogue import BY_ID
 from tui.judge.check import RunEvidence
 from tui.model.address import HostAddress
+from tui.model.figure_record import AggregateRecord, LatencyRecord, SeriesColumns, SeriesRecord
+from tui.model.host_record import HostRecord
 from tui.model.plan import HostTask, JobLoad, Plan, ProfileRef, Step
-from tui.model.record import Finding, HostRecord
-from tui.model.step_record import (
-    AggregateRecord,
-    LatencyRecord,
-    SeriesColumns,
-    SeriesRecord,
-    StepRecord,
-)
+from tui.model.record import Finding
+from tui.model.step_record import StepRecord
 from tui.record.timeline import JournalData
 
 WRITER = JobLoad("w", ("write",), workers=4, held=4, direct=True, bound_s=60.0)

@@ -18,27 +18,18 @@ from tui.analysis.measured import (
     points_of,
 )
 from tui.metrics.histogram import Histogram
-from tui.model.hostfacts import Fact
-from tui.model.record import (
-    CellRecord,
-    HeadlineRecord,
-    HostRecord,
-    MatrixRecord,
-    ProfileRecord,
-    RunRecord,
-)
-from tui.model.step_record import (
+from tui.model.figure_record import (
     AggregateRecord,
     HistogramRecord,
     LatencyRecord,
-    MetadataRecord,
-    OperationRecord,
     ResultsRecord,
-    Scalar,
     SeriesColumns,
     SeriesRecord,
-    StepRecord,
 )
+from tui.model.host_record import HostRecord
+from tui.model.hostfacts import Fact
+from tui.model.record import CellRecord, HeadlineRecord, MatrixRecord, ProfileRecord, RunRecord
+from tui.model.step_record import MetadataRecord, OperationRecord, Scalar, StepRecord
 
 IOPS = 10_000.0
 

@@ -35,10 +35,7 @@ FILES = (
 DOCUMENTS = ("run.json", "plan.json", "journal.jsonl")
 OF_STORE = (
     ".index.msgpack",
-    "../noise.json",
-    "../shared-runs",
-    "../config.yaml",
-    "../inventory.yaml",
+    *(f"../{name}" for name in ("noise.json", "shared-runs", "config.yaml", "inventory.yaml")),
 )
 READING: dict[str, list[str]] = {
     "list": ["runs", "list"],

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.samples.events import CASES, DATA
 from tui.library.build import build_record
+from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.model.record import RunRecord
-from tui.model.step_record import SeriesColumns, SeriesRecord
 from tui.text.line import plain_lines
 from tui.text.plot import MARKS, ROLES, Axis, Curve, Ticks, coloured, plot
 from tui.view.charts import (

@@ -17,7 +17,7 @@ from tui.analysis.measured import (
     name_of,
     points_of,
 )
-from tui.analysis.setup import SetupDifference, differences, points_missing
+from tui.analysis.setup_differences import SetupDifference, differences, points_missing
 from tui.capacity.interval import UNKNOWN
 from tui.metrics.figures import Latency, percentile_of
 from tui.metrics.registry import METRICS, meaning
@@ -29,9 +29,9 @@ from tui.metrics.repeat import (
     repetitions_needed,
 )
 from tui.metrics.units import Few
+from tui.model.figure_record import SeriesColumns
 from tui.model.plan import Headline
 from tui.model.record import RunRecord
-from tui.model.step_record import SeriesColumns
 
 if TYPE_CHECKING:
     from tui.analysis.searches import SearchChange

@@ -18,11 +18,12 @@ from tui.metrics.registry import BOTH, MIXED, direction, in_order, metric_of_ope
 from tui.metrics.repeat import t_975
 from tui.metrics.units import Few
 from tui.model.bounded import NO_JSON, read_file
+from tui.model.figure_record import SeriesColumns
 from tui.model.plain_data import PlainDecoder
 from tui.model.plan import Headline
 from tui.model.problem import BenchtuiError, NotComparableError, Problem
 from tui.model.record import RunRecord
-from tui.model.step_record import SeriesColumns, StepRecord
+from tui.model.step_record import StepRecord
 from tui.record.cells import by_point, value_texts
 from tui.record.headline import iteration_values, step_value
 

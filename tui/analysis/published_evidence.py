@@ -13,22 +13,14 @@ from tui.journal.state import RunState
 from tui.judge.check import RunEvidence
 from tui.model.baseline import Baseline, Directed, OperationRates
 from tui.model.event import MetadataResult, OperationResult
+from tui.model.figure_record import AggregateRecord, DirectionRecord, LatencyRecord, ResultsRecord
+from tui.model.host_record import HostRecord
 from tui.model.hostfacts import Fact
 from tui.model.plain_data import percentile_name
 from tui.model.plan import HostTask, Plan, Step
 from tui.model.printed import Quantity, rounding_of
 from tui.model.quantities import parse_stamp
-from tui.model.record import HostRecord
-from tui.model.step_record import (
-    AggregateRecord,
-    DirectionRecord,
-    HostTelemetryRecord,
-    LatencyRecord,
-    ResultsRecord,
-    StepRecord,
-    TaskRecord,
-    TelemetryColumn,
-)
+from tui.model.step_record import HostTelemetryRecord, StepRecord, TaskRecord, TelemetryColumn
 from tui.record.headline import metadata_record, step_value
 from tui.record.step import measured_s
 from tui.record.timeline import HostSpan, JournalData, timing_record

@@ -15,20 +15,8 @@ from msgspec.structs import replace
 from tui.capacity.belief import binding, not_recovered, usable
 from tui.capacity.hold import APART, hold_notes, hold_text, in_state, last_held
 from tui.capacity.interval import Z_975, Estimate
-from tui.capacity.next_point import (
-    ENOUGH,
-    KnobState,
-    Rung,
-    above,
-    explored,
-    has_rate,
-    lighter,
-    next_offer,
-    of_rung,
-    rungs,
-    standing,
-    unbounded,
-)
+from tui.capacity.ladder import Rung, above, lighter, of_rung, rungs, standing
+from tui.capacity.next_point import ENOUGH, KnobState, explored, has_rate, next_offer, unbounded
 from tui.capacity.points import not_achieved
 from tui.metrics.repeat import t_975
 from tui.metrics.units import iops

@@ -386,7 +386,7 @@ def tell_budget(experiment: AbTest) -> None:
 
 def obstacles_of(experiment: AbTest) -> list[str]:
     """Return why the runs of the sides are not comparable; more runs would not help."""
-    from tui.analysis.setup import differences
+    from tui.analysis.setup_differences import differences
 
     a, b = experiment.records["A"], experiment.records["B"]
     return (

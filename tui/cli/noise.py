@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Measure the noise floor, save it and print it."""
     from tui.analysis.measured import NoiseFloors, configuration, measure
-    from tui.analysis.setup import WHOLE, differences
+    from tui.analysis.setup_differences import WHOLE, differences
 
     records = side_of(run_store(), ",".join(args.runs))
     for record in records[1:]:

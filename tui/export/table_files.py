@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from tui.export.tables import ExportColumn, ExportTable, Kind, Row, tables_of
+from tui.export.export_table import ExportColumn, ExportTable, Kind, Row
+from tui.export.tables import tables_of
 from tui.model.exporter import Exporter, ExportFile, ExportSource, text_parts
 from tui.model.extras import load_library
 from tui.model.plain_data import parse_utc

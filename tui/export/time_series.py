@@ -6,22 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tui.export.tables import LATENCIES, percentile_name, scopes
+from tui.export.export_table import percentile_name
+from tui.export.tables import LATENCIES, scopes
 from tui.metrics.registry import in_order
 from tui.metrics.telemetry import parse_column
 from tui.model.event import Event
 from tui.model.exporter import Exporter, ExportFile, ExportSecond, ExportSource, text_parts
+from tui.model.figure_record import DirectionRecord, LatencyRecord, SeriesColumns
 from tui.model.plain_data import parse_utc
 from tui.model.problem import UsageError
 from tui.model.record import RunRecord
 from tui.model.search_record import ConfidenceInterval
-from tui.model.step_record import (
-    DirectionRecord,
-    HostTelemetryRecord,
-    LatencyRecord,
-    SeriesColumns,
-    StepRecord,
-)
+from tui.model.step_record import HostTelemetryRecord, StepRecord
 from tui.record.search_figures import found_figures
 
 NAME = "benchtui"

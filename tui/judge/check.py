@@ -13,8 +13,9 @@ from tui.judge.severity import Moot, UnknownError
 from tui.model.criteria import default
 
 if TYPE_CHECKING:
+    from tui.model.host_record import HostRecord
     from tui.model.plan import Plan, Step
-    from tui.model.record import Finding, HostRecord
+    from tui.model.record import Finding
     from tui.model.step_record import Scalar, StepRecord
     from tui.record.timeline import JournalData
 

@@ -20,16 +20,8 @@ from tui.judge.machines import file_systems, may_cache
 from tui.metrics import units
 from tui.metrics.steady import window_text
 from tui.model.criteria import default
-from tui.model.hostfacts import (
-    BlockLayer,
-    Content,
-    Mount,
-    Written,
-    boot_of,
-    number_of,
-    rows,
-    why_unknown,
-)
+from tui.model.host_tables import BlockLayer, Content, Mount, Written, rows, why_unknown
+from tui.model.hostfacts import boot_of, number_of
 from tui.model.plan import JobLoad, is_device
 from tui.model.shared_files import (
     more,
@@ -43,8 +35,8 @@ from tui.record.progress import rounds_of_step
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tui.model.record import HostRecord
-    from tui.model.step_record import DirectionRecord
+    from tui.model.figure_record import DirectionRecord
+    from tui.model.host_record import HostRecord
 
 # conditions about writes in a power cut
 DURABLE = ("cache-off", "cache-protected")

@@ -26,14 +26,8 @@ from tui.model.criteria import default
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tui.model.step_record import (
-        DirectionRecord,
-        MetadataRecord,
-        SeriesColumns,
-        SeriesRecord,
-        StepRecord,
-        TimingRecord,
-    )
+    from tui.model.figure_record import DirectionRecord, SeriesColumns, SeriesRecord
+    from tui.model.step_record import MetadataRecord, StepRecord, TimingRecord
 
 Rates = Sequence[float | None]
 """A value a second; None: unknown."""

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tui.metrics.touched import Part
+    from tui.model.figure_record import DirectionRecord
     from tui.model.plan import HostTask, JobLoad, Skew
-    from tui.model.step_record import DirectionRecord
 
 HOT = 0.9  # share of the I/Os that go to the hot set
 # I/Os per touched block, from which most hit a cached block

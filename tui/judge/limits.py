@@ -10,12 +10,13 @@ from tui.judge.check import CheckResult, Severity, StepEvidence, UnknownError, s
 from tui.judge.data import skewed_sets
 from tui.metrics import units
 from tui.model.criteria import default
-from tui.model.hostfacts import BlockLayer, number_of, rows
+from tui.model.host_tables import BlockLayer, rows
+from tui.model.hostfacts import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tui.model.record import HostRecord
+    from tui.model.host_record import HostRecord
 
 REACHED = default("io-limit.reached")
 # the kernel overshoots a limit a little; far above it something else moved the bytes

@@ -11,7 +11,8 @@ from tui.judge.bottleneck import bottleneck_of
 from tui.judge.catalogue import CHECKS
 from tui.judge.check import RunEvidence, StepEvidence, UnknownError
 from tui.judge.severity import WEIGHTS
-from tui.model.record import Finding, HostRecord
+from tui.model.host_record import HostRecord
+from tui.model.record import Finding
 from tui.model.step_record import BottleneckRecord, StepRecord
 from tui.record.progress import can_be_judged
 from tui.record.running_step import RunningStep, Sliced, at_once

@@ -31,8 +31,9 @@ from tui.model.hostfacts import boot_of
 from tui.record.headline import SHORT_S, ended_early, is_short, length_text, shortest_phase_s
 
 if TYPE_CHECKING:
+    from tui.model.figure_record import DirectionRecord, LatencyRecord
     from tui.model.plan import JobLoad
-    from tui.model.step_record import DirectionRecord, LatencyRecord, Scalar, StepRecord
+    from tui.model.step_record import Scalar, StepRecord
 
 OCCUPIED, OCCUPIED_AT_ALL = (
     default("concurrency.off"),

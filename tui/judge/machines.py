@@ -9,12 +9,13 @@ from tui.judge.check import CheckResult, RunEvidence, Severity, UnknownError, ru
 from tui.metrics import units
 from tui.metrics.facts import compare
 from tui.model.criteria import default
-from tui.model.hostfacts import CHANGED, BlockLayer, Mount, Running, number_of, rows
+from tui.model.host_tables import BlockLayer, Mount, Running, rows
+from tui.model.hostfacts import CHANGED, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tui.model.record import HostRecord
+    from tui.model.host_record import HostRecord
 
 IN_MEMORY = ("tmpfs", "ramfs", "hugetlbfs", "devtmpfs")
 MEMORY_DEVICES = ("ram", "zram", "nullb")  # brd, zram; null_blk, which discards data

@@ -23,12 +23,13 @@ from tui.judge.machines import IN_MEMORY
 from tui.metrics import units
 from tui.metrics.telemetry import parse_column
 from tui.model.criteria import default
-from tui.model.hostfacts import BlockLayer, Mount, Nic, RdmaLink, number_of, rows
+from tui.model.host_tables import BlockLayer, Mount, Nic, RdmaLink, rows
+from tui.model.hostfacts import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from tui.model.record import HostRecord
+    from tui.model.host_record import HostRecord
     from tui.model.step_record import HostTelemetryRecord
 
 CPU_LIMITS = ("core", "host", "thread", "steal", "throttled")

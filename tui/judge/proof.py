@@ -29,9 +29,10 @@ from tui.model.search import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tui.model.figure_record import AggregateRecord, SeriesRecord
     from tui.model.plan import Plan, Step
     from tui.model.record import RunRecord
-    from tui.model.step_record import AggregateRecord, ProofRecord, SeriesRecord, StepRecord
+    from tui.model.step_record import ProofRecord, StepRecord
 
 
 def cluster_rates(series: SeriesRecord | None) -> list[float]:

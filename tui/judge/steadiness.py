@@ -32,7 +32,8 @@ from tui.record.matrix import APART, MatrixTable, best_of, compared, known_by, t
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tui.model.step_record import SeriesRecord, StepRecord
+    from tui.model.figure_record import SeriesRecord
+    from tui.model.step_record import StepRecord
 
 # first part of the series, allowed difference, least seconds
 WARM_SHARE, WARM_OFF, WARM_S = 0.1, 0.10, 20

@@ -28,7 +28,7 @@ from tui.metrics import units
 from tui.metrics.registry import direction
 
 if TYPE_CHECKING:
-    from tui.model.step_record import SeriesColumns
+    from tui.model.figure_record import SeriesColumns
 
 
 @step_check(

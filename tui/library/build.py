@@ -17,6 +17,7 @@ from tui.judge.proof import proof_record
 from tui.library.seal import was_judged_since
 from tui.library.summary import summary_of, write_summary
 from tui.model.event import ONLY_SAMPLES, RunResumed
+from tui.model.host_record import HostRecord
 from tui.model.plain_data import format_utc, parse_utc, plain
 from tui.model.plan import Plan, ProfileRef
 from tui.model.record import (
@@ -24,7 +25,6 @@ from tui.model.record import (
     CarriedRecord,
     CommandRecord,
     HeadlineRecord,
-    HostRecord,
     HostSourceRecord,
     JobFile,
     JournalRecord,

@@ -28,6 +28,7 @@ from tui.metrics.figures import with_mixed
 from tui.metrics.registry import MIXED, direction, metric_of_operation
 from tui.model.address import HostAddress
 from tui.model.bounded import read_file
+from tui.model.host_record import HostRecord
 from tui.model.plain import printable
 from tui.model.plain_data import format_utc, plain
 from tui.model.plan import Headline, HostTask, MpiLaunch, Plan, ProfileRef, Step
@@ -35,7 +36,6 @@ from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.record import (
     ArtefactRecord,
     CommandRecord,
-    HostRecord,
     ImportRecord,
     MessageRecord,
     NoteRecord,

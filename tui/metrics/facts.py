@@ -8,16 +8,8 @@ from typing import Any
 from msgspec import Struct
 
 from tui.metrics import units
-from tui.model.hostfacts import (
-    HOST_FACTS,
-    TOOL_FACTS,
-    Fact,
-    HostFact,
-    boot_of,
-    fact_of,
-    number_of,
-    why_unknown,
-)
+from tui.model.host_tables import why_unknown
+from tui.model.hostfacts import HOST_FACTS, TOOL_FACTS, Fact, HostFact, boot_of, fact_of, number_of
 
 
 def fact_text(facts: Mapping[str, Fact], name: str) -> str:

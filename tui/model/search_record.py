@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from tui.model.step_record import MeanOrPercentileKey, PercentileKey, RecordPart, Scalar
+from tui.model.figure_record import MeanOrPercentileKey, PercentileKey, RecordPart
+from tui.model.step_record import Scalar
 
 
 class ConfidenceInterval(RecordPart):

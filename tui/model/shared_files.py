@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tui.model.hostfacts import Fact, TargetFile, rows
+from tui.model.host_tables import TargetFile, rows
+from tui.model.hostfacts import Fact
 from tui.model.plain import some
 from tui.model.plan import Plan, Step, at_once, is_device
 

@@ -12,7 +12,7 @@ from tui.metrics.figures import behind, kind_of, with_mixed
 from tui.metrics.histogram import Histogram, combine_directions
 from tui.metrics.registry import MIXED, in_order
 from tui.model.event import Buckets, DirectionResult, HostResult, LatencyResult
-from tui.model.step_record import (
+from tui.model.figure_record import (
     AggregateRecord,
     DirectionRecord,
     HistogramRecord,

@@ -16,8 +16,9 @@ from tui.model.event import ONE_RANK, OperationResult
 from tui.model.plan import Headline, Step
 
 if TYPE_CHECKING:
+    from tui.model.figure_record import AggregateRecord
     from tui.model.record import HeadlineRecord
-    from tui.model.step_record import AggregateRecord, MetadataRecord, OperationRecord, StepRecord
+    from tui.model.step_record import MetadataRecord, OperationRecord, StepRecord
 
 SHORT_SHARE = 0.95  # of the runtime that was asked for
 SHORT_S = 1.0  # what lasts less is no measurement, whatever was asked for

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tui.metrics.facts import FactDifference, FactGroup, FactsTogether, compare
+from tui.model.host_record import FactDifferenceRecord, FactGroupRecord, FactsRecord
 from tui.model.hostfacts import Fact
-from tui.model.record import FactDifferenceRecord, FactGroupRecord, FactsRecord, RunRecord
+from tui.model.record import RunRecord
 
 
 def facts_record(hosts: Mapping[str, Mapping[str, Fact]]) -> FactsRecord:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tui.model.host_record import ObjectsLeft
 from tui.model.objects import ObjectSet, objects_after
 from tui.model.plan import HostTask, Plan
-from tui.model.record import ObjectsLeft
 from tui.model.step_record import StepRecord
 
 NOT_RUN = ("missing", "skipped")

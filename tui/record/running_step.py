@@ -21,19 +21,16 @@ from tui.journal.views import Leaf
 from tui.metrics.figures import kind_of
 from tui.metrics.registry import BOTH, MIXED, in_order
 from tui.metrics.telemetry import TelemetryUnit, metric_of
-from tui.model.plan import Plan, Step
-from tui.model.step_record import (
+from tui.model.figure_record import (
     AggregateRecord,
-    CacheDropRecord,
     DirectionRecord,
-    HostTelemetryRecord,
     LatencyRecord,
     ResultsRecord,
     SeriesColumns,
     SeriesRecord,
-    StepRecord,
-    TelemetryColumn,
 )
+from tui.model.plan import Plan, Step
+from tui.model.step_record import CacheDropRecord, HostTelemetryRecord, StepRecord, TelemetryColumn
 from tui.record.figures import series_column
 from tui.record.step import step_state, task_record, windows_of
 from tui.record.timeline import HostSpan, coverage, coverage_text, host_spans, timing_record

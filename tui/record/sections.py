@@ -10,19 +10,16 @@ from collections.abc import Sequence
 from tui.journal.state import RunState
 from tui.metrics.repeat import relative_ci
 from tui.model.address import HostAddress
-from tui.model.plan import Identities, Plan, Step
-from tui.model.record import (
-    AttestationRecord,
-    CellRecord,
+from tui.model.host_record import (
     ClockRecord,
     FilesLeft,
     FilesRemovedRecord,
-    HeadlineRecord,
     HostProblemRecord,
     HostRecord,
-    MatrixRecord,
     PlaceRecord,
 )
+from tui.model.plan import Identities, Plan, Step
+from tui.model.record import AttestationRecord, CellRecord, HeadlineRecord, MatrixRecord
 from tui.model.step_record import FillRecord, PreconditionRecord, RoundsRecord, StepRecord
 from tui.record.cells import by_point, worst
 from tui.record.headline import blank, middle, put_figure

@@ -14,9 +14,9 @@ from tui.journal.step import PhaseSpan, StepState, StepStateName
 from tui.journal.telemetry import HostTelemetry
 from tui.metrics.telemetry import metric_of
 from tui.model.event import HostResult
+from tui.model.figure_record import AggregateRecord
 from tui.model.plan import HostTask, Plan, Step
 from tui.model.step_record import (
-    AggregateRecord,
     CacheDropRecord,
     HostTelemetryRecord,
     PhaseRecord,

@@ -25,8 +25,9 @@ from tui.journal.reader import read_events
 from tui.journal.state import RunState
 from tui.journal.survey import survey
 from tui.model.event import HostResult
+from tui.model.figure_record import WindowRecord
 from tui.model.plan import Step
-from tui.model.step_record import CoverageRecord, HostTimingRecord, TimingRecord, WindowRecord
+from tui.model.step_record import CoverageRecord, HostTimingRecord, TimingRecord
 
 
 class JournalData(Struct):

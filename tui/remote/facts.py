@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from tui.model.hostfacts import CHANGED, HOST_FACTS, TABLES, Fact
+from tui.model.host_tables import TABLES
+from tui.model.hostfacts import CHANGED, HOST_FACTS, Fact
 from tui.model.plain import printable
 from tui.remote.answers import AgentAnswer, DirFacts, HostProbe, as_int
 

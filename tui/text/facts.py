@@ -15,7 +15,8 @@ from tui.metrics.facts import (
     leaf_title,
     one_boot,
 )
-from tui.model.hostfacts import HOST_FACTS, Fact, Running, Unknown, fact_of, rows
+from tui.model.host_tables import Running, Unknown, rows
+from tui.model.hostfacts import HOST_FACTS, Fact, fact_of
 from tui.model.plain import some
 from tui.text.line import BRIGHT, LABEL, TEXT, WARN, Run
 

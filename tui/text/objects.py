@@ -10,7 +10,7 @@ from tui.model.objects import ObjectSet
 from tui.model.plain import some
 
 if TYPE_CHECKING:
-    from tui.model.record import ObjectsLeft
+    from tui.model.host_record import ObjectsLeft
 
 NAMES_SHOWN = 3
 

@@ -12,8 +12,9 @@ from tui.metrics.buckets import index_to_value, label
 from tui.metrics.histogram import Histogram
 from tui.metrics.registry import METRICS
 from tui.metrics.units import clock
+from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.model.record import RunRecord
-from tui.model.step_record import SeriesColumns, SeriesRecord, StepRecord
+from tui.model.step_record import StepRecord
 from tui.text.line import LABEL, Line
 from tui.text.plot import DOWN, LEAST_WIDTH, ROLES, Axis, Curve, Ticks, plot, plot_rows
 

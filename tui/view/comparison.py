@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tui.analysis.compare import UNKNOWN_WORDS, Change, Comparison, PointChange, Word
 from tui.analysis.criteria import JudgedCriterion
-from tui.analysis.setup import SetupDifference
+from tui.analysis.setup_differences import SetupDifference
 from tui.metrics import units
 from tui.metrics.registry import METRICS
 from tui.metrics.repeat import LEAST_RANKED_REPETITIONS

@@ -11,10 +11,12 @@ from tui.metrics import registry, units
 from tui.metrics.facts import FactsTogether, compare
 from tui.metrics.figures import Latency, kind_of, latency_of, shown_percentile
 from tui.metrics.registry import OPERATIONS
+from tui.model.figure_record import DirectionRecord
+from tui.model.host_record import HostRecord
 from tui.model.plain import printable, some
-from tui.model.record import Finding, HostRecord, RunRecord
+from tui.model.record import Finding, RunRecord
 from tui.model.search_record import SearchRecord
-from tui.model.step_record import DirectionRecord, StepRecord
+from tui.model.step_record import StepRecord
 from tui.record.cells import invalid_steps
 from tui.record.headline import is_short, metadata_lines, metadata_remarks
 from tui.record.host_facts import facts_together

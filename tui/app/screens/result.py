@@ -31,7 +31,7 @@ from tui.app.screens.result_text import (
 )
 from tui.app.services import remedies
 from tui.app.services.run_commands import RunChanged, is_ours
-from tui.app.terminal import actions
+from tui.app.terminal import run_actions
 from tui.app.widgets.lines import Lines
 from tui.model.problem import BenchtuiError
 from tui.text.line import LABEL, Line, Run
@@ -47,7 +47,7 @@ CHART_SHARE = 0.42
 LEAST_CHART, MOST_CHART = 9, 26
 AROUND = 4  # rows of a screen that its page does not have: header, run, tabs, keys
 ONE_CHART = frozenset({"summary"})  # tabs that end in one: of several each would grow
-NEED_A_RECORD = frozenset(action.id for action in actions.RESULT) - {"result.replay"}
+NEED_A_RECORD = frozenset(action.id for action in run_actions.RESULT) - {"result.replay"}
 
 
 class ResultPage(Lines):

@@ -26,8 +26,8 @@ from tui.metrics.histogram import Histogram
 from tui.metrics.registry import METRICS, MIXED
 from tui.metrics.registry import direction as direction_of
 from tui.metrics.telemetry import metric_of
+from tui.model.figure_record import DirectionRecord, SeriesColumns
 from tui.model.plain import printable, some
-from tui.model.step_record import DirectionRecord, SeriesColumns
 from tui.text.facts import common_lines, differing_lines, machine_lines, machines_text
 from tui.text.line import (
     BAD,

@@ -31,8 +31,9 @@ from tui.view.matrix import (
 from tui.view.matrix_chart import table_chart
 
 if TYPE_CHECKING:
+    from tui.model.figure_record import AggregateRecord, DirectionRecord
     from tui.model.record import HeadlineRecord, RunRecord
-    from tui.model.step_record import AggregateRecord, DirectionRecord, StepRecord
+    from tui.model.step_record import StepRecord
     from tui.view.charts import ChartMetric
     from tui.view.objections import ObjectionAnswer
     from tui.view.published import PublishedNote, PublishedView

@@ -27,8 +27,9 @@ from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, labelled
 from tui.view.step_notes import measured_nothing
 
 if TYPE_CHECKING:
+    from tui.model.figure_record import AggregateRecord
     from tui.model.record import HeadlineRecord, RunRecord
-    from tui.model.step_record import AggregateRecord, MetadataRecord, ProofRecord
+    from tui.model.step_record import MetadataRecord, ProofRecord
 
 MEDIAN, TAIL = 50.0, 99.0
 # of an MPI benchmark, before all others

@@ -27,7 +27,7 @@ from tui.app.screens.runs_rows import (
 )
 from tui.app.services import run_commands
 from tui.app.services.exporting import import_kept
-from tui.app.terminal import actions
+from tui.app.terminal import run_actions
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.picklist import PickList
 from tui.library.filter import Filter, parse
@@ -180,7 +180,9 @@ class RunsScreen(FilteredScreen):
         )
         self.picklist.set_rows(shown)
         self.query_one("#runs-body").display = bool(shown)
-        useless = {action.id for action in actions.RUNS} - WITHOUT_RUNS if not shown else set[str]()
+        useless = (
+            {action.id for action in run_actions.RUNS} - WITHOUT_RUNS if not shown else set[str]()
+        )
         self.query_one(KeyBar).leave_out(*useless, *(() if self.runs else ("runs.filter",)))
         count = f"{len(shown)} of {len(self.runs)}" if text else str(len(self.runs))
         self.picklist.border_subtitle = Content(f"{count}  {problem}".rstrip())

@@ -5,12 +5,13 @@ How to add a screen -------------------
    `tui.app.frame.step_screen.StepScreen` and sets ``SCOPE``.
 2. A `ScreenEntry` in `SCREENS` below, and its class in `CLASSES` of `tui.app.app`: it is
    imported when it is shown first.
-3. Its keys below, each with an id that begins with the screen's name.
+3. Its keys below, or in `run_actions`, each with an id that begins with the screen's name.
 
 How to add an action --------------------
-1. Append an `Action` to the tuple of your screen below. `id` is ``<scope>.<name>``: the scope is
-   where it works ("app": everywhere; "list": every `PickList`; "form", "filter", or the name of
-   one screen), the name is the Textual action: ``live.zoom`` calls ``action_zoom`` of the screen.
+1. Append an `Action` to the tuple of your screen, below or in `run_actions`. `id` is
+   ``<scope>.<name>``: the scope is where it works ("app": everywhere; "list": every `PickList`;
+   "form", "filter", or the name of one screen), the name is the Textual action: ``live.zoom``
+   calls ``action_zoom`` of the screen.
    (``go('runs')`` style parameters: set `call`.) What is done to the run at hand sets `on_run`:
    ``runs.note`` calls the command "note" of `run_commands`.
 2. `keys` are Textual key names; the first one is shown. No keys: in the palette only.
@@ -34,6 +35,7 @@ from pathlib import Path
 from textual.binding import Binding, BindingType
 
 from tui.app.terminal.action import Action, ScreenEntry, key_name
+from tui.app.terminal.run_actions import COMPARE, LIVE, RESULT, RUNS
 
 NO_RUN = "no run yet: start one from Review (3), or open one from Runs (6)"
 NO_MARKS = "nothing to compare yet: mark runs with Space on Runs (6), then press c"
@@ -59,11 +61,6 @@ IN_BAR = tuple(entry for entry in SCREENS if entry.key)
 
 KEYS_BEGIN = "<!-- keys begin: python -m tui.app.terminal.actions docs/screens.md -->"
 KEYS_END = "<!-- keys end -->"
-REMEDY_HELP = "Of a failed run: take its hosts over, trust their keys, or change it on Review"
-COPY_HELP = "Copy headline, table, CSV, command line or path (OSC 52, over SSH too)"
-EXPORT_HELP = "Write the run in a format that other tools read, such as CSV or JUnit"
-CLEAN_HELP = "Remove from its hosts what the run created there, after a question"
-RESUME_HELP = "Measure what the run lacks, or more of a search that was spent; what is done stays"
 
 
 APP = (
@@ -346,312 +343,6 @@ REVIEW = (
     ),
 )
 
-LIVE = (
-    Action(
-        "live.stop",
-        ("x",),
-        "stop",
-        "Stop the run now and keep what was measured",
-        footer=1,
-        call="end('stop')",
-    ),
-    Action("live.abort", ("X",), "abort", "Abort the run at once", call="end('abort')"),
-    Action(
-        "live.stop-host",
-        ("e",),
-        "end host",
-        "End the load of the host under the cursor; the others go on",
-        call="end('host')",
-    ),
-    Action(
-        "live.open",
-        ("enter",),
-        "host",
-        "Show one host in all panels; after the end, open the result",
-        footer=2,
-    ),
-    Action(
-        "live.about",
-        ("i",),
-        "all of host",
-        "Show all of the host or server under the cursor: telemetry, facts, messages, command",
-    ),
-    Action(
-        "live.job",
-        ("J",),
-        "job",
-        "Show the next job or role; after the last job, all jobs together",
-        footer=3,
-    ),
-    Action("live.sort", ("s",), "sort", "Sort the hosts by the next column", footer=4),
-    Action("live.reverse", ("S",), "reverse", "Turn the order of the hosts round"),
-    Action("live.log", ("L",), "log", "Show all messages, or the hosts again", footer=6),
-    Action(
-        "live.findings",
-        ("f",),
-        "findings",
-        "Show all that was found so far, with what to do about it",
-        footer=5,
-    ),
-    Action(
-        "live.matrix", ("m",), "matrix", "Show the matrix large, not at all, or beside the hosts"
-    ),
-    Action(
-        "live.fold",
-        ("b",),
-        "only bad",
-        "Collapse unremarkable hosts: where room is scarce, never, always",
-    ),
-    Action(
-        "live.filter", ("slash",), "filter", "Show only hosts whose name holds a text, or h[1-4]"
-    ),
-    Action(
-        "live.zoom",
-        ("z",),
-        "zoom",
-        "Give all room to the heat map, then to each graph, then share it again",
-    ),
-    Action(
-        "live.direction",
-        ("t",),
-        "direction",
-        "Show the latencies of the next direction, then of all I/O together",
-    ),
-    Action(
-        "live.heat-host",
-        ("h",),
-        "heat of host",
-        "Show the heat map of the host under the cursor, or of all hosts",
-    ),
-    Action(
-        "live.behind",
-        ("v",),
-        "before",
-        "Overlay the previous run, published figures, or none",
-        footer=7,
-    ),
-    Action(
-        "live.cursor-back",
-        ("left_square_bracket",),
-        "look back",
-        "Move the cursor of all graphs back; Esc: to now",
-        call="cursor(-1)",
-        footer=8,
-    ),
-    Action(
-        "live.cursor-on",
-        ("right_square_bracket",),
-        "look on",
-        "Move the cursor of all graphs on, up to now",
-        call="cursor(1)",
-    ),
-    Action(
-        "live.graphs", ("7",), "graphs", "Show the graphs, or put them away", call="put('graphs')"
-    ),
-    Action(
-        "live.heat", ("8",), "heat map", "Show the heat map, or put it away", call="put('heat')"
-    ),
-    Action(
-        "live.percentiles",
-        ("9",),
-        "percentiles",
-        "Show percentiles, or put them away",
-        call="put('percentiles')",
-    ),
-    Action(
-        "live.messages",
-        ("0",),
-        "messages",
-        "Show the messages, or put them away",
-        call="put('messages')",
-    ),
-    Action("live.pause", ("p",), "pause", "Hold the display; the run continues", footer=5),
-    Action(
-        "live.faster",
-        ("plus", "equals_sign"),
-        "faster",
-        "Refresh more often, up to 4 Hz; play a replay faster",
-        call="rate(1)",
-    ),
-    Action(
-        "live.slower",
-        ("minus",),
-        "slower",
-        "Refresh less often; play a replay slower",
-        call="rate(-1)",
-    ),
-    Action("live.remedy", ("T",), "remedy", REMEDY_HELP, footer=1),
-    Action("live.note", ("n",), "note", "Add a note to the run"),
-    Action("live.detach", ("d",), "detach", "Leave this screen; the run continues"),
-    Action("live.play", ("space",), "play", "In a replay: play or hold"),
-    Action(
-        "live.seek-back",
-        ("left",),
-        "back 10 s",
-        "In a replay: 10 s back; else the cursor of all graphs",
-        call="seek(-1)",
-    ),
-    Action(
-        "live.seek-on",
-        ("right",),
-        "on 10 s",
-        "In a replay: 10 s forward; else the cursor of all graphs",
-        call="seek(1)",
-    ),
-)
-
-RESULT = (
-    Action("result.next-tab", ("tab",), "next tab", "Show the next tab", footer=1, call="tab(1)"),
-    Action("result.last-tab", ("shift+tab",), "last tab", "Show the tab before", call="tab(-1)"),
-    Action("result.defend", ("d",), "defend", "Show objections to the figures, and the evidence",
-        footer=2,
-           call="toggle_tab('defend')"),
-    Action("result.iops", ("i",), "IOPS", "Draw IOPS over time, or show them in the cells",
-        call="chart('iops')"),
-    Action("result.bandwidth", ("b",), "bandwidth",
-        "Draw bandwidth over time, or show it in the cells",
-           call="chart('bandwidth')"),
-    Action("result.latency", ("l",), "latency", "Draw latency over time, or p99 in the cells",
-        call="chart('latency')"),
-    Action("result.open", ("enter",), "open",
-        "In a matrix: show the figures of the cell under the cursor"),
-    Action("result.matrix", ("m",), "matrix",
-        "Switch between the matrix and the figures of one of its steps"),
-    Action("result.left", ("left",), "left",
-        "In a matrix: the cell at the left; else the tab before",
-           call="move_cursor(0, -1)"),
-    Action("result.right", ("right",), "right",
-        "In a matrix: the cell at the right; else the next tab",
-           call="move_cursor(0, 1)"),
-    Action("result.findings", ("f",), "findings",
-        "Show each finding in full, and checks without data", footer=4,
-           call="toggle_tab('findings')"),
-    Action("result.copy", ("y",), "copy", COPY_HELP, footer=5, on_run=True),
-    Action("result.replay", ("p",), "replay", "Play the run again on the Live screen", footer=6,
-        on_run=True),
-    Action("result.job", ("J",), "job", "Show the next job alone; after the last one all together",
-        footer=3),
-    Action("result.published", ("v",), "published",
-        "Switch between the run's figures and published ones beside them",
-           call="toggle_tab('published')"),
-    Action("result.remedy", ("T",), "remedy", REMEDY_HELP, footer=1),
-    Action("result.resume", ("u",), "resume", RESUME_HELP, on_run=True),
-    Action("result.prove", ("P",), "prove bottleneck",
-        "Confirm what limited the run by a short counter-experiment",
-           on_run=True),
-    Action("result.report", ("w",), "report",
-        "Write the run as a report, HTML or Markdown, with names or without them",
-           on_run=True),
-    Action("result.export", ("e",), "export", EXPORT_HELP, on_run=True),
-    Action("result.note", ("n",), "note", "Add a note to the run", on_run=True),
-    Action("result.clean", ("C",), "clean hosts", CLEAN_HELP, on_run=True),
-    Action("result.next-step", ("right_square_bracket",), "next step",
-        "Show the next step of the run", call="step(1)"),
-    Action("result.last-step", ("left_square_bracket",), "last step", "Show the step before",
-        call="step(-1)"),
-    Action("result.down", ("j", "down"), "down", "Scroll down", call="move_cursor(1, 0)"),
-    Action("result.up", ("k", "up"), "up", "Scroll up", call="move_cursor(-1, 0)"),
-    Action("result.top", ("g", "home"), "top", "Scroll to the top", call="to_end(-1)"),
-    Action("result.bottom", ("G", "end"), "bottom", "Scroll to the end", call="to_end(1)"),
-    Action("result.page-down", ("ctrl+d", "pagedown"), "page down", "Scroll down by half a screen",
-        call="page(1)"),
-    Action("result.page-up", ("ctrl+u", "pageup"), "page up", "Scroll up by half a screen",
-        call="page(-1)"),
-)  # fmt: skip
-
-RUNS = (
-    Action("runs.open", ("enter",), "open", "Open the result; Live when the run is going on",
-        footer=1),
-    Action("runs.pane", ("tab",), "pane",
-        "Show the details of the run whole, where j and k scroll, or the list again"),
-    Action("runs.again", ("r",), "run again",
-        "Show the run on Review, its hosts and parameters filled in",
-           footer=2, on_run=True),
-    Action("runs.filter", ("slash",), "filter",
-        "Show only some runs: words, tag:a profile:weka verdict:valid since:7d",
-           footer=3),
-    Action("runs.mark", ("space",), "mark",
-        "Mark the run to compare; the others are compared with A, the oldest",
-           footer=4),
-    Action("runs.compare", ("c",), "compare",
-        "Compare the marked runs, or this one, with the oldest of them",
-           footer=5),
-    Action("runs.sort", ("s",), "sort", "Sort the runs by the next column", footer=6),
-    Action("runs.reverse", ("S",), "reverse", "Turn the order of the runs round"),
-    Action("runs.star", ("asterisk",), "star",
-        "Give the run a star, or take it away: the filter is:starred finds it",
-           on_run=True),
-    Action("runs.tags", ("t",), "tags", "Change the tags of the run: NAME or NAME=VALUE", footer=11,
-        on_run=True),
-    Action("runs.title", ("T",), "title", "Give the run a title", on_run=True),
-    Action("runs.replay", ("p",), "replay", "Play the run again on the Live screen", footer=7,
-        on_run=True),
-    Action("runs.resume", ("u",), "resume", RESUME_HELP, on_run=True),
-    Action("runs.report", ("w",), "report",
-           "Write the marked runs, or this one, as a report: HTML "
-           "or Markdown, with or without names"),
-    Action("runs.export", ("e",), "export", EXPORT_HELP, footer=10, on_run=True),
-    Action("runs.copy", ("y",), "copy", COPY_HELP, footer=9, on_run=True),
-    Action("runs.note", ("n",), "note", "Add a note to the run", footer=8, on_run=True),
-    Action("runs.import", ("i",), "import",
-        "Import what was measured elsewhere: a file, a directory, an archive",
-           footer=13),
-    Action("runs.clean", ("C",), "clean hosts", CLEAN_HELP, on_run=True),
-    Action("runs.delete", ("D",), "delete", "Delete the run for good, after a question", footer=12,
-        on_run=True),
-)  # fmt: skip
-
-COMPARE = (
-    Action(
-        "compare.curves",
-        ("l",),
-        "latencies",
-        "Draw latencies over each other, of searches the curve over load",
-        footer=1,
-    ),
-    Action(
-        "compare.sides",
-        ("s",),
-        "sides",
-        "Join runs that are repetitions of each other into sides, or part them",
-        footer=3,
-    ),
-    Action(
-        "compare.accept",
-        ("p",),
-        "parameters",
-        "Compare although parameters differ: they are meant to, or are not",
-        footer=4,
-    ),
-    Action(
-        "compare.swap",
-        ("x",),
-        "swap",
-        "Make the next run or side A: what the others are compared with",
-        footer=5,
-    ),
-    Action(
-        "compare.report",
-        ("w",),
-        "report",
-        "Write the comparison as a report, HTML or Markdown",
-        footer=6,
-    ),
-    Action(
-        "compare.copy",
-        ("y",),
-        "copy",
-        "Copy sentence, table, CSV or command line (OSC 52, over SSH too)",
-        footer=2,
-    ),
-    Action(
-        "compare.all",
-        ("a",),
-        "all figures",
-        "Of a matrix: show all figures of all points, or the headlines",
-        footer=7,
-    ),
-)
 
 ACTIONS: tuple[Action, ...] = (
     *APP,

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct, field
 
 from tui.engine.plan.choices import OPTIONS, Words, attested
-from tui.engine.plan.search import SearchChoice, build_slots, search_of
+from tui.engine.plan.search import SearchChoice, search_of
+from tui.engine.plan.search_slots import build_slots
 from tui.engine.plan.steps import (
     MatrixChoice,
     build_steps,

@@ -16,9 +16,9 @@ from tui import workloads
 from tui.engine.plan.choices import OPTIONS, Words
 from tui.model.address import HostAddress
 from tui.model.alike import same_over, vain_axes
-from tui.model.objects import ObjectSet, check_apart
+from tui.model.objects import check_apart
 from tui.model.plain import HOSTS_AXIS
-from tui.model.plan import Headline, HostTask, Precondition, Step, Until, at_once
+from tui.model.plan import Headline, Step, Until, at_once
 from tui.model.problem import Problem, UsageError, did_you_mean
 from tui.model.profile import (
     ParamValue,
@@ -41,12 +41,12 @@ from tui.model.profile_parts import (
     with_values,
     without,
 )
-from tui.model.quantities import parse_duration, parse_size
+from tui.model.quantities import parse_duration
 from tui.model.roles import chosen_roles, hosts_by_role, in_role
 
 if TYPE_CHECKING:
     from tui.engine.inputs.profiles import LoadedProfile
-    from tui.model.profile_parts import PreconditionSpec
+from tui.engine.plan.fills import round_rules, with_fill
 
 
 def check_act(
@@ -92,107 +92,6 @@ def vain_texts(steps: Sequence[Step], names: Iterable[str]) -> list[str]:
             for name in same
         ),
     ]
-
-
-def with_fill(profile: Profile, steps: Sequence[Step], before: Sequence[Step]) -> Iterator[Step]:
-    """Yield the steps of a profile behind the one that fills their files, unless those `before`
-    have filled them.
-
-    Raises UsageError when it cannot be known what to fill.
-    """
-    wanted = profile.prepare.precondition
-    if wanted is None or not wanted.fill or not steps:
-        yield from steps
-        return
-    made = list(before)
-    for together in [[step] for step in steps] if any(map(deletes, steps)) else [steps]:
-        own = [*_fill(profile, wanted, together, made), *together]
-        made += own
-        yield from own
-
-
-def deletes(step: Step) -> bool:
-    """Tell whether a step deletes objects: whatever comes after it has to put them again."""
-    return any("delete" in each.does for task in step.tasks for each in task.objects)
-
-
-def _fill(
-    profile: Profile, wanted: PreconditionSpec, steps: Sequence[Step], before: Sequence[Step]
-) -> Iterator[Step]:
-    try:
-        tasks = workloads.get(profile.tool).fill(steps, wanted.fill, parse_size(wanted.bs))
-    except UsageError as error:
-        raise UsageError(f"{profile.profile}: precondition: {error}") from None
-    left = [task for task in tasks if not _is_filled(task, wanted.fill, before)]
-    if left:
-        yield replace(
-            steps[0],
-            name=profile.profile,
-            cell=f"{profile.profile} fill",
-            tasks=left,
-            point={},
-            runtime_s=None,
-            ramp_s=0.0,
-            startdelay_s=0.0,
-            directions=["write"],
-            in_flight=None,
-            jobs=[],
-            warmup=True,
-            optional=False,
-            precondition=Precondition("fill", wanted.fill),
-            headline=Headline("bandwidth", "write"),
-            drop_caches="no",
-            added_options={},
-        )
-
-
-def _is_filled(task: HostTask, times: int, before: Sequence[Step]) -> bool:
-    """Tell whether earlier steps fill all of these files as often, and as much of them.
-
-    Images: in the same way.
-    """
-    if task.objects:
-        return all(_is_put(each, times, before) for each in task.objects)
-    fills = [step for step in before if step.precondition is not None and step.is_fill]
-    if task.images:
-        return any(task.job_file == other.job_file for step in fills for other in step.tasks)
-    filled = {
-        spec.path: spec
-        for step in fills
-        for other in step.tasks
-        if step.precondition is not None and step.precondition.times >= times
-        if other.host == task.host
-        for spec in other.files
-    }
-    return all(
-        (known := filled.get(spec.path)) is not None
-        and (not known.size_bytes or 0 < spec.size_bytes <= known.size_bytes)
-        and (known.start_bytes or 0) <= (spec.start_bytes or 0)
-        for spec in task.files
-    )
-
-
-def _is_put(wanted: ObjectSet, times: int, before: Sequence[Step]) -> bool:
-    """Tell whether a fill has put these objects as often, and no step since has deleted any."""
-    for step in reversed(before):
-        used = [each for task in step.tasks for each in task.objects]
-        if any("delete" in each.does and each.overlaps(wanted) for each in used):
-            return False
-        often = step.precondition.times if step.precondition is not None else 0
-        put = any(each.key == wanted.key and each.count >= wanted.count for each in used)
-        if step.is_fill and often >= times and put:
-            return True
-    return False
-
-
-def round_rules(wanted: PreconditionSpec | None) -> Iterator[Precondition]:
-    """Yield what each round of a load is; nothing when none are wanted."""
-    if wanted is None:
-        return
-    for number in range(1, wanted.rounds + 1):
-        yield Precondition(
-            "round", 0, number, wanted.rounds, wanted.window, wanted.range, wanted.slope
-        )
 
 
 Params = dict[str, ParamValue]

@@ -29,7 +29,8 @@ from tui.remote.made import ABSENT, AS_MADE, REMOVED, UNKNOWN
 from tui.remote.transport import HostError
 
 if TYPE_CHECKING:
-    from tui.model.record import FilesLeft, RunRecord
+    from tui.model.host_record import FilesLeft
+    from tui.model.record import RunRecord
     from tui.remote.connections import Connections
 
 REASONS: Mapping[str, str] = {

@@ -13,7 +13,8 @@ from tui.engine.session.context import WRITTEN, RunContext, on_hosts
 from tui.engine.session.host_session import HostSession
 from tui.metrics import units
 from tui.model.event import HostFactsCollected
-from tui.model.hostfacts import Content, Fact, Unknown, Written, rows
+from tui.model.host_tables import Content, Unknown, Written, rows
+from tui.model.hostfacts import Fact
 from tui.model.plan import FILE_NUMBER, FileSpec, Step, is_device
 from tui.remote.answers import BLOCK_BYTES, FileExtents
 from tui.remote.files import read_blocks, read_extents

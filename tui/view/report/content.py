@@ -14,7 +14,8 @@ from tui.judge.severity import by_weight
 from tui.metrics import units
 from tui.metrics.facts import compare
 from tui.metrics.units import plural
-from tui.model.record import Finding, HostRecord, JobFile, RunRecord
+from tui.model.host_record import HostRecord
+from tui.model.record import Finding, JobFile, RunRecord
 from tui.model.step_record import StepRecord
 from tui.record.headline import metadata_remarks
 from tui.record.host_facts import facts_together

@@ -14,8 +14,9 @@ from tui.metrics.figures import enough_behind, kind_of, latency_of
 from tui.metrics.histogram import index_to_value
 from tui.metrics.registry import METRICS, direction
 from tui.metrics.series import SHARE_NAMES
+from tui.model.figure_record import DirectionRecord, SeriesRecord
 from tui.model.record import RunRecord
-from tui.model.step_record import DirectionRecord, SeriesRecord, StepRecord
+from tui.model.step_record import StepRecord
 from tui.text.plot import merged
 from tui.view.charts import ChartMetric, time_ticks, value_ticks
 from tui.view.document import Chart

@@ -12,14 +12,9 @@ from tui.metrics.buckets import PERCENTILES, label
 from tui.metrics.figures import kind_of, latency_of, shown_percentile
 from tui.metrics.registry import METRICS, direction, metric_of_operation, rate_of_operation
 from tui.model.criteria import default
+from tui.model.figure_record import DirectionRecord, LatencyRecord
 from tui.model.record import RunRecord
-from tui.model.step_record import (
-    DirectionRecord,
-    LatencyRecord,
-    MetadataRecord,
-    OperationRecord,
-    StepRecord,
-)
+from tui.model.step_record import MetadataRecord, OperationRecord, StepRecord
 from tui.record.cells import Cell, cells_of_record
 from tui.record.headline import rank_0_text
 from tui.record.matrix import MatrixTable, TableRow, tables_of

@@ -14,11 +14,12 @@ from typing import Any
 from tui.metrics.buckets import index_to_value
 from tui.metrics.registry import direction
 from tui.model.exporter import Exporter, ExportFile, ExportSource, file_name
+from tui.model.figure_record import DirectionRecord, LatencyRecord, SeriesColumns
 from tui.model.plain_data import parse_utc
 from tui.model.problem import UsageError
 from tui.model.quantities import parse_duration
 from tui.model.record import RunRecord
-from tui.model.step_record import DirectionRecord, LatencyRecord, SeriesColumns, StepRecord
+from tui.model.step_record import StepRecord
 from tui.workloads.fio.jobimport_ini import JobFileSection, read_sections
 from tui.workloads.fio.options import ALIASES
 from tui.workloads.fio.outputs import ALL_CLIENTS

@@ -6,8 +6,8 @@ import posixpath
 from collections.abc import Iterator
 
 from tui.model.exporter import Exporter, ExportFile, ExportSource, file_name, text_parts
+from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.model.problem import UsageError
-from tui.model.step_record import SeriesColumns, SeriesRecord
 from tui.workloads.fio.export_json import ExportedMeasurement, measured, placed
 
 DIRECTIONS = {"read": 0, "write": 1, "trim": 2}

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tui.metrics import units
 from tui.model.exporter import Exporter, ExportFile, ExportSource
+from tui.model.host_record import HostRecord
 from tui.model.hostfacts import Fact
 from tui.model.problem import UsageError
-from tui.model.record import HostRecord, RunRecord
+from tui.model.record import RunRecord
 from tui.model.step_record import MetadataRecord, StepRecord
 
 TOOL = "io500"

@@ -1,0 +1,309 @@
+"""What differs between two sides besides what was changed on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tui.analysis.measured import ComparedPoint, PointKey, PointRepetition, was_measured
+from tui.analysis.published import (
+    clients_of,
+    is_place,
+    kinds_of,
+    major,
+    profile_data,
+    tool_versions,
+    written,
+)
+from tui.metrics.facts import compare as compare_facts
+from tui.metrics.facts import leaf_text
+from tui.model.record import RunRecord
+
+if TYPE_CHECKING:
+    pass
+from tui.analysis.setup import MEASUREMENT, Attempts, Side, imported_parts
+
+NAMED = 4
+WHOLE = ("complete", "imported")
+
+
+@dataclass(frozen=True, slots=True)
+class SetupDifference:
+    """Something that is not the same.
+
+    `blocks`: the figures may not be compared; `matters`: they may differ by it.
+    """
+
+    what: str
+    a: str
+    b: str
+    blocks: bool = False
+    matters: bool = True
+
+    @property
+    def text(self) -> str:
+        """For people: ``numjobs: A 1, B 4``."""
+        said = ", ".join(
+            f"{side} {value}" for side, value in (("A", self.a), ("B", self.b)) if value
+        )
+        return f"{self.what}: {said}" if said else self.what
+
+
+def differences(
+    a: Side, b: Side, across: Collection[str] = (), *, searches: bool = False
+) -> list[SetupDifference]:
+    """Return what is not the same in two sides; parameters in `across` are meant to differ, points
+    of `searches` do.
+
+    Every run counts: one that is not like the others of its side is no repetition of them.
+    """
+    found = [
+        *_of_profiles(a, b),
+        *(_of_searches(a, b, across) if searches else _of_points(a, b, across)),
+        *_of_states(a, b),
+        *_of_setups(a, b),
+        *_of_facts(a, b),
+    ]
+    return sorted(dict.fromkeys(found), key=lambda each: (not each.blocks, not each.matters))
+
+
+def points_missing(
+    a: dict[PointKey, ComparedPoint], b: dict[PointKey, ComparedPoint]
+) -> list[SetupDifference]:
+    """Return the points that one side alone measured.
+
+    When there is no other, nothing can be compared.
+    """
+    alone = [[point.name or "the only point" for key, point in one.items() if key not in other]
+             for one, other in ((a, b), (b, a))]  # fmt: skip
+    if not any(alone):
+        return []
+    return [
+        SetupDifference(
+            "points of one side alone",
+            _few(alone[0]),
+            _few(alone[1]),
+            blocks=not a.keys() & b.keys(),
+        )
+    ]
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
+
+
+def _differs(
+    what: str,
+    a: Side,
+    b: Side,
+    of: Callable[[RunRecord], object],
+    *,
+    blocks: bool = False,
+    matters: bool = True,
+) -> Iterator[SetupDifference]:
+    """Yield a difference when the sides have not the same set of values.
+
+    A side may hold several where none blocks.
+    """
+    known = [
+        sorted({str(value) for record in side if (value := of(record)) not in (None, "")})
+        for side in (a, b)
+    ]
+    mixed = blocks and max(map(len, known)) > 1
+    if all(known) and (known[0] != known[1] or mixed):
+        yield SetupDifference(what, _few(known[0]), _few(known[1]), blocks, matters)
+
+
+def _of_profiles(a: Side, b: Side) -> Iterator[SetupDifference]:
+    yield from _differs("profile", a, b, lambda run: run.profile.tag, blocks=True)
+    if {run.profile.tag for run in a} == {run.profile.tag for run in b}:
+        yield from _differs(
+            "version of the profile", a, b, lambda run: run.profile.version, blocks=True
+        )
+        yield from _differs(
+            "text of the profile", a, b, lambda run: (run.profile.sha256 or "")[:12], matters=False
+        )
+    yield from _differs("latency counted", a, b, lambda run: run.latency_kind, blocks=True)
+    yield from _differs("preconditioning left out", a, b, _precondition_left_out, blocks=True)
+    yield from _differs(
+        "attested", a, b, lambda run: ", ".join(f"{each.id}={each.answer}" for each in run.attested)
+    )
+
+
+def _precondition_left_out(record: RunRecord) -> str:
+    return "" if record.precondition is None else "yes" if record.precondition.left_out else "no"
+
+
+def _of_points(a: Side, b: Side, across: Collection[str]) -> Iterator[SetupDifference]:
+    """Yield what differs in the same point, between the sides or within one.
+
+    What is swept is the point's own.
+    """
+    ours, theirs = _by_place(a), _by_place(b)
+    for place in [each for each in ours if each in theirs]:
+        yield from _of_attempts(ours[place], theirs[place], across)
+        if any(record.state == "imported" for record in (*a, *b)):
+            yield from _of_loads(ours[place], theirs[place])
+
+
+def _of_searches(a: Side, b: Side, across: Collection[str]) -> Iterator[SetupDifference]:
+    """Yield what differs in what two sides searched with; their points differ."""
+    over = {name for record in (*a, *b) if record.search is not None for name in record.search.over}
+    yield from _of_attempts([*_searched(a, over)], [*_searched(b, over)], over.union(across))
+
+
+def _searched(side: Side, over: Collection[str]) -> Iterator[PointRepetition]:
+    for record in side:
+        params = {name: value for name, value in record.profile.params.items() if name not in over}
+        for step in [each for each in record.steps if was_measured(each)][:1]:
+            yield PointRepetition(record, step.model_copy(update={"params": params}))
+
+
+def _of_attempts(
+    ours: Attempts, theirs: Attempts, across: Collection[str]
+) -> Iterator[SetupDifference]:
+    if ours and theirs:
+        yield from _of_params(ours, theirs, across)
+        yield from _of_clients(ours, theirs, across)
+        yield from _of_tools(ours, theirs)
+
+
+def _by_place(side: Side) -> dict[tuple[str, str], list[PointRepetition]]:
+    found: dict[tuple[str, str], list[PointRepetition]] = {}
+    for record in side:
+        for step in record.steps:
+            if not step.warmup and was_measured(step):
+                place = step.part, repr(sorted(step.point.items()))
+                found.setdefault(place, []).append(PointRepetition(record, step))
+    return found
+
+
+def _of_params(
+    ours: Attempts, theirs: Attempts, across: Collection[str]
+) -> Iterator[SetupDifference]:
+    names = sorted({name for each in (*ours, *theirs) for name in each.step.params})
+    values = {
+        name: [{each.step.params.get(name) for each in side} for side in (ours, theirs)]
+        for name in names
+    }
+    differing = [name for name in names if len(values[name][0] | values[name][1]) > 1]
+    kinds = kinds_of(profile_data(ours[0].record)) if differing else {}
+    for name in differing:
+        place = any(is_place(name, str(value)) for side in values[name] for value in side)
+        said = [[written(value, kinds.get(name,
+            "")) if value is not None else "none" for value in side]
+                for side in values[name]]  # fmt: skip
+        yield _difference(name, *said, blocks=not place, matters=not place, meant=name in across)
+
+
+def _of_clients(
+    ours: Attempts, theirs: Attempts, across: Collection[str]
+) -> Iterator[SetupDifference]:
+    counts = [{str(clients_of(each.record, each.step)) for each in side} for side in (ours, theirs)]
+    if len(counts[0] | counts[1]) > 1 and not (max(map(len, counts)) == 1 and "hosts" in across):
+        yield _difference("number of clients", *counts, blocks=True)
+
+
+def _of_tools(ours: Attempts, theirs: Attempts) -> Iterator[SetupDifference]:
+    known = [
+        [found for each in side if (found := tool_versions(each.record, each.step))]
+        for side in (ours, theirs)
+    ]
+    said = [{", ".join(each) for each in side} for side in known]
+    if all(said) and len(said[0] | said[1]) > 1:
+        majors = {frozenset(map(major, each)) for side in known for each in side}
+        yield _difference(
+            f"version of {ours[0].step.tool or 'the tool'}", *said, blocks=len(majors) > 1
+        )
+
+
+def _of_loads(ours: Attempts, theirs: Attempts) -> Iterator[SetupDifference]:
+    """Yield what runs that were made elsewhere are known by: they have no parameters.
+
+    Names are anybody's choice.
+    """
+    loads = [[dict(imported_parts(each.step)) for each in side] for side in (ours, theirs)]
+    for name in dict.fromkeys(name for side in loads for each in side for name in each):
+        known = [{each[name] for each in side if each.get(name)} for side in loads]
+        if all(known) and len(known[0] | known[1]) > 1:
+            yield _difference(name, *known, blocks=name != MEASUREMENT)
+
+
+def _difference(
+    what: str,
+    a: Iterable[str],
+    b: Iterable[str],
+    *,
+    blocks: bool,
+    matters: bool = True,
+    meant: bool = False,
+) -> SetupDifference:
+    """Return a difference in a point.
+
+    One that is `meant` does not block where each side has one value.
+    """
+    ours, theirs = sorted(set(a)), sorted(set(b))
+    alike = len(ours) == len(theirs) == 1
+    return SetupDifference(
+        what, " or ".join(ours), " or ".join(theirs), blocks and not (meant and alike), matters
+    )
+
+
+def _of_states(a: Side, b: Side) -> Iterator[SetupDifference]:
+    """Yield runs that are not whole or not valid: their figures are no evidence."""
+    for side, records in (("A", a), ("B", b)):
+        for record in records:
+            if record.state not in WHOLE:
+                yield SetupDifference(
+                    f"{side} {record.run_id} is {record.state}", "", "", blocks=True
+                )
+            if record.verdict == "invalid":
+                ids = dict.fromkeys(each.id for each in record.findings if each.severity == "error")
+                yield SetupDifference(
+                    f"{side} {record.run_id} is invalid ({', '.join(ids)})", "", "", blocks=True
+                )
+            if record.judged_since:
+                yield SetupDifference(
+                    f"{side} {record.run_id}: NOT the verdict that was sealed, see runs verify",
+                    "",
+                    "",
+                )
+    yield from _differs("warnings", a, b, _warnings)
+
+
+def _warnings(record: RunRecord) -> str:
+    return (
+        ", ".join(sorted({each.id for each in record.findings if each.severity == "warning"}))
+        or "none"
+    )
+
+
+def _of_setups(a: Side, b: Side) -> Iterator[SetupDifference]:
+    yield from _differs("target", a, b, lambda run: run.target, matters=False)
+    yield from _differs(
+        "hosts", a, b, lambda run: ", ".join(sorted(host.name for host in run.hosts)), matters=False
+    )
+    yield from _differs(
+        "version of benchtui", a, b, lambda run: run.provenance.benchtui_version, matters=False
+    )
+
+
+def _of_facts(a: Side, b: Side) -> Iterator[SetupDifference]:
+    """Yield what the hosts of one side are known to be and those of the other are not."""
+    facts = {f"{side}\t{run.run_id}\t{host.name}": host.facts
+             for side, records in (("A", a), ("B",
+                 b)) for run in records for host in run.hosts}  # fmt: skip
+    for each in compare_facts(facts).differing:
+        values: dict[str, set[str]] = {"A": set(), "B": set()}
+        for group in each.known:
+            for host in group.hosts:
+                values[host[0]].add(leaf_text(each.name, group.value))
+        if all(values.values()) and values["A"] != values["B"]:
+            yield SetupDifference(
+                each.title,
+                _few(sorted(values["A"])),
+                _few(sorted(values["B"])),
+                matters=each.matters,
+            )

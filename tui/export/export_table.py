@@ -1,0 +1,49 @@
+"""A table to export: typed columns, rows, and the columns that every table has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from tui.model.step_record import Scalar
+
+Kind = Literal["text", "int", "float", "bool", "time"]  # time: RFC 3339 in UTC
+Row = tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportColumn:
+    """A column: its name, unit included, and what its values are."""
+
+    name: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class ExportTable:
+    """Rows that are made when they are asked for, so that a long run is not twice in memory."""
+
+    name: str
+    columns: tuple[ExportColumn, ...]
+    make: Callable[[], Iterable[Row]]
+
+    @property
+    def rows(self) -> Iterator[Row]:
+        """The rows, in the order of the columns."""
+        return iter(self.make())
+
+
+RUN = (
+    ExportColumn("run_id", "text"),
+    ExportColumn("created_utc", "time"),
+    ExportColumn("profile", "text"),
+    ExportColumn("target", "text"),
+    ExportColumn("run_state", "text"),
+    ExportColumn("verdict", "text"),
+)
+
+
+def percentile_name(name: str) -> str:
+    """Return a percentile's label as part of a name: 99.5 is ``p99_5``."""
+    return "p" + name.replace(".", "_")

@@ -1,0 +1,236 @@
+"""Figures as the record keeps them: latencies, directions, totals, seconds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
+
+from tui.model.plain_data import MEAN, MEAN_PATTERN, PATTERN, is_percentile
+
+
+def _percentile(name: str) -> str:
+    if not is_percentile(name):
+        raise PydanticCustomError(
+            "percentile",
+            "found '{name}', allowed are numbers from 0 to 100 such as '99.9'",
+            {"name": name},
+        )
+    return name
+
+
+def _mean_or_percentile(name: str) -> str:
+    return name if name == MEAN else _percentile(name)
+
+
+def _text_like(pattern: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "pattern": pattern})
+
+
+PercentileKey = Annotated[str, AfterValidator(_percentile), _text_like(PATTERN)]
+MeanOrPercentileKey = Annotated[str, AfterValidator(_mean_or_percentile), _text_like(MEAN_PATTERN)]
+
+
+UTC_PATTERN = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$"
+
+
+class RecordPart(BaseModel):
+    """Base of everything in a record: unknown keys are ignored."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True, defer_build=True)
+
+
+class HistogramRecord(RecordPart):
+    """A latency histogram in fio's own buckets; merging is adding counts of equal indices."""
+
+    scheme: Literal["fio-plat/6x29"] = Field(
+        "fio-plat/6x29", description="fio's: 29 groups of 64 buckets"
+    )
+    unit: Literal["ns"] = Field("ns", description="unit of the values that the buckets stand for")
+    idx: list[int] = Field(description="indices of the buckets that are not empty, ascending")
+    n: list[int] = Field(description="count of each of these buckets, same order")
+    upper_ns: list[int] | None = Field(
+        None,
+        description=(
+            "upper edge of each, same order, of a tool with wider buckets of its own; null: of the"
+            " scheme"
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _same_length(self) -> HistogramRecord:
+        if len(self.idx) != len(self.n):
+            raise ValueError(f"idx has {len(self.idx)} entries, n has {len(self.n)}")
+        if self.upper_ns is not None and len(self.upper_ns) != len(self.n):
+            raise ValueError(f"upper_ns has {len(self.upper_ns)} entries, n has {len(self.n)}")
+        return self
+
+
+class LatencyRecord(RecordPart):
+    """One latency kind of one direction.
+
+    Percentiles by fio's rule: the middle of the bucket that holds the rank, but never above the
+    exact maximum.
+    """
+
+    n: int = Field(description="I/Os counted")
+    min_ns: int | None = Field(
+        None, description="exact minimum; of a result rebuilt from samples, to one bucket"
+    )
+    max_ns: int | None = Field(None, description="exact maximum")
+    mean_ns: float | None = Field(None, description="mean over all I/Os")
+    stddev_ns: float | None = Field(None, description="standard deviation (n-1) over all I/Os")
+    percentiles_ns: dict[PercentileKey, int] = Field(
+        default_factory=dict,
+        description=(
+            "ns by percentile: 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99; imports"
+            " keep others"
+        ),
+    )
+    percentiles_behind: dict[PercentileKey, float] = Field(
+        default_factory=dict,
+        description=(
+            "I/Os slower than each percentile; of fewer than 10 it is chance, and printed as n<10"
+        ),
+    )
+    histogram: HistogramRecord | None = Field(
+        None, description="the buckets that the percentiles come from"
+    )
+    bucket_width: float | None = Field(
+        None,
+        description=(
+            "percentiles are upper edges of the tool's own buckets, at most this share above the"
+            " true value; null: buckets of the scheme, 0.0078 to either side"
+        ),
+    )
+
+    @property
+    def buckets(self) -> HistogramRecord | None:
+        """The histogram, under the name that results in the journal give it."""
+        return self.histogram
+
+
+class DirectionRecord(RecordPart):
+    """One direction over one measurement."""
+
+    ios: int = Field(description="I/Os completed")
+    bytes: int = Field(description="bytes completed")
+    runtime_s: float | None = Field(
+        None, description="seconds measured, by the tool; aggregates: the longest"
+    )
+    iops: float | None = Field(
+        None, description="I/Os per second over the runtime; aggregates: sum of averages"
+    )
+    bw_bytes_per_s: float | None = Field(
+        None, description="bytes per second over the runtime; aggregates: likewise"
+    )
+    short_ios: int | None = Field(None, description="I/Os that moved less than asked for")
+    drop_ios: int | None = Field(None, description="I/Os dropped")
+    slat: LatencyRecord | None = Field(
+        None, description="submission latency, where the I/O engine has one"
+    )
+    clat: LatencyRecord | None = Field(
+        None, description="completion latency, submission to completion"
+    )
+    lat: LatencyRecord | None = Field(None, description="total latency, slat + clat")
+    from_samples: bool = Field(
+        False, description="true: the tool gave no result, this was rebuilt from its samples"
+    )
+    rounded: list[str] = Field(
+        default_factory=list,
+        description=(
+            "fields that are known only as they were printed, with fewer digits than were counted"
+            " (imports)"
+        ),
+    )
+
+
+class TimeSpanRecord(RecordPart):
+    """A span of run time."""
+
+    start_s: float = Field(description="begin, seconds from created_utc")
+    end_s: float = Field(description="end, seconds from created_utc")
+
+
+class WindowRecord(TimeSpanRecord):
+    """The time in which all hosts of a step were measuring."""
+
+    length_s: float = Field(description="length, seconds")
+    uncertainty_s: float | None = Field(
+        None, description="begin and end are true within this; null: unknown"
+    )
+
+
+class AggregateRecord(DirectionRecord):
+    """One direction over several hosts: counts added, histograms merged bucket by bucket."""
+
+    hosts: list[str] = Field(description="hosts that this holds over")
+    interval: TimeSpanRecord | None = Field(
+        None, description="common window, in which all these hosts were measuring"
+    )
+    iops_window: float | None = Field(
+        None, description="I/Os per second in the common window, from samples"
+    )
+    bw_window_bytes_per_s: float | None = Field(
+        None, description="bytes per second in the common window, from samples"
+    )
+    window_difference: float | None = Field(
+        None, description="iops_window / iops - 1; null: either is unknown"
+    )
+
+
+class ResultsRecord(RecordPart):
+    """Results of a step. Directions: read, write, and mixed (both together) when both exist."""
+
+    aggregate: dict[str, AggregateRecord] = Field(
+        default_factory=dict, description="over all hosts, by direction"
+    )
+    per_host: dict[str, dict[str, DirectionRecord]] = Field(
+        default_factory=dict, description="by host, then direction"
+    )
+    per_job: dict[str, dict[str, dict[str, DirectionRecord]]] | None = Field(
+        None, description="by host, job name and direction, when a host ran more than one job group"
+    )
+    jobs: dict[str, dict[str, AggregateRecord]] | None = Field(
+        None,
+        description=(
+            "over all hosts, by job name and direction, when there was more than one job group"
+        ),
+    )
+
+
+class SeriesColumns(RecordPart):
+    """Values over time of one host, or of the cluster, in one direction.
+
+    Null: nothing known of that second.
+    """
+
+    host: str | None = Field(None, description="host name; null: all hosts together")
+    direction: str = Field(description="read, write, ...")
+    iops: list[float | None] = Field(default_factory=list, description="I/Os per second")
+    bw_bytes_per_s: list[float | None] = Field(default_factory=list, description="bytes per second")
+    lat_mean_ns: list[float | None] = Field(
+        default_factory=list, description="mean latency of the second"
+    )
+    p99_ns: list[int | None] = Field(
+        default_factory=list,
+        description="99th percentile of the intervals that cover the middle of the second",
+    )
+    printed_ns: dict[PercentileKey, list[int | None]] = Field(
+        default_factory=dict,
+        description=(
+            "of one host: percentiles of each second as the tool printed them, by name; they cannot"
+            " be merged"
+        ),
+    )
+
+
+class SeriesRecord(RecordPart):
+    """Measured load over time, in equal steps; ramp is left out."""
+
+    step_s: float = Field(1.0, description="seconds a value stands for")
+    start_s: float = Field(description="begin of the first value, seconds from created_utc")
+    columns: list[SeriesColumns] = Field(
+        default_factory=list, description="one a host and direction; cluster first"
+    )
