@@ -1,6 +1,4 @@
-"""What a run is watched against: the newest earlier run of the same load, published figures of that
-load.
-"""
+"""The runs behind a live run: the newest earlier one of the same load, and published figures."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def test_single_runs_are_said_to_tell_of_themselves_alone() -> None:
 def test_a_run_without_seconds_has_too_few_repetitions_to_say() -> None:
     found = compare([run(step(count=0))], [run(step(IOPS * 2, count=0))])
     assert found.word == "too few repetitions to say"
-    # the reason of all figures is told once
+    # one line gives the reason for all figures
     assert text(found).count("one run each, without 10 known seconds") == 1
 
 

@@ -127,9 +127,7 @@ def plan_of(
 
 
 def paced(dirs: dict[str, DirectionSample], factor: float) -> dict[str, DirectionSample]:
-    """Return what a host does at another pace with as many I/Os in flight: fewer of them, each
-    longer.
-    """
+    """Return the I/Os of a host at another pace and the same depth: fewer are longer."""
     if factor == 1.0:
         return dirs
     later = round(-64 * log2(factor))  # buckets: 64 each time the latency doubles
@@ -299,17 +297,22 @@ class RunMaker:
     ) -> RunMaker:
         """From here on a host says this of itself every second, or something else than before."""
         self.looked_at[host] = columns
-        head = TelemetryColumns(t=self.t, host=host, step=self.at, columns=list(columns))
+        step = self.step_of(host)
+        head = TelemetryColumns(t=self.t, host=host, step=step, columns=list(columns))
         head.role, head.devices = ("server", {}) if server else ("client", {top: "top"})
         return self.add(head)
 
     def telemetry(self, host: str, t: float) -> TelemetrySample:
         """Return what a host says of the second that ends at `t`."""
         millis = round((self.epoch + t) * 1000)
-        values = list(self.looked_at[host].values())
+        step, values = self.step_of(host), list(self.looked_at[host].values())
         return TelemetrySample(
-            t=t, host=host, step=self.at, host_time_ms=millis, interval_s=1.0, values=values
+            t=t, host=host, step=step, host_time_ms=millis, interval_s=1.0, values=values
         )
+
+    def step_of(self, _: str) -> int:
+        """Return the step that a host takes part in: all hosts in the same."""
+        return self.at
 
     def _sample(self, host: str, t: float, phase: PhaseName, dirs: dict) -> Sample:  # type: ignore[type-arg]
         millis = round((self.epoch + t) * 1000)

@@ -160,9 +160,7 @@ class PtyScreen:
         self.program.end()
 
     def take(self, text: str) -> None:
-        """Read what the program sent: a terminal does as it is told, this one keeps what is
-        strange.
-        """
+        """Read the program's output; keep sequences that are not expected."""
         with self._lock:
             text, at = self._rest + text, 0
             while at < len(text):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -16,7 +16,6 @@ from tui.model.event import (
     PhaseStarted,
     StepEnded,
     StepStarted,
-    TelemetrySample,
 )
 from tui.model.plan import Headline
 from tui.model.rundir import PLAN_FILE
@@ -61,22 +60,6 @@ class RolesMaker(RunMaker):
                         interval_s=1.0, dirs=dirs, ramp=False, restart=False))  # fmt: skip
             self.add(*(self.telemetry(host, t) for host in self.looked_at))
         return self
-
-    def look_at(
-        self,
-        host: str,
-        columns: Mapping[str, float | None],
-        *,
-        server: bool = False,
-        top: str = "nvme0n1",
-    ) -> RunMaker:
-        """Have a host say these from now on, in its own step."""
-        self.at = self.step_of(host)
-        return super().look_at(host, columns, server=server, top=top)
-
-    def telemetry(self, host: str, t: float) -> TelemetrySample:
-        """Return what a host says of a second of its own step."""
-        return replace(super().telemetry(host, t), step=self.step_of(host))
 
     def step_of(self, host: str) -> int:
         """Return the step that a host takes part in."""

@@ -98,9 +98,7 @@ class Scene(RunMaker):
         return self
 
     def telemetry(self, host: str, t: float) -> TelemetrySample:
-        """Return what a host says of a second: what the load moves is less where there is less of
-        it.
-        """
+        """Return the telemetry of one second, scaled with the host's share of the load."""
         found = super().telemetry(host, t)
         share = self.slowed * self.pace.get(host, 1.0)
         values = [

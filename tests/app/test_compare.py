@@ -155,7 +155,7 @@ async def test_latencies_are_drawn_on_demand(newest: RunMaker) -> None:
         )
 
 
-async def test_latencies_are_drawn_where_there_is_room_until_somebody_says(
+async def test_latencies_are_drawn_if_there_is_room_and_l_hides_them(
     newest: RunMaker,
 ) -> None:
     async with stage(newest, (200, 60), step="runs") as (app, pilot):

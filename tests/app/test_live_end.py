@@ -172,7 +172,7 @@ async def test_a_run_that_measured_nothing_says_why_once_and_whole_with_a_key_th
             isinstance(app.screen, Confirm) and "ann@jump" in app.screen.body and app.screen.warns
         )
         assert app.screen.body.startswith("weka-01, weka-02, weka-03: in use"), (
-            "who holds them is told once"
+            "one line names the run that holds them"
         )
         inside = app.screen.query_one(".dialog").content_region
         seen = [inside.contains_region(button.region) for button in app.screen.query("Button")]
