@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tui.engine.preflight.host_check import HostCheck
 from tui.model.address import HostAddress
 from tui.model.hostfacts import Fact
 from tui.model.inventory import load_inventory
+from tui.model.settings import Settings
 
 
 async def test_this_machine_can_be_ticked_even_without_an_inventory(home: Path) -> None:
@@ -203,6 +205,18 @@ async def test_a_check_of_this_machine_shows_what_it_is(home: Path) -> None:
         await user.sees("✓ ready")
         await user.sees("fio-3.")
         await user.sees("GiB available")
+
+
+async def test_a_check_takes_the_programs_of_the_settings(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "fio").write_text("no program")
+    chosen = options(home, settings=Settings(programs=tmp_path), hosts=("local",))
+    async with opened(chosen) as user:
+        await user.press("c")
+        await user.is_told("not a 64-bit ELF executable")
+        shutil.copy(shutil.which("fio") or "", tmp_path / "fio")
+        await user.press("c")
+        await user.sees("✓ ready")
+        assert user.app.selection.checks["local"].copied == ("fio",)
 
 
 async def test_an_unreachable_host_says_why_below_the_list(home: Path) -> None:

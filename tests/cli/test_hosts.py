@@ -5,10 +5,13 @@ instances.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
+import shlex
 import shutil
 import signal
+import subprocess
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,6 +113,55 @@ def test_check_tells_each_bad_host_what_is_wrong_and_ends_with_3(
         "dead": (False, "refused"),
         "stranger": (False, "host-key-unknown"),
     }
+
+
+def test_check_runs_programs_that_it_copies_and_leaves_nothing(
+    home: Path, lab: SshdLab, tmp_path: Path
+) -> None:
+    mine = tmp_path / "fio"
+    mine.write_bytes(Path(shutil.which("fio") or "").read_bytes() + b"another one")
+    mine.chmod(0o644)
+    options = ("--ssh-config", lab.ssh_config, "--json")
+    done = benchtui(home, "hosts", "check", "h[1-2]", *options, "--with", tmp_path)
+    assert done.returncode == 0, done.stderr
+    sha256 = hashlib.sha256(mine.read_bytes()).hexdigest()
+    for row in json.loads(done.stdout):
+        assert row["copied"] == ["fio"]
+        assert row["facts"]["fio_path"] == str(mine)
+        assert row["facts"]["fio_sha256"] == sha256
+        assert row["facts"]["fio_version"].startswith("fio-3.")
+    assert list(Path("/tmp").glob(".benchtui-*/check-*")) == []
+
+
+def test_check_tells_of_a_copied_program_that_does_not_run(
+    home: Path, lab: SshdLab, tmp_path: Path
+) -> None:
+    """The setting does what --with does; the host's own fio is not judged instead."""
+    loader = b"/lib64/ld-linux"
+    data = Path(shutil.which("fio") or "").resolve().read_bytes()
+    if loader not in data:
+        pytest.skip("no dynamic linker of this name to break")
+    (tmp_path / "fio").write_bytes(data.replace(loader, b"/lib64/no-linux", 1))
+    (home / "config.yaml").write_text(f"programs: {tmp_path}\n")
+    options = ("--ssh-config", lab.ssh_config, "--json")
+    done = benchtui(home, "hosts", "check", "h1", *options)
+    assert done.returncode == 3, done.stderr
+    (row,) = json.loads(done.stdout)
+    assert row["code"] == "fio-unusable"
+    assert f"{tmp_path}/fio does not run" in row["message"]
+    assert "dynamically linked" in row["message"]
+    assert list(Path("/tmp").glob(".benchtui-*/check-*")) == []
+
+
+def test_check_tells_of_a_tmp_that_programs_cannot_run_from(home: Path, tmp_path: Path) -> None:
+    shell = "unshare -m sh -c 'mount -t tmpfs -o noexec tmpfs /tmp && exec sh'"
+    if subprocess.run(shlex.split(shell), input=b"", check=False, capture_output=True).returncode:
+        pytest.skip("no mount namespaces here")
+    shutil.copy(shutil.which("fio") or "", tmp_path / "fio")
+    (home / "inventory.yaml").write_text(f'hosts:\n  box: {{exec: "{shell}"}}\n')
+    done = benchtui(home, "hosts", "check", "box", "--with", tmp_path)
+    assert done.returncode == 3
+    assert "noexec" in done.stdout
 
 
 def test_unknown_name_is_one_line_and_code_2(home: Path, lab: SshdLab) -> None:

@@ -55,7 +55,7 @@ def test_fio_that_will_not_do(fio: str | None, code: str) -> None:
 def test_a_missing_command_says_where_it_comes_from() -> None:
     ((code, message),) = tool_problems(Requirement("fio", source="from packages"), probe(None))
     assert code == "fio-missing"
-    assert message.endswith("from packages")
+    assert "from packages" in message and "--with DIR" in message
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_packages_are_installed_as_the_distribution_does(
 def test_a_missing_command_names_the_package_of_the_hosts_distribution() -> None:
     there = HostProbe({"os": "Rocky Linux 9.4 (Blue Onyx)"}, {})
     ((_, message),) = tool_problems(Requirement("fio", (3, 18), package="fio"), there)
-    assert message.endswith("install fio 3.18 or newer: dnf install fio")
+    assert "install fio 3.18 or newer: dnf install fio" in message
 
 
 @pytest.mark.parametrize("fio", ["fio-3.18", "fio-3.42-135-gf5344384", "fio-4.0"])

@@ -14,12 +14,19 @@ from hypothesis import strategies as st
 
 from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
-from tui.engine.preflight.programs import MACHINES, of_machine, read_program, with_programs
+from tui.engine.preflight.host_check import problem_of
+from tui.engine.preflight.programs import (
+    MACHINES,
+    programs_for_check,
+    read_program,
+    with_programs,
+)
 from tui.engine.run.programs import copy_programs
 from tui.engine.run.run import open_run
 from tui.model.address import HostAddress
-from tui.model.plan import Plan
+from tui.model.plan import Plan, of_machine
 from tui.model.problem import UsageError
+from tui.remote.answers import HostProbe, ToolFacts
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
 
@@ -106,6 +113,30 @@ async def test_a_program_that_changed_since_the_launch_is_not_brought_along(tmp_
         with pytest.raises(HostError, match="changed since the launch"):
             await copy_programs(ctx, session)
         await session.disconnect()
+
+
+def test_a_check_takes_every_program_that_some_run_would_copy(tmp_path: Path) -> None:
+    program(tmp_path / "fio")
+    program(tmp_path / "aarch64" / "elbencho", ARM)
+    program(tmp_path / "mdtest")
+    found = programs_for_check(tmp_path, required=True)
+    assert {each.name: each.machine for each in found} == {"fio": "x86_64", "elbencho": "aarch64"}
+    with pytest.raises(UsageError, match="no fio or elbencho"):
+        programs_for_check(Path("/proc"), required=True)
+    with pytest.raises(UsageError, match="no such directory"):
+        programs_for_check(tmp_path / "nowhere", required=True)
+    assert programs_for_check(tmp_path / "nowhere", required=False) == []
+
+
+def test_only_a_missing_program_that_all_hosts_are_expected_to_have_fails_a_check(
+    tmp_path: Path,
+) -> None:
+    program(tmp_path / "fio", ARM)
+    program(tmp_path / "elbencho", ARM)
+    probe = HostProbe({"arch": "x86_64"}, {"fio": ToolFacts("/usr/bin/fio", "fio-3.38", (3, 38))})
+    problem, notes = problem_of(probe, None, programs_for_check(tmp_path, required=True))
+    assert problem == ("no-program", "no fio for x86_64 in the --with folder")
+    assert notes == ("no elbencho for x86_64 in the --with folder",)
 
 
 def test_only_folders_of_machines_are_looked_into(tmp_path: Path) -> None:

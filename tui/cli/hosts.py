@@ -26,6 +26,7 @@ from tui.model.problem import UsageError
 if TYPE_CHECKING:
     from tui.engine.inputs.hosts import Fleet, Origin
     from tui.engine.preflight.host_check import HostCheck
+    from tui.model.plan import CarriedProgram
     from tui.remote.connections import Connections
     from tui.remote.hostkeys import Presented
     from tui.remote.transport import HostError
@@ -34,6 +35,10 @@ T = TypeVar("T")
 ALL_GOOD, UNFIT = 0, 3
 SWEEP_CODES = (
     "exit codes: 0 no leftovers, 2 wrong usage, 3 leftovers remain, or a host did not answer"
+)
+WITH_HELP = (
+    "copy load generators from this folder to the hosts, check those, and remove them (default:"
+    " `programs` of benchtui config)"
 )
 CHECK_CODES = "exit codes: 0 all hosts are ready, 2 wrong usage, 3 at least one is not"
 SPEC_HELP = (
@@ -54,6 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--facts", action="store_true", help="print all facts, and what could not be read"
     )
+    check.add_argument("--with", dest="programs", metavar="DIR", help=WITH_HELP)
     check.add_argument("--json", action="store_true", help="as JSON on stdout")
     trust = verbs.add_parser(
         "trust", help="show host keys, confirm and pin them", epilog=TRUST_CODES
@@ -170,9 +176,12 @@ def check_all(args: argparse.Namespace) -> int:
     if args.dir is not None and not args.dir.startswith("/"):
         raise UsageError(f"--dir {args.dir}: an absolute path on the hosts is needed")
     addresses = chosen(args)
-    checks = connected(args, lambda connections: check_hosts(addresses, args.dir, connections))
+    programs = programs_of(args.programs)
+    checks = connected(
+        args, lambda connections: check_hosts(addresses, args.dir, connections, programs)
+    )
     if args.json:
-        keys = ("name", "ok", "code", "message", "facts", "extras", "notes")
+        keys = ("name", "ok", "code", "message", "facts", "extras", "notes", "copied")
         print(
             json.dumps([{key: getattr(check, key) for key in keys} for check in checks], indent=2)
         )
@@ -183,6 +192,18 @@ def check_all(args: argparse.Namespace) -> int:
         for line in facts_of(checks, args.facts):
             print(line)
     return ALL_GOOD if all(check.ok for check in checks) else UNFIT
+
+
+def programs_of(given: str | None) -> list[CarriedProgram]:
+    """Return the load generators of --with or the settings. Raises UsageError."""
+    usual = user_settings().programs
+    if not given and usual is None:
+        return []
+    from pathlib import Path
+
+    from tui.engine.preflight.programs import programs_for_check
+
+    return programs_for_check(Path(given or usual or ".").expanduser(), required=bool(given))
 
 
 def facts_of(checks: Sequence[HostCheck], everything: bool) -> Iterator[str]:
@@ -250,6 +271,8 @@ def tools_text(check: HostCheck) -> str:
         if f"{(name := program.launch.program)}_path" in facts:
             found[name] = name
     extras = {name: f" with {' and '.join(can)}" for name, can in check.extras.items()}
+    for name in check.copied:
+        extras[name] = f"{extras.get(name, '')} (copied)"
     return ", ".join(
         f"{version or command}{extras.get(command, '')}" for command, version in found.items()
     )

@@ -444,6 +444,11 @@ class CarriedProgram(Struct, frozen=True, omit_defaults=True):
     dynamic: bool = False
 
 
+def of_machine(programs: Iterable[CarriedProgram], machine: str) -> dict[str, CarriedProgram]:
+    """Return the programs for a machine (`uname -m`), by name."""
+    return {each.name: each for each in programs if each.machine == machine}
+
+
 class SourceUse(Struct, frozen=True, omit_defaults=True):
     """What a source of hosts resolved to, and when (UTC). `how`: by which program or file.
 

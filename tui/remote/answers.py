@@ -22,11 +22,15 @@ BARE_VERSION = re.compile(r"^\W*version:? *(?=\d)", re.IGNORECASE)
 
 
 class ToolFacts(Struct, frozen=True):
-    """A command on a host; `version` None when its answer holds none."""
+    """A command on a host; `version` None when its answer holds none.
+
+    `failed`: the shell's exit code when it could not be started, or a signal killed it.
+    """
 
     path: str
     text: str
     version: tuple[int, int] | None
+    failed: int = 0
 
 
 class DirFacts(Struct, frozen=True):
@@ -109,10 +113,13 @@ def parse_probe(
     for index, command in enumerate(commands):
         if path := answer.get(f"command.{index}.path"):
             text = answer.get(f"command.{index}.version", "").strip()
-            tools[command] = ToolFacts(path, text, version_of(text))
+            failed = as_int(answer.get(f"command.{index}.failed", "")) or 0
+            tools[command] = ToolFacts(path, text, version_of(text), failed)
             name = posixpath.basename(command)
             text = BARE_VERSION.sub(f"{name} ", text)
-            values |= {f"{name}_path": path, f"{name}_version": text}
+            values[f"{name}_path"] = path
+            if not failed:
+                values[f"{name}_version"] = text
     dirs = {
         path: parse_dir(path, answer, f"dir.{index}.") for index, path in enumerate(directories)
     }

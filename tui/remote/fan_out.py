@@ -47,14 +47,14 @@ async def fan_out(work: Mapping[str, Awaitable[T]]) -> tuple[dict[str, T], dict[
 
 @asynccontextmanager
 async def agent_on(
-    address: HostAddress, connections: Connections, run_id: str
+    address: HostAddress, connections: Connections, run_id: str, *, carries: bool = False
 ) -> AsyncIterator[Agent]:
     """Connect to a host for a few calls in the name of a run. Raises HostError."""
     from tui.remote.agent import Agent
 
     transport = await connections.connect(address)
     try:
-        yield Agent(transport, run_id)
+        yield Agent(transport, run_id, carries=carries)
     finally:
         await transport.close()
 

@@ -301,14 +301,15 @@ class HostsScreen(FilteredScreen):
         addresses = [host.address for host in hosts]
         try:
             where, config = shell.target_directory(), shell.options.ssh_config
-            async for found in check_each(
-                addresses, where, shell.paths, config, partial(text_entry.ask, self.app)
-            ):
+            programs, asker = shell.options.settings.programs, partial(text_entry.ask, self.app)
+            async for found in check_each(addresses, where, shell.paths, config, asker, programs):
                 shell.selection.checks[found.name] = found
                 checking.discard(found.name)
                 self.picklist.update_lines()
                 if self.picklist.cursor_key == found.name:
                     self.show_details()
+        except BenchtuiError as error:
+            self.notify(str(error), severity="error")
         finally:
             checking.difference_update(host.name for host in hosts)
             self.show_rows()

@@ -29,19 +29,25 @@ async def check_each(
     paths: Paths,
     ssh_config: Path | None,
     asker: Asker,
+    programs: Path | None,
 ) -> AsyncIterator[HostCheck]:
     """Look at all hosts at once and yield what was found as it comes.
 
-    `asker` is asked for passwords and the like.
+    `asker` is asked for passwords and the like. `programs`: a folder of load generators to copy to
+    the hosts for the check. Raises UsageError for files in it that are not programs.
     """
     from tui.engine.preflight.host_check import check_hosts
+    from tui.engine.preflight.programs import programs_for_check
     from tui.remote.connections import Connections
 
+    copied = (
+        await asyncio.to_thread(programs_for_check, programs, required=False) if programs else []
+    )
     async with Connections(
         ssh_config=ssh_config, known_hosts=[paths.known_hosts], asker=asker
     ) as connections:
         tasks = [
-            asyncio.create_task(check_hosts([address], directory, connections))
+            asyncio.create_task(check_hosts([address], directory, connections, copied))
             for address in addresses
         ]
         try:

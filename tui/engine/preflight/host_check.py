@@ -13,6 +13,7 @@ from tui.model.address import HostAddress
 if TYPE_CHECKING:
     from tui.engine.preflight.mpi_hosts import Seen
     from tui.model.hostfacts import Fact
+    from tui.model.plan import CarriedProgram
     from tui.remote.agent import Agent
     from tui.remote.answers import HostProbe
     from tui.remote.connections import Connections
@@ -32,20 +33,29 @@ class HostCheck(Struct, frozen=True):
     # by command, what only some profiles need of it
     extras: dict[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # what a run of these would say of it
+    copied: tuple[str, ...] = ()  # programs of the user's own that were looked at there
 
 
 async def check_hosts(
-    addresses: Sequence[HostAddress], directory: str | None, connections: Connections
+    addresses: Sequence[HostAddress],
+    directory: str | None,
+    connections: Connections,
+    programs: Sequence[CarriedProgram] = (),
 ) -> list[HostCheck]:
-    """Look at all hosts at once and return what was found, in the order asked."""
+    """Look at all hosts at once and return what was found, in the order asked.
+
+    `programs` are copied to the hosts for the check, as for a run.
+    """
     from tui.engine.preflight import mpi_hosts
     from tui.remote.fan_out import fan_out
 
     checks, errors = await fan_out(
-        {each.name: check_host(each, directory, connections) for each in addresses}
+        {each.name: check_host(each, directory, connections, programs) for each in addresses}
     )
     told = mpi_hosts.notes({name: check.seen for name, check in checks.items()})
-    checks = {name: replace(check, notes=tuple(told[name])) for name, check in checks.items()}
+    checks = {
+        name: replace(check, notes=(*check.notes, *told[name])) for name, check in checks.items()
+    }
     checks |= {
         name: HostCheck(name, False, error.code, error.message) for name, error in errors.items()
     }
@@ -53,16 +63,20 @@ async def check_hosts(
 
 
 async def check_host(
-    address: HostAddress, directory: str | None, connections: Connections
+    address: HostAddress,
+    directory: str | None,
+    connections: Connections,
+    programs: Sequence[CarriedProgram] = (),
 ) -> HostCheck:
     """Connect to one host, probe it, judge it. Raises HostError."""
     from tui import workloads
     from tui.engine.preflight import mpi_hosts
     from tui.engine.preflight.allocation import allocation_facts
+    from tui.engine.preflight.carry import carried_facts, carrying_agent
     from tui.engine.preflight.rules import commands_of
-    from tui.remote.fan_out import agent_on
+    from tui.model.plan import of_machine
 
-    async with agent_on(address, connections, "check") as agent:
+    async with carrying_agent(address, connections, programs) as agent:
         looked_for = commands_of(
             [need for workload in workloads.every() for need in workload.requirements(())]
         )
@@ -71,11 +85,19 @@ async def check_host(
         facts = await agent.facts(probe, targets, list(looked_for))
         seen = await mpi_hosts.look(agent, targets[0])
         extras = await _extras(agent, probe)
-    problem = problem_of(probe, directory)
+    problem, notes = problem_of(probe, directory, programs)
+    facts |= carried_facts(programs, facts)
     facts |= await allocation_facts(address, connections)
     facts |= mpi_hosts.facts_of(seen)
     return HostCheck(
-        address.name, problem is None, *(problem or ("", "")), facts=facts, seen=seen, extras=extras
+        address.name,
+        problem is None,
+        *(problem or ("", "")),
+        facts=facts,
+        seen=seen,
+        extras=extras,
+        notes=notes,
+        copied=tuple(of_machine(programs, str(facts.get("arch")))),
     )
 
 
@@ -99,15 +121,29 @@ async def _extras(agent: Agent, probe: HostProbe) -> dict[str, tuple[str, ...]]:
     return {name: tuple(need.trial_of for need in able if need.command == name) for name in names}
 
 
-def problem_of(probe: HostProbe, directory: str | None) -> tuple[str, str] | None:
+def problem_of(
+    probe: HostProbe, directory: str | None, programs: Sequence[CarriedProgram] = ()
+) -> tuple[tuple[str, str] | None, tuple[str, ...]]:
     """Return the first thing that would keep a host from running what hosts are expected to, or
-    None.
+    None; and what would keep it from running others.
+
+    Hosts are expected to run what was copied to them, too.
     """
     from tui import workloads
+    from tui.engine.preflight.carry import no_program
     from tui.engine.preflight.rules import directory_problems, tool_problems
+    from tui.model.plan import of_machine
 
-    needs = [need for workload in workloads.expected() for need in workload.requirements(())]
-    problems = [each for need in needs for each in tool_problems(need, probe)]
+    machine = str(probe.values.get("arch"))
+    mine = of_machine(programs, machine)
+    usual = {need.command for each in workloads.expected() for need in each.requirements(())}
+    needs = [need for each in workloads.every() for need in each.requirements(())]
+    lacking = dict.fromkeys(each.name for each in programs if each.name not in mine)
+    problems = [no_program(name, machine) for name in lacking if name in usual]
+    for need in needs:
+        if need.command in mine or (need.command in usual and need.command not in lacking):
+            problems += tool_problems(need, probe, mine)
     if directory:
         problems += directory_problems(directory, probe)
-    return problems[0] if problems else None
+    notes = tuple(no_program(name, machine)[1] for name in lacking if name not in usual)
+    return (problems[0] if problems else None), notes

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tui import workloads
 from tui.engine.preflight.rules import commands_of, requirements_of
 from tui.model.bounded import read_file
-from tui.model.plan import CarriedProgram, Plan
+from tui.model.plan import CarriedProgram, Plan, of_machine
 from tui.model.problem import Problem, UsageError
 
 MOST_BYTES = 256 << 20
@@ -34,14 +34,47 @@ def with_programs(plan: Plan, folder: Path, *, required: bool) -> Plan:
     the plan needs are missing.
     """
     names = carried_names(plan)
+    if required and not names:
+        mpi = "MPI starts the load generators of this plan; install them on the hosts"
+        raise UsageError(Problem(mpi, file=str(folder)))
+    found = programs_in(folder, names, required=required)
+    if not found:
+        return plan
+    dynamic = [each.name for each in found if each.dynamic]
+    remarks = [
+        f"{name} is dynamically linked: the hosts need the same libraries"
+        for name in dict.fromkeys(dynamic)
+    ]
+    return replace(plan, carried=found, remarks=[*plan.remarks, *remarks])
+
+
+def programs_for_check(folder: Path, *, required: bool) -> list[CarriedProgram]:
+    """Return the programs of a folder that a run of any load generator would copy.
+
+    Raises UsageError as `with_programs` does.
+    """
+    needs = [
+        need
+        for workload in workloads.every()
+        if workload.executor == "per-host"
+        for need in workload.requirements(())
+    ]
+    names = [name for name in commands_of(needs) if "/" not in name]
+    return programs_in(folder, names, required=required)
+
+
+def programs_in(folder: Path, names: Sequence[str], *, required: bool) -> list[CarriedProgram]:
+    """Return the programs of these names in a folder and its subfolders of machines.
+
+    Raises UsageError for files that are not programs, two for the same machine, and, if `required`,
+    when there is none.
+    """
     places = [folder, *(folder / machine for machine in dict.fromkeys(MACHINES.values()))]
     paths = [place / name for name in names for place in places if (place / name).is_file()]
-    if not paths and not required:
-        return plan
-    if not paths:
+    if required and not paths:
         told = f"no {' or '.join(names)} here or in a subfolder such as x86_64/"
-        mpi = "MPI starts the load generators of this plan; install them on the hosts"
-        raise UsageError(Problem(told if names else mpi, file=str(folder)))
+        told = told if folder.is_dir() else "no such directory"
+        raise UsageError(Problem(told, file=str(folder)))
     found = [read_program(path) for path in paths]
     by_kind: dict[tuple[str, str], CarriedProgram] = {}
     for each in found:
@@ -50,12 +83,7 @@ def with_programs(plan: Plan, folder: Path, *, required: bool) -> Plan:
             raise UsageError(
                 Problem(f"duplicate: {other.path} is {each.machine} too", file=each.path)
             )
-    dynamic = [each.name for each in found if each.dynamic]
-    remarks = [
-        f"{name} is dynamically linked: the hosts need the same libraries"
-        for name in dict.fromkeys(dynamic)
-    ]
-    return replace(plan, carried=found, remarks=[*plan.remarks, *remarks])
+    return found
 
 
 def carried_names(plan: Plan, host: str | None = None) -> list[str]:
@@ -114,8 +142,3 @@ def _segment(order: str, data: bytes, at: int) -> int:
 def is_carried(plan: Plan, code: str, machine: str) -> bool:
     """Tell whether a problem of a host is about a program that the run copies to its machine."""
     return any(code.startswith(f"{name}-") for name in of_machine(plan.carried, machine))
-
-
-def of_machine(programs: Sequence[CarriedProgram], machine: str) -> dict[str, CarriedProgram]:
-    """Return the programs for a machine (`uname -m`), by name."""
-    return {each.name: each for each in programs if each.machine == machine}

@@ -7,6 +7,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 from msgspec import Struct, field
@@ -26,7 +27,16 @@ from tui.engine.preflight.distributions import install_command
 from tui.engine.preflight.made_files import Files
 from tui.metrics import units
 from tui.model.hostfacts import Fact
-from tui.model.plan import FileSpec, HostTask, Identities, Plan, Step, is_device
+from tui.model.plan import (
+    CarriedProgram,
+    FileSpec,
+    HostTask,
+    Identities,
+    Plan,
+    Step,
+    is_device,
+    of_machine,
+)
 from tui.remote.agent import Agent, Holder
 from tui.remote.answers import DirFacts, FileInfo, HostProbe
 from tui.remote.devices import read_devices, read_room
@@ -34,6 +44,8 @@ from tui.remote.files import stat_files
 from tui.remote.made import identify
 from tui.workloads.base import Requirement
 
+NOTHING_COPIED: Mapping[str, CarriedProgram] = MappingProxyType({})
+OWN_PROGRAM = "; or copy a static one for the run: --with DIR"
 HEADROOM = 1.05  # a file system that is filled to the last block measures its allocator
 DIRECTORIES_LOOKED_AT = 50
 NETWORK_FILE_SYSTEMS = (
@@ -257,7 +269,8 @@ async def try_commands(ask: Ask, needs: Iterable[Requirement], probe: HostProbe)
 def judge_host(plan: Plan, host: str, findings: HostFindings) -> list[Problem]:
     """Return why this host cannot run the plan: tool, directories, targets."""
     needs = requirements_of(plan, host)
-    problems = [each for need in needs for each in tool_problems(need, findings.probe)]
+    copied = of_machine(plan.carried, str(findings.probe.values.get("arch")))
+    problems = [each for need in needs for each in tool_problems(need, findings.probe, copied)]
     problems += trial_problems(needs, findings)
     for task in tasks_of(plan, host):
         problems += (
@@ -301,23 +314,36 @@ def trial_problems(needs: Iterable[Requirement], findings: HostFindings) -> Iter
             )
 
 
-def tool_problems(need: Requirement, probe: HostProbe) -> Iterable[Problem]:
-    """Check that a command is there and new enough."""
+def tool_problems(
+    need: Requirement, probe: HostProbe, copied: Mapping[str, CarriedProgram] = NOTHING_COPIED
+) -> Iterable[Problem]:
+    """Check that a command is there, starts, and is new enough.
+
+    `copied`: programs that the host gets for the run, by name.
+    """
     tool, minimum = posixpath.basename(need.command), need.minimum
     wanted = f" {'.'.join(map(str, minimum))} or newer" if minimum else ""
     found = probe.tools.get(need.command)
+    mine = copied.get(need.command)
+    own = "" if mine or "/" in need.command else OWN_PROGRAM
     if found is None:
         where = f"{need.command} is not there" if "/" in need.command else f"{tool} is not on PATH"
         command = install_command(str(probe.values.get("os", "")), need.package)
         source = "; ".join(text for text in (command, need.source) if text)
         told = f": {source}" if source else ""
-        yield f"{tool}-missing", f"{where}; install {tool}{wanted}{told}"
+        yield f"{tool}-missing", f"{where}; install {tool}{wanted}{told}{own}"
+        return
+    path = mine.path if mine else found.path
+    if found.failed:
+        said = found.text or f"exit code {found.failed}"
+        libraries = "; dynamically linked: copy a static one" if mine and mine.dynamic else own
+        yield f"{tool}-unusable", f"{path} does not run on this host: {said}{libraries}"
     elif minimum and found.version is None:
-        yield f"{tool}-unusable", f"{found.path} does not say its version ({found.text!r})"
+        yield f"{tool}-unusable", f"{path} does not say its version ({found.text!r}){own}"
     elif minimum and found.version is not None and found.version < minimum:
         yield (
             f"{tool}-too-old",
-            f"{found.text} at {found.path} is too old; {tool}{wanted} is needed",
+            f"{found.text} at {path} is too old; {tool}{wanted} is needed{own}",
         )
 
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from tui.engine.executors.lookup import executors_of
 from tui.engine.preflight.allocation import allocation_facts
+from tui.engine.preflight.carry import carried_facts
 from tui.engine.preflight.destroy import FileNeed, HostFindings, device_line, sizes_of, tasks_of
 from tui.engine.preflight.rules import (
     facts_of,
@@ -26,7 +27,7 @@ from tui.engine.preflight.rules import (
     judge_space,
     look_at,
 )
-from tui.engine.run.programs import carried_facts, copy_programs
+from tui.engine.run.programs import copy_programs
 from tui.engine.session.context import (
     JUDGE,
     LEAVE,
@@ -387,7 +388,7 @@ async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
     await copy_programs(ctx, session)
     found = await look_at(ctx.plan, session.name, session.ask, ctx.made_files.on(session.name))
     known = await facts_of(ctx.plan, session.name, session.ask, found)
-    known |= carried_facts(ctx.plan, known)
+    known |= carried_facts(ctx.plan.carried, known)
     clock = await session.ask(lambda agent: agent.clock())
     tell_expired(session, await session.ask(lambda agent: agent.expire()))
     tell_leftovers(session, await session.ask(lambda agent: agent.tasks()))

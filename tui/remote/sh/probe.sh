@@ -59,14 +59,18 @@ bt_probe_tools() {
 }
 
 bt_probe_command() { # KEY COMMAND WORD...: where it is, and what it says of its version
-  local key="$1" path='' said='' line=''
+  local key="$1" path='' said='' line='' code=0
   shift
   path=$(command -v -- "$1" 2>/dev/null) || return 0
   bt_kv "$key.path" "$path"
   [ $# = 1 ] && return
-  said=$(bt_limited 20 "$@" 2>&1) || [ $? != 124 ] || said='no answer in 20s'
+  shift
+  said=$(bt_limited 20 "$path" "$@" 2>&1) || code=$? # by path: exec takes the next on PATH for one without its loader
+  [ "$code" != 124 ] || said='no answer in 20s'
+  [ "$code" -lt 126 ] || bt_kv "$key.failed" "$code" # not started, or killed by a signal
   case $said in *"$BT_NL"*) line=$(bt_say "$said" | sed -n '/[0-9]\.[0-9]/{p;q;}') ;; esac # GNU tells its licence too
-  bt_kv "$key.version" "${line:-$said}"
+  said=${line:-$said}
+  bt_kv "$key.version" "${said#timeout: failed to run command *: }"
 }
 
 bt_trial() { # COMMAND ARG...: runs what touches no target; how it ended, and what it said
