@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.app.journal_maker import READS, RUN_ID, RunMaker, host_names
 from tests.app.stage import SMALL, WIDE, Stage, stage
-from tui.app.screens.live_feed import HOST_LINES, rooms_of, with_tiles_if
+from tui.app.screens.live_layout import HOST_LINES, Shown, rooms_of, with_tiles_if
 from tui.app.widgets.figure_tiles import TILE_LINES, FigureTiles
 from tui.app.widgets.graph_panels import HeatPanel
 from tui.app.widgets.lines import Lines
@@ -62,9 +62,7 @@ async def test_they_fit_at_80x24_beside_all_that_was_there(tmp_path: Path) -> No
 
 @given(st.integers(10, 80), st.integers(1, 300), st.booleans(), st.booleans())
 def test_only_graphs_and_map_get_smaller(room: int, hosts: int, graphs: bool, heat: bool) -> None:
-    shared = partial(
-        rooms_of, roomy=room >= 30, hosts=hosts, least_hosts=3, graphs=graphs, heat=heat
-    )
+    shared = partial(rooms_of, shown=Shown(hosts, 3, graphs, heat), roomy=room >= 30)
     before, found = shared(room), with_tiles_if(True, room, shared)
     own = room - before.graphs - before.heat - before.pulse
     left = room - found.graphs - found.heat - found.pulse - found.tiles

@@ -16,7 +16,7 @@ from tests.app.stage import SMALL, WIDE, stage
 from tests.app.test_matrix_screens import half_way
 from tui.app.frame.step_screen import KeyBar
 from tui.app.screens import live_details
-from tui.app.screens.live_feed import HEADS, rooms_of
+from tui.app.screens.live_layout import HEADS, Shown, rooms_of
 from tui.app.widgets.graph import Graph, Pulse
 from tui.app.widgets.lines import Lines
 from tui.metrics.buckets import value_to_index
@@ -204,7 +204,7 @@ async def test_of_a_load_on_files_nothing_says_bandwidth_or_reads(tmp_path: Path
 
 
 def test_graphs_have_the_lines_of_a_heat_map_that_was_put_away() -> None:
-    rooms = rooms_of(50, True, 4, 1, heat=False)
+    rooms = rooms_of(50, Shown(4, 1, heat=False), roomy=True)
     assert rooms.graphs == 50 - 4 - HEADS
 
 

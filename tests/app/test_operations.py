@@ -36,6 +36,7 @@ from tui.view.live_series import (
     Beside,
     HostSecond,
     HostsOverTime,
+    LaneCells,
     _cells,
     rate_lines,
     time_lines,
@@ -310,7 +311,7 @@ def test_no_lane_touches_the_one_above(room: int) -> None:
         lane.title: {second: HostSecond(100.0, 1, 100.0) for second in range(10)}
         for lane in LANES[:5]
     }
-    lines = over.lines(TimeAxis(0, 10), 15, 20, 9, room, "block")
+    lines = over.lines(TimeAxis(0, 10), LaneCells(15, 20, 9), room, "block")
     assert len(lines) <= room
     tops = [line.runs[1][0][0] for line in lines[:-1]]
     ends = [row for row, line in enumerate(lines[:-1]) if len(line.runs) > 2]

@@ -25,7 +25,7 @@ from tests.lab.faults import marked
 from tests.lab.sshd import SshdLab
 from tui.engine.preflight import mpi_hosts
 from tui.model.address import HostAddress
-from tui.remote.agent import Agent
+from tui.remote.agent import Agent, Lease
 from tui.remote.connections import Connections
 from tui.remote.mpi import MpiFacts, parse_facts
 
@@ -289,7 +289,7 @@ async def leave_behind(lab: SshdLab, run_id: str) -> Path:
     """Start a load on h1, and go."""
     async with Connections(ssh_config=lab.ssh_config) as connections:
         agent = Agent(await connections.connect(HostAddress(name="h1")), run_id)
-        started = await agent.start("t", ["sleep", "300"], {}, lease_s=300, grace_s=1, armed=False)
+        started = await agent.start("t", ["sleep", "300"], {}, lease=Lease(300, 1), armed=False)
         while not (Path(started) / "load").exists():
             await asyncio.sleep(0.05)
         return Path(started)

@@ -24,7 +24,7 @@ from tui.journal import clock
 from tui.journal.raw import RawFile
 from tui.library.build import build_record
 from tui.model.rundir import JOURNAL_FILE
-from tui.remote.agent import Agent
+from tui.remote.agent import Agent, Lease
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
 
@@ -87,7 +87,7 @@ async def test_a_start_that_nobody_knows_of_is_ended_before_the_host_is_left(
     lab: SshdLab, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def armed(ctx: RunContext, session: HostSession) -> None:
-        await session.agent.start("9.measure", ["/bin/true"], {}, lease_s=60, grace_s=5, armed=True)
+        await session.agent.start("9.measure", ["/bin/true"], {}, lease=Lease(60, 5), armed=True)
         await leave(ctx, session)
 
     leave = run_module._leave

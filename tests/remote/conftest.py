@@ -82,7 +82,7 @@ async def setsid_agent(request: pytest.FixtureRequest) -> AsyncIterator[Agent]:
 
 @pytest_asyncio.fixture
 async def connections(lab: SshdLab) -> AsyncIterator[Connections]:
-    async with Connections(ssh_config=lab.ssh_config, connect_timeout_s=10) as opened:
+    async with Connections(ssh_config=lab.ssh_config) as opened:
         yield opened
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.patience import PATIENCE_S, seen
 from tui.remote import made
-from tui.remote.agent import Agent, AgentStream, TaskStatus
+from tui.remote.agent import Agent, AgentStream, Lease, TaskStatus
 
 
 async def start(
@@ -22,7 +22,7 @@ async def start(
     armed: bool = False,
     files: dict[str, str] | None = None,
 ) -> str:
-    return await agent.start(task, argv, files or {}, lease_s=lease_s, grace_s=grace_s, armed=armed)
+    return await agent.start(task, argv, files or {}, lease=Lease(lease_s, grace_s), armed=armed)
 
 
 def sh(text: str) -> list[str]:

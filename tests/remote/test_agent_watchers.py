@@ -17,7 +17,7 @@ from tests.lab.sshd import parent_of
 from tests.remote.conftest import PRESENT, agent_under
 from tests.remote.helpers import running, sh, start, until
 from tests.remote.test_agent_ends import LEASE_S, PROCESSES, STUBBORN, gone, of_run, renewed
-from tui.remote.agent import Agent
+from tui.remote.agent import Agent, Lease
 from tui.remote.telemetry import telemetry_command, telemetry_files
 
 
@@ -97,7 +97,7 @@ async def test_telemetry_ends_itself_when_all_who_watch_it_are_killed(agent: Age
     command, files = telemetry_command(["t"], [], []), telemetry_files({})
     async with renewed(agent.run_id):
         directory = Path(
-            await agent.start("t", command, files, lease_s=LEASE_S, grace_s=1, armed=False)
+            await agent.start("t", command, files, lease=Lease(LEASE_S, 1), armed=False)
         )
         await until(lambda: printed(directory), "a line of telemetry")
         pids = await watchers(directory)

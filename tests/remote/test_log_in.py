@@ -18,7 +18,7 @@ from tests.lab.sshd import SshdLab
 from tests.remote.helpers import until
 from tests.remote.test_ssh_connect import config, uname
 from tui.model.address import HostAddress
-from tui.remote.connections import Connections
+from tui.remote.connections import Connections, Timeouts
 from tui.remote.transport import HostError
 from tui.remote.vault import Question
 
@@ -423,7 +423,9 @@ async def test_slow_typist_is_waited_for(guarded: Guarded) -> None:
         await asyncio.sleep(3)  # longer than a connection may take
         return await person(question)
 
-    async with Connections(known_hosts=[known], asker=slowly, connect_timeout_s=2.5) as connections:
+    async with Connections(
+        known_hosts=[known], asker=slowly, timeouts=Timeouts(2.5)
+    ) as connections:
         assert (await uname(connections, address("box"))).startswith("Linux ")
 
 

@@ -18,7 +18,7 @@ from tests.lab.sshd import LabHost, SshdLab, refusing_port
 from tui.engine.inputs.user_files import add_lines
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent
-from tui.remote.connections import Connections
+from tui.remote.connections import Connections, Timeouts
 from tui.remote.transport import HostError
 
 
@@ -26,7 +26,7 @@ async def refusal(
     address: HostAddress, connections: Connections | None = None, connect_timeout_s: float = 10
 ) -> HostError:
     """The error that a connection ends with."""
-    async with connections or Connections(connect_timeout_s=connect_timeout_s) as opened:
+    async with connections or Connections(timeouts=Timeouts(connect_timeout_s)) as opened:
         with pytest.raises(HostError) as caught:
             await opened.connect(address)
     return caught.value

@@ -21,7 +21,7 @@ from tests.remote.helpers import FIO, collect, ended, fio_job, running, sh, star
 from tests.remote.proxy import Proxy, proxy_to
 from tui.model.address import HostAddress
 from tui.remote.agent import Agent, AgentStream
-from tui.remote.connections import Connections
+from tui.remote.connections import Connections, Timeouts
 from tui.remote.transport import HostError
 
 # 2.5 MB in pieces: every byte value, no newline at the end, something on stderr in between
@@ -47,7 +47,9 @@ async def proxied(lab: SshdLab, proxy: Proxy, tmp_path: Path) -> AsyncIterator[C
         f"Port {lab.host('h1').port}", f"Port {proxy.port}\n  HostKeyAlias h1"
     )
     config.write_text(text.replace(str(lab.known_hosts), str(known)))
-    async with Connections(ssh_config=config, keepalive=(0.5, 3)) as connections:
+    async with Connections(
+        ssh_config=config, timeouts=Timeouts(keepalive_s=0.5, keepalive_count=3)
+    ) as connections:
         yield connections
 
 

@@ -18,7 +18,7 @@ from tests.e2e.command import benchtui, start
 from tests.lab.containers import Container, missing
 from tests.patience import PATIENCE_S
 from tui.model.address import HostAddress
-from tui.remote.agent import Agent
+from tui.remote.agent import Agent, Lease
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
 
@@ -59,7 +59,7 @@ async def test_a_task_is_streamed_byte_by_byte_and_goes_on_without_its_shell(
     async with Connections() as connections:
         agent = Agent(await connections.connect(address(containers[0])), "run1")
         words = ["/bin/sh", "-c", "for n in 1 2 3; do echo line $n; sleep 0.2; done; exit 7"]
-        await agent.start("t", words, {}, lease_s=60, grace_s=5, armed=False)
+        await agent.start("t", words, {}, lease=Lease(60, 5), armed=False)
         await agent.transport.close()  # every shell is gone
         again = Agent(await connections.connect(address(containers[0])), "run1")
         stream = await again.stream("t", 0, 0)

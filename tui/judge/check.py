@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tui.record.timeline import JournalData
 
 Severity = Literal["info", "warning", "error"]
+When = Literal["live", "ended", "files"]
+"""When a check runs: during and after a run; after it only; as live, for loads on files only."""
 __all__ = [
     "Check",
     "CheckResult",
@@ -99,9 +101,7 @@ T = TypeVar("T", Look, LookAtStep)
 class Check(Struct, frozen=True):
     """One check.
 
-    `means` is the docstring of its function: why the finding matters. `live`: it also runs during a
-    run; others need the end of the step or run. `of_files`: it is about files, devices or page
-    caches of hosts, which a load on objects of a store does not use."""
+    `means` is the docstring of its function: why the finding matters."""
 
     id: str
     title: str
@@ -111,8 +111,17 @@ class Check(Struct, frozen=True):
     source: str
     of_run: Look | None = None
     of_step: LookAtStep | None = None
-    live: bool = True
-    of_files: bool = False
+    when: When = "live"
+
+    @property
+    def live(self) -> bool:
+        """Whether it also runs during a run."""
+        return self.when != "ended"
+
+    @property
+    def of_files(self) -> bool:
+        """Whether it is about files, devices or page caches: a load on objects has none."""
+        return self.when == "files"
 
     def look(self, evidence: RunEvidence) -> list[Finding]:
         """Return the results for a run. Raises UnknownError without evidence."""
@@ -222,8 +231,7 @@ def run_check(
     rule: str,
     advice: str,
     source: str,
-    live: bool = True,
-    of_files: bool = False,
+    when: When = "live",
 ) -> Callable[[Look], Check]:
     """Make a check of a function that examines a run."""
     told = (name, title, rule)
@@ -233,8 +241,7 @@ def run_check(
         advice,
         source,
         of_run=look,
-        live=live,
-        of_files=of_files,
+        when=when,
     )
 
 
@@ -245,8 +252,7 @@ def step_check(
     rule: str,
     advice: str,
     source: str,
-    live: bool = True,
-    of_files: bool = False,
+    when: When = "live",
 ) -> Callable[[LookAtStep], Check]:
     """Make a check of a function that examines one step; it runs for every step."""
     told = (name, title, rule)
@@ -256,8 +262,7 @@ def step_check(
         advice,
         source,
         of_step=look,
-        live=live,
-        of_files=of_files,
+        when=when,
     )
 
 

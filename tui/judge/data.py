@@ -132,7 +132,7 @@ OF_MEMORY = default("working-set.memory")
         " preallocated blocks are read as zeros, at memory speed."
     ),
     source="FIEMAP by filefrag -v, before the load; size and allocated blocks do not show it",
-    of_files=True,
+    when="files",
 )
 def written(at: StepEvidence) -> Iterator[CheckResult]:
     """Blocks that were never written are not on any disk. Reading them measures memory."""
@@ -184,7 +184,7 @@ def written(at: StepEvidence) -> Iterator[CheckResult]:
         " servers)."
     ),
     source="page cache",
-    of_files=True,
+    when="files",
 )
 def working_set(at: StepEvidence) -> Iterator[CheckResult]:
     """Files that fit into a host's memory are read from there, and writes end there: the figure is
@@ -294,7 +294,7 @@ def caches_dropped(at: StepEvidence) -> Iterator[CheckResult]:
         " intended, say so when you quote the figure."
     ),
     source="the same inode under several names or on several hosts, before the load",
-    of_files=True,
+    when="files",
 )
 def shared_files(evidence: RunEvidence) -> Iterator[CheckResult]:
     """Hosts that write the same file wait for each other's locks; hosts that read it profit from
@@ -335,7 +335,7 @@ def _groups(hosts: Sequence[HostRecord]) -> list[list[str]]:
         "Leave randseed and randrepeat out: benchtui gives each host its own seed and records it."
     ),
     source="seeds of the job files; random generators repeat themselves by default",
-    of_files=True,
+    when="files",
 )
 def same_offsets(at: StepEvidence) -> Iterator[CheckResult]:
     """Hosts that read the same blocks of a shared target in the same order are served by its
@@ -434,7 +434,7 @@ DATA, OTHERS, LEAST_BLOCKS = 0.8, 0.5, 4
         "dd, cksum and gzip of 16 blocks of 4 KiB on each host, before the first 8 steps that read"
         " and after those that write"
     ),
-    of_files=True,
+    when="files",
 )
 def content(at: StepEvidence) -> Iterator[CheckResult]:
     """Options promise what is written.
@@ -493,7 +493,7 @@ def _has_holes(at: StepEvidence, host: str) -> bool:
     ),
     advice=("Attest that caches are off or survive a power cut, or use fsync, fdatasync or sync."),
     source="fsync, fdatasync, sync, end_fsync",
-    of_files=True,
+    when="files",
 )
 def durability(at: StepEvidence) -> Iterator[CheckResult]:
     """Writes that end in a volatile cache are fast, and lost in a power cut."""
@@ -528,7 +528,7 @@ FLUSH_NS = 3000  # a command to a PCI Express device takes longer
         "mount options; latency of syncs. What a hypervisor, a controller or an NFS server (async)"
         " does with a flush is invisible to clients"
     ),
-    of_files=True,
+    when="files",
 )
 def flush_no_op(at: StepEvidence) -> Iterator[CheckResult]:
     """A flush that never reaches a device costs nothing, and a power cut loses the data anyway."""

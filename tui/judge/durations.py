@@ -34,7 +34,7 @@ TOGETHER = 0.9  # of the time of the longest host, for loads that end with their
         " the common window, in which all hosts ran."
     ),
     source="first and last measured I/O of each host, clocks compared over the connection",
-    live=False,
+    when="ended",
 )
 def end_skew(at: StepEvidence) -> Iterator[CheckResult]:
     """Hosts' rates are added up.
@@ -115,7 +115,7 @@ def _ran(timing: TimingRecord, short: dict[str, float], longest_s: float) -> str
         " reached, a full disk."
     ),
     source="runtime of each job, as the load generator printed it",
-    live=False,
+    when="ended",
 )
 def job_time(at: StepEvidence) -> Iterator[CheckResult]:
     """When a job ends early, the others have the host to themselves from then on: the figures mix
@@ -168,7 +168,7 @@ def _bound_s(parts: Sequence[Counted]) -> float:
         " with the figures."
     ),
     source="first and last measured I/O of the hosts of each step, on the clock of the jump host",
-    live=False,
+    when="ended",
 )
 def roles_overlap(at: StepEvidence) -> Iterator[CheckResult]:
     """A role's figures describe storage that serves the other roles too.

@@ -346,7 +346,7 @@ def idle_hosts(record: StepRecord) -> list[str]:
     rule="all hosts measure together for some time",
     advice="Measure for longer than the hosts take to start.",
     source="start and end of each host",
-    live=False,
+    when="ended",
 )
 def never_together(at: StepEvidence) -> Iterator[CheckResult]:
     """The hosts never all measured at the same time, so the total adds up loads that did not run

@@ -56,7 +56,7 @@ class HotSet(Struct, frozen=True):
         " you measure a cache."
     ),
     source=("random_distribution, sizes of files, I/Os completed; expected values, not traced"),
-    of_files=True,
+    when="files",
 )
 def hot_set(at: StepEvidence) -> Iterator[CheckResult]:
     """Direct I/O bypasses the client's page cache, but not the caches behind it: drives,

@@ -135,7 +135,7 @@ def _doing(loads: Sequence[JobLoad], name: str) -> list[JobLoad]:
         "Look at the tool's own output under raw/: one of the three figures was changed or misread."
     ),
     source="counts, rates and runtime of the load generator",
-    live=False,
+    when="ended",
 )
 def rate_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
     """A rate is a count divided by a time.
@@ -198,7 +198,7 @@ def _other_rate(
         " were changed."
     ),
     source="I/Os and bytes of the load generator; bs, bsrange and bssplit of the job",
-    live=False,
+    when="ended",
 )
 def size_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
     """The bandwidth does not belong to the block size stated next to it: it is from another
@@ -306,7 +306,7 @@ def _span_of(at: StepEvidence, each: Counted, load: JobLoad, name: str) -> tuple
         " the command line."
     ),
     source="rate and rate_iops of the job; counts of the load generator",
-    live=False,
+    when="ended",
 )
 def above_offered(at: StepEvidence) -> Iterator[CheckResult]:
     """A load that is held to a rate cannot exceed it.
@@ -376,7 +376,7 @@ def _above(
         " own output."
     ),
     source="Little's law, as an upper bound: it holds for loads with a rate or think time too",
-    live=False,
+    when="ended",
 )
 def above_depth(at: StepEvidence) -> Iterator[CheckResult]:
     """No more I/Os can be in flight than the load generator has slots for.
@@ -443,7 +443,7 @@ def whole_latency(each: Counted) -> Latency | None:
         " result."
     ),
     source="latencies and buckets of the load generator",
-    live=False,
+    when="ended",
 )
 def latency_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
     """Percentiles rise, the mean lies within the range they allow, and the histogram holds as many

@@ -45,7 +45,7 @@ COUNTED = {"read": ("rd", "rd_server"), "write": ("wr", "wr_server")}
         "/proc/diskstats and /proc/self/mountstats of the hosts and storage nodes, less what the"
         " load counts"
     ),
-    of_files=True,
+    when="files",
 )
 def other_traffic(at: StepEvidence) -> Iterator[CheckResult]:
     """While you measure, reads and writes by others take their share of the storage, and no figure

@@ -141,7 +141,7 @@ def _device_rate(
         " load runs in, or quote the limit with the figure."
     ),
     source="io.max, blkio.throttle; rates of the load and of the device",
-    of_files=True,
+    when="files",
 )
 def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
     """A load at the limit of its control group measures that limit, however fast the device is."""
@@ -172,7 +172,7 @@ def io_limit(at: StepEvidence) -> Iterator[CheckResult]:
         " group."
     ),
     source="memory.max, memory.high, memory.limit_in_bytes; MemTotal",
-    of_files=True,
+    when="files",
 )
 def memory_limit(at: StepEvidence) -> Iterator[CheckResult]:
     """The page cache of a load counts as its control group's memory: the same host without the

@@ -303,7 +303,7 @@ def _of_single_jobs(jobs: Sequence[JobLoad], record: StepRecord) -> Iterator[tup
         " disk)."
     ),
     source="runtime of the profile",
-    live=False,
+    when="ended",
 )
 def short(at: StepEvidence) -> Iterator[CheckResult]:
     """A load that ended early did something other than requested, and 0.1 s of it means nothing."""
@@ -336,7 +336,7 @@ def short(at: StepEvidence) -> Iterator[CheckResult]:
         " need that long to show."
     ),
     source="SPECstorage 2020: 5 min; IO500: 300 s",
-    live=False,
+    when="ended",
 )
 def runtime(at: StepEvidence) -> Iterator[CheckResult]:
     """Caches and buffers absorb seconds of load; what a system sustains shows after minutes."""
@@ -430,7 +430,7 @@ def sync_bound(at: StepEvidence) -> Iterator[CheckResult]:
         "order statistics: the rank of a percentile is known to about the root of the number of"
         " slower I/Os"
     ),
-    live=False,
+    when="ended",
 )
 def tails(at: StepEvidence) -> Iterator[CheckResult]:
     """The p99.9 of 2000 I/Os rests on two of them: that is chance."""

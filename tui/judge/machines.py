@@ -65,7 +65,7 @@ def alike(evidence: RunEvidence) -> Iterator[CheckResult]:
         " clients and servers."
     ),
     source="/proc/self/mountinfo and /sys/block of each target, down to the last device",
-    of_files=True,
+    when="files",
 )
 def direct(evidence: RunEvidence) -> Iterator[CheckResult]:
     """O_DIRECT is a request.
@@ -140,7 +140,7 @@ def _named(kinds: dict[str, set[str]], severity: Severity, why: str) -> Iterator
         " ones."
     ),
     source="df -Pk",
-    of_files=True,
+    when="files",
 )
 def room(evidence: RunEvidence) -> Iterator[CheckResult]:
     """A nearly full target has few free blocks: garbage collection and fragmentation show in the
@@ -171,7 +171,7 @@ def room(evidence: RunEvidence) -> Iterator[CheckResult]:
     rule="no RAID below the target is degraded or being rebuilt",
     advice="Wait until the rebuild has finished, then measure.",
     source="/sys/block/*/md",
-    of_files=True,
+    when="files",
 )
 def devices(evidence: RunEvidence) -> Iterator[CheckResult]:
     """While a RAID rebuilds, the load shares its disks with the rebuild."""

@@ -67,7 +67,7 @@ NOISE_CPU, NOISE_DISK, NOISE_NIC = default("background-load.cpu"), 20.0, 0.05
         " full, use direct=1, make the working set larger than the caches."
     ),
     source="/proc/PID/io of the load, /proc/diskstats, /proc/self/mountstats",
-    of_files=True,
+    when="files",
 )
 def conservation(at: StepEvidence) -> Iterator[CheckResult]:
     """Bytes that no device, link or server delivered were in memory or never written: holes and

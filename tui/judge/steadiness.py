@@ -169,7 +169,7 @@ SPREAD = default("repetitions.spread")
         " about repeatability."
     ),
     source="coefficient of variation of the repetitions",
-    live=False,
+    when="ended",
 )
 def repetitions(evidence: RunEvidence) -> Iterator[CheckResult]:
     """One run shows what happened once. If repetitions are far apart, the figure is uncertain."""
@@ -233,7 +233,7 @@ def _headline(evidence: RunEvidence, key: str) -> Headline:
         " good: the cheapest of them will do."
     ),
     source="lowest and highest repetition of each point",
-    live=False,
+    when="ended",
 )
 def sweep(evidence: RunEvidence) -> Iterator[CheckResult]:
     """The highest point of a sweep is the best by chance if others come as high when measured

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         " load."
     ),
     source="samples of each host, and its result",
-    live=False,
+    when="ended",
 )
 def series_mismatch(at: StepEvidence) -> Iterator[CheckResult]:
     """If a host's intervals do not add up to its result, one of the two is from another load."""
@@ -93,7 +93,7 @@ def _added_up(
     rule="no two results have the same counts, times and latencies",
     advice="One output is a copy of the other: find the host's own, then import or measure again.",
     source="counts, runtimes and latencies of all hosts and steps",
-    live=False,
+    when="ended",
 )
 def copied_output(evidence: RunEvidence) -> Iterator[CheckResult]:
     """Two hosts never take the same time to the nanosecond.
@@ -153,7 +153,7 @@ def _marks_of(at: StepEvidence) -> Iterator[tuple[str, bytes]]:
         "The result is from another run, or its times were changed: compare it with the journal."
     ),
     source="runtime of each result; begin and end of the phase by the jump host's clock",
-    live=False,
+    when="ended",
 )
 def impossible_time(at: StepEvidence) -> Iterator[CheckResult]:
     """A result that took longer than its run is from another one."""

@@ -80,6 +80,13 @@ class Holder(Struct, frozen=True):
 NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
+class Lease(Struct, frozen=True):
+    """How long a load may run without contact, and how long it has to end when it must."""
+
+    lasts_s: float
+    grace_s: float
+
+
 class Agent:
     """Speaks to the agent on one host for one run."""
 
@@ -147,8 +154,7 @@ class Agent:
         argv: Sequence[str],
         files: dict[str, str],
         *,
-        lease_s: float,
-        grace_s: float,
+        lease: Lease,
         armed: bool,
         environ: Mapping[str, str] | None = None,
     ) -> str:
@@ -162,8 +168,8 @@ class Agent:
         given = {"agent.sh": supervisor_script(), **files}
         texts = [part for name, text in given.items() for part in (name, text.removesuffix("\n"))]
         numbers = [
-            str(math.ceil(lease_s)),
-            str(math.ceil(grace_s)),
+            str(math.ceil(lease.lasts_s)),
+            str(math.ceil(lease.grace_s)),
             str(int(armed)),
             str(len(given)),
         ]

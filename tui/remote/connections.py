@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from tui.model.address import HostAddress
@@ -51,14 +52,24 @@ def unheard(_host: str | None, _text: str) -> None:
     """Nobody wants to know."""
 
 
+class Timeouts(Struct, frozen=True):
+    """How long a connection may take, and when a silent one counts as lost."""
+
+    connect_s: float = 10.0
+    keepalive_s: float = KEEPALIVE_S
+    keepalive_count: int = KEEPALIVE_COUNT  # unanswered keepalives
+
+
+TIMEOUTS = Timeouts()
+
+
 class Connections:
     """Opens connections; an async context manager that closes what is left of them.
 
-    `handshakes`: the most that are under way at a time, in all and at one server. `keepalive`:
-    seconds between two of them, and how many may go unanswered. `asker` is asked for passwords,
-    passphrases and codes; without one, or after `stop_asking`, a host that wants what is not known
-    is an error. `directory`: where relative names in the SSH configuration are, None for that of
-    this process.
+    `handshakes`: the most that are under way at a time, in all and at one server. `asker` is asked
+    for passwords, passphrases and codes; without one, or after `stop_asking`, a host that wants
+    what is not known is an error. `directory`: where relative names in the SSH configuration are,
+    None for that of this process.
     """
 
     def __init__(
@@ -68,16 +79,14 @@ class Connections:
         directory: Path | None = None,
         known_hosts: Sequence[Path] = (),
         handshakes: int = 32,
-        connect_timeout_s: float = 10.0,
-        keepalive: tuple[float, int] = (KEEPALIVE_S, KEEPALIVE_COUNT),
+        timeouts: Timeouts = TIMEOUTS,
         asker: Asker | None = None,
     ) -> None:
         self.ssh_config = ssh_config
         self.directory = directory
         self.pins = known_hosts
         self.handshakes = handshakes
-        self.connect_timeout_s = connect_timeout_s
-        self.keepalive_s, self.keepalive_count = keepalive
+        self.timeouts = timeouts
         self._keyring: Keyring | None = None
         self._files: ConfigFiles | None = None
         self._bastions: dict[str, asyncio.Task[asyncssh.SSHClientConnection]] = {}
@@ -369,7 +378,7 @@ class Connections:
                 target, certificates
             )
         on_file = await asyncio.to_thread(self.keyring.trusted, target)
-        connect_timeout_s = target.connect_timeout_s or self.connect_timeout_s
+        connect_timeout_s = target.connect_timeout_s or self.timeouts.connect_s
         attempt.time_limit_s = connect_timeout_s * 2
         try:
             async with asyncio.timeout(attempt.time_limit_s) as attempt.clock:
@@ -389,8 +398,8 @@ class Connections:
                     compression_algs="none",
                     connect_timeout=None if attempt.interview else connect_timeout_s,
                     login_timeout=0,  # the clock covers it, and waits while a person types
-                    keepalive_interval=self.keepalive_s,
-                    keepalive_count_max=self.keepalive_count,
+                    keepalive_interval=self.timeouts.keepalive_s,
+                    keepalive_count_max=self.timeouts.keepalive_count,
                     **target.local,
                     **target.algorithm_options,
                 )

@@ -118,7 +118,7 @@ async def unmake(
         if item.path in known.files and posixpath.dirname(item.path) in known.directories
     ]
     for (_, kind, directory), group in groupby(sorted(told, key=_order), key=_order):
-        await _unmake_in(agent, how, kind, directory, list(group), known, said)
+        said |= await _unmake_in(agent, how, kind, directory, list(group), known)
     return said
 
 
@@ -139,8 +139,8 @@ async def _unmake_in(
     directory: str,
     items: list[Item],
     known: Identities,
-    said: dict[str, str],
-) -> None:
+) -> dict[str, str]:
+    said: dict[str, str] = {}
     place = words_of(directory, known.directories[directory])
     if kind == "numbered":
         for item in items:
@@ -148,13 +148,14 @@ async def _unmake_in(
             words = (how, *place, known.files[item.path], prefix, suffix, str(item.count))
             answer = await agent.call("unmake_numbered", *words, timeout_s=NUMBERED_TIMEOUT_S)
             said[item.path] = _words(answer).get(0, STUCK)
-        return
+        return said
     for start in range(0, len(items), PATHS_AT_ONCE):
         part = items[start : start + PATHS_AT_ONCE]
         expected = "\n".join(expected_of(item, known) for item in part)
         names = [word(posixpath.basename(item.path)) for item in part]
         found = _words(await agent.call("unmake", how, kind, *place, expected, *names))
         said.update({item.path: found.get(index, STUCK) for index, item in enumerate(part)})
+    return said
 
 
 async def unmake_tree(

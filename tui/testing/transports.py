@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from tui.model.address import HostAddress
-from tui.remote.agent import Agent
+from tui.remote.agent import Agent, Lease
 from tui.remote.connections import Connections
 from tui.remote.transport import HostError
 from tui.remote.way_base import HostLimits, HostTransport
@@ -97,7 +97,7 @@ async def _within(what: str, check: Callable[[], Awaitable[object]]) -> list[str
 
 async def _bytes_are_exact(reach: _Reach) -> str:
     async with reach.agent() as agent:
-        await agent.start(LOAD, ["/bin/sh", "-c", PRINTS], {}, lease_s=60, grace_s=5, armed=False)
+        await agent.start(LOAD, ["/bin/sh", "-c", PRINTS], {}, lease=Lease(60, 5), armed=False)
         await _over(agent)
         whole = await _collected(agent, 0)
         rest = await _collected(agent, 100)
@@ -127,7 +127,7 @@ async def _calls_run_at_once(reach: _Reach) -> str:
 async def _load_outlives_its_connection(reach: _Reach) -> str:
     waits = "while [ ! -e go ]; do sleep 0.1; done; exit 3"
     async with reach.agent() as agent:
-        await agent.start("stays", ["/bin/sh", "-c", waits], {}, lease_s=60, grace_s=5, armed=False)
+        await agent.start("stays", ["/bin/sh", "-c", waits], {}, lease=Lease(60, 5), armed=False)
     async with reach.agent() as agent:
         alive = not (await agent.status("stays")).done
         await agent.stop("stays", abort=True)

@@ -183,7 +183,8 @@ def _searched(loaded: LoadedProfile, choices: Choices) -> Iterator[Mistake]:
         plan = build_plan(loaded, choices)
         jobs = [job.name for job in plan.slots[0].jobs]
         shares = {job: 1 / len(jobs) for job in jobs} if len(jobs) > 1 else {}
-        made = tool.pace(loaded.profile, plan.params, choices.hosts, seeds, RATE, SECONDS, shares)
+        offer = Offer(RATE, SECONDS, shares=shares)
+        made = tool.pace(loaded.profile, plan.params, choices.hosts, seeds, offer)
     except PluginError:
         raise
     except UsageError as error:

@@ -161,53 +161,52 @@ def plot_rows(height: int) -> int:
     return max(height, LEAST_HEIGHT) - 3
 
 
-def plot(
-    title: str,
-    curves: Sequence[Curve],
-    x: Axis,
-    y: Axis,
-    width: int,
-    height: int,
-    *,
-    coloured: bool = False,
-) -> list[Line]:
-    """Return a chart with its axes, in lines of at most `width` cells, 30 by 8 at least.
+class Plot(Struct, frozen=True):
+    """Curves between two axes, with a title."""
 
-    `coloured`: the terminal tells curves apart by colour. Else, or with more curves than colours,
-    each is drawn by a mark of its own. A legend that has no room beside the title takes lines of
-    its own, beyond `height`: marks stay as far apart as they were made.
-    """
-    width, rows = max(width, LEAST_WIDTH), plot_rows(height)
-    labels = _row_labels(y, rows)
-    left = max((width_of(text) for text in labels.values()), default=0) + 2
-    canvas = Canvas(width - left, rows)
-    x = _even(x, canvas.columns)
-    for curve in curves:
-        _draw(canvas, curve, x, y)
-    columns = _column_labels(x, canvas.columns)
-    by_mark = len(curves) > 1 and not (coloured and _differ_by_colour(curves))
-    texts = list(_cells(canvas, curves, labels, by_mark=by_mark, grid=coloured))
-    head = _head(
-        title,
-        curves,
-        width,
-        by_mark=by_mark,
-        meet=any(text == BOTH for row in texts for text, _ in row),
-    )
-    body = [
-        Line.of(
-            (f"{labels.get(row, ''):>{left - 2}} {'┤' if row in labels else '│'}", LABEL),
-            *_runs(cells),
+    title: str
+    curves: Sequence[Curve]
+    x: Axis
+    y: Axis
+
+    def lines(self, width: int, height: int, *, coloured: bool = False) -> list[Line]:
+        """Return the chart with its axes, in lines of at most `width` cells, 30 by 8 at least.
+
+        `coloured`: the terminal tells curves apart by colour. Else, or with more curves than
+        colours, each has a mark of its own. A legend that does not fit beside the title takes lines
+        of its own, beyond `height`: marks keep their distance.
+        """
+        width, rows = max(width, LEAST_WIDTH), plot_rows(height)
+        labels = _row_labels(self.y, rows)
+        left = max((width_of(text) for text in labels.values()), default=0) + 2
+        canvas = Canvas(width - left, rows)
+        x = _even(self.x, canvas.columns)
+        for curve in self.curves:
+            _draw(canvas, curve, x, self.y)
+        columns = _column_labels(x, canvas.columns)
+        by_mark = len(self.curves) > 1 and not (coloured and _differ_by_colour(self.curves))
+        texts = list(_cells(canvas, self.curves, labels, by_mark=by_mark, grid=coloured))
+        head = _head(
+            self.title,
+            self.curves,
+            width,
+            by_mark=by_mark,
+            meet=any(text == BOTH for row in texts for text, _ in row),
         )
-        for row, cells in enumerate(texts)
-    ]
-    foot = "".join("┬" if at in columns else "─" for at in range(canvas.columns))
-    return [
-        *head,
-        *body,
-        Line.of((" " * (left - 1) + "└" + foot, LABEL)),
-        _below(columns, left, width),
-    ]
+        body = [
+            Line.of(
+                (f"{labels.get(row, ''):>{left - 2}} {'┤' if row in labels else '│'}", LABEL),
+                *_runs(cells),
+            )
+            for row, cells in enumerate(texts)
+        ]
+        foot = "".join("┬" if at in columns else "─" for at in range(canvas.columns))
+        return [
+            *head,
+            *body,
+            Line.of((" " * (left - 1) + "└" + foot, LABEL)),
+            _below(columns, left, width),
+        ]
 
 
 def _differ_by_colour(curves: Sequence[Curve]) -> bool:

@@ -16,7 +16,7 @@ from tui.model.figure_record import SeriesColumns, SeriesRecord
 from tui.model.record import RunRecord
 from tui.model.step_record import StepRecord
 from tui.text.line import LABEL, Line
-from tui.text.plot import DOWN, LEAST_WIDTH, ROLES, Axis, Curve, Ticks, plot, plot_rows
+from tui.text.plot import DOWN, LEAST_WIDTH, ROLES, Axis, Curve, Plot, Ticks, plot_rows
 
 ChartMetric = Literal["iops", "bandwidth", "latency"]
 Drawn = Literal["iops", "bandwidth", "latency", "p99"]
@@ -51,14 +51,8 @@ def chart(
     width = max(width, LEAST_WIDTH)
     seconds = max(len(each) for each in values.values()) * series.step_s
     y = value_axis(unit_of(metric), _highest(values), plot_rows(height))
-    return plot(
-        _title(metric, list(values)),
-        curves,
-        time_axis(seconds, width),
-        y,
-        width,
-        height,
-        coloured=coloured,
+    return Plot(_title(metric, list(values)), curves, time_axis(seconds, width), y).lines(
+        width, height, coloured=coloured
     )
 
 
@@ -228,8 +222,9 @@ def percentile_curves(
     most = max((x for curve in curves for xs, _ in curve.parts for x in xs), default=1.0)
     ticks = Ticks([_nines(value) for value in MARKED if _nines(value) <= most],
                   [f"p{label(value)}" for value in MARKED if _nines(value) <= most])  # fmt: skip
-    return plot(f"{what} latency by percentile".strip(), curves, Axis(_nines(50.0), most, ticks),
-                _latency_axis(highs), width, height, coloured=coloured)  # fmt: skip
+    x = Axis(_nines(50.0), most, ticks)
+    title = f"{what} latency by percentile".strip()
+    return Plot(title, curves, x, _latency_axis(highs)).lines(width, height, coloured=coloured)
 
 
 def _nines(percentile: float) -> float:
@@ -252,14 +247,8 @@ def histograms(
         curves.append(Curve([points], each.role, each.name, filled=len(found) == 1))
     axis = _latency_axis([(low - 1) / CLASSES_A_DECADE, (high + 2) / CLASSES_A_DECADE])
     shown = _share_axis(max(max(each.values()) for each in shares), plot_rows(height))
-    return plot(
-        f"{what} share of I/Os by latency".strip(),
-        curves,
-        axis,
-        shown,
-        width,
-        height,
-        coloured=coloured,
+    return Plot(f"{what} share of I/Os by latency".strip(), curves, axis, shown).lines(
+        width, height, coloured=coloured
     )
 
 

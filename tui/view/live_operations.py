@@ -43,8 +43,9 @@ def operation_tiles(
             tiles.append(_whole(view, phase, moved, place))
         elif (found := newest(view, phase)) is not None:
             aside = "estimated" if found.estimated else ""
+            title = f"{phase}  it. {found.iteration}"
             tiles.append(
-                _tile(f"{phase}  it. {found.iteration}", found.rate, moved, phase, aside, place)
+                FigureTile(title, *_figure(found.rate, moved), colour_of(phase), aside, place)
             )
     return tiles
 
@@ -77,15 +78,16 @@ def _running(view: MetadataView, phase: str, planned: int, now: float, moved: in
         if last is not None
         else ""
     )
-    return _tile(title, bound, moved, phase, aside, 0, sign="<")
+    number, unit = _figure(bound, moved)
+    number = number if bound is None else f"<{number}"
+    return FigureTile(title, number, unit, colour_of(phase), aside, 0)
 
 
 def _whole(view: MetadataView, phase: str, moved: int, place: int) -> FigureTile:
     mean = mean_of(view, phase)
     count = sum(each.operation == phase for each in view.finished)
-    return _tile(
-        phase, mean, moved, phase, f"mean of {count} iterations" if count > 1 else "", place
-    )
+    aside = f"mean of {count} iterations" if count > 1 else ""
+    return FigureTile(phase, *_figure(mean, moved), colour_of(phase), aside, place)
 
 
 def mean_of(view: MetadataView, phase: str) -> float | None:
@@ -98,16 +100,8 @@ def mean_of(view: MetadataView, phase: str) -> float | None:
     return sum(rates) / len(rates) if rates else None
 
 
-def _tile(
-    title: str,
-    rate: float | None,
-    moved: int,
-    phase: str,
-    aside: str = "",
-    drop: int = 0,
-    sign: str = "",
-) -> FigureTile:
+def _figure(rate: float | None, moved: int) -> tuple[str, str]:
+    """Return a rate as number and unit: a bandwidth when each operation moves bytes."""
     if rate is None:
-        return FigureTile(title, UNKNOWN, "", colour_of(phase), aside, drop)
-    number, unit = metric_of_operation(moved).split(rate_of_operation(rate, moved))
-    return FigureTile(title, sign + number, unit, colour_of(phase), aside, drop)
+        return UNKNOWN, ""
+    return metric_of_operation(moved).split(rate_of_operation(rate, moved))

@@ -94,6 +94,14 @@ class HostSecond(Struct):
         ]
 
 
+class LaneCells(Struct, frozen=True):
+    """Cells of a lane: its name, its graph, its newest figure."""
+
+    name: int
+    columns: int
+    figure: int
+
+
 class HostsOverTime:
     """What hosts did second by second of the run, taken up as it comes: a look costs what is new.
 
@@ -172,41 +180,27 @@ class HostsOverTime:
             runs += [(f"{gap}{lane.title} ", LABEL), *course, (f" {said[0]}", said[1])]
         return Line.of(*clip(runs, width))
 
-    def lines(
-        self, axis: TimeAxis, name: int, columns: int, figure: int, room: int, symbols: Symbols
-    ) -> list[Line]:
-        """Return the lanes that have something to show, as high as `room` lines allow, and the
-        times below.
-
-        `name`, `columns` and `figure` are the cells of the name, of the course and of the newest
-        figure.
-        """
+    def lines(self, axis: TimeAxis, cells: LaneCells, room: int, symbols: Symbols) -> list[Line]:
+        """Return the lanes that have data, as high as `room` lines allow, and the times below."""
         shown = self.known[: room - 1]
-        if not shown or columns < 1:
+        if not shown or cells.columns < 1:
             return []
         each, more = divmod(room - 1, len(shown))  # the first ones are what one looks at most
         lines = []
         for place, lane in enumerate(shown):
             rows = min(MOST_ROWS, each + (place < more))
-            lines += self._lane(lane, axis, name, columns, figure, rows, symbols)
-        return [*lines, Line.of((" " * name, TEXT), (axis.labels(columns), LABEL))]
+            lines += self._lane(lane, axis, cells, rows, symbols)
+        return [*lines, Line.of((" " * cells.name, TEXT), (axis.labels(cells.columns), LABEL))]
 
     def _lane(
-        self,
-        lane: Lane,
-        axis: TimeAxis,
-        name: int,
-        columns: int,
-        figure: int,
-        rows: int,
-        symbols: Symbols,
+        self, lane: Lane, axis: TimeAxis, cells: LaneCells, rows: int, symbols: Symbols
     ) -> list[Line]:
         text, role = self._figure(lane, axis)
-        said: Run = (fit(text, figure, right=True), role)
+        said: Run = (fit(text, cells.figure, right=True), role)
         lines = []
-        for row, course in enumerate(self._course(lane, axis, columns, rows, symbols)):
-            last = row == rows - 1  # name and figure stand on the base line
-            title: Run = (fit(f"  {lane.title}" if last else "", name), LABEL)
+        for row, course in enumerate(self._course(lane, axis, cells.columns, rows, symbols)):
+            last = row == rows - 1  # name and figure are on the base line
+            title: Run = (fit(f"  {lane.title}" if last else "", cells.name), LABEL)
             lines.append(Line.of(title, *course, *([said] if last else [])))
         return lines
 
@@ -452,7 +446,7 @@ def over_time_lines(
     axis = axis_of(
         int(start), None, max(1.0, now - start + (progress[1] if progress is not None else 0.0))
     )
-    lanes = beside.hosts.lines(axis, NAME, columns, TOTAL, room - 2, beside.symbols)
+    lanes = beside.hosts.lines(axis, LaneCells(NAME, columns, TOTAL), room - 2, beside.symbols)
     if not lanes:
         return []
     cells = _cells(_course(view, now, axis), axis.span_s, columns)

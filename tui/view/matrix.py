@@ -236,6 +236,7 @@ class _Grid(Struct, frozen=True):
     heads: Sequence[int]
     lead: int
     cell: int
+    tops: Mapping[str, float]  # highest figure by unit
 
 
 def _grid_of(table: MatrixTable, width: int, look: MatrixStyle) -> _Grid:
@@ -250,21 +251,20 @@ def _grid_of(table: MatrixTable, width: int, look: MatrixStyle) -> _Grid:
     cell = max(len(text) for line in [*main, *below, table.columns] for text in line) + len(GAP)
     if look.details:
         cell = max(cell, min(len(table.across) + len(GAP), max(1, width - lead)))
-    return _Grid(main, below, heads, lead, cell)
+    return _Grid(main, below, heads, lead, cell, _tops(table.cells))
 
 
 def _grid_lines(table: MatrixTable, width: int, look: MatrixStyle) -> Iterator[Line]:
     grid = _grid_of(table, width, look)
     room = max(1, (width - grid.lead) // grid.cell)
-    tops = _tops(table.cells)
     for start in range(0, len(table.columns), room):
         if start and look.details:
             yield Line()
         chosen = slice(start, start + room)
         yield from _grid_heads(table, grid, table.columns[chosen], look)
-        for row, main, below in zip(table.rows, grid.main, grid.below, strict=True):
+        for place, row in enumerate(table.rows):
             if any(found is not None for found in row.cells[chosen]):
-                yield from _grid_row(tops, row, grid, chosen, main, below, look)
+                yield from _grid_row(row, grid, place, chosen, look)
 
 
 def _label_widths(table: MatrixTable, look: MatrixStyle) -> list[int]:
@@ -304,24 +304,19 @@ def _grid_heads(
 
 
 def _grid_row(
-    tops: Mapping[str, float],
-    row: TableRow,
-    grid: _Grid,
-    chosen: slice,
-    main: Sequence[str],
-    below: Sequence[str],
-    look: MatrixStyle,
+    row: TableRow, grid: _Grid, place: int, chosen: slice, look: MatrixStyle
 ) -> Iterator[Line]:
     labels = "".join(
         text.ljust(size) + GAP for text, size in zip(row.labels or ("",), grid.heads, strict=True)
     )
     runs: list[Run] = [(labels, TEXT)]
-    for cell, text in zip(row.cells[chosen], main[chosen], strict=True):
-        runs += _figure_runs(f"{text:>{grid.cell}}", cell, _share(tops, cell), look)
+    for cell, text in zip(row.cells[chosen], grid.main[place][chosen], strict=True):
+        runs += _figure_runs(f"{text:>{grid.cell}}", cell, _share(grid.tops, cell), look)
     yield Line.of(*runs)
-    if any(below[chosen]):
+    below = grid.below[place][chosen]
+    if any(below):
         yield Line.of(
-            (" " * len(labels) + "".join(f"{text:>{grid.cell}}" for text in below[chosen]), LABEL)
+            (" " * len(labels) + "".join(f"{text:>{grid.cell}}" for text in below), LABEL)
         )
 
 

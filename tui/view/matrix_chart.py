@@ -17,8 +17,8 @@ from tui.text.plot import (
     WRONG,
     Axis,
     Curve,
+    Plot,
     Ticks,
-    plot,
     plot_rows,
 )
 from tui.view.charts import ChartMetric, value_axis
@@ -131,7 +131,7 @@ def _draw(
         axis_ticks([(places[number], text) for number, text in numbers], width),
     )
     curves = [curve(each, place) for place, each in enumerate(series)]
-    return plot(title, curves, across, up, width, height, coloured=coloured)
+    return Plot(title, curves, across, up).lines(width, height, coloured=coloured)
 
 
 def axis_ticks(values: Sequence[tuple[float, str]], width: int) -> Ticks:

@@ -18,8 +18,8 @@ from tui.text.plot import (
     ROLES,
     Axis,
     Curve,
+    Plot,
     Ticks,
-    plot,
     plot_rows,
     row_of,
 )
@@ -61,7 +61,7 @@ def curve_chart(
     curves += (
         _reached(search, main, reached, x, y) if main is not None and reached is not None else []
     )
-    return plot(title, curves, x, y, width, height, coloured=coloured)
+    return Plot(title, curves, x, y).lines(width, height, coloured=coloured)
 
 
 def overlay_chart(
@@ -83,7 +83,7 @@ def overlay_chart(
             curves.append(replace(upright, mark="|:"[place]))
         curves.append(replace(_curve(trace, place, y, marked=True), name=name, mark="•+"[place]))
     title = f"{pair[0].direction} {pair[0].kind} over {BY_UNIT[rate_unit(a)].title}"
-    return plot(title, curves, x, y, width, height, coloured=coloured)
+    return Plot(title, curves, x, y).lines(width, height, coloured=coloured)
 
 
 def capacity_of(search: SearchRecord) -> float | None:
@@ -219,9 +219,8 @@ def scaling_chart(
         Curve([], GOOD, points=_columns(known)),
     ]  # fmt: skip
     x = Axis(0, most * AIR, _host_ticks([point.hosts for point in scaling.points], width))
-    return plot("IOPS over hosts", curves, x, value_axis("iops", top, plot_rows(height)), width,
-        height,
-                coloured=coloured)  # fmt: skip
+    y = value_axis("iops", top, plot_rows(height))
+    return Plot("IOPS over hosts", curves, x, y).lines(width, height, coloured=coloured)
 
 
 def scaling_overlay(
@@ -243,9 +242,8 @@ def scaling_overlay(
         for place, (name, side) in enumerate(zip("AB", pair, strict=True))
     ]
     x = Axis(0, hosts[-1] * AIR, _host_ticks([round(each) for each in hosts], width))
-    return plot("IOPS over hosts", curves, x, value_axis("iops", top, plot_rows(height)), width,
-        height,
-                coloured=coloured)  # fmt: skip
+    y = value_axis("iops", top, plot_rows(height))
+    return Plot("IOPS over hosts", curves, x, y).lines(width, height, coloured=coloured)
 
 
 def _measured(scaling: ScalingRecord) -> list[tuple[float, float]]:

@@ -11,7 +11,7 @@ from tui.metrics import units
 from tui.metrics.registry import BY_UNIT
 from tui.metrics.units import plural
 from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, Line, Run, labelled
-from tui.text.plot import ROLES, Axis, Curve, Ticks, plot, plot_rows
+from tui.text.plot import ROLES, Axis, Curve, Plot, Ticks, plot_rows
 from tui.text.table import Column, text_table
 from tui.view.charts import value_axis
 
@@ -142,4 +142,4 @@ def trend_chart(
         Ticks([float(mark) for mark in marks], [str(mark) for mark in marks]),
     )
     title = f"{found.name}: {metric.title} by run"
-    return plot(title, curves, x, y, width, height, coloured=coloured)
+    return Plot(title, curves, x, y).lines(width, height, coloured=coloured)

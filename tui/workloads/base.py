@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tui.model.event import HostResult, MetadataResult, PhaseName, Sample
     from tui.model.plan import FileSpec, HostTask, JobLoad, Step
     from tui.model.profile import ParamValue, Profile
-    from tui.model.search import Change
+    from tui.model.search import Change, Offer
     from tui.workloads.mpi import MpiProgram
 
 LatencyKind = Literal["clat", "lat"]
@@ -115,15 +115,13 @@ class Planning(Protocol):
         params: Mapping[str, ParamValue],
         hosts: Sequence[HostAddress],
         seeds: Mapping[str, int],
-        rate_iops: float | None,
-        seconds: float,
-        job_shares: Mapping[str, float],
+        offer: Offer,
     ) -> Paced:
-        """Return the step that offers so many I/Os a second over all hosts and directions, for so
-        long.
+        """Return the step that offers a load over all hosts and directions.
 
-        With `rate_iops` None as much as it can. `job_shares`: which part of the rate each of
-        several jobs has. Raises UsageError for a load that cannot be paced, with the reason.
+        `offer` gives the rate (`rate_iops`; None: as fast as it can), for how long (`seconds`), and
+        each job's part of the rate where there are several (`shares`). Raises UsageError for a load
+        that cannot be paced, with the reason.
         """
         raise UsageError(f"{profile.profile}: {profile.tool} cannot be held to a rate")
 

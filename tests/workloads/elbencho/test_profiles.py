@@ -11,6 +11,7 @@ from tui.model.plan import FILE_NUMBER, Step
 from tui.model.problem import UsageError
 from tui.model.profile import resolve_params
 from tui.model.profile_load import load_profile
+from tui.model.search import Offer
 from tui.workloads.elbencho.jobimport import import_job
 from tui.workloads.elbencho.plan import build_steps
 from tui.workloads.elbencho.variants import pace
@@ -108,11 +109,11 @@ def test_a_headline_of_another_phase_is_refused() -> None:
 def test_a_rate_is_shared_out_as_bytes_per_second_and_thread() -> None:
     profile = load_profile(text(RANDOM), "p.yaml")
     hosts = [HostAddress("h1"), HostAddress("h2")]
-    made = pace(profile, {}, hosts, {"h1": 1, "h2": 1}, 800.0, 10.0)
+    made = pace(profile, {}, hosts, {"h1": 1, "h2": 1}, Offer(800.0, 10.0))
     assert "--limitread 400k" in made.step.tasks[0].job_file
     assert made.step.jobs[0].rate_iops == {"read": 400.0}
     with pytest.raises(UsageError, match="at least one is needed"):
-        pace(profile, {}, hosts, {"h1": 1, "h2": 1}, 4.0, 10.0)
+        pace(profile, {}, hosts, {"h1": 1, "h2": 1}, Offer(4.0, 10.0))
 
 
 # -- command lines

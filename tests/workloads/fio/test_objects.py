@@ -20,6 +20,7 @@ from tui.model.objects import ObjectSet
 from tui.model.plan import Plan, at_once
 from tui.model.problem import UsageError
 from tui.model.profile import resolve_params
+from tui.model.search import Offer
 from tui.remote.answers import HostProbe
 from tui.testing import Output, replay
 from tui.testing.replay import Replayed
@@ -128,7 +129,9 @@ def test_a_resumed_run_puts_the_objects_of_what_it_measures_again() -> None:
 def test_deletes_cannot_be_searched() -> None:
     loaded = Catalogue(PRESETS).load_file(PRESETS / "delete.yaml").profile
     with pytest.raises(UsageError, match="each of its objects is deleted once"):
-        FioWorkload().pace(loaded, resolve_params(loaded, {}), HOSTS[:1], {"h1": 1}, 10.0, 5.0, {})
+        FioWorkload().pace(
+            loaded, resolve_params(loaded, {}), HOSTS[:1], {"h1": 1}, Offer(10.0, 5.0)
+        )
 
 
 def test_what_ends_with_its_objects_is_as_far_as_their_bytes() -> None:

@@ -19,6 +19,7 @@ from tui.model.plan import HostTask, Step
 from tui.model.problem import UsageError
 from tui.model.profile import resolve_params
 from tui.model.profile_model import whole
+from tui.model.search import Offer
 from tui.workloads.base import Paced
 from tui.workloads.fio.variants import rate_of_gap, spread, worker_rates
 
@@ -60,7 +61,11 @@ def paced(
         {name: at + 1 for at, name in enumerate(names)},
     )
     return workloads.get("fio").pace(
-        profile, resolve_params(profile, {}), addresses, seeds, rate, 10.0, shares or {}
+        profile,
+        resolve_params(profile, {}),
+        addresses,
+        seeds,
+        Offer(rate, 10.0, shares=dict(shares or {})),
     )
 
 

@@ -35,6 +35,7 @@ from tui.model.plan import HostTask, Plan, Provider, Step
 from tui.model.plugin import PLUGIN_FAILED, PluginError
 from tui.model.problem import UsageError
 from tui.model.profile_model import profile_file_schema
+from tui.model.search import Offer
 from tui.remote.fan_out import host_error
 from tui.testing.replay import standing_in
 from tui.workloads.base import Paced
@@ -271,7 +272,7 @@ def test_a_plan_that_breaks_the_contract_is_refused_with_the_plug_in(
 def test_a_paced_step_is_held_to_its_type(known: Any) -> None:
     made = other(known, searched=True, pace=lambda *_: Paced(step={}))  # type: ignore[arg-type]
     with standing_in(made), pytest.raises(PluginError, match=r"plug-in ddsync \(.*pace\.step"):
-        workloads.get("ddsync").pace(None, {}, [H1], {}, 5.0, 1.0, {})  # type: ignore[arg-type]
+        workloads.get("ddsync").pace(None, {}, [H1], {}, Offer(5.0, 1.0))  # type: ignore[arg-type]
 
 
 class Crashing(BaseModel):

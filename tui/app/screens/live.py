@@ -21,16 +21,16 @@ from textual.widget import Widget
 from tui.app.dialogs.findings import HostDialog
 from tui.app.frame.step_screen import ROOMY, KeyBar
 from tui.app.screens import live_details, live_text
-from tui.app.screens.live_feed import (
-    ROOMY_LINES,
-    Now,
-)
+from tui.app.screens.live_details import HostDetails
+from tui.app.screens.live_feed import Now
+from tui.app.screens.live_layout import ROOMY_LINES
 from tui.app.screens.live_rooms import FIXED, RoomsScreen
 from tui.app.services import remedies
 from tui.app.widgets.field import TextInput
 from tui.app.widgets.figure_tiles import FigureTiles, live_tiles
 from tui.app.widgets.graph import Graph, GraphPanel, Pulse
 from tui.app.widgets.graph_panels import HeatPanel, Subject, panels, with_behind
+from tui.app.widgets.host_columns import RowFigures
 from tui.app.widgets.host_rows import ServerTable
 from tui.app.widgets.host_strip import HostLine, HostStrip
 from tui.app.widgets.host_table import FOLD, NOBODY, HostTable
@@ -195,9 +195,8 @@ class LiveScreen(RoomsScreen):
         if host not in state.hosts or self.size.height < ROOMY_LINES:
             return []
         self.alone = live_details.over_time(state, host, self.alone)
-        return live_details.strip(
-            state, host, self.alone, axis, self.size.width - 2, self.shell.symbols.name
-        )
+        details = HostDetails(state, host, self.alone, axis, self.shell.symbols.name)
+        return details.strip(self.size.width - 2)
 
     def paint_health(self) -> None:
         """Say how well the run is."""
@@ -217,11 +216,9 @@ class LiveScreen(RoomsScreen):
         table.show(
             list(state.hosts_shown.values()),
             state.clock.now,
-            self.shown_job,
-            subject.host_waits,
+            RowFigures(self.shown_job, subject.host_waits, live_text.counted_of(state, self.plan)),
             live_health.marks(self.found, len(state.hosts)),
             clients,
-            live_text.counted_of(state, self.plan),
         )
         seen_t = state.clock.now if axis.cursor_s is None else axis.cursor_s + 1.0
         self.query_one("#live-servers", ServerTable).show(servers, seen_t)
@@ -368,9 +365,8 @@ class LiveScreen(RoomsScreen):
             return
         said = live_text.host_facts(state, view, self.table.found, self.table.spread)[2]
         now_s = state.clock.now - live_text.clock_zero_t(state, self.plan)
-        make = partial(
-            live_details.whole, state, name, said, over, self.axis, self.shell.symbols.name
-        )
+        details = HostDetails(state, name, over, self.axis, self.shell.symbols.name)
+        make = partial(details.whole, said)
         self.app.push_screen(HostDialog(f"{name} at {clock(now_s)}", make))
 
     def show_host(self, name: str | None) -> None:

@@ -20,7 +20,7 @@ from tui.text.line import (
     indented,
     labelled,
 )
-from tui.view.live_series import OF_HOST, HostsOverTime
+from tui.view.live_series import OF_HOST, HostsOverTime, LaneCells
 from tui.view.step_notes import now_text
 
 if TYPE_CHECKING:
@@ -54,24 +54,8 @@ def command_of(state: RunState, host: str) -> str:
     return " ".join(loads[-1].argv) if loads else ""
 
 
-def strip(
-    state: RunState, host: str, over: HostsOverTime, axis: TimeAxis, width: int, symbols: Symbols
-) -> list[Line]:
-    """Return what stands under the facts of the host that all panels show: its telemetry, its
-    command.
-    """
-    lines = [over.line(axis, width, symbols)] if over.known else []
-    lines += printed(state, host, width)
-    command = command_of(state, host)
-    return (
-        [*lines, *labelled([("command ", LABEL)], [(command, TEXT)], width)[:COMMAND_LINES]]
-        if command
-        else lines
-    )
-
-
 def printed(state: RunState, host: str, width: int) -> list[Line]:
-    """Return the percentiles that the tool printed for the last interval: of this host alone."""
+    """Return the percentiles that the tool printed for the last interval of this host."""
     lines: list[Line] = []
     leaves = state.current.hosts.get(host, {})
     for name in in_order(leaves):
@@ -84,49 +68,59 @@ def printed(state: RunState, host: str, width: int) -> list[Line]:
     return lines
 
 
-def whole(
-    state: RunState,
-    host: str,
-    said: Run,
-    over: HostsOverTime,
-    axis: TimeAxis,
-    symbols: Symbols,
-    width: int,
-) -> list[Line]:
-    """Return all there is of a host: how it is, telemetry over time, facts, command, messages."""
-    view = state.hosts.get(host)
-    facts = list(fact_lines(view.facts)) if view is not None else []
-    command = command_of(state, host)
-    parts: dict[str, Sequence[Line]] = {
-        "percentiles": printed(state, host, width),
-        "over time": over_lines(over, axis, symbols, width),
-        "what it is": [
-            line for name, runs in facts for line in labelled([(name, LABEL)], runs, width, INDENT)
-        ],
-        "command": indented([(command, TEXT)], width, 0) if command else (),
-        "messages": list(message_lines(state, host, width)),
-    }
-    lines = [Line.of(said)] if said[0] else []
-    for title, part in parts.items():
-        if part:
-            lines += [*([Line()] if lines else []), heading(title), *part]
-    return lines
+class HostDetails(Struct, frozen=True):
+    """One host of a run: its telemetry over time, facts, command and messages as lines."""
 
+    state: RunState
+    host: str
+    over: HostsOverTime
+    axis: TimeAxis
+    symbols: Symbols
 
-def over_lines(over: HostsOverTime, axis: TimeAxis, symbols: Symbols, width: int) -> list[Line]:
-    """Return a lane for each thing that telemetry tells."""
-    if not over.known:
-        return [Line.of(("no telemetry", LABEL))]
-    room = LANE_ROWS * len(over.known) + 1
-    return over.lines(axis, NAME, width - NAME - FIGURE, FIGURE, room, symbols)
+    def strip(self, width: int) -> list[Line]:
+        """Return the lines below the facts of the host that all panels show: telemetry, command."""
+        lines = [self.over.line(self.axis, width, self.symbols)] if self.over.known else []
+        lines += printed(self.state, self.host, width)
+        if command := command_of(self.state, self.host):
+            lines += labelled([("command ", LABEL)], [(command, TEXT)], width)[:COMMAND_LINES]
+        return lines
 
+    def whole(self, said: Run, width: int) -> list[Line]:
+        """Return everything known about the host; `said`: its state, the first line."""
+        view = self.state.hosts.get(self.host)
+        facts = list(fact_lines(view.facts)) if view is not None else []
+        command = command_of(self.state, self.host)
+        parts: dict[str, Sequence[Line]] = {
+            "percentiles": printed(self.state, self.host, width),
+            "over time": self._lanes(width),
+            "facts": [
+                line
+                for name, runs in facts
+                for line in labelled([(name, LABEL)], runs, width, INDENT)
+            ],
+            "command": indented([(command, TEXT)], width, 0) if command else (),
+            "messages": list(self._messages(width)),
+        }
+        lines = [Line.of(said)] if said[0] else []
+        for title, part in parts.items():
+            if part:
+                lines += [*([Line()] if lines else []), heading(title), *part]
+        return lines
 
-def message_lines(state: RunState, host: str, width: int) -> Iterator[Line]:
-    """Yield what was said of a host, with the time of the run."""
-    for line in state.messages.newest:
-        if line.host == host:
-            said: list[Run] = [(line.text, SEVERITY_KEYS.get(line.severity, TEXT))]
-            yield from labelled([(clock(line.t), LABEL)], said, width, INDENT)
+    def _lanes(self, width: int) -> list[Line]:
+        """Return a lane for each telemetry metric."""
+        if not self.over.known:
+            return [Line.of(("no telemetry", LABEL))]
+        cells = LaneCells(NAME, width - NAME - FIGURE, FIGURE)
+        room = LANE_ROWS * len(self.over.known) + 1
+        return self.over.lines(self.axis, cells, room, self.symbols)
+
+    def _messages(self, width: int) -> Iterator[Line]:
+        """Yield the messages about the host, with their run time."""
+        for line in self.state.messages.newest:
+            if line.host == self.host:
+                said: list[Run] = [(line.text, SEVERITY_KEYS.get(line.severity, TEXT))]
+                yield from labelled([(clock(line.t), LABEL)], said, width, INDENT)
 
 
 Keys = tuple[tuple[str, str], ...]

@@ -1,4 +1,4 @@
-"""What Live shows, read from the journal as it grows, and how its panels share the height."""
+"""The run that Live shows: its journal, followed as it grows or played again."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import datetime
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from tui.app.widgets.figure_tiles import TILE_LINES
 from tui.journal.fold import fold
 from tui.journal.reader import JournalEvent, JournalTail, events_backwards
 from tui.journal.state import RunState
@@ -216,97 +215,3 @@ def last_time(journal: Path) -> float:
         )
     except OSError:
         return 0.0
-
-
-# from this height on there is room for graphs beside the heat map, and for two lines of health
-ROOMY_LINES = 30
-GRAPHS, MOST_GRAPHS = 5, 15
-HEAT, LEAST_HEAT, MOST_HEAT = 7, 5, 26
-CLEAR_HEAT = 7  # with less of a map, what is known so far of two directions gives way to it
-HOST_LINES, LEAST_HOST_LINES = 6, 4  # with their heading
-HEADS = 2  # lines of the heading of the hosts
-
-
-@dataclass(frozen=True, slots=True)
-class Rooms:
-    """Lines of each panel, 0: it is not shown.
-
-    What is left over is the hosts'; `folds`: not all of them have room.
-    """
-
-    graphs: int = 0
-    heat: int = 0
-    pulse: int = 0
-    folds: bool = False
-    tiles: int = 0
-
-
-def curve_lines(room: int, least: int, others: int, hosts: int) -> int:
-    """Return the lines of a search in `room`: `least`, and what the hosts and the `others` then
-    leave.
-
-    Graphs are some of the others: they grow as well.
-    """
-    spare = max(0, room - others - least - min(hosts, room // 4) - HEADS)
-    return min(room - others - LEAST_HOST_LINES, least + (spare * 3 // 5 if others else spare))
-
-
-def rooms_of(
-    room: int,
-    roomy: bool,
-    hosts: int,
-    least_hosts: int,
-    *,
-    graphs: bool = True,
-    heat: bool = True,
-    low: bool = False,
-) -> Rooms:
-    """Share `room` lines among graphs, heat map and hosts; `least_hosts` rows are needed when alike
-    ones are folded.
-
-    Where there is little room, figures in one line stand for the graphs beside the heat map. `low`:
-    the heat map may be as low there as it can be.
-    """
-    pulse = int(graphs and heat and not roomy)
-    with_graphs = graphs and not pulse
-    least_graphs = GRAPHS if with_graphs else 0
-    least_heat = (HEAT if roomy and not low else LEAST_HEAT) if heat else 0
-    spare = room - pulse - least_graphs - least_heat
-    if spare < LEAST_HOST_LINES and with_graphs and heat:
-        return rooms_of(room, False, hosts, least_hosts, graphs=graphs, heat=heat, low=low)
-    folds = hosts + HEADS > spare
-    wanted = (least_hosts if folds else hosts) + HEADS
-    least = min(HOST_LINES if roomy else LEAST_HOST_LINES, spare) if folds else 0
-    taken = max(min(wanted, spare), least)
-    spare = max(0, spare - taken)
-    most_graphs = MOST_GRAPHS - least_graphs if heat or folds else spare
-    more_graphs = min(spare * (2 if heat else 5) // 5, most_graphs) if with_graphs else 0
-    # no line stays empty where all hosts have theirs
-    most_heat = MOST_HEAT - least_heat if folds else spare
-    more_heat = min(spare - more_graphs, most_heat) if heat else 0
-    return Rooms(least_graphs + more_graphs, least_heat + more_heat, pulse, folds)
-
-
-def with_tiles(room: int, shared: Rooms, smaller: Rooms) -> Rooms:
-    """Return the rooms beside tiles where only graphs and heat map get smaller by them, else those
-    without.
-
-    `shared` is how `room` lines are shared without tiles, `smaller` how those are that tiles leave.
-    """
-    hosts = room - shared.graphs - shared.heat - shared.pulse
-    left = room - TILE_LINES - smaller.graphs - smaller.heat - smaller.pulse
-    same = (shared.pulse, shared.folds, shared.heat > 0) == (
-        smaller.pulse,
-        smaller.folds,
-        smaller.heat > 0,
-    )
-    keeps = left >= min(hosts, HOST_LINES)
-    return replace(smaller, tiles=TILE_LINES) if same and keeps else shared
-
-
-def with_tiles_if(tiles: bool, room: int, shared: Callable[..., Rooms]) -> Rooms:
-    """Return how `room` lines are `shared`, beside tiles where there are some: the heat map may be
-    low then.
-    """
-    rooms = shared(room)
-    return with_tiles(room, rooms, shared(room - TILE_LINES, low=True)) if tiles else rooms

@@ -10,14 +10,15 @@ from typing import ClassVar
 
 from tui.app.frame.step_screen import BROAD
 from tui.app.screens import live_text
-from tui.app.screens.live_feed import (
+from tui.app.screens.live_feed import Now
+from tui.app.screens.live_layout import (
     CLEAR_HEAT,
     GRAPHS,
     HEADS,
     LEAST_HEAT,
     LEAST_HOST_LINES,
     ROOMY_LINES,
-    Now,
+    Shown,
     rooms_of,
     with_tiles_if,
 )
@@ -176,9 +177,8 @@ class RoomsScreen(VersusScreen):
         hosts, least = len(self.table.hosts), self.table.least_rows
         if self.has_class("-matrix"):  # it has their lines
             room, hosts, least = room + HEADS, 0, 0
-        shared = partial(
-            rooms_of, roomy=roomy, hosts=hosts, least_hosts=least, graphs=graphs, heat=heat
-        )
+        wanted = Shown(hosts, least, graphs, heat)
+        shared = partial(rooms_of, shown=wanted, roomy=roomy)
         tiles = graphs and bool(self.query_one(FigureTiles).tiles)
         rooms = with_tiles_if(tiles, room, shared)
         scarce = 0 < rooms.heat < CLEAR_HEAT and (

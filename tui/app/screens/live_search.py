@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from textual import work
 
 from tui.app.screens import live_text
-from tui.app.screens.live_feed import GRAPHS, HEAT, ROOMY_LINES, Now, curve_lines
+from tui.app.screens.live_feed import Now
+from tui.app.screens.live_layout import GRAPHS, HEAT, ROOMY_LINES, curve_lines
 from tui.app.screens.live_watching import WatchingScreen
 from tui.app.widgets.graph_panels import KEYS, HeatPanel, Subject, Told
 from tui.app.widgets.search_panel import SearchPanel

@@ -26,7 +26,8 @@ from tui.text.line import (
 )
 from tui.text.plot import TimeAxis, spread_over
 from tui.text.scale import Tick, level_of, room_of, ticks_of, with_ticks
-from tui.text.sparkline import Symbols, area, spark
+from tui.text.sparkline import Symbols, spark
+from tui.text.sparkline import area as area_rows
 
 Value = float | None
 NICE = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
@@ -58,51 +59,47 @@ def merge_values(values: Sequence[Value], peaks: bool = False) -> Value:
     return max(known) if peaks else sum(known) / len(known)
 
 
-def painted(
-    back: Sequence[Value],
-    front: Sequence[Value],
-    key: str,
-    size: tuple[int, int],
-    top: float,
-    symbols: Symbols,
-    *,
-    hanging: bool = False,
-) -> list[tuple[Run, ...]]:
-    """Return the rows of an area of `size` (width, rows), top row first, oldest value at the left
-    edge.
+@dataclass(frozen=True, slots=True)
+class Area:
+    """Where values are drawn: cells, the value at the far edge, characters.
 
-    Without a front area, rows fade from the tip to the base line; with one, the back is weak and
-    the front strong. `hanging` turns the area over: its base line is the top edge.
+    `hanging`: the base line is the top edge.
     """
-    width, rows = size
-    marks: Symbols = "ascii" if symbols == "ascii" else "block"
-    texts = _rows(back, width, rows, top, marks)
-    fronts = _rows(front, width, rows, top, marks) if front else [""] * rows
-    order = range(rows - 1, -1, -1) if hanging else range(rows)
+
+    width: int
+    rows: int
+    top: float
+    symbols: Symbols
+    hanging: bool = False
+
+
+def painted(
+    back: Sequence[Value], front: Sequence[Value], key: str, area: Area
+) -> list[tuple[Run, ...]]:
+    """Return the rows of an area, top row first, oldest value at the left edge.
+
+    Without a front, rows fade from the tip to the base line; with one, the back is weak and the
+    front strong.
+    """
+    rows = area.rows
+    blocks = area.symbols != "ascii"
+    hanging = area.hanging and blocks
+    texts = _rows(back, area)
+    fronts = _rows(front, area) if front else [""] * rows
+    order = range(rows - 1, -1, -1) if area.hanging else range(rows)
     if not front:
         keys = [shade(key, row, rows) for row in range(rows)]
-        return [
-            _row(texts[row], "", keys[row], keys[row], hanging=hanging and marks == "block")
-            for row in order
-        ]
+        return [_row(texts[row], "", keys[row], keys[row], hanging=hanging) for row in order]
     weak = f"{key}*45"
-    return [
-        _row(texts[row], fronts[row], weak, key, hanging=hanging and marks == "block")
-        for row in order
-    ]
+    return [_row(texts[row], fronts[row], weak, key, hanging=hanging) for row in order]
 
 
 def with_level(
-    rows: Sequence[tuple[Run, ...]],
-    values: Sequence[Value],
-    top: float,
-    symbols: Symbols,
-    *,
-    hanging: bool = False,
+    rows: Sequence[tuple[Run, ...]], values: Sequence[Value], area: Area
 ) -> list[tuple[Run, ...]]:
-    """Return the rows of an area with a line at these values, one a column.
+    """Return the rows of an area with a line at these values, one per column.
 
-    It keeps the colour of what it crosses.
+    The line keeps the colour of the cells it crosses.
     """
     if not values:
         return list(rows)
@@ -110,7 +107,7 @@ def with_level(
     for column, value in enumerate(values):
         if value is None or not cells:
             continue
-        row, mark = level_of(value / top, len(cells), symbols, hanging=hanging)
+        row, mark = level_of(value / area.top, len(cells), area.symbols, hanging=area.hanging)
         if column < len(cells[row]):
             cells[row][column] = _over(cells[row][column], mark)
     return [joined(row) for row in cells]
@@ -132,8 +129,10 @@ def shade(key: str, row: int, rows: int) -> str:
     return key if strength == 100 else f"{key}*{strength}"
 
 
-def _rows(values: Sequence[Value], width: int, rows: int, top: float, marks: Symbols) -> list[str]:
-    return area([*values, *[None] * (width - len(values))], width, rows, marks, 0, top)
+def _rows(values: Sequence[Value], area: Area) -> list[str]:
+    padded_values = [*values, *[None] * (area.width - len(values))]
+    marks: Symbols = "ascii" if area.symbols == "ascii" else "block"
+    return area_rows(padded_values, area.width, area.rows, marks, 0, area.top)
 
 
 def _row(back: str, front: str, weak: str, strong: str, *, hanging: bool) -> tuple[Run, ...]:
@@ -361,30 +360,28 @@ class GraphPanel(Lines):
 
     def _areas(self, inner: int, rows: int, top: float) -> list[tuple[Run, ...]]:
         if len(self.graph.layers) == 1:
-            found = self._area(self.graph.layers[0], (inner, rows), top, hanging=False)
+            found = self._area(self.graph.layers[0], Area(inner, rows, top, self.symbols))
         else:
             upper = (rows + 1) // 2
             first, second = self.graph.layers[:2]
-            found = self._area(first, (inner, upper), top, hanging=False)
-            found += self._area(second, (inner, rows - upper), top, hanging=True)
+            found = self._area(first, Area(inner, upper, top, self.symbols))
+            found += self._area(second, Area(inner, rows - upper, top, self.symbols, hanging=True))
         axis = self.graph.axis
         if axis.cursor_s is None:
             return found
         at = axis.column_of(axis.cursor_s, inner)
         return [tuple(with_cell(runs, at, ("│", "accent"))) for runs in found]
 
-    def _area(
-        self, layer: Layer, size: tuple[int, int], top: float, *, hanging: bool
-    ) -> list[tuple[Run, ...]]:
-        values = self._spread(layer.values, layer, size[0])
+    def _area(self, layer: Layer, area: Area) -> list[tuple[Run, ...]]:
+        values = self._spread(layer.values, layer, area.width)
         axis = self.graph.axis
         front = (
-            spread_over(layer.front, layer.first_s, axis, size[0], weights=layer.weights)
+            spread_over(layer.front, layer.first_s, axis, area.width, weights=layer.weights)
             if layer.front
             else []
         )
-        rows = painted(values, front, layer.key, size, top, self.symbols, hanging=hanging)
-        return with_level(rows, self._behind(layer, size[0]), top, self.symbols, hanging=hanging)
+        rows = painted(values, front, layer.key, area)
+        return with_level(rows, self._behind(layer, area.width), area)
 
 
 def joined_parts(parts: Sequence[Sequence[Run]], room: int) -> list[Run]:

@@ -5,6 +5,7 @@ apart hosts are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -119,6 +120,19 @@ class TelemetryCells:
         return max((share for share in shares if share is not None), default=None)
 
 
+@dataclass(frozen=True, slots=True)
+class RowFigures:
+    """Which figures of each host are shown.
+
+    `job`: None for all jobs together; `direction`: whose latencies, empty for all I/O together;
+    `counted`: the unit of the rate, empty when hosts have no figures of their own.
+    """
+
+    job: str | None = None
+    direction: str = ""
+    counted: str = "IOPS"
+
+
 class HostCells:
     """What is shown of each host: of all jobs or one, now or in a second of the run, with latencies
     of a direction.
@@ -131,10 +145,8 @@ class HostCells:
         self.hosts: Sequence[HostView] = ()
         self.now = 0.0
         self.second: int | None = None  # of the run, that is looked at; None: now
-        self.job: str | None = None  # None: all jobs together
-        self.direction = ""  # whose latencies are shown; empty: all I/O together
+        self.shown = RowFigures()
         # operations of a load on files; empty: hosts have no figures of their own
-        self.counted = "IOPS"
         self.blank = False  # nothing is measured now: figures would be of the step before
         self.found: Mapping[str, Run] = NOTHING  # by host: what checks found
         self.spread = self.spread_now = HostSpread(None, {}, 0.0)  # in that second; now
@@ -176,7 +188,7 @@ class HostCells:
 
     def figures(self, host: HostView) -> HostFigures:
         """Return the figures of the job that is shown."""
-        return host.figures(self.job)
+        return host.figures(self.shown.job)
 
     def rate(self, host: HostView, metric: RateName = "iops") -> float | None:
         """Return the rate that is shown of a host."""
@@ -186,20 +198,20 @@ class HostCells:
         """Return the p99 of a host: while it measures one that costs little."""
         figures = self.figures(host)
         if figures.total.intervals():
-            return quick_p99(figures, self.direction)
-        return latency_of(figures, "99", self.direction)
+            return quick_p99(figures, self.shown.direction)
+        return latency_of(figures, "99", self.shown.direction)
 
     @property
     def is_running(self) -> bool:
         """Whether figures of a load that runs are shown."""
-        shows_figures = not self.blank and bool(self.counted)
+        shows_figures = not self.blank and bool(self.shown.counted)
         return shows_figures and any(host.activity(self.now) == "running" for host in self.hosts)
 
     # -- columns
 
     def columns(self) -> tuple[Column[HostView], ...]:
         """Return the columns, for names as long as there are."""
-        counts = bool(self.counted)
+        counts = bool(self.shown.counted)
         return (
             Column("", self.mark, 1),
             Column("host", lambda host: host.name, self.longest_name, gap=1,
@@ -219,14 +231,14 @@ class HostCells:
         return [
             Column("median", self.share, 7, right=True),
             Column(f"±{units.share(reach_of(self.widest))}", self.bar, 9, gap=1, drop=6),
-            Column(self.counted, lambda host: self.figure(host, iops(self.rate(host))),
-                max(5, len(self.counted)),
+            Column(self.shown.counted, lambda host: self.figure(host, iops(self.rate(host))),
+                max(5, len(self.shown.counted)),
                    right=True, order=lambda host: known(self.rate(host)), falling=True),
             *([Column("BW", lambda host: self.figure(host, bandwidth(self.rate(host, "bandwidth"))),
                 10,
                       right=True, drop=2, falling=True,
                       order=lambda host: known(self.rate(host, "bandwidth")))]
-              if self.counted == "IOPS" else []),  # files stay empty
+              if self.shown.counted == "IOPS" else []),  # files stay empty
             self.latency_column("99", "p99", drop=3),
         ]  # fmt: skip
 
@@ -237,12 +249,12 @@ class HostCells:
             # those of its writes are not the load's
             if self.second is not None or host.state == "layout":
                 return None
-            return latency_of(self.figures(host), name, self.direction)
+            return latency_of(self.figures(host), name, self.shown.direction)
 
         def cell(host: HostView) -> Run:
             return self.figure(host, latency(value(host)))
 
-        title = f"{self.direction} {title}".lstrip()
+        title = f"{self.shown.direction} {title}".lstrip()
         width = max(7, len(title))
         return Column(
             title,

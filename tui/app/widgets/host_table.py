@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from tui.app.widgets.host_columns import HostCells
+from tui.app.widgets.host_columns import HostCells, RowFigures
 from tui.app.widgets.host_rows import (
     LATELY_S,
     NOTHING,
@@ -106,25 +106,22 @@ class HostTable(PickList["HostView"]):
         self,
         hosts: Sequence[HostView],
         now: float,
-        job: str | None = None,
-        waits: str = "",
+        shown: RowFigures,
         found: Mapping[str, Run] = NOTHING,
         seen: Mapping[str, HostTelemetry] | None = None,
-        counted: str = "IOPS",
     ) -> None:
-        """Show the hosts as they are at run time `now`: all that they do or one job, with latencies
-        of a direction.
+        """Show the hosts as they are at run time `now`.
 
-        `found`: the checks that found something of a host, and how bad. `seen`: telemetry, for
-        columns of its own.
+        `found`: the findings about a host and their severity. `seen`: telemetry, for columns of its
+        own.
         """
         cells, telemetry = self.cells, self.cells.telemetry
-        before = (cells.job, cells.direction, telemetry.titles, cells.counted)
+        before = (cells.shown, telemetry.titles)
         reach = reach_of(cells.widest)
         telemetry.look(seen or {}, now if self.cursor_s is None else self.cursor_s + 1.0)
         cells.now, cells.second, cells.blank, cells.found = now, self.cursor_s, self.blank, found
-        cells.job, cells.direction, cells.counted = job, waits, counted
-        other = before != (job, waits, telemetry.titles, counted)
+        cells.shown = shown
+        other = before != (shown, telemetry.titles)
         new = len(hosts) != len(self.hosts) or any(
             a is not b for a, b in zip(hosts, self.hosts, strict=True)
         )
@@ -232,7 +229,7 @@ class HostTable(PickList["HostView"]):
         )
         if self.head == HEADING:
             counts = count_states(self.hosts, cells.now)
-            title = f"Hosts · {cells.job}" if cells.job else "Hosts"
+            title = f"Hosts · {cells.shown.job}" if cells.shown.job else "Hosts"
             title += (
                 f" · rates over {LATELY_S} s"
                 if cells.spread is cells.spread_now and cells.is_running

@@ -445,9 +445,7 @@ def _offered(
     name = f"{profile.profile} point {number}"
     seeds = {host.name: randseed(name, host.name, 1) for host in hosts}
     rate: dict[str, ParamValue] = {} if offer.rate_iops is None else {RATE: round(offer.rate_iops)}
-    made = workloads.get(profile.tool).pace(
-        profile, params, hosts, seeds, offer.rate_iops, offer.seconds, offer.shares
-    )
+    made = workloads.get(profile.tool).pace(profile, params, hosts, seeds, offer)
     return replace(
         made, step=replace(made.step, name=name, cell=name, point={**offer.knobs, **rate})
     )

@@ -18,7 +18,7 @@ from tui import workloads
 from tui.engine.session.host_session import FIRST_PAUSE_S, NO_SECRET, HostSession
 from tui.engine.session.task_output import TaskLoad, TaskOutput
 from tui.model.event import HostStateName, TaskEnded, TaskStarted
-from tui.remote.agent import AgentError, AgentStream, TaskStatus
+from tui.remote.agent import AgentError, AgentStream, Lease, TaskStatus
 from tui.remote.stream import FLOODED, flood_text
 from tui.remote.transport import HostError
 
@@ -94,8 +94,7 @@ class TaskRun:
                 self.task_id,
                 self.task.argv,
                 self.files(),
-                lease_s=self.lease_s,
-                grace_s=GRACE_S,
+                lease=Lease(self.lease_s, GRACE_S),
                 armed=armed,
                 environ=self.session.secrets.values,
             )

@@ -18,7 +18,7 @@ from tui.engine.session.host_session import BROKEN, HostSession
 from tui.journal.writer import Journal
 from tui.model.event import Event, TelemetryColumns, TelemetrySample
 from tui.model.plan import Plan, Step
-from tui.remote.agent import Agent, AgentError, AgentStream
+from tui.remote.agent import Agent, AgentError, AgentStream, Lease
 from tui.remote.answers import last_line
 from tui.remote.fan_out import host_error
 from tui.remote.stream import FLOODED, OutputBudget, flood_text
@@ -203,9 +203,8 @@ class TelemetryRun:
         files = telemetry_files(self._groups)
 
         async def begin(agent: Agent) -> None:
-            await agent.start(
-                self.task_id, command, files, lease_s=self._lease_s, grace_s=GRACE_S, armed=False
-            )
+            lease = Lease(self._lease_s, GRACE_S)
+            await agent.start(self.task_id, command, files, lease=lease, armed=False)
             await self._open()
 
         await (self.session.ask(begin) if self._role == "server" else begin(self.session.agent))

@@ -329,7 +329,8 @@ def _curves(searches: Mapping[str, SearchRecord]) -> Iterator[Chart]:
     what = f"{trace.direction} {trace.kind} over {BY_UNIT[unit].title}"
     marks = _capacities({name: searches[name] for name in drawn}, x)
     note = "Vertical lines: capacities; bands: 95 % intervals." if marks else ""
-    yield _lines(what, rows, list(drawn), x, y, [*limit_layers(first, [trace], x, y), *marks], note)
+    more = [*limit_layers(first, [trace], x, y), *marks]
+    yield _lines(what, rows, list(drawn), {"x": x, "y": y}, more, note)
 
 
 def _capacities(searches: Mapping[str, SearchRecord], x: Spec) -> list[Spec]:
@@ -361,15 +362,14 @@ def _growth(searches: Mapping[str, SearchRecord]) -> Iterator[Chart]:
         "axis": axis,
     }
     y = {"field": "v", **rate_axis("iops", max(row["v"] for row in rows))}
-    yield _lines("IOPS over hosts", rows, list(searches), x, y, [])
+    yield _lines("IOPS over hosts", rows, list(searches), {"x": x, "y": y}, [])
 
 
 def _lines(
     what: str,
     rows: list[ChartRow],
     names: list[str],
-    x: Spec,
-    y: Spec,
+    axes: Spec,
     more: list[Spec],
     note: str = "",
 ) -> Chart:
@@ -377,9 +377,9 @@ def _lines(
              "scale": {"domain": names,
                  "range": [SERIES[at % len(SERIES)] for at in range(len(names))]}}  # fmt: skip
     line = {"mark": {"type": "line", "strokeWidth": 1.7},
-            "encoding": {"x": x, "y": y, "order": {"field": "o"}, "color": color}}  # fmt: skip
+            "encoding": {**axes, "order": {"field": "o"}, "color": color}}  # fmt: skip
     points = {"mark": {"type": "point", "filled": True, "size": 42, "aria": True},
-              "encoding": {"x": x, "y": y, "color": color,
+              "encoding": {**axes, "color": color,
                   "description": {"field": "s"}}}  # fmt: skip
     title = f"{what}, searches compared"
     alt = f"{title}: {'; '.join(row['s'] for row in rows[:24])}"

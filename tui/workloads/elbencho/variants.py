@@ -14,7 +14,7 @@ from tui.model.address import HostAddress
 from tui.model.plan import JobLoad
 from tui.model.problem import UsageError
 from tui.model.profile import ParamValue, Profile, Scalar, placeholders
-from tui.model.search import Change
+from tui.model.search import Change, Offer
 from tui.workloads.base import Paced
 from tui.workloads.elbencho.body import Load, body_of, resolve, with_options
 from tui.workloads.elbencho.plan import build_steps, job_load, shares_of
@@ -41,11 +41,11 @@ def pace(
     params: Mapping[str, ParamValue],
     hosts: Sequence[HostAddress],
     seeds: Mapping[str, int],
-    rate_iops: float | None,
-    seconds: float,
+    offer: Offer,
 ) -> Paced:
     """Return the step that offers so many I/Os a second over all hosts. Raises UsageError."""
-    free = with_options(timed(profile, seconds), dict.fromkeys(LIMITS))
+    free = with_options(timed(profile, offer.seconds), dict.fromkeys(LIMITS))
+    rate_iops = offer.rate_iops
     if rate_iops is None:
         return Paced(build_steps(free, params, hosts, seeds)[0])
     loads = [

@@ -400,7 +400,7 @@ def _standalone(_: RunRecord, each: ExportedMeasurement) -> Json:
         }
     return {
         "jobs": [
-            _entry(each, name, each.jobs.get(name, each.main), dirs, None, group=group)
+            _entry(each, name, each.jobs.get(name, each.main), dirs, None) | {"groupid": group}
             for group, (name, dirs) in enumerate(jobs.items())
         ]
     }
@@ -439,7 +439,6 @@ def _entry(
     dirs: Mapping[str, DirectionRecord],
     host: str | None,
     *,
-    group: int = 0,
     series: bool = False,
 ) -> Json:
     """Return one entry of ``jobs`` or ``client_stats``. `host` None: of all hosts."""
@@ -455,7 +454,7 @@ def _entry(
     sync = dirs.get("sync")
     return {
         "jobname": name,
-        "groupid": group,
+        "groupid": 0,
         "error": errors[0] if errors else 0,
         "eta": 0,
         "elapsed": round(runtime_s),

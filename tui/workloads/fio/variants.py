@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
-from types import MappingProxyType
 
 from msgspec.structs import replace
 
@@ -22,7 +21,7 @@ from tui.model.profile import (
     resolve_params,
     value_text,
 )
-from tui.model.search import Change, usual_ramp_s
+from tui.model.search import Change, Offer, usual_ramp_s
 from tui.workloads.base import Paced
 from tui.workloads.fio.body import Fio, job_of
 from tui.workloads.fio.layout import DEFAULT_FORMAT, escape, file_name, names_files, split_list
@@ -265,27 +264,24 @@ def pace(
     params: Mapping[str, ParamValue],
     hosts: Sequence[HostAddress],
     seeds: Mapping[str, int],
-    rate_iops: float | None,
-    seconds: float,
-    job_shares: Mapping[str, float] = MappingProxyType({}),
+    offer: Offer,
 ) -> Paced:
     """Return the step that offers this load. Raises UsageError with why it cannot be paced."""
     own_ramp = ramp_of(profile)
-    timed = timed_profile(
-        profile, seconds, f"{usual_ramp_s(seconds):g}s" if own_ramp is None else own_ramp
-    )
+    ramp = f"{usual_ramp_s(offer.seconds):g}s" if own_ramp is None else own_ramp
+    timed = timed_profile(profile, offer.seconds, ramp)
     taking_part, resolved = resolve_on(timed, params, hosts)
     plans = [job_options(shared, jobs) for shared, jobs in resolved]
     if not plans:
         raise UsageError(f"{profile.profile}: no host has a share of it")
     check(profile, plans[0])
     unpaced = why_unpaced(profile, plans[0])
-    if rate_iops is None:
+    if offer.rate_iops is None:
         step = planned_step(timed, params, taking_part, resolved, seeds)
         return Paced(step, unpaced=unpaced, own_ramp=own_ramp is not None)
     if unpaced:
         raise UsageError(unpaced)
-    parts = shared_out(profile, plans, max(1, round(rate_iops)), job_shares)
+    parts = shared_out(profile, plans, max(1, round(offer.rate_iops)), offer.shares)
     paced = [_on_host(own, parts, at) for at, own in enumerate(resolved)]
     step = planned_step(timed, params, taking_part, paced, seeds)
     loads = planned_step(timed, params, taking_part[:1], resolved[:1], seeds).jobs

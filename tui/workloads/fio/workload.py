@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tui.model.plan import FileSpec, HostTask, Step
     from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
-    from tui.model.search import Change
+    from tui.model.search import Change, Offer
     from tui.model.yaml_text import KeyPath, YamlDocument
     from tui.workloads.fio.body import Fio
     from tui.workloads.fio.reader import FioReader
@@ -132,14 +132,12 @@ class FioWorkload(Workload):
         params: Mapping[str, ParamValue],
         hosts: Sequence[HostAddress],
         seeds: Mapping[str, int],
-        rate_iops: float | None,
-        seconds: float,
-        job_shares: Mapping[str, float],
+        offer: Offer,
     ) -> Paced:
         """Return the step that offers so many I/Os a second over all hosts. Raises UsageError."""
         from tui.workloads.fio.variants import pace
 
-        return pace(profile, params, hosts, seeds, rate_iops, seconds, job_shares)
+        return pace(profile, params, hosts, seeds, offer)
 
     def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
         """Return which rates of jobs are left out, and which parameters for their length are not
