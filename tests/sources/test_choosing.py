@@ -7,8 +7,6 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from tui.engine.inputs.hosts import Fleet
 from tui.model.hostspec import MOST_KNOWN
@@ -133,7 +131,7 @@ def test_what_sources_resolved_to_is_kept_with_the_time_and_asked_for_once(
             "port: 0 is not allowed; allowed is a number from 1",
         ),
         ('command:echo \'{"name": "-oProxyCommand=x"}\'', "without blanks and leading dash"),
-        ("slurm:x", "'x' is not a job id; allowed is slurm:JOBID"),
+        ("slurm:x", "'x' is not a job id (did you mean 'slurm:@x'?)"),
         (
             "k8s:storage",
             "a namespace and a label selector are needed; allowed is k8s:NAMESPACE/SELECTOR",
@@ -149,51 +147,6 @@ def test_a_mistyped_source_is_one_line_with_what_is_allowed(
     text = refusal(fleet, spec)
     assert told in text
     assert text.isprintable()
-
-
-WELL_FORMED = (
-    "h[1-3]", "h[1-6/2]", "h{1..4}", "bench@h2:22", "@all6,!@odd", "@printed", "file:names",
-    "ansible:hosts.ini:web",
-    "slurm:4711", "slurm:@p,nodes=2,time=5m", "k8s:storage/app=bench",
-)  # fmt: skip
-# no shell command is mistyped: it would run
-LETTERS = "abz019[]{}@!:,=/- "
-
-
-@st.composite
-def mistyped(draw: st.DrawFn, text: str) -> str:
-    """A text after one edit: a letter added, left out, replaced, or swapped with the next one."""
-    at = draw(st.integers(0, len(text) - 1))
-    letter = draw(st.sampled_from(LETTERS))
-    rest = text[at + 1 :]
-    edits = (text[:at] + letter + text[at:], text[:at] + rest, text[:at] + letter + rest)
-    return draw(st.sampled_from([*edits, text[:at] + rest[:1] + text[at] + rest[1:]]))
-
-
-@given(spec=st.sampled_from(WELL_FORMED).flatmap(mistyped))
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_is_mistyped_hosts_are_named_or_it_is_told_in_a_line(
-    fleet: Fleet, spec: str
-) -> None:
-    try:
-        found = fleet.resolve([spec])
-    except UsageError as error:
-        lines = [str(problem) for problem in error.problems]
-        assert lines and all(line.isprintable() for line in lines)
-    else:
-        assert found
-
-
-@pytest.mark.parametrize("name", ["file", "ansible", "slurm", "command"])
-@given(data=st.data())
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_source_whose_name_is_mistyped_is_named(
-    fleet: Fleet, name: str, data: st.DataObject
-) -> None:
-    letters = st.sampled_from("abcdefghijklmnopqrstuvwxyz")
-    at, letter = data.draw(st.integers(1, len(name) - 1)), data.draw(letters)
-    wrong = data.draw(st.sampled_from([name[:at] + letter + name[at:], name[:at] + name[at + 1 :]]))
-    assert f"did you mean '{name}'" in refusal(fleet, f"{wrong}:x")
 
 
 def test_what_a_source_prints_is_printable_in_errors(fleet: Fleet) -> None:

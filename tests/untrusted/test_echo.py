@@ -17,6 +17,7 @@ from tui.cli.shared.arguments import VERBS
 from tui.engine.inputs.hosts import Fleet
 from tui.library.filter import KEYS, parse
 from tui.model import hostspec
+from tui.model.address import HostAddress
 from tui.model.problem import Problem, UsageError
 from tui.remote.vault import Question
 from tui.sources.registry import installed_sources
@@ -134,7 +135,7 @@ def said_of_hosts(spec: str) -> list[str]:
     """Return what is said of a host spec before any name is looked up."""
     fleet = Fleet(None, Path(os.devnull))
     found = list(refused(lambda: named_by(fleet, spec)))
-    return [*found, str(Problem(fleet._unknown(spec)))]
+    return [*found, str(Problem(fleet._unknown(HostAddress(spec))))]
 
 
 def said_of_filter(text: str) -> list[str]:

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from tui.model.problem import UsageError
+from tui.model.problem import Problem, UsageError
 
 LOCAL = "local"
+NO_HOST = "no-host-name"  # code of a problem: a word that is no host, whatever there is
 STDIN = "-"
 MOST_HOSTS = 4096  # of one name with ranges, and of one run
 # of an inventory, of a source, or of an SSH configuration with all that it includes
@@ -54,6 +55,8 @@ def split(spec: str) -> list[str]:
     """
     if len(spec) > MOST_SPEC:
         raise UsageError(f"host specification '{_short(spec)}': longer than {MOST_SPEC} characters")
+    if not spec.strip():
+        raise UsageError(f"the host specification is empty; allowed is {FORMS}")
     parts: list[str] = []
     rest = spec
     while True:
@@ -70,6 +73,11 @@ def split(spec: str) -> list[str]:
     if not all(parts):
         raise UsageError(f"host specification '{_short(spec)}': an empty part; allowed is {FORMS}")
     return parts
+
+
+def is_option(part: str) -> bool:
+    """Tell whether a part is such as ``nodes=4``, which only a source takes."""
+    return _OPTION.match(part) is not None
 
 
 def is_whole(spec: str) -> bool:
@@ -105,13 +113,18 @@ def destinations(spec: str) -> list[Destination]:
     Raises UsageError.
     """
     user, at, rest = spec.rpartition("@")
+    if at and not rest:
+        raise UsageError(f"host specification '{_short(spec)}': no host after the @")
     if at and not _USER.fullmatch(user):
-        raise _no_name(spec, spec)
+        told = f"'{_short(user)}' is not a user; allowed is {FORMS}"
+        raise UsageError(Problem(f"host specification '{_short(spec)}': {told}", code=NO_HOST))
     if address := _ADDRESS.match(rest):
         return [_placed(spec, address[1], rest[address.end() :], user, f"[{address[1]}]")]
     found = []
     for name in _spelled(rest, spec):
         host, colon, port = name.partition(":")
+        if colon and not host and not port.startswith(":"):
+            raise _no_name(spec, name)
         if ":" in port or not host:  # fe80::1, ::1
             host, colon, port = name, "", ""
         found.append(_placed(spec, host, colon + port, user, host))
@@ -125,6 +138,9 @@ def _placed(spec: str, host: str, tail: str, user: str, shown_host: str) -> Dest
     if not tail:
         return Destination(host, host, user or None)
     digits = tail[1:]
+    if not digits:
+        told = f"host specification '{_short(spec)}': no port after the colon"
+        raise UsageError(Problem(told, code=NO_HOST))
     if not (
         tail[0] == ":"
         and digits.isascii()
@@ -132,7 +148,8 @@ def _placed(spec: str, host: str, tail: str, user: str, shown_host: str) -> Dest
         and len(digits) <= 5
         and 0 < int(digits) < 65536
     ):
-        raise UsageError(f"host specification '{_short(spec)}': a port is a number from 1 to 65535")
+        told = f"'{_short(digits)}' is not a port, a number from 1 to 65535"
+        raise UsageError(Problem(f"host specification '{_short(spec)}': {told}", code=NO_HOST))
     return Destination(f"{shown_host}:{int(digits)}", host, user or None, int(digits))
 
 
@@ -142,6 +159,17 @@ def check_part(part: str) -> None:
     """
     if not part.startswith("@") and source_of(part) is None:
         destinations(part)
+
+
+def host_in(part: str) -> str:
+    """Return the name of a host in a part that may be mistyped, the first one of a range."""
+    rest = part.rpartition("@")[2] or part
+    host, _, port = rest.rpartition(":")
+    bare = host if host and port.isdigit() else rest
+    try:
+        return _spelled(bare)[0]
+    except UsageError:
+        return bare
 
 
 def is_range(spec: str) -> bool:
@@ -214,14 +242,15 @@ def too_many(spec: str) -> UsageError:
 def _no_name(spec: str, name: str) -> UsageError:
     from tui.model.quantities import shown
 
-    return UsageError(
-        f"host specification '{_short(spec)}': {shown(name)} is not a host name; allowed is {FORMS}"
-    )
+    told = f"{shown(name)} is not a host name; allowed is {FORMS}"
+    return UsageError(Problem(f"host specification '{_short(spec)}': {told}", code=NO_HOST))
 
 
 def _numbers(part: str, spec: str) -> list[str]:
     """Return the numbers of ``3``, ``1-8`` or ``1-8/2``."""
     match = _PART.fullmatch(part)
+    if not part:
+        raise UsageError(f"host specification '{_short(spec)}': an empty part in the brackets")
     if match is None:
         raise UsageError(
             f"host specification '{_short(spec)}': '{part}' is not a number or a range like 1-8"
@@ -231,6 +260,8 @@ def _numbers(part: str, spec: str) -> list[str]:
 
 def _words(part: str, spec: str) -> list[str]:
     """Return what one part of a brace stands for: a word, ``1..8`` or ``1..8..2``."""
+    if not part:
+        raise UsageError(f"host specification '{_short(spec)}': an empty part in the braces")
     if match := _BRACES.fullmatch(part):
         return _counted(part, (match[1], match[2], match[3]), spec)
     if not _WORD.fullmatch(part) or ".." in part:

@@ -147,5 +147,10 @@ def one_edit_apart(one: str, other: str) -> bool:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `` (did you mean 'x'?)``, `` (did you mean 'x' or 'y'?)`` or an empty text."""
-    meant = " or ".join(f"'{match}'" for match in nearest(name, known))
+    return suggestion(nearest(name, known))
+
+
+def suggestion(names: Iterable[str]) -> str:
+    """Return the text of `did_you_mean` for names that were found to be near."""
+    meant = " or ".join(f"'{match}'" for match in names)
     return f" (did you mean {meant}?)" if meant else ""

@@ -14,7 +14,7 @@ from tui.model import hostspec
 from tui.model.address import HostAddress
 from tui.model.hostspec import Destination
 from tui.model.plan import SourceUse
-from tui.model.problem import Problem, UsageError, did_you_mean
+from tui.model.problem import Problem, UsageError, did_you_mean, nearest, suggestion
 from tui.sources.base import FoundHosts, SourceContext
 from tui.sources.commands import address_of
 from tui.sources.registry import installed_sources, load_source
@@ -23,7 +23,12 @@ LOCAL_ALONE = (
     "local is this machine, without SSH: it takes no user and no port; allowed are local and"
     " localhost:PORT"
 )
+NO_GROUPS = "the inventory has no groups: benchtui hosts add NAME --group GROUP"
 MOST_NESTED = 8  # files and groups in each other
+_COLON = re.compile(r"([^:]+):(.*)", re.DOTALL)
+_SEPARATOR = re.compile(r"([A-Za-z0-9]+)[^A-Za-z0-9,.-](.*)", re.ASCII | re.DOTALL)
+_NO_NAME = re.compile(r"[^A-Za-z0-9.-]", re.ASCII)
+_PARTED = re.compile(r"([\w.-]+)[^\w.!-]?(!?[\w.@-].*)", re.ASCII)  # a group, and what is next
 _HOST_NAME = re.compile(r"[^\s\x00-\x1f\x7f/@,!\\'\"`$;|&<>(){}*?]{1,253}")
 SAME = (
     "alias",
@@ -53,6 +58,9 @@ class Chooser:
     sources: Mapping[str, Sequence[str]]  # groups that are SPECs
     own: Callable[[HostAddress], HostAddress]
     context: SourceContext
+    names: Callable[[], Iterable[str]]  # hosts that a mistyped one is compared with
+    # raises UsageError for hosts that nothing knows
+    refuse_unknown: Callable[[Iterable[Chosen]], None]
     asked: dict[str, FoundHosts] = field(default_factory=dict)
     uses: list[SourceUse] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -63,6 +71,8 @@ class Chooser:
         """Return the hosts of a list of SPECs, by name, in order. Raises UsageError."""
         parts = [part for spec in specs for part in hostspec.split(spec)]
         found: dict[str, Chosen] = {}
+        for part, before in zip(parts, ["", *parts], strict=False):
+            self.check_form(part.removeprefix("!").strip(), before)
         for part in parts:
             if not part.startswith("!"):
                 for chosen in self.part(part, above):
@@ -80,6 +90,21 @@ class Chooser:
             )
         return found
 
+    def check_form(self, part: str, before: str) -> None:
+        """Raise UsageError for a part that can name nothing, before a source is asked."""
+        if not part:
+            raise UsageError("'!' names no host to leave out; allowed are !NAME and !@GROUP")
+        if part.startswith("@"):
+            if part[1:] not in self.groups and part[1:] not in self.sources:
+                raise self.unknown_group(part[1:])
+            return
+        if self.source_in(part):
+            return
+        if before and hostspec.is_option(part) and not self.meant(part):
+            told = f"'{shown(part)}' is an option of a source, and '{shown(before)}' is none"
+            raise UsageError(told + self.meant(before))
+        self.places(part)
+
     def leave_out(self, part: str, found: dict[str, Chosen], above: tuple[str, ...]) -> None:
         """Remove hosts from those found.
 
@@ -89,6 +114,7 @@ class Chooser:
         left = [found.pop(name) for name in names if name in found]
         is_set = part.startswith("@") or self.source_in(part) is not None
         if not left and not is_set:
+            self.refuse_unknown(found.values())  # the mistake may be in a name before it
             hint = did_you_mean(names[0], found)
             raise UsageError(f"!{part} leaves out no host that is named{hint}")
 
@@ -98,7 +124,28 @@ class Chooser:
             return list(self.group(part[1:], above))
         if source := self.source_in(part):
             return list(self.source(part, source, above))
-        return [self.typed(place) for place in hostspec.destinations(part)]
+        return [self.typed(place) for place in self.places(part)]
+
+    def places(self, part: str) -> list[Destination]:
+        """Return what a part without a group and a source says. Raises UsageError."""
+        try:
+            return hostspec.destinations(part)
+        except UsageError as error:
+            hint = self.meant(part) if error.problems[0].code == hostspec.NO_HOST else ""
+            right = part.rpartition("@")[2].partition(":")[0] in self.names()  # the rest is not
+            if right or not hint:
+                raise
+            told = f"'{shown(part)}' is neither a host nor a source{hint}"
+            raise UsageError(f"{told}; allowed is {hostspec.FORMS}") from error
+
+    def meant(self, part: str) -> str:
+        """Return `` (did you mean 'slurm:4711'?)`` for a part that names nothing, or an empty
+        text.
+        """
+        word = part.removeprefix("!")
+        known = [*self.names(), *(f"@{group}" for group in (*self.groups, *self.sources))]
+        near = nearest(hostspec.host_in(word), known)
+        return suggestion(dict.fromkeys([*_as_source(word), *near]))
 
     def typed(self, place: Destination) -> Chosen:
         """Return a host that was named by itself."""
@@ -111,11 +158,14 @@ class Chooser:
         found = hostspec.source_of(part)
         if found is None or found[0] in installed_sources():
             return found
-        tail = found[1]
+        name, tail = found
         if tail.isdigit() or ":" in tail or hostspec.is_range(part):
             return None  # HOST:PORT, or an address of IPv6
-        load_source(found[0])
-        return None
+        hint = did_you_mean(name, installed_sources()) or self.meant(part)
+        there = ", ".join(installed_sources())
+        raise UsageError(
+            f"unknown source '{name}'{hint}; sources: {there}; a port is a number: HOST:22"
+        )
 
     def group(self, group: str, above: tuple[str, ...]) -> Iterable[Chosen]:
         """Return the members of a group of the inventory."""
@@ -127,15 +177,21 @@ class Chooser:
             ]
             self.vouched.update({each.address.name: each.address for each in found if each.vouched})
             return found
-        if group not in self.groups:
-            known = [*self.groups, *self.sources]
-            there = ", ".join(known) or "none"
-            raise UsageError(
-                f"unknown group '{group}'{did_you_mean(group, known)}; groups: {there}"
-            )
         if not self.groups[group]:
             raise UsageError(f"group '{group}' has no hosts")
         return [self.typed(Destination(name, name)) for name in self.groups[group]]
+
+    def unknown_group(self, group: str) -> UsageError:
+        """Return what to say of a group that there is not."""
+        known = [*self.groups, *self.sources]
+        there = f"groups: {', '.join(known)}" if known else NO_GROUPS
+        if not group:
+            return UsageError(f"'@' names no group; {there}")
+        parted = _PARTED.fullmatch(group)
+        hint = did_you_mean(group, known)
+        if not hint and parted and parted[1] in known:
+            hint = suggestion([f"@{parted[1]},{parted[2]}"])
+        return UsageError(f"unknown group '{shown(group)}'{hint or self.meant(group)}; {there}")
 
     def source(
         self, part: str, source: tuple[str, str], above: tuple[str, ...]
@@ -182,6 +238,19 @@ class Chooser:
                 f"{shown(part)}: groups and files are more than {MOST_NESTED} deep in each other"
             )
         return (*above, part)
+
+
+def _as_source(word: str) -> list[str]:
+    """Return a word with the source that its begin may be: ``slrum:4711``, ``slurm;4711``."""
+    known = installed_sources()
+    if word.casefold() in known:
+        return [f"{word.casefold()}:"]
+    for separator in (_COLON, _SEPARATOR):
+        parted = separator.fullmatch(word)
+        if parted and (near := nearest(parted[1], known)):
+            return [f"{name}:{parted[2]}" for name in near]
+    begun = [name for name in known if word.startswith(name) and _NO_NAME.search(word)]
+    return [f"{name}:{word.removeprefix(name)}" for name in begun]
 
 
 def typed_address(place: Destination) -> HostAddress:

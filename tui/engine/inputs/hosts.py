@@ -8,7 +8,7 @@ from __future__ import annotations
 import fnmatch
 import io
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,11 +19,12 @@ from tui.model import hostspec
 from tui.model.address import HostAddress
 from tui.model.bounded import MOST_SMALL_BYTES, read_text
 from tui.model.paths import from_home
-from tui.model.problem import Problem, UsageError, did_you_mean, unreadable
+from tui.model.problem import Problem, UsageError, unreadable
 from tui.sources.base import SourceContext
+from tui.sources.registry import installed_sources
 
 if TYPE_CHECKING:
-    from tui.engine.inputs.choosing import Chooser
+    from tui.engine.inputs.choosing import Chooser, Chosen
     from tui.model.inventory import HostEntry, Inventory
     from tui.model.plan import SourceUse
     from tui.model.source_group import SourceGroup
@@ -128,19 +129,19 @@ class Fleet:
             raise UsageError(
                 f"more than {hostspec.MOST_HOSTS} hosts are named; that is the most of one run"
             )
+        self._refuse_unknown(found.values())
+        return [each.address for each in found.values()]
+
+    def _refuse_unknown(self, found: Iterable[Chosen]) -> None:
+        """Raise UsageError with every unknown name."""
         unknown = [
-            each.address
-            for each in found.values()
-            if not each.vouched and not self._known(each.address)
+            each.address for each in found if not each.vouched and not self._known(each.address)
         ]
         if unknown:
             more = len(unknown) - MOST_UNKNOWN
-            told = [
-                Problem(self._unknown(each.alias or each.name)) for each in unknown[:MOST_UNKNOWN]
-            ]
+            told = [Problem(self._unknown(each)) for each in unknown[:MOST_UNKNOWN]]
             rest = [Problem(f"and {more} more unknown hosts")] if more > 0 else []
             raise UsageError([*told, *rest, *self._broken_line()])
-        return [each.address for each in found.values()]
 
     @cached_property
     def chooser(self) -> Chooser:
@@ -160,7 +161,18 @@ class Fleet:
         """Return what turns SPECs into hosts, and asks every source anew."""
         from tui.engine.inputs.choosing import Chooser
 
-        return Chooser(self.groups, self.sources, self._completed, self.context)
+        return Chooser(
+            self.groups,
+            self.sources,
+            self._completed,
+            self.context,
+            self._names,
+            self._refuse_unknown,
+        )
+
+    def _names(self) -> list[str]:
+        """Return what a mistyped name is compared with."""
+        return [*self.hosts, *self.config_names, hostspec.LOCAL]
 
     @property
     def uses(self) -> list[SourceUse]:
@@ -201,13 +213,11 @@ class Fleet:
         """
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in self._patterns)
 
-    def _unknown(self, name: str) -> str:
-        names = [*self.hosts, *self.config_names, hostspec.LOCAL]
-        hint = did_you_mean(name, names)
-        return (
-            f"unknown host '{name}'{hint}: not in the inventory, not in the SSH configuration, not"
-            " in DNS"
-        )
+    def _unknown(self, address: HostAddress) -> str:
+        name, typed = address.alias or address.name, address.name
+        typed = f"{address.user}@{typed}" if address.user in installed_sources() else typed
+        where = "not in the inventory, not in the SSH configuration, not in DNS"
+        return f"unknown host '{name}'{self.chooser.meant(typed)}: {where}"
 
     def _broken_line(self) -> list[Problem]:
         """Return the first line that ssh would refuse: hosts below it may be unknown for its

@@ -157,8 +157,10 @@ def read_here(path: Path, context: SourceContext) -> AnsibleGroups:
 
 def _add_file(path: Path, found: AnsibleGroups) -> None:
     if os.access(path, os.X_OK) or path.is_dir():
+        kind = "folder" if path.is_dir() else "program"
         raise UsageError(
-            Problem("in a folder, programs and folders need ansible-inventory", file=str(path))
+            f"a folder with a {kind} in it, '{path.name}', needs ansible-inventory (pip install"
+            " ansible-core)"
         )
     text = _text(path)
     if path.name.endswith(YAML_ENDINGS):

@@ -76,7 +76,9 @@ def parse_wanted(text: str) -> Wanted:
             )
         if key in found:
             raise UsageError(f"{key} is given twice")
-        if not equals or not _VALUE.fullmatch(value):
+        if not value:
+            raise UsageError(f"no value after '{key}{equals}'; allowed is {FORM}")
+        if not _VALUE.fullmatch(value):
             raise UsageError(f"{key}: '{value[:60]}' is not allowed; allowed is {FORM}")
         found[key] = value
     passed_on = tuple(f"--{key}={found[key]}" for key in PASSED_ON if key in found)

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tui.model.address import HostAddress
-from tui.model.problem import UsageError, did_you_mean
+from tui.model.problem import UsageError, did_you_mean, suggestion
 from tui.sources.base import FoundHosts, HostSource, SourceContext, wrong
 from tui.sources.run_command import program
-from tui.sources.slurm.allocation import FORM, allocate, parse_wanted
+from tui.sources.slurm.allocation import FORM, KEYS, allocate, parse_wanted
 from tui.sources.slurm.jobs import JOB_ID, job_of, node_names, own_jobs
 
 ALLOCATES = "nodes are allocated by run, capacity, ab and hosts check alone"
@@ -39,9 +39,17 @@ class SlurmSource(HostSource):
             return self._of_environment(context)
         if text.startswith("@"):
             return self._allocated(text[1:], context)
-        if not JOB_ID.fullmatch(text):
-            raise wrong(self.form, f"'{text[:60]}' is not a job id")
-        return self._of_job(text, context)
+        job, *options = text.split(",")
+        if not JOB_ID.fullmatch(job):
+            partition = suggestion([f"slurm:@{text[:60]}"]) if job.isidentifier() else ""
+            raise wrong(self.form, f"'{job[:60]}' is not a job id{partition}")
+        for option in options:
+            key = option.partition("=")[0]
+            if key in KEYS:
+                raise wrong(self.form, f"'{key}' is an option of slurm:@PARTITION, not of a job")
+            hint = did_you_mean(key, ["via"])
+            raise UsageError(f"unknown option '{key[:60]}'{hint}; allowed is via=ssh")
+        return self._of_job(job, context)
 
     def complete(self, text: str, context: SourceContext) -> Iterable[str]:
         """Return the job that this shell is in."""
@@ -96,9 +104,10 @@ def without_way(text: str) -> tuple[str, str]:
     parts = text.split(",")
     named = [part.removeprefix("via=") for part in parts if part.startswith("via=")]
     for way in named:
+        if not way:
+            raise UsageError("no way after 'via='; allowed are srun and ssh")
         if way not in WAYS:
-            raise UsageError(
-                f"via: '{way[:40]}'{did_you_mean(way, WAYS)}; allowed are srun and ssh"
-            )
+            hint = did_you_mean(way, WAYS)
+            raise UsageError(f"via: '{way[:40]}' is not allowed{hint}; allowed are srun and ssh")
     rest = ",".join(part for part in parts if not part.startswith("via="))
     return rest, WAYS[named[-1]] if named else "slurm"
