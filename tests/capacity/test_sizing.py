@@ -121,7 +121,7 @@ def test_steps_are_shown_as_they_were_offered_and_slots_that_were_not_needed_are
         (
             Search("capacity", limits=(Limit("p99.9 < 1us", "", "latency", 99.9, 1e3),), points=9),
             Offer(1000.0, 10.0),
-            "unfinished: no load is known yet that keeps p99.9 < 1 µs",
+            "unfinished: no load found yet that meets p99.9 < 1 µs",
         ),
         (
             Search("capacity", limits=(Limit("p99.9 < 1s", "", "latency", 99.9, 1e9),), points=1),
@@ -241,7 +241,7 @@ def test_what_was_found_fits_a_column_of_17_cells_whatever_it_is(
         assert headline is not None
         texts.append(headline.short)
     assert all(text and len(text) <= 17 for text in texts), texts
-    assert texts[0] == "no load keeps it"
+    assert texts[0] == "no load meets it"
     assert texts[1].startswith("≥ ")
     assert texts[-1] == "78.1 % of linear"
 
@@ -476,7 +476,7 @@ def test_a_system_that_keeps_the_limits_at_no_load_is_worse_than_one_that_does(
     none = never_met(record)
     found = compare([record], [none])
     assert (found.word, exit_code(found, ())) == ("worse", 1)
-    assert "no load keeps the limits in 1 of 1 searches of B" in "\n".join(
+    assert "no load meets the limits in 1 of 1 searches of B" in "\n".join(
         plain_lines(comparison_lines(found, 200))
     )
     assert compare([none], [record]).word == "better"
@@ -485,7 +485,7 @@ def test_a_system_that_keeps_the_limits_at_no_load_is_worse_than_one_that_does(
     assert some.search is not None
     assert (some.word, some.search.why) == ("inconclusive",
         "4 and 3, 4 each are needed; ranges overlap; "
-                                            "no load keeps the limits in 1 of 4 searches of B")  # fmt: skip
+                                            "no load meets the limits in 1 of 4 searches of B")  # fmt: skip
 
 
 def test_latency_over_common_load_has_an_interval_of_the_points_or_says_why_not(

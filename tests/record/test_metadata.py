@@ -110,7 +110,7 @@ def test_without_a_summary_it_is_made_of_the_iterations_that_ended() -> None:
         10.0,
         15.0,
     ) and create.stddev == pytest.approx(7.071)
-    assert any("the tool gave no summary" in text for text in metadata_remarks(record))
+    assert any("printed no summary" in text for text in metadata_remarks(record))
 
 
 def test_partial_figures_of_mdtest_4_are_said_to_be_by_the_clock_of_rank_0() -> None:

@@ -277,7 +277,7 @@ def test_a_program_prints_an_inventory(context: SourceContext) -> None:
         ("[web]\nh[1:3\n", ":2: 'h[1:3': not a range; allowed is [1:50], [01:50:2] or [a:f]"),
         ("[web]\nh[3:1]\n", ":2: '[3:1]': the range runs backwards"),
         ("[web]\nh[1:99999999]\n", ":2: '[1:99999999]': more than 16384 hosts"),
-        ("[web]\nh1 user\n", ":2: 'user' behind a host: expected NAME=VALUE"),
+        ("[web]\nh1 user\n", ":2: 'user' after a host: expected NAME=VALUE"),
         ("[web]\nh1 a='b\n", ":2: no closing quotation: close the quote, or quote the whole value"),
         (
             "[web:child]\nh1\n",

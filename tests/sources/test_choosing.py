@@ -117,11 +117,11 @@ def test_what_sources_resolved_to_is_kept_with_the_time_and_asked_for_once(
     [
         ("comand:echo h1", "unknown source 'comand' (did you mean 'command'?)"),
         ("file:nams", "no such file (did you mean 'names'?)"),
-        ("file:", "no file is named; allowed is file:PATH"),
+        ("file:", "no file given; allowed is file:PATH"),
         ("file:.", "a directory; allowed is file:PATH"),
-        ("ansible:", "no file is named; allowed is ansible:FILE[:GROUP]"),
+        ("ansible:", "no file given; allowed is ansible:FILE[:GROUP]"),
         ("ansible:nams", "no such file (did you mean 'names'?)"),
-        ("command:", "no command is named"),
+        ("command:", "no command given"),
         ("command:exit 7", "exit code 7"),
         ("command:true", "names no hosts"),
         ("command:echo 'a;b'", "line 1 of the output"),
@@ -134,7 +134,7 @@ def test_what_sources_resolved_to_is_kept_with_the_time_and_asked_for_once(
         ("slurm:x", "'x' is not a job id (did you mean 'slurm:@x'?)"),
         (
             "k8s:storage",
-            "a namespace and a label selector are needed; allowed is k8s:NAMESPACE/SELECTOR",
+            "namespace and label selector are required; allowed is k8s:NAMESPACE/SELECTOR",
         ),
         ("k8s:a b/app=x", "allowed is k8s:NAMESPACE/SELECTOR"),
         ("@printd", "unknown group 'printd' (did you mean 'printed'?)"),

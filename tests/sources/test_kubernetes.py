@@ -57,7 +57,7 @@ def test_a_pod_that_is_not_running_yet_is_named(context: SourceContext) -> None:
 
 
 def test_a_selector_without_pods_says_so(context: SourceContext) -> None:
-    assert "no pod in namespace 'storage' has the labels app=non" in refusal(
+    assert "no pod in namespace 'storage' matches app=non" in refusal(
         context, "storage/app=non"
     )
 

@@ -61,7 +61,7 @@ def test_times_of_slurm_are_seconds(text: str, seconds: float | None) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "no partition is named; allowed is slurm:@PARTITION"),
+        ("", "no partition given; allowed is slurm:@PARTITION"),
         ("p,nods=3", "unknown option 'nods' (did you mean 'nodes'?)"),
         ("p,nodes=x", "nodes: 'x' is not a number from 1 to 4096"),
         ("p,time=soon", "time: 'soon' is not a time such as 30m or 2h"),
@@ -97,14 +97,14 @@ def test_the_nodes_of_a_job_are_hosts(slurm: SlurmLab, fleet: Fleet) -> None:
 
 @needs_slurm
 def test_only_a_run_may_allocate(fleet: Fleet) -> None:
-    assert "nodes are allocated by run" in refusal(fleet, "slurm:@p")
+    assert "only run, capacity, ab and hosts check allocate nodes" in refusal(fleet, "slurm:@p")
 
 
 @needs_slurm
 def test_what_slurm_cannot_give_is_told_and_leaves_no_job(slurm: SlurmLab, fleet: Fleet) -> None:
     fleet.context = fleet.context._replace(may_allocate=True)
     assert "no partition 'pp' (did you mean 'p'?); partitions: p" in refusal(fleet, "slurm:@pp")
-    assert "slurm:@p,nodes=9: Slurm cannot give this: PartitionConfig" in refusal(
+    assert "slurm:@p,nodes=9: Slurm cannot satisfy the request: PartitionConfig" in refusal(
         fleet, "slurm:@p,nodes=9"
     )
     assert slurm.jobs() == []

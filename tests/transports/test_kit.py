@@ -44,4 +44,4 @@ async def test_each_mistake_of_a_transport_is_a_line() -> None:
     with pytest.raises(TransportContractError) as caught:
         await check_transport(Careless(), HostAddress("c"), HostAddress("gone"))
     lines = str(caught.value).splitlines()
-    assert [line.partition(":")[0] for line in lines] == ["limits are valid", "a host that is gone"]
+    assert [line.partition(":")[0] for line in lines] == ["limits are valid", "an unreachable host"]

@@ -38,7 +38,7 @@ def own(bs: str) -> float:
 def test_the_best_is_told_for_each_block_size_and_the_most_bandwidth() -> None:
     assert block_texts(swept()) == [
         "best of each block size: bs=4k depth=4 (1 as good); bs=64k depth=4",
-        "of larger blocks: bs=1M depth=8",
+        "larger blocks: bs=1M depth=8",
         "most bandwidth: bs=1M depth=8 with 140 MiB/s",
     ]
 
@@ -50,7 +50,7 @@ def test_points_of_one_size_are_ranked_as_ever() -> None:
     ]
     assert block_texts(cells) == []
     assert remarks(tables_of(cells)) == [
-        "within noise of the best, depth=4: depth=8 (by 5 %, as each was measured once)"
+        "within noise of the best, depth=4: depth=8 (by 5 %, assumed because each was measured once)"
     ]
 
 
@@ -61,7 +61,7 @@ def test_where_sizes_differ_points_of_another_one_are_not_called_equal() -> None
 def test_a_sweep_over_nothing_but_the_size_has_no_best_of_its_iops() -> None:
     cells = [sized({"bs": bs}, FIGURES[bs][0], own(bs)) for bs in FIGURES]
     assert block_texts(cells) == [
-        "IOPS of different block sizes do not compare",
+        "IOPS of different block sizes cannot be compared",
         "most bandwidth: bs=1M with 90.0 MiB/s",
     ]
     assert of_which(cells, 0, "iops") == "with 4 KiB blocks, one of 3 sizes"

@@ -259,7 +259,7 @@ def compare_searches(
 def _with_never_met(
     made: SearchChange, a: Sequence[SearchRecord], b: Sequence[SearchRecord]
 ) -> SearchChange:
-    """Return the change where searches found that no load keeps the limits: an answer, and no
+    """Return the change where searches found that no load meets the limits: an answer, and no
     missing figure.
     """
     none = [
@@ -273,7 +273,7 @@ def _with_never_met(
         for name, count, side in zip("AB", none, (a, b), strict=True)
     ]
     why = (
-        "no load keeps the limits in"
+        "no load meets the limits in"
         f" {' and '.join(text for text, count in zip(said, none, strict=True) if count)}"
     )
     word: Word = "inconclusive"

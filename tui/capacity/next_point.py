@@ -27,7 +27,7 @@ from tui.metrics.units import duration
 from tui.model.search import RATE, Offer, Search, SearchPoint
 
 ENOUGH = 2.5  # tolerances: where points ran out before, a capacity known to that is still one
-LEAST_SHARE = 0.02  # of the maximum: when not even that keeps the limits, no load does
+LEAST_SHARE = 0.02  # of the maximum: if even that exceeds the limits, no load meets them
 FLAT = 1.5  # how far two points that broke a limit are apart, when the least load is asked next
 WIDE = 1.3  # upper end over lower: as long as it is wider, points halve it
 # tolerances from the middle that points are put at when it is narrow: so that
@@ -78,7 +78,7 @@ class KnobState(Struct, frozen=True):
 
     @property
     def never_met(self) -> bool:
-        """Whether not even the least load keeps the limits."""
+        """Whether not even the least load meets the limits."""
         met = any(each.verdict == "meets" for each in self.paced)
         least = min(
             (each.offer.rate_iops or 0.0 for each in self.paced if each.verdict == "breaks"),
@@ -222,7 +222,7 @@ def _again_at_full_load(search: Search, known: KnobState) -> Offer | None:
         return None
     if search.hold_s:
         return _hold_offer(search, (), None, dict(known.setting))
-    why = "full load keeps the limits: again"
+    why = "full load meets the limits: again"
     return Offer(None, seconds_for(search, None, 2.0), dict(known.setting), "confirm", why=why)
 
 
@@ -259,7 +259,7 @@ def _by_belief(search: Search, known: KnobState, points: Sequence[SearchPoint]) 
             known,
             points,
             LEAST_SHARE * known.top,
-            "is there any load that keeps the limits?",
+            "is there any load that meets the limits?",
         )
     narrow = high / low <= WIDE
     aside = AROUND[len(known.evidence) % len(AROUND)] * search.tolerance if narrow else 0.0

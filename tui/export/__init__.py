@@ -1,1 +1,1 @@
-"""Write runs as files of other tools, streams and the clipboard."""
+"""Export runs to the files of other tools, to streams and to the clipboard."""

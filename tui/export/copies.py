@@ -1,4 +1,4 @@
-"""What people paste of a run or a comparison: headline, Markdown, CSV, the command."""
+"""Text to paste from a run or a comparison: headline, Markdown, CSV, the command."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tui.workloads.terms import command_in
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """One text to paste; its key chooses it in a menu."""
+    """One text to paste; its key selects it in a menu."""
 
     key: str
     label: str
@@ -35,7 +35,7 @@ class Copy:
 
 
 def copies_of(record: RunRecord, run_dir: Path) -> list[Copy]:
-    """Return what a run has to paste; a run without figures has no table."""
+    """Return the texts that a run offers for pasting; a run without figures has no table."""
     found = [Copy("h", "headline", headline(record))]
     if table := markdown(record):
         found.append(Copy("t", "table, Markdown", table))
@@ -47,9 +47,7 @@ def copies_of(record: RunRecord, run_dir: Path) -> list[Copy]:
 
 
 def headline(record: RunRecord) -> str:
-    """Return a line: what was measured, of what, by whom it can be looked up, and whether it is
-    valid.
-    """
+    """Return one line: what was measured, on what, the run's id, and whether it is valid."""
     text = record.headline.text if record.headline is not None else ""
     hosts = f"{len(record.hosts)} host{'' if len(record.hosts) == 1 else 's'}"
     verdict = _in_line(judged(record)[0])
@@ -63,12 +61,15 @@ def headline(record: RunRecord) -> str:
 
 
 def _in_line(said: str) -> str:
-    """Return words that begin a line as they stand within one; what is in capitals stays."""
+    """Return a sentence with its first letter in lower case, for use within a line.
+
+    Acronyms keep their capitals.
+    """
     return said if said[:2].isupper() else said[:1].lower() + said[1:]
 
 
 def markdown(record: RunRecord) -> str:
-    """Return the matrix, or the figures of each step, as tables of Markdown."""
+    """Return the matrix, or the figures of each step, as Markdown tables."""
     matrices = matrix_tables(record) if record.matrix is not None else []
     tables = [matrix_table(each, named=len(matrices) > 1) for each in matrices]
     if not tables:
@@ -77,7 +78,7 @@ def markdown(record: RunRecord) -> str:
 
 
 def step_table(record: RunRecord, step: StepRecord) -> DocumentTable | None:
-    """Return what a step did: its operations where it counts these, else its directions."""
+    """Return a step's results: its operations if it has any, else its directions."""
     return (
         operations_table(step.metadata)
         if step.metadata is not None
@@ -95,9 +96,7 @@ def summary_csv(record: RunRecord) -> str:
 
 
 def command_line(record: RunRecord) -> str:
-    """Return the command that runs the same again: profile, hosts, changed parameters, sweeps,
-    tags.
-    """
+    """Return the command that repeats the run: profile, hosts, changed parameters, sweeps, tags."""
     words = command_in(record.profile.text) or ["benchtui", "run", record.profile.tag]
     words += ["--hosts", ",".join(host.name for host in record.hosts)]
     for server in record.servers or ():
@@ -105,7 +104,7 @@ def command_line(record: RunRecord) -> str:
     words += [word for folder in _folders(record) for word in ("--with", folder)]
     for role, text in record.profile.roles.items():
         words += ["--role", f"{role}={text}"]
-    # what the job itself sweeps over
+    # the job file sweeps it itself
     job = {word.partition("=")[0] for word in words if re.search(r"(?<!\\),", word)}
     swept = {name: values for name, values in sweeps(record).items() if name not in job}
     for name, value in record.profile.changed.items():
@@ -118,7 +117,7 @@ def command_line(record: RunRecord) -> str:
 
 
 def _folders(record: RunRecord) -> list[str]:
-    """Return the folder of the programs that were brought along: above those of machines."""
+    """Return the folders given with --with: the parents of the per-architecture ones."""
     paths = [(Path(each.path).parent, each.machine) for each in record.provenance.carried]
     return list(
         dict.fromkeys(str(path.parent if path.name == machine else path) for path, machine in paths)
@@ -126,9 +125,9 @@ def _folders(record: RunRecord) -> list[str]:
 
 
 def sweeps(record: RunRecord) -> dict[str, list[str]]:
-    """Return the values of each swept parameter, in the order of the plan.
+    """Return the values of each swept parameter, in plan order.
 
-    A suite's are its profiles' own.
+    A suite has none: its profiles define their own.
     """
     if record.matrix is None or any(cell.profile for cell in record.matrix.cells):
         return {}
@@ -149,9 +148,9 @@ Row = tuple[Scalar, ...]
 def copies_of_comparison(
     found: Sequence[Comparison], sides: Sequence[Sequence[Path]], across: Sequence[str] = ()
 ) -> list[Copy]:
-    """Return what a comparison has to paste.
+    """Return the texts that a comparison offers for pasting.
 
-    `found` is each side against the first, `sides` are the runs of all.
+    `found` compares each side with the first, `sides` are the runs of all.
     """
     copies = [Copy("h", "headline", "\n".join(map(comparison_headline, found)))]
     if table := "\n\n".join(filter(None, map(comparison_markdown, found))):
@@ -164,14 +163,12 @@ def copies_of_comparison(
 
 
 def comparison_headline(found: Comparison) -> str:
-    """Return the answer, with the runs that it is about."""
+    """Return the answer with the ids of the runs."""
     return f"{sentence(found, advice=False)} (A {_names(found.a)}; B {_names(found.b)})"
 
 
 def comparison_markdown(found: Comparison) -> str:
-    """Return every figure of every point, of searches what they found, as tables below the
-    answer.
-    """
+    """Return the answer and tables of all figures; for searches, tables of their results."""
     if found.search is not None:
         rows = [
             [name.strip(), "".join(text for text, _ in runs)]
@@ -179,7 +176,7 @@ def comparison_markdown(found: Comparison) -> str:
         ]
         tables = [
             DocumentTable(
-                "What they sustain: B against A",
+                "Search results: B against A",
                 [DocumentColumn("figure"), DocumentColumn("A → B")],
                 rows,
             )
@@ -192,7 +189,7 @@ def comparison_markdown(found: Comparison) -> str:
 
 
 def as_csv(found: Sequence[Comparison]) -> str:
-    """Return every figure of every point in the units of the record."""
+    """Return every figure of every point as CSV, in the units of the record."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -203,7 +200,7 @@ def as_csv(found: Sequence[Comparison]) -> str:
 
 
 def comparison_command(sides: Sequence[Sequence[Path]], across: Sequence[str]) -> str:
-    """Return the command that compares the same."""
+    """Return the command that repeats the comparison."""
     words = ["benchtui", "compare", *(",".join(run_dir.name for run_dir in side) for side in sides)]
     return shlex.join([*words, *(word for name in across for word in ("--across", name))])
 

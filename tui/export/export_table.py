@@ -14,7 +14,7 @@ Row = tuple[Scalar, ...]
 
 @dataclass(frozen=True, slots=True)
 class ExportColumn:
-    """A column: its name, unit included, and what its values are."""
+    """A column: its name including the unit, and the type of its values."""
 
     name: str
     kind: Kind
@@ -22,7 +22,7 @@ class ExportColumn:
 
 @dataclass(frozen=True, slots=True)
 class ExportTable:
-    """Rows that are made when they are asked for, so that a long run is not twice in memory."""
+    """Rows that are generated on demand, so that a long run is not in memory twice."""
 
     name: str
     columns: tuple[ExportColumn, ...]
@@ -30,7 +30,7 @@ class ExportTable:
 
     @property
     def rows(self) -> Iterator[Row]:
-        """The rows, in the order of the columns."""
+        """The rows, with values in column order."""
         return iter(self.make())
 
 
@@ -45,5 +45,5 @@ RUN = (
 
 
 def percentile_name(name: str) -> str:
-    """Return a percentile's label as part of a name: 99.5 is ``p99_5``."""
+    """Return a percentile's label as part of a column name: 99.5 becomes ``p99_5``."""
     return "p" + name.replace(".", "_")

@@ -1,4 +1,4 @@
-"""A run as JUnit XML: its state, every check and its criteria as test cases."""
+"""A run as JUnit XML: its state, every check and its thresholds as test cases."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def _files(source: ExportSource) -> Iterator[ExportFile]:
 
 
 def suite_of(record: RunRecord) -> Suite:
-    """Return a run as a suite: an error is a failure, a warning is output of its case, what was not
-    made is skipped.
+    """Return a run as a test suite.
 
-    The profile's own thresholds are cases too, those that need no other run.
+    An error fails its case, a warning is output of its case, a check that did not run is skipped.
+    The profile's thresholds are cases too, except those that compare with another run.
     """
     by_check: dict[str, list[Finding]] = {}
     for finding in record.findings:

@@ -51,27 +51,28 @@ TOLD = (
 )
 TAILS_OPEN_S = 10
 METRICS: tuple[MetricName, ...] = ("iops", "bandwidth", "latency")
-# the next sample may begin a little before the last one ended, and add to its second
+# the next sample may start slightly earlier and add to this second
 HELD_BACK_S = 1
-# what was measured before has to be told before
+# earlier samples must be published first
 CLOSES = (PhaseStarted, PhaseEnded, StepStarted, RunEnded)
 
 
 class Follower:
-    """Follows the journal of a run. `poll` returns what is new; `ended`: the run was closed.
+    """Follows the journal of a run.
 
-    A second is published when the journal reaches the next one, whenever `poll` is called: all
-    followers get the same figures, even if samples arrive late.
+    `poll` returns what is new; `ended`: the run was closed. A second is published when the journal
+    reaches the next one, independent of when `poll` is called: all followers get the same figures,
+    even if samples arrive late.
     """
 
     def __init__(self, run_dir: Path) -> None:
         self.state = RunState(tails_open_s=TAILS_OPEN_S)
         self._tail = JournalTail(run_dir / JOURNAL_FILE)
         self._names = _step_names(run_dir)
-        # by host and direction: the first second not told yet
+        # by host and direction: the first unpublished second
         self._next: dict[tuple[str | None, str], int] = {}
         self._ramp_end = 0
-        self._due_t = 0.0  # the first event from here on publishes what is known by then
+        self._due_t = 0.0  # events from here on trigger publishing
 
     @property
     def ended(self) -> bool:
@@ -80,11 +81,11 @@ class Follower:
 
     @property
     def more(self) -> bool:
-        """Whether the journal holds more than the last poll took."""
+        """Whether the journal holds more than the last poll read."""
         return self._tail.more
 
     def poll(self) -> list[ExportSecond | Event]:
-        """Return what came since, in order; of a long journal a part at a time, see `more`."""
+        """Return new moments in order; for a long journal a part at a time, see `more`."""
         found: list[ExportSecond | Event] = []
         for event in self._tail.poll():
             if isinstance(event, CLOSES):
@@ -98,7 +99,7 @@ class Follower:
         return found
 
     def rest(self) -> list[ExportSecond | Event]:
-        """Return what was held back, of a run that does not go on."""
+        """Return the unpublished rest of a run that has ended."""
         return [*self.poll(), *self._seconds(0)]
 
     def _take(self, event: JournalEvent) -> None:
@@ -151,7 +152,7 @@ class Follower:
 
 
 def moments(run_dir: Path) -> Iterator[ExportSecond | Event]:
-    """Yield what the journal of a run holds, to its end."""
+    """Yield all moments of a run's journal."""
     follower = Follower(run_dir)
     while True:
         yield from follower.poll()
@@ -170,7 +171,7 @@ _encoder = msgspec.json.Encoder()
 
 
 def line_of(moment: ExportSecond | Event | RunRecord) -> str:
-    """Return a moment as a line, newline at the end."""
+    """Return a moment as one line, with a newline."""
     return _encoder.encode(_document(moment)).decode() + "\n"
 
 
@@ -205,6 +206,7 @@ def _lines(source: ExportSource) -> Iterator[str]:
     yield line_of(source.record)
 
 
-JSON_LINES = Exporter("JSON lines: events and every second, an object a line (jq, scripts)", _files,
+JSON_LINES = Exporter("JSON lines: events and per-second samples, one object per line (jq, "
+    "scripts)", _files,
     stream=line_of,
                       reads_files=True)  # fmt: skip

@@ -1,5 +1,5 @@
-"""What `ls` and `less` read of a run: command.txt, summary.txt, and report.html where the settings
-ask for it.
+"""Files of a run for `ls` and `less`: command.txt, summary.txt, and report.html if the settings ask
+for it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WIDTH = 100
 def write_run_files(
     run_dir: Path, record: RunRecord, baselines: Path | None, *, report: bool = False
 ) -> None:
-    """Write the files beside run.json, each whole. Raises BenchtuiError, OSError."""
+    """Write the files next to run.json, each atomically. Raises BenchtuiError, OSError."""
     write_atomic(run_dir / COMMAND_FILE, command_text(record).encode())
     view, _ = published(record, baselines)
     beside = published_text(view) if view is not None else ""
@@ -37,9 +37,7 @@ def write_run_files(
 
 
 def command_text(record: RunRecord) -> str:
-    """Return how to repeat a run, as a shell script with remarks: the command, and where the exact
-    plan is.
-    """
+    """Return a shell script that repeats a run, with comments that say where the exact plan is."""
     from tui.export.copies import command_line
 
     lines = [
@@ -49,8 +47,8 @@ def command_text(record: RunRecord) -> str:
         how = record.provenance.imported
         files = ", ".join(how.names) if how is not None else "output of a load generator"
         lines[0] = (
-            f"# {record.run_id} was imported from {files}; its commands, as far as its output has"
-            " them:"
+            f"# {record.run_id} was imported from {files}; its commands, if its output contains "
+            f"them:"
         )
         commands = dict.fromkeys(shlex.join(command.argv) for command in record.provenance.commands)
         lines += [f"# {each}" for each in commands]
@@ -61,8 +59,7 @@ def command_text(record: RunRecord) -> str:
             " plan.json"
         )
     return (
-        "\n".join([*lines, command_line(record), "# what ran on each host, to the byte: plan.json"])
-        + "\n"
+        "\n".join([*lines, command_line(record), "# exact commands of each host: plan.json"]) + "\n"
     )
 
 
@@ -75,8 +72,7 @@ def shown_text(
     steps: bool = False,
     width: int = WIDTH,
 ) -> str:
-    """Return what `runs show` prints: the summary, thresholds of the profile, the text of published
-    results.
+    """Return what `runs show` prints: summary, thresholds of the profile, published results.
 
     Tables of matrices are `width` columns wide.
     """

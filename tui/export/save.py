@@ -1,4 +1,4 @@
-"""Write an export: complete files, renamed into place at once."""
+"""Write an export: complete files, moved into place atomically."""
 
 from __future__ import annotations
 
@@ -14,46 +14,49 @@ from tui.model.problem import BenchtuiError, Problem, UsageError
 
 
 def source_of(run_dir: Path) -> ExportSource:
-    """Return what is exported of a run. Raises BenchtuiError when its record cannot be read."""
+    """Return the source for exports of a run.
+
+    Raises BenchtuiError if its record cannot be read.
+    """
     return ExportSource(load_record(run_dir), run_dir)
 
 
 def remark_of(source: ExportSource) -> str:
-    """Return what has to be said of an export beside it; nothing of a run that is over."""
+    """Return a note for the user if the run has not ended; empty otherwise."""
     run = source.record
     return (
-        f"{run.run_id} is {run.reason}; exported is what it measured so far"
+        f"{run.run_id} is {run.reason}; exported what it has measured so far"
         if run.state == "running"
         else ""
     )
 
 
 def without_names(source: ExportSource, name: str, words: Sequence[str] = ()) -> ExportSource:
-    """Return a run whose record names nobody: hosts, addresses, users and paths are replaced, as in
-    reports.
+    """Return a run with hosts, addresses, users and paths replaced in its record, as in reports.
 
-    `words` are more names. Raises UsageError for a format that takes more than the record.
+    `words` are more names to replace. Raises UsageError for a format that reads more than the
+    record.
     """
     from tui.view.report.content import ReportedRun as Reported
     from tui.view.report.redact import redacted
 
     if load(name).reads_files:
-        why = "it tells events as they come, names in them; export another format"
+        why = "its events contain names; choose another format"
         raise UsageError(f"{name} cannot be redacted: {why}")
     (found,) = redacted([Reported(source.record, source.run_dir)], words)
     return ExportSource(found.record, source.run_dir)
 
 
 def default_path(run_id: str, name: str) -> Path:
-    """Return where an export of several files goes when nobody says where."""
+    """Return the default directory of an export with several files."""
     return Path(f"{run_id}.{name}")
 
 
 def export(source: ExportSource, name: str, where: str | None) -> list[Path]:
     """Write a run in a format and return the files written. Raises BenchtuiError.
 
-    One file goes to `where` itself, unless that is a directory or ends with a slash. Several are
-    put below it; None stands for a directory named after run and format.
+    A single file is written to `where` itself, unless that is a directory or ends with a slash.
+    Several files are written below `where`; None means a directory named after run and format.
     """
     files = list(load(name).files(source))
     target = to_write(where) if where else default_path(source.record.run_id, name)
@@ -61,15 +64,17 @@ def export(source: ExportSource, name: str, where: str | None) -> list[Path]:
         return [_write(target, files[0])]
     if target.is_file():
         raise UsageError(
-            Problem(f"{name} of this run is {len(files)} files: name a directory", file=str(target))
+            Problem(
+                f"{name} writes {len(files)} files for this run: give a directory", file=str(target)
+            )
         )
     return [_write(target / file.path, file) for file in files]
 
 
 def alone(source: ExportSource, exporter: Exporter) -> ExportFile | None:
-    """Return the one file of an export that is text and has no more.
+    """Return the file of an export if it is a single text file.
 
-    None: it has to go to files.
+    None: the export needs files on disk.
     """
     files = list(exporter.files(source))
     return files[0] if len(files) == 1 and not exporter.binary else None

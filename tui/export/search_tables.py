@@ -28,11 +28,9 @@ SEARCHED = (
 
 
 def search_points(record: RunRecord) -> ExportTable:
-    """Return one row a point of a search and direction; `offered_iops` is empty where it was as
-    much as it can.
+    """Return one row per point and direction of a search; `offered_iops` is empty at full load.
 
-    Percentiles from the intended start are over all directions together, and stand in each of their
-    rows.
+    Percentiles from the intended start cover all directions together and are repeated in each row.
     """
     points = record.search.points if record.search is not None else []
     actual = sorted(
@@ -74,7 +72,7 @@ def search_points(record: RunRecord) -> ExportTable:
 
 
 def search_figures(record: RunRecord) -> ExportTable:
-    """Return one row a figure that a search found, with the interval that holds it with 95 %."""
+    """Return one row per figure that a search found, with its 95 % interval."""
     found = found_figures(record.search) if record.search is not None else []
     own = (ExportColumn("figure", "text"), ExportColumn("unit", "text"),
         ExportColumn("value", "float"),
@@ -90,9 +88,9 @@ def search_figures(record: RunRecord) -> ExportTable:
 
 
 def scaling(record: RunRecord) -> ExportTable:
-    """Return one row a number of hosts.
+    """Return one row per number of hosts.
 
-    `extrapolated`: of the scaling law alone, nothing was measured.
+    `extrapolated`: computed by the scaling law, not measured.
     """
     law = record.search.scaling if record.search is not None else None
     own = (ExportColumn("hosts", "int"), ExportColumn("iops", "float"),

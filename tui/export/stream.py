@@ -22,34 +22,34 @@ from tui.model.problem import BenchtuiError, Problem, UsageError
 from tui.model.record import RunRecord
 from tui.model.rundir import RECORD_FILE
 
-# the header's value: "Token ..." for InfluxDB 2; never in an argument
+# the value of the Authorization header, "Token ..." for InfluxDB 2; never an argument
 AUTHORIZATION = "BENCHTUI_STREAM_AUTHORIZATION"
 TIMEOUT_S = 5.0
 AGAIN_S = 2.0
-MOST_BYTES = 1 << 20  # of one POST
+MOST_BYTES = 1 << 20  # per POST
 Say = Callable[[str], None]
 Patient = Callable[[], bool]
 
 
 class SinkGoneError(Exception):
-    """The sink will never take anything more; the text says why."""
+    """The sink will take no more data; the text says why."""
 
 
 class Sink(Protocol):
-    """What takes the lines of a stream."""
+    """A destination for the lines of a stream."""
 
     def write(self, text: str) -> None:
-        """Take lines, whole. Raises SinkGoneError."""
+        """Write complete lines. Raises SinkGoneError."""
 
     def close(self) -> None:
-        """Nothing more comes."""
+        """Close the sink; no more lines follow."""
 
 
 def sink_of(target: str, say: Say, patient: Patient) -> Sink:
     """Return the sink of a target: an http address, the path of a file, ``-`` for standard output.
 
-    Raises UsageError. `say` is told once when an address does not answer; it is waited for while
-    somebody is `patient`.
+    Raises UsageError. `say` is called once if an address does not answer; the sink retries while
+    `patient` returns true.
     """
     if target in ("", "-"):
         return StdoutSink()
@@ -59,13 +59,13 @@ def sink_of(target: str, say: Say, patient: Patient) -> Sink:
 
 
 def check_target(target: str) -> None:
-    """Raise UsageError for a target that no sink can be made of; what stands in a file stays."""
+    """Raise UsageError for a target that cannot be opened; an existing file is not changed."""
     if target in ("", "-") or _is_address(target):
         return
     path = to_write(target)
     there = is_there(path)
     if there and not (path.is_file() or path.is_dir()):
-        return  # a pipe: who opened it to look would end it for its reader
+        return  # opening a pipe for a test would end it for its reader
     try:
         path.open("a", encoding="utf-8").close()
         if not there:
@@ -86,24 +86,24 @@ def _not_written(path: Path, error: OSError) -> UsageError:
 
 
 class StdoutSink:
-    """Standard output. A reader that goes away is the end of the stream, not of the command."""
+    """Standard output. If the reader goes away, the stream ends but the command continues."""
 
     def write(self, text: str) -> None:
-        """Write lines at once, so that the reader has them. Raises SinkGoneError."""
+        """Write lines and flush. Raises SinkGoneError."""
         try:
             sys.stdout.write(text)
             sys.stdout.flush()
         except BrokenPipeError:
-            # the interpreter flushes once more at exit
+            # the interpreter flushes again at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise SinkGoneError("its reader went away") from None
+            raise SinkGoneError("the reader closed it") from None
 
     def close(self) -> None:
-        """It stays open."""
+        """Leave standard output open."""
 
 
 class FileSink:
-    """A file, begun anew. Raises UsageError when it cannot be."""
+    """A file, truncated first. Raises UsageError if it cannot be opened."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -112,7 +112,7 @@ class FileSink:
             raise _not_written(path, error) from error
 
     def write(self, text: str) -> None:
-        """Write lines, so that who follows the file sees them. Raises SinkGoneError."""
+        """Write lines and flush, for readers that follow the file. Raises SinkGoneError."""
         try:
             self._file.write(text)
             self._file.flush()
@@ -120,7 +120,7 @@ class FileSink:
             raise SinkGoneError(error.strerror or str(error)) from error
 
     def close(self) -> None:
-        """Close it."""
+        """Close the file."""
         try:
             self._file.close()
         except OSError:
@@ -128,9 +128,7 @@ class FileSink:
 
 
 class HttpSink:
-    """An address that takes lines with POST, such as InfluxDB's /write and VictoriaMetrics'
-    /influx/write.
-    """
+    """An HTTP address for POST, such as /write of InfluxDB, /influx/write of VictoriaMetrics."""
 
     def __init__(self, url: str, say: Say, patient: Patient) -> None:
         self.url = url
@@ -139,9 +137,9 @@ class HttpSink:
         self._down = False
 
     def write(self, text: str) -> None:
-        """Send lines, again and again until they are taken.
+        """Send lines and retry until they are accepted.
 
-        Raises SinkGoneError when they are refused.
+        Raises SinkGoneError if they are refused.
         """
         lines: list[bytes] = []
         size = 0
@@ -158,7 +156,7 @@ class HttpSink:
         while (why := self._post(body)) is not None:
             if not self._down:
                 self._down = True
-                self._say(f"{self.name}: {why}; trying on, the run does not wait for it")
+                self._say(f"{self.name}: {why}; retrying; the run is not affected")
             last = not self._patient()
             time.sleep(AGAIN_S)
             if last and (why := self._post(body)) is not None:
@@ -168,7 +166,7 @@ class HttpSink:
         self._down = False
 
     def _post(self, body: bytes) -> str | None:
-        """Send it once; return why it may be worth trying again, None when it was taken.
+        """Send once; return the reason if a retry may help, None if accepted.
 
         Raises SinkGoneError.
         """
@@ -195,20 +193,20 @@ class HttpSink:
             )
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: each POST has its own connection."""
 
 
 POLL_S = 0.25
 GONE_AFTER_S = 3.0
-LAST_WORDS_S = 15.0  # for what an address has not taken when the run is over
+LAST_WORDS_S = 15.0  # at the end of a run, for data an address has not accepted
 
 
 def streamed(name: str) -> Exporter:
-    """Return a format that can follow a run. Raises UsageError with those that can."""
+    """Return a format that can follow a run. Raises UsageError with the valid ones."""
     found = load(name)
     if found.stream is None:
         known = ", ".join(each for each in installed() if _can(each))
-        raise UsageError(f"the format '{name}' cannot follow a run; those that can: {known}")
+        raise UsageError(f"format '{name}' cannot follow a run; formats that can: {known}")
     return found
 
 
@@ -220,7 +218,7 @@ def _can(name: str) -> bool:
 
 
 class Stream:
-    """One run into one sink, to its end. `say` is told once when the sink is gone."""
+    """One run streamed into one sink, to its end. `say` is called once if the sink is gone."""
 
     def __init__(
         self, run_dir: Path, exporter: Exporter, sink: Sink, say: Say, over: threading.Event
@@ -229,15 +227,15 @@ class Stream:
         self._over = over
 
     def run(self) -> bool:
-        """Follow the run until it has ended and its record is there, or its engine is gone.
+        """Follow the run until it has ended and its record is written, or its engine is gone.
 
-        False: nobody takes it.
+        False: the sink stopped taking data.
         """
         try:
             self._follow()
         except SinkGoneError as error:
             self.say(
-                f"{error}; nothing more is streamed there. All of it: benchtui export"
+                f"{error}; streaming stopped. To export the whole run: benchtui export"
                 f" {self.run_dir.name} ..."
             )
             return False
@@ -262,7 +260,7 @@ class Stream:
             time.sleep(POLL_S)
 
     def _record(self) -> list[RunRecord]:
-        """Return the record that the engine has written; none of a run that is not over."""
+        """Return the record that the engine wrote; None if the run has not ended."""
         if not (self.run_dir / RECORD_FILE).exists():
             return []
         try:
@@ -271,23 +269,22 @@ class Stream:
             return []
 
     def _write(self, moments: Sequence[ExportSecond | Event | RunRecord]) -> None:
-        assert self.exporter.stream is not None  # else nobody made this
+        assert self.exporter.stream is not None  # nothing else creates it
         if text := "".join(map(self.exporter.stream, moments)):
             self.sink.write(text)
 
 
 def parse_spec(spec: str) -> tuple[str, str]:
-    """Return format and target of ``FORMAT[=TARGET]``; the target is ``-`` when none is named."""
+    """Return format and target of ``FORMAT[=TARGET]``; the default target is ``-``."""
     name, _, target = spec.partition("=")
     return name, target or "-"
 
 
 @contextmanager
 def streaming(run_dir: Path, specs: Sequence[str], say: Say) -> Iterator[None]:
-    """Stream a run beside whatever is done inside; at the end wait a little for what was not taken
-    yet.
+    """Stream a run while the body of the with statement runs, then wait briefly for unsent data.
 
-    Raises UsageError for a format or target that cannot be.
+    Raises UsageError for a format or target that cannot be used.
     """
     over = threading.Event()
     threads = [
@@ -305,7 +302,7 @@ def streaming(run_dir: Path, specs: Sequence[str], say: Say) -> Iterator[None]:
             thread.join(max(0.0, until - time.monotonic()))
         if any(thread.is_alive() for thread in threads):
             say(
-                "benchtui: a stream has not taken all of it. Again: benchtui export"
+                "benchtui: a stream is incomplete. To send the run again: benchtui export"
                 f" {run_dir.name} FORMAT --stream"
             )
 
@@ -322,7 +319,7 @@ def _stream(run_dir: Path, spec: str, say: Say, over: threading.Event) -> Stream
 
 
 def follow(run_dir: Path, name: str, target: str, say: Say) -> bool:
-    """Stream a run to its end, or a finished one whole; False: it was not taken.
+    """Stream a run to its end, or a finished one completely; False if the sink stopped taking data.
 
     Raises UsageError.
     """

@@ -19,9 +19,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def guarded(value: Scalar) -> Scalar:
-    """Return a value that no spreadsheet takes for a formula: such a text gets an apostrophe before
-    it.
-    """
+    """Return a value that no spreadsheet runs as a formula: such texts get an apostrophe."""
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
@@ -59,14 +57,14 @@ CSV = Exporter(
 )
 
 
-MOST_ROWS = 1 << 20  # of a sheet, the heading counted
+MOST_ROWS = 1 << 20  # of a sheet, including the heading
 WHOLE = "#,##0"
 TIME = "yyyy-mm-dd hh:mm:ss.000"
-TRUTH = '"true";"true";"false"'  # LibreOffice prints 1 and 0 without
-BUTTON = 3  # characters that the button of a filter takes of a heading
+TRUTH = '"true";"true";"false"'  # LibreOffice prints 1 and 0 otherwise
+BUTTON = 3  # width of the filter button in a heading, in characters
 WIDEST = 48
-LOOKED_AT = 1000  # rows, for the width of a column
-PRINTED = 260  # characters that a page holds beside each other and that can still be read
+LOOKED_AT = 1000  # rows inspected for a column's width
+PRINTED = 260  # characters that fit on a printed page and are still readable
 
 
 def _xlsx_files(source: ExportSource) -> Iterator[ExportFile]:
@@ -125,9 +123,9 @@ def _shown(column: ExportColumn, value: Scalar) -> str:
 
 
 def _is_whole(column: ExportColumn) -> bool:
-    """Tell whether values are shown without decimals.
+    """Return whether values are shown without decimals.
 
-    The usual format shows from 12 digits on powers of ten.
+    The default number format switches to powers of ten at 12 digits.
     """
     return column.kind == "int" or (
         column.kind == "float" and column.name.endswith(("_bytes", "_bytes_per_s", "_ns"))
@@ -160,11 +158,11 @@ def _write(
 
 
 XLSX = Exporter(
-    "a workbook, one sheet a table (Excel, LibreOffice)", _xlsx_files, binary=True, needs="xlsx"
+    "one workbook, one sheet per table (Excel, LibreOffice)", _xlsx_files, binary=True, needs="xlsx"
 )
 
 
-ROWS = 100_000  # of a row group
+ROWS = 100_000  # per row group
 TYPES = {"text": "string", "int": "int64", "float": "float64", "bool": "bool_"}
 MAKES: dict[str, Callable[[Any], object]] = {"double": float, "int64": int, "timestamp": parse_utc}
 
@@ -198,15 +196,15 @@ def _type_of(arrow: Any, kind: Kind) -> Any:
 
 
 def _typed(values: tuple[Any, ...], kind: Any) -> list[Any]:
-    """Return values that the type can hold: a count may stand in the record as a float, and the
-    other way round.
+    """Return values converted to the column's type: a record may hold a count as a float, or the
+    reverse.
     """
     make = MAKES.get(str(kind).partition("[")[0])
     return [value if value is None or make is None else make(value) for value in values]
 
 
 PARQUET = Exporter(
-    "Parquet, one file a table (DuckDB, pandas, Spark)",
+    "Parquet, one file per table (DuckDB, pandas, Spark)",
     _parquet_files,
     binary=True,
     needs="parquet",

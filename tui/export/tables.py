@@ -20,7 +20,7 @@ LATENCIES = ("slat", "clat", "lat")
 
 
 def tables_of(record: RunRecord) -> list[ExportTable]:
-    """Return the tables that a run has rows for; the summary is always there."""
+    """Return the tables that a run has rows for; the summary is always included."""
     found = [summary(record), per_host(record), per_job(record), operations(record)]
     found += [search_figures(record), search_points(record), scaling(record)]
     found += [series(record), histogram(record), telemetry(record)]
@@ -65,8 +65,8 @@ def _latency_columns(kind: str, labels: Sequence[str]) -> tuple[ExportColumn, ..
 
 
 def percentiles_of(record: RunRecord) -> list[str]:
-    """Return the labels of all percentiles that a run has: our own, and what imported output has
-    beyond them.
+    """Return the labels of all percentiles of a run: the standard ones, and extra ones of imported
+    output.
     """
     known = set(map(label, PERCENTILES))
     for step in record.steps:
@@ -116,14 +116,15 @@ def _latency(latency: LatencyRecord | None, labels: Sequence[str]) -> Row:
 
 
 def axes(record: RunRecord) -> list[str]:
-    """Return what was swept, in the order of the plan."""
+    """Return the swept parameters, in plan order."""
     known = list(record.matrix.axes) if record.matrix is not None else []
     return known or list(dict.fromkeys(name for step in record.steps for name in step.point))
 
 
 def _point(record: RunRecord) -> tuple[tuple[ExportColumn, ...], Callable[[StepRecord], Row]]:
-    """Return columns for swept values, and how a step fills them: numbers where all are, text where
-    one is not.
+    """Return columns for swept values and a function that fills them.
+
+    A column is numeric only if all its values are.
     """
     kinds = {
         name: _kind_of([step.point.get(name) for step in record.steps]) for name in axes(record)
@@ -144,10 +145,9 @@ def _kind_of(values: Iterable[Scalar]) -> Kind:
 
 
 def summary(record: RunRecord) -> ExportTable:
-    """Return one row a step and direction, all hosts together; of a metadata benchmark one a step
-    and operation.
+    """Return one row per step and direction over all hosts, or per step and operation.
 
-    Columns of I/O and of operations are there where the run has either.
+    Columns for I/O and for operations exist if the run has either.
     """
     columns, point = _point(record)
     labels = percentiles_of(record)
@@ -186,9 +186,9 @@ def _operations(step: StepRecord) -> Mapping[str, OperationRecord]:
 def _moved(
     record: RunRecord,
 ) -> tuple[tuple[ExportColumn, ...], Callable[[OperationRecord, float | None], Row]]:
-    """Return the columns of operations that move bytes, and what fills them at a rate.
+    """Return columns for operations that move bytes, and a function that fills them at a rate.
 
-    None where no operation does.
+    None if no operation moves bytes.
     """
     if not any(each.bytes_per_op for step in record.steps for each in _operations(step).values()):
         return (), lambda _operation, _rate: ()
@@ -199,8 +199,9 @@ def _moved(
 
 
 def _nodes(step: StepRecord) -> int | None:
-    """Return how many hosts a metadata benchmark ran on: an import has one task, and hosts may
-    share a name.
+    """Return the number of hosts of a metadata benchmark.
+
+    An import has one task, and hosts may share a name.
     """
     nodes = step.metadata.nodes if step.metadata is not None else None
     return max(nodes or 0, len(step.tasks)) or None
@@ -211,7 +212,7 @@ def _window(part: AggregateRecord) -> Row:
 
 
 def per_host(record: RunRecord) -> ExportTable:
-    """Return one row a step, host and direction."""
+    """Return one row per step, host and direction."""
     columns, point = _point(record)
     labels = percentiles_of(record)
 
@@ -233,9 +234,9 @@ def per_host(record: RunRecord) -> ExportTable:
 
 
 def per_job(record: RunRecord) -> ExportTable:
-    """Return one row a step, host, job and direction, of steps with several jobs.
+    """Return one row per step, host, job and direction, for steps with several jobs.
 
-    Without a host: over all of them.
+    Rows without a host are over all hosts.
     """
     columns, point = _point(record)
     labels = percentiles_of(record)
@@ -266,11 +267,10 @@ def _jobs(
 
 
 def operations(record: RunRecord) -> ExportTable:
-    """Return one row a step, operation and iteration of a metadata benchmark; without an iteration:
-    over all of them.
+    """Return one row per step, operation and iteration of a metadata benchmark.
 
-    `ops_per_s` of all iterations is their mean as the tool printed it; operations that move bytes
-    have a bandwidth.
+    Rows without an iteration cover all of them: `ops_per_s` is then the mean that the tool printed.
+    Operations that move bytes have a bandwidth.
     """
     columns, point = _point(record)
     moving, moved = _moved(record)
@@ -306,12 +306,10 @@ SERIES = (
 
 
 def series(record: RunRecord) -> ExportTable:
-    """Return one row a second, host and direction; `scope` is ``all`` where it is all hosts
-    together.
+    """Return one row per second, host and direction; `scope` is ``all`` for all hosts together.
 
-    `t_s` counts from `created_utc` and is the begin of the second. Seconds of which nothing is
-    known are left out. Percentiles that a tool printed itself stand in columns `printed_`, for each
-    host alone.
+    `t_s` is the begin of the second, counted from `created_utc`. Seconds without data are left out.
+    Percentiles that a tool printed itself are in columns `printed_`, per host only.
     """
     every = [
         column for step in record.steps if step.series is not None for column in step.series.columns
@@ -331,7 +329,7 @@ def series(record: RunRecord) -> ExportTable:
 def _seconds(
     record: RunRecord, step: StepRecord, column: SeriesColumns, printed: Sequence[str]
 ) -> Iterator[Row]:
-    assert step.series is not None  # those who ask have a column of it
+    assert step.series is not None  # a column for each percentile requested
     begun = parse_utc(record.created_utc) if record.created_utc else None
     scope = "all" if column.host is None else "host"
     for place, iops in enumerate(column.iops):
@@ -356,22 +354,21 @@ TELEMETRY = (
     ExportColumn("interval_s", "float"),
     ExportColumn("quiet", "bool"),
 )
-UNIT_ENDS = {"number": "", "id": "", "count": ""}  # what other columns end with is their unit
+UNIT_ENDS = {"number": "", "id": "", "count": ""}  # the other columns end with their unit
 
 
 def telemetry_name(name: str, unit: str) -> str:
-    """Return the name of a column of telemetry with its unit: ``nic.eth0.rx`` is
+    """Return the name of a telemetry column with its unit: ``nic.eth0.rx`` becomes
     ``nic_eth0_rx_bytes_per_s``.
     """
     return re.sub(r"\W", "_", f"{name}_{UNIT_ENDS.get(unit, unit)}").rstrip("_")
 
 
 def telemetry(record: RunRecord) -> ExportTable:
-    """Return one row an interval and host, of storage nodes too: `role` tells them apart, `t_s` is
-    its end.
+    """Return one row per interval and host, storage nodes included.
 
-    There is a column for everything that any host told. `quiet`: it was before the run loaded any
-    host.
+    `role` distinguishes them, `t_s` is the end of the interval. There is a column for every value
+    any host reported. `quiet`: before the run loaded any host.
     """
     hosts = [(step, host) for step in record.steps for host in step.telemetry]
     known = list(
@@ -414,9 +411,9 @@ BUCKET = (
 
 
 def histogram(record: RunRecord) -> ExportTable:
-    """Return one row a bucket that is not empty: latencies L with from_ns <= L < below_ns.
+    """Return one row per non-empty bucket: latencies L with from_ns <= L < below_ns.
 
-    The last one has no end.
+    The last bucket has no upper end.
     """
 
     def rows() -> Iterator[Row]:
@@ -458,7 +455,7 @@ def _buckets(latency: LatencyRecord | None) -> Iterator[Row]:
 
 
 def bucket_begin(index: int) -> int:
-    """Return the least latency in ns that falls into a bucket."""
+    """Return the lowest latency in ns of a bucket."""
     if index < 128:
         return index
     exponent = index // 64 - 1

@@ -28,7 +28,7 @@ PRINTED = "latency_printed_"
 BASE_UNITS = {"ms": ("_seconds", 1e-3), "bytes_per_s": ("_bytes_per_second", 1.0),
     "per_s": ("_per_second", 1.0),
               "number": ("", 1.0), "id": ("", 1.0), "count": ("", 1.0)}  # fmt: skip
-FIELDS = {  # of what a search found
+FIELDS = {  # of a search's results
     "capacity": "capacity",
     "full_load": "full_load_iops",
     "knee": "knee_iops",
@@ -41,9 +41,9 @@ FIELDS = {  # of what a search found
 
 @dataclass(frozen=True, slots=True)
 class SeriesPoint:
-    """Values of one moment.
+    """Values at one moment.
 
-    `tags` name what they are of; `utc_ns` counts from 1970, None: nobody knows when.
+    `tags` identify their source; `utc_ns` counts from 1970, None if the time is unknown.
     """
 
     name: str
@@ -60,9 +60,9 @@ def tags_of(
     host: str | None,
     more: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Return what a point is of.
+    """Return the tags of a point.
 
-    `scope` tells all hosts together (``all``) from one of them (``host``).
+    `scope` is ``all`` (all hosts together) or ``host``.
     """
     scope = {"scope": "all"} if host is None else {"scope": "host", "host": host}
     return {
@@ -78,7 +78,7 @@ def tags_of(
 def second(
     iops: float | None, bw: float | None, lat_mean_ns: float | None, p99_ns: float | None
 ) -> dict[str, float]:
-    """Return the fields of one second; what is unknown is left out."""
+    """Return the fields of one second, without unknown values."""
     values = {
         "iops": iops,
         "bytes_per_second": bw,
@@ -89,7 +89,7 @@ def second(
 
 
 def point_of(at: ExportSecond) -> SeriesPoint:
-    """Return a second of a run that goes on as a point."""
+    """Return a second of a running run as a point."""
     fields = second(at.iops, at.bw_bytes_per_s, at.lat_mean_ns, at.lat_p99_ns)
     stamp = None if at.utc is None else round(at.utc.timestamp() * 1000) * 1_000_000
     return SeriesPoint(
@@ -98,12 +98,12 @@ def point_of(at: ExportSecond) -> SeriesPoint:
 
 
 def seconds(value_ns: float | None) -> float | None:
-    """Return ns as seconds, without the digits that only the change of units brings."""
+    """Return ns as seconds, rounded so that the conversion adds no digits."""
     return None if value_ns is None else float(f"{value_ns * NS:.12g}")
 
 
 def utc_ns(begun: datetime | None, t_s: float | None) -> int | None:
-    """Return a time of a run as ns from 1970."""
+    """Return a time of a run as ns since 1970."""
     return (
         None
         if begun is None or t_s is None
@@ -112,9 +112,9 @@ def utc_ns(begun: datetime | None, t_s: float | None) -> int | None:
 
 
 def series_points(record: RunRecord) -> Iterator[SeriesPoint]:
-    """Yield every second of every host and direction, and of all hosts together.
+    """Yield every second of all hosts together and of each host, by direction.
 
-    A column after the other.
+    One column after the other.
     """
     begun = parse_utc(record.created_utc) if record.created_utc else None
     for step in record.steps:
@@ -140,7 +140,7 @@ def _values(
 
 
 def _printed(column: SeriesColumns, place: int) -> dict[str, float]:
-    """Return the percentiles that the tool printed for a second: they hold for their host alone."""
+    """Return the percentiles that the tool printed for a second; valid for one host only."""
     told = {
         name: seconds(values[place])
         for name, values in column.printed_ns.items()
@@ -151,7 +151,7 @@ def _printed(column: SeriesColumns, place: int) -> dict[str, float]:
 
 
 def telemetry_points(record: RunRecord) -> Iterator[SeriesPoint]:
-    """Yield what every host did, an interval after the other: a point a subject, such as a NIC or a
+    """Yield the telemetry of every host by interval: one point per subject, such as a NIC or a
     disk.
     """
     begun = parse_utc(record.created_utc) if record.created_utc else None
@@ -182,9 +182,7 @@ def telemetry_points(record: RunRecord) -> Iterator[SeriesPoint]:
 def _by_subject(
     host: HostTelemetryRecord,
 ) -> dict[str, list[tuple[str, float, list[float | None]]]]:
-    """Return the columns of a host by what they are of: field, what a value is multiplied by,
-    values.
-    """
+    """Return a host's columns by subject: field, factor, values."""
     found: dict[str, list[tuple[str, float, list[float | None]]]] = {}
     for column in host.columns:
         parts = parse_column(column.name)
@@ -195,7 +193,7 @@ def _by_subject(
 
 
 def result_points(record: RunRecord) -> Iterator[SeriesPoint]:
-    """Yield what came out: a point a step, direction and host, and one an operation of an MPI
+    """Yield the results: a point per step, direction and host, and per operation of an MPI
     benchmark.
     """
     begun = parse_utc(record.created_utc) if record.created_utc else None
@@ -229,9 +227,9 @@ def result_points(record: RunRecord) -> Iterator[SeriesPoint]:
 
 
 def searched_points(record: RunRecord) -> Iterator[SeriesPoint]:
-    """Yield what a search found: a point a figure and bound, and a number of hosts.
+    """Yield the results of a search: a point per figure and bound, and per number of hosts.
 
-    Bounds hold it with 95 %.
+    Bounds are 95 % intervals.
     """
     search = record.search
     if search is None:
@@ -242,7 +240,7 @@ def searched_points(record: RunRecord) -> Iterator[SeriesPoint]:
         more: dict[str, str] = {}
         if each.name == "capacity" and search.answer is not None:
             if search.answer.step is None:
-                continue  # in words alone
+                continue  # no number
             limits = " and ".join(limit.text for limit in search.limits)
             more = {"unit": each.unit, "limits": limits, "state": search.answer.state}
         yield from _bounds({**tags, **more}, FIELDS[each.name], each.figure, at)
@@ -292,9 +290,9 @@ def _latency_fields(kind: str, latency: LatencyRecord | None) -> dict[str, float
 
 
 def line_of(point: SeriesPoint) -> str:
-    """Return a point as a line, newline at the end.
+    """Return a point as one line, with a newline.
 
-    All fields are floats: a type that changed would be refused.
+    All fields are floats: databases refuse a type that changes.
     """
     tags = "".join(
         f",{_key(name)}={_key(value)}" for name, value in sorted(point.tags.items()) if value
@@ -306,9 +304,9 @@ def line_of(point: SeriesPoint) -> str:
 
 
 def _key(text: str) -> str:
-    """Escape what means something.
+    """Escape characters with a meaning.
 
-    A line break has no escape, and a backslash at the end would be one.
+    A line break has no escape, and a trailing backslash would be one.
     """
     flat = " ".join(text.split("\n")).replace("\r", " ").rstrip("\\")
     return flat.replace(",", r"\,").replace("=", r"\=").replace(" ", r"\ ")
@@ -334,7 +332,7 @@ def _stream(moment: ExportSecond | Event | RunRecord) -> str:
 
 
 LINES = Exporter(
-    "Influx line protocol: every second, and what came out (InfluxDB, VictoriaMetrics, Telegraf)",
+    "Influx line protocol: per-second samples and results (InfluxDB, VictoriaMetrics, Telegraf)",
     _files,
     stream=_stream,
 )
@@ -347,24 +345,22 @@ HELP = {
     "latency_p99_seconds": "99th percentile of the latency of the second",
 }
 SEARCHED = {
-    "capacity": "Load that keeps all limits, in the unit of its label",
+    "capacity": "Capacity: the highest load within all limits, in the unit of its label",
     "full_load_iops": "I/Os per second at full load",
-    "knee_iops": "Rate from which on latency grows faster than load",
-    "scaling_one_host_iops": "Rate of one host alone, by the scaling law",
+    "knee_iops": "Rate above which latency grows faster than load",
+    "scaling_one_host_iops": "Rate of a single host, by the scaling law",
     "scaling_contention": "Contention of the scaling law",
     "scaling_coherence": "Coherence of the scaling law",
-    "scaling_best_hosts": "Hosts at which the scaling law has its maximum",
-    "scaling_iops": "I/Os per second with so many hosts at full load",
-    "scaling_efficiency_ratio": (
-        "Throughput with so many hosts, as a share of linear growth from the fewest"
-    ),
+    "scaling_best_hosts": "Number of hosts at the maximum of the scaling law",
+    "scaling_iops": "I/Os per second at full load, by number of hosts",
+    "scaling_efficiency_ratio": ("Throughput as a share of linear scaling, by number of hosts"),
 }
 Labels = Mapping[str, str]
 
 
 @dataclass(slots=True)
 class Family:
-    """The samples of one metric: (suffix of the name, labels, value, time in ns from 1970)."""
+    """The samples of one metric: (name suffix, labels, value, time in ns since 1970)."""
 
     name: str
     kind: str
@@ -372,7 +368,7 @@ class Family:
     samples: list[tuple[str, Labels, float, int | None]] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
-        """Yield its lines; none when it has no samples."""
+        """Yield its lines; none without samples."""
         if not self.samples:
             return
         yield f"# HELP {self.name} {_escaped(self.help)}\n# TYPE {self.name} {self.kind}\n"
@@ -412,9 +408,9 @@ def _series(source: ExportSource) -> Iterator[ExportFile]:
 
 
 def series_families(points: Iterable[SeriesPoint]) -> list[Family]:
-    """Return the seconds of a run, a family a field.
+    """Return the per-second samples, one family per field.
 
-    What hosts did meanwhile follows what they measured.
+    Measurements first, then telemetry.
     """
     found = {
         f"{NAME}_{name}": Family(f"{NAME}_{name}", "gauge", text) for name, text in HELP.items()
@@ -429,13 +425,13 @@ def series_families(points: Iterable[SeriesPoint]) -> list[Family]:
                 )
             family = found.setdefault(name, Family(name, "gauge", about))
             family.samples.append(("", point.tags, value, point.utc_ns))
-    for family in found.values():  # what has the same labels must stand together, by time
+    for family in found.values():  # samples of one series must be adjacent and in time order
         family.samples.sort(key=lambda sample: (*sample[1].values(), sample[3]))
     return list(found.values())
 
 
 def result_families(record: RunRecord) -> list[Family]:
-    """Return what came out of a run: no times, a collector of files refuses them."""
+    """Return the results without timestamps, because textfile collectors refuse them."""
     rates = [
         Family(f"{NAME}_result_{name}", "gauge", f"{HELP[name]} over the run")
         for name in list(HELP)[:2]
@@ -498,23 +494,25 @@ def _about(record: RunRecord) -> Family:
         "created": record.created_utc or "",
         "version": record.provenance.benchtui_version or "",
     }
-    told = "What was run, and what is to be thought of it"
-    # collectors do not know the type info
+    told = "Labels of the run: profile, verdict"
+    # node_exporter does not know the type info
     return Family(f"{NAME}_run_info", "gauge", told, [("", labels, 1, None)])
 
 
 def _operations(record: RunRecord) -> list[Family]:
     """Return the rates of an MPI benchmark's operations.
 
-    Their bandwidth only where some move bytes.
+    Bandwidth only if some of them move bytes.
     """
     rates = Family(
-        f"{NAME}_result_operations_per_second", "gauge", "Operations per second, mean of iterations"
+        f"{NAME}_result_operations_per_second",
+        "gauge",
+        "Operations per second, mean over iterations",
     )
     moved = Family(
         f"{NAME}_result_operations_bytes_per_second",
         "gauge",
-        "Bandwidth of operations, mean of iterations",
+        "Bandwidth of operations, mean over iterations",
     )
     for step in record.steps:
         for name, each in step.metadata.operations.items() if step.metadata is not None else ():
@@ -533,7 +531,7 @@ def _operations(record: RunRecord) -> list[Family]:
 
 
 def _searched(record: RunRecord) -> Iterator[Family]:
-    """Yield what a search found, a family a figure: both ends of its interval stand beside it."""
+    """Yield the results of a search, one family per figure, with both ends of the interval."""
     found = {
         name: Family(f"{NAME}_result_{name}", "gauge", text) for name, text in SEARCHED.items()
     }
@@ -544,7 +542,7 @@ def _searched(record: RunRecord) -> Iterator[Family]:
 
 
 def _findings(record: RunRecord) -> Family:
-    family = Family(f"{NAME}_findings", "gauge", "What the checks of the run found, by severity")
+    family = Family(f"{NAME}_findings", "gauge", "Number of findings, by severity")
     for severity in ("error", "warning", "info"):
         number = sum(finding.severity == severity for finding in record.findings)
         labels = {"run": record.run_id, "profile": record.profile.tag, "severity": severity}
@@ -552,10 +550,9 @@ def _findings(record: RunRecord) -> Family:
     return family
 
 
-RESULT = Exporter(
-    "OpenMetrics, what came out (node_exporter's textfile collector, Pushgateway)", _result
-)
+RESULT = Exporter("OpenMetrics, results (node_exporter's textfile collector, Pushgateway)", _result)
 SERIES = Exporter(
-    "OpenMetrics, every second with its time (promtool tsdb create-blocks-from openmetrics)",
+    "OpenMetrics, per-second samples with timestamps (promtool tsdb create-blocks-from "
+    "openmetrics)",
     _series,
 )

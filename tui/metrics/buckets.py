@@ -1,8 +1,9 @@
-"""fio's latency buckets: which value falls where, and which count reaches a percentile.
+"""fio's latency buckets: the bucket of a value, and the rank of a percentile.
 
-A bucket is known by its index (fio stat.c, plat_val_to_idx). Values are nanoseconds. Below 128 ns a
-bucket holds one value; above, its width is at most 1/64 of its low edge, so its middle is at most
-0.78 % from any value in it."""
+Buckets are numbered as in fio (stat.c, plat_val_to_idx). Values are nanoseconds. Below 128 ns a
+bucket holds one value; above, its width is at most 1/64 of its low edge, so its middle is within
+0.78 % of any value in it.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def label(percentile: float) -> str:
 def value_to_index(value_ns: int, top: int = TOP_BUCKET) -> int:
     """Return the bucket of a latency (fio stat.c, plat_val_to_idx).
 
-    Everything beyond the top is put into `top`.
+    Larger values go into `top`.
     """
     msb = value_ns.bit_length() - 1
     if msb <= PLAT_BITS:
@@ -35,9 +36,7 @@ def value_to_index(value_ns: int, top: int = TOP_BUCKET) -> int:
 
 
 def index_to_value(index: int) -> int:
-    """Return the middle of a bucket in ns (fio stat.c, plat_idx_to_val): the key that json+
-    prints.
-    """
+    """Return the middle of a bucket in ns, its key in json+ (fio stat.c, plat_idx_to_val)."""
     if index < PLAT_VAL << 1:
         return index
     error_bits = (index >> PLAT_BITS) - 1
@@ -46,9 +45,9 @@ def index_to_value(index: int) -> int:
 
 
 def bucket_edges(index: int) -> tuple[int, int]:
-    """Return the least and the largest latency in ns that fall into a bucket.
+    """Return the lowest and highest latency in ns of a bucket.
 
-    The top one takes all beyond, too.
+    The top bucket has no upper limit.
     """
     if index < PLAT_VAL << 1:
         return index, index
@@ -58,9 +57,9 @@ def bucket_edges(index: int) -> tuple[int, int]:
 
 
 def key_to_index(key_ns: int) -> int:
-    """Return the bucket that a json+ key names.
+    """Return the bucket of a json+ key.
 
-    Builds of fio with more groups have keys beyond 1855: same formula.
+    Builds of fio with more groups have keys beyond 1855; the formula is the same.
     """
     index = KEYS.get(key_ns)
     return value_to_index(key_ns, top=1 << 30) if index is None else index

@@ -1,4 +1,4 @@
-"""Host facts as people read them: common values, and hosts that differ."""
+"""Host facts for people: common values, and hosts that differ."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tui.model.hostfacts import HOST_FACTS, TOOL_FACTS, Fact, HostFact, boot_of,
 
 
 def fact_text(facts: Mapping[str, Fact], name: str) -> str:
-    """Return a fact as text, empty when it is not known."""
-    known = HOST_FACTS.get(name)  # load generators bring facts of their own
+    """Return a fact as text, empty if unknown."""
+    known = HOST_FACTS.get(name)  # load generators add facts of their own
     if known is not None and known.kind == "bytes":
         size = number_of(facts, name)
         return "" if size is None else units.size(size)
@@ -24,29 +24,29 @@ def fact_text(facts: Mapping[str, Fact], name: str) -> str:
 
 Value = str | int | float | bool | None
 Leaf = Value | tuple[str, ...]
-"""One thing that is compared; the words of a list each for themselves."""
+"""One comparable value; each word of a list is a value of its own."""
 
-USABLE = {"cpus_usable": "cpus", "mem_usable_bytes": "mem_bytes"}  # worth telling where it is less
+USABLE = {"cpus_usable": "cpus", "mem_usable_bytes": "mem_bytes"}  # report if below this
 NONE = "none"
 WITHOUT = "without"
 OPTIONAL = ("bond_mode", "bond_hash", "md_level", "md_action", "nfs_version", "paths", "via")
-"""Columns that say by their absence that there is no such thing; others are unknown."""
+"""Columns that mean "none" when they are missing; other missing columns are unknown."""
 NAMED_HOSTS = 4
 _PLACES = {name: place for place, name in enumerate(HOST_FACTS)}
 
 
 class FactGroup(Struct, frozen=True):
-    """Hosts that have the same value; None: those of which it is unknown."""
+    """Hosts with the same value; None: hosts with an unknown value."""
 
     value: Value
     hosts: tuple[str, ...]
 
 
 class FactDifference(Struct, frozen=True):
-    """A fact that hosts differ in, the largest group first, the unknown last.
+    """A fact that differs between hosts, the largest group first, unknown last.
 
-    `name` is ``fact``, ``map.key`` or ``table.column``. `matters`: figures may differ by it; else
-    it is worth a look.
+    `name` is ``fact``, ``map.key`` or ``table.column``. `matters`: the difference may affect
+    performance.
     """
 
     name: str
@@ -56,16 +56,16 @@ class FactDifference(Struct, frozen=True):
 
     @property
     def known(self) -> tuple[FactGroup, ...]:
-        """The groups whose value is known; with fewer than two, nothing is known to differ."""
+        """Groups with a known value; fewer than two mean no known difference."""
         return tuple(group for group in self.groups if group.value is not None)
 
     @property
     def differs(self) -> bool:
-        """Whether hosts are known to differ, and not only to be unknown."""
+        """Whether hosts are known to differ, rather than just unknown."""
         return len(self.known) > 1
 
     def of(self, host: str) -> FactGroup | None:
-        """Return the group that a host is in."""
+        """Return the group of a host."""
         return next((group for group in self.groups if host in group.hosts), None)
 
     @property
@@ -79,9 +79,9 @@ class FactDifference(Struct, frozen=True):
 
 
 class FactsTogether(Struct, frozen=True):
-    """The facts of hosts: what all have in common, and what differs.
+    """Facts that all hosts have in common, and facts that differ.
 
-    What each host has of its own is in neither.
+    Facts that are unique by nature, such as names, are in neither.
     """
 
     hosts: tuple[str, ...]
@@ -89,7 +89,7 @@ class FactsTogether(Struct, frozen=True):
     differing: tuple[FactDifference, ...]
 
     def odd_of(self, host: str) -> list[FactDifference]:
-        """Return what a host differs in from as many others, or more."""
+        """Return the facts in which a host differs from at least as many hosts as it matches."""
         return [each for each in self.differing if _is_odd(each, host)]
 
 
@@ -100,9 +100,9 @@ def _is_odd(difference: FactDifference, host: str) -> bool:
 
 
 def compare(hosts: Mapping[str, Mapping[str, Fact]]) -> FactsTogether:
-    """Return what hosts have in common and differ in.
+    """Return what hosts have in common and how they differ.
 
-    Hosts of which nothing at all is known are left out.
+    Hosts without any known fact are left out.
     """
     known = {host: facts for host, facts in hosts.items() if facts}
     leaves = {host: dict(leaves_of(facts)) for host, facts in known.items()}
@@ -122,18 +122,18 @@ def compare(hosts: Mapping[str, Mapping[str, Fact]]) -> FactsTogether:
 
 
 def spec_of(name: str) -> HostFact:
-    """Return what the registry says of the fact that a leaf is part of."""
+    """Return the registry entry of the fact that a leaf belongs to."""
     return HOST_FACTS[name] if name in HOST_FACTS else fact_of(_split(name)[0])
 
 
 def _split(name: str) -> tuple[str, str]:
-    """Return the fact and the key or column of a leaf."""
+    """Split a leaf into its fact and its key or column."""
     fact, _, part = name.partition(".")
     return (fact, part) if fact in HOST_FACTS else (name, "")
 
 
 def _order(name: str) -> tuple[int, str, int]:
-    """Sort as the registry does; of a tool the version first, which says most."""
+    """Return a sort key in the registry's order; of a tool, the version comes first."""
     fact, part = _split(name)
     if fact in _PLACES:
         return _PLACES[fact], part, 0
@@ -142,7 +142,7 @@ def _order(name: str) -> tuple[int, str, int]:
 
 
 def leaves_of(facts: Mapping[str, Fact]) -> Iterable[tuple[str, Leaf]]:
-    """Yield what can be compared of a host's facts."""
+    """Yield the comparable values of a host's facts."""
     for name, value in facts.items():
         known = fact_of(name)
         if known.differs == "expected" or value is None or value == facts.get(USABLE.get(name, "")):
@@ -159,7 +159,7 @@ def leaves_of(facts: Mapping[str, Fact]) -> Iterable[tuple[str, Leaf]]:
 
 
 def _columns(name: str, known: HostFact, rows: Sequence[Any]) -> Iterable[tuple[str, Leaf]]:
-    """Yield the different values of each column: how many rows there are is told once."""
+    """Yield the distinct values of each column, and the number of rows once."""
     for column in known.columns:
         values = [
             row[column] for row in rows if isinstance(row, dict) and row.get(column) is not None
@@ -172,7 +172,7 @@ def _columns(name: str, known: HostFact, rows: Sequence[Any]) -> Iterable[tuple[
 
 
 def _one(name: str, values: Sequence[Any], tolerance: float) -> Value:
-    """Return one value, or the text of several."""
+    """Return the only value, or several as one text."""
     groups = grouped({str(index): _scalar(value) for index, value in enumerate(values)}, tolerance)
     found = [_plain(value) for value, _ in groups]
     return (
@@ -187,9 +187,9 @@ def _scalar(value: Any) -> Value:
 
 
 def _missing(facts: Mapping[str, Fact], name: str) -> Leaf:
-    """Return what it means that a host does not have a leaf which others have.
+    """Return the meaning of a leaf that a host does not have but others do.
 
-    None when it is just unknown.
+    None if it is just unknown.
     """
     fact, part = _split(name)
     known = spec_of(name)
@@ -205,14 +205,14 @@ def _missing(facts: Mapping[str, Fact], name: str) -> Leaf:
         )
     if known.absent and known.kind in ("list", "table"):
         return () if known.kind == "list" else 0
-    # older records do not tell the two apart
+    # older records do not distinguish the two
     return (known.absent or None) if "unknown" in facts else None
 
 
 def grouped(values: Mapping[str, Leaf], tolerance: float) -> list[tuple[Leaf, tuple[str, ...]]]:
-    """Return values with those who have them, the largest group first, what is unknown last.
+    """Return values with their hosts, the largest group first, unknown last.
 
-    Numbers within the tolerance of a group's smallest are in it.
+    Numbers within tolerance of a group's lowest value belong to the group.
     """
     first = next(iter(values.values()), None)
     if all(type(value) is type(first) and value == first for value in values.values()):
@@ -245,7 +245,7 @@ def _plain(value: Leaf) -> Value:
 
 
 def _difference(name: str, groups: Sequence[tuple[Leaf, tuple[str, ...]]]) -> FactDifference:
-    """Return a difference; of lists, the words that not all have."""
+    """Return a difference; for lists, the words that not all hosts have."""
     listed = [set(value) for value, _ in groups if isinstance(value, tuple)]
     shared = set.intersection(*listed) if listed else set()
     found = []
@@ -264,7 +264,7 @@ def _difference(name: str, groups: Sequence[tuple[Leaf, tuple[str, ...]]]) -> Fa
 
 
 def leaf_title(name: str) -> str:
-    """Return what people call a leaf: ``links: mtu``."""
+    """Return a leaf's title: ``links: mtu``."""
     fact, part = _split(name)
     if not part:
         return spec_of(name).title
@@ -277,7 +277,7 @@ def leaf_title(name: str) -> str:
 
 
 def leaf_text(name: str, value: Value) -> str:
-    """Return a leaf's value in its unit."""
+    """Return a leaf's value with its unit."""
     if value is None:
         return "unknown"
     if isinstance(value, bool):
@@ -294,9 +294,9 @@ def leaf_text(name: str, value: Value) -> str:
 
 
 class OneBoot(Struct, frozen=True):
-    """Hosts with the same boot.
+    """Hosts with the same boot id.
 
-    `machine`: they have one host name too; else containers of one are among them.
+    `machine`: they also share a host name; otherwise some are containers.
     """
 
     hosts: tuple[str, ...]
@@ -304,14 +304,14 @@ class OneBoot(Struct, frozen=True):
 
     @property
     def what(self) -> str:
-        """What they are, or run on."""
+        """What they are: one machine, or containers on one kernel."""
         return "machine" if self.machine else "kernel"
 
 
 def one_boot(hosts: Mapping[str, Mapping[str, Fact]]) -> list[OneBoot]:
-    """Return which hosts have the same boot, several at a time.
+    """Return the hosts that share a boot id, in groups of two or more.
 
-    A boot that is not known is nobody's.
+    Unknown boot ids match nothing.
     """
     found: dict[str, list[str]] = {}
     for host, facts in hosts.items():
@@ -325,5 +325,5 @@ def one_boot(hosts: Mapping[str, Mapping[str, Fact]]) -> list[OneBoot]:
 
 
 def hosts_text(hosts: Sequence[str]) -> str:
-    """Return the names of a few hosts, or how many there are."""
+    """Return the names of a few hosts, or the number of many."""
     return ", ".join(hosts) if len(hosts) <= NAMED_HOSTS else f"{len(hosts)} hosts"

@@ -1,4 +1,4 @@
-"""Figures of a measurement from results of journal or record, and how far hosts are from the
+"""Figures of a measurement, from results of journal or record, and the spread of hosts around the
 median.
 """
 
@@ -19,7 +19,7 @@ from tui.model.criteria import default
 from tui.model.event import DirectionResult
 from tui.model.plan import Headline
 
-# where a load generator without a direction for an operation on files counts it
+# load generators without a direction for file operations count them here
 OPERATIONS_AS = "read"
 
 
@@ -60,29 +60,27 @@ class Result(Protocol):
 
 
 def kind_of(name: str, kind: str) -> str:
-    """Return the latency kind that is shown of a direction, where `kind` is that of its step."""
+    """Return the latency kind to show for a direction; `kind` is the one of its step."""
     return direction(name).latency or kind
 
 
 def latency_of(result: Result, name: str, kind: str) -> Latency | None:
-    """Return the latency that is shown of a direction; None when it was not counted."""
+    """Return the latency to show for a direction; None if it was not measured."""
     return result.lat if kind_of(name, kind) == "lat" else result.clat
 
 
 def behind(count: int, percentile: float) -> float:
-    """Return how many of `count` samples lie beyond a percentile."""
+    """Return the number of `count` samples beyond a percentile."""
     return round(count * (100 - percentile) / 100, 6)
 
 
 def enough_behind(count: int, percentile: float) -> bool:
-    """Tell whether enough samples are slower than a percentile for it to be printed."""
+    """Return whether enough samples are beyond a percentile to print it."""
     return behind(count, percentile) >= TAIL_SAMPLES
 
 
 def marked(value: int | None, count: int, percentile: float) -> int | None:
-    """Return a percentile of `count` samples as it is to be shown: marked where too few are beyond
-    it.
-    """
+    """Return a percentile of `count` samples, marked if too few are beyond it."""
     return (
         value
         if value is None or percentile >= 100 or enough_behind(count, percentile)
@@ -91,9 +89,7 @@ def marked(value: int | None, count: int, percentile: float) -> int | None:
 
 
 def shown_percentile(latency: Latency | None, percentile: float) -> int | None:
-    """Return a percentile for people: `units.latency` prints ``n<10`` where too few samples are
-    behind it.
-    """
+    """Return a percentile for people: ``n<10`` if too few samples are beyond it."""
     return (
         None
         if latency is None
@@ -102,7 +98,7 @@ def shown_percentile(latency: Latency | None, percentile: float) -> int | None:
 
 
 def percentile_of(latency: Latency, percentile: float) -> int | None:
-    """Return any percentile in ns, from the buckets when it was not computed before.
+    """Return any percentile in ns, from the buckets if it was not computed before.
 
     Never above the exact maximum.
     """
@@ -114,7 +110,7 @@ def percentile_of(latency: Latency, percentile: float) -> int | None:
 
 
 def headline_behind(headline: Headline, dirs: Mapping[str, Result], kind: str) -> int | None:
-    """Return how many samples lie beyond a headline that is a percentile; None of any other."""
+    """Return the number of samples beyond a percentile headline; None for other headlines."""
     if headline.metric != "latency" or headline.percentile is None:
         return None
     found = found_in(headline, dirs)
@@ -123,10 +119,9 @@ def headline_behind(headline: Headline, dirs: Mapping[str, Result], kind: str) -
 
 
 def value_of(headline: Headline, dirs: Mapping[str, Result], kind: str) -> float | None:
-    """Return the headline figure of results by direction; None when it was not measured.
+    """Return the headline figure of results by direction; None if it was not measured.
 
-    `kind` is the step's latency kind. Where there is one direction of I/O alone, it is the mixed
-    one too.
+    `kind` is the step's latency kind. A single I/O direction also counts as the mixed one.
     """
     wanted = found_in(headline, dirs)
     result = dirs.get(wanted)
@@ -145,7 +140,7 @@ def value_of(headline: Headline, dirs: Mapping[str, Result], kind: str) -> float
 
 
 def found_in(headline: Headline, dirs: Iterable[str]) -> str:
-    """Return the direction that a headline is found in."""
+    """Return the direction that holds a headline's figure."""
     names = list(dirs)
     wanted = headline.direction
     if headline.metric == "ops" and wanted not in names:
@@ -159,16 +154,14 @@ def found_in(headline: Headline, dirs: Iterable[str]) -> str:
 
 
 def over_hosts(hosts: Sequence[Mapping[str, DirectionResult]]) -> dict[str, DirectionResult]:
-    """Return the directions that every one of these hosts has, each over all of them, `mixed` with
-    them.
-    """
+    """Return the directions that all of these hosts have, each over all hosts, plus `mixed`."""
     whole = [with_mixed(dirs) for dirs in hosts]
     names = [name for name in (whole[0] if whole else ()) if all(name in dirs for dirs in whole)]
     return {name: combine_directions([dirs[name] for dirs in whole]) for name in names}
 
 
 def total_rates(dirs: Mapping[str, DirectionResult]) -> tuple[float, float]:
-    """Return I/Os and bytes per second over all directions of I/O."""
+    """Return I/Os and bytes per second over all I/O directions."""
     parts = [
         part
         for name, part in dirs.items()
@@ -178,26 +171,25 @@ def total_rates(dirs: Mapping[str, DirectionResult]) -> tuple[float, float]:
 
 
 def with_mixed(dirs: Mapping[str, DirectionResult]) -> dict[str, DirectionResult]:
-    """Return the directions with `mixed` added, reads and writes together, when there are both and
-    nothing tells it.
+    """Add `mixed` (reads plus writes) to the directions, unless it is there or one of them is
+    missing.
     """
     if MIXED in dirs or BOTH in dirs or not {"read", "write"} <= dirs.keys():
         return dict(dirs)
     return {**dirs, MIXED: combine_directions([dirs["read"], dirs["write"]])}
 
 
-LAG = default("straggler.rate")  # of the median host, as the check of stragglers has it
-LEAST_HOSTS = 3  # with fewer there is no median to speak of
+LAG = default("straggler.rate")  # of the median host, as in the straggler check
+LEAST_HOSTS = 3  # fewer hosts have no meaningful median
 LEAST_BAND = 0.03
 SIGMAS, SIGMA_OF_MAD = 3.0, 1.4826  # of a normal distribution
 
 
 class HostSpread(Struct, frozen=True):
-    """Hosts against their median. `shares`: deviation from it by host, -0.75 is a quarter of it;
-    None: not known.
+    """Deviations of hosts from their median.
 
-    `band`: hosts within it are like the others. `lag`: the least share of the median that does not
-    lag.
+    `shares` by host: -0.75 is 25 % of the median, None is unknown. Hosts within `band` are
+    unremarkable; hosts below `lag` (a share of the median) are stragglers.
     """
 
     middle: float | None
@@ -206,25 +198,25 @@ class HostSpread(Struct, frozen=True):
     lag: float = LAG
 
     def lags(self, host: str) -> bool:
-        """Tell whether a host is far behind the others."""
+        """Return whether a host is a straggler."""
         share = self.shares.get(host)
         return share is not None and len(self.shares) >= LEAST_HOSTS and share < self.lag - 1
 
     def is_far(self, host: str) -> bool:
-        """Tell whether a host is unlike the others: outside of the band, or of unknown rate."""
+        """Return whether a host is outside the band, or its rate is unknown."""
         share = self.shares.get(host)
         return share is None or abs(share) > self.band
 
     @property
     def laggards(self) -> list[str]:
-        """The hosts that lag, the slowest first."""
+        """Stragglers, the slowest first."""
         return sorted(
             (host for host in self.shares if self.lags(host)),
             key=lambda host: self.shares[host] or 0.0,
         )
 
     def widest(self, hosts: list[str]) -> float:
-        """Return how far the farthest of some hosts is from the median."""
+        """Return the largest deviation of some hosts from the median."""
         return max(
             (abs(share) for host in hosts if (share := self.shares.get(host)) is not None),
             default=0.0,
@@ -232,9 +224,9 @@ class HostSpread(Struct, frozen=True):
 
 
 def spread_of(values: Mapping[str, float | None], lag: float = LAG) -> HostSpread:
-    """Return how far hosts are from their median.
+    """Return the spread of hosts around their median.
 
-    The band is three robust deviations, at most what lags.
+    The band is three robust standard deviations, at most the straggler limit.
     """
     known = [value for value in values.values() if value is not None]
     middle = median(known) if len(known) > 1 else None
@@ -252,10 +244,10 @@ def share_text(share: float | None) -> str:
 
 
 def behind_text(share: float) -> str:
-    """Return what a laggard is: ``25 % of the median``."""
+    """Return a straggler's rate: ``25 % of the median``."""
     return f"{units.share(max(0.0, 1 + share))} of the median"
 
 
 def within_text(widest: float) -> str:
-    """Return how near hosts are to the median: ``within ±3 %``."""
+    """Return the spread of hosts: ``within ±3 %``."""
     return f"within ±{max(1, -(-round(widest * 1000) // 10))} %"

@@ -1,5 +1,5 @@
 """Latency histograms that merge exactly, percentiles by fio's rule, and results of several hosts
-made into one.
+merged.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ __all__ = [
 ]
 
 
-BASE_LESS_ONE = (1 << 64) - 1  # of a packed number, whose digits are buckets
+BASE_LESS_ONE = (1 << 64) - 1  # of a packed number, in which each digit is a bucket
 
 
 class PackedBuckets:
-    """Journal buckets that go into several histograms: one number of 64 bits a bucket, so that C
-    adds all at once.
+    """Journal buckets to add to several histograms, as one number with 64 bits per bucket.
 
-    What a damaged journal may say beyond 64 bits in sum is carried into the next bucket.
+    C code then adds all at once. Sums beyond 64 bits, possible only in a damaged journal, carry
+    into the next bucket.
     """
 
     __slots__ = ("number",)
@@ -62,7 +62,7 @@ class PackedBuckets:
 
 
 def unpacked(number: int) -> Iterator[tuple[int, int]]:
-    """Return index and count of the buckets of a packed number, those without a count left out."""
+    """Return index and count of the non-empty buckets of a packed number."""
     counts = array("Q")
     counts.frombytes(number.to_bytes(-(-number.bit_length() // 64) * 8, "little"))
     counts = _little(counts)
@@ -76,7 +76,7 @@ def _little(counts: array[int]) -> array[int]:
 
 
 class Counted(Protocol):
-    """Buckets, of the journal or of a record."""
+    """Buckets of the journal or of a record."""
 
     @property
     def idx(self) -> list[int]: ...
@@ -87,9 +87,9 @@ class Counted(Protocol):
 
 
 class Histogram:
-    """A sparse histogram that can grow: counts by bucket index.
+    """A sparse, growing histogram: counts by bucket index.
 
-    What comes packed waits in one number until somebody looks.
+    Packed additions are collected in one number and unpacked on first use.
     """
 
     __slots__ = ("_held", "_upper", "_waiting")
@@ -98,7 +98,7 @@ class Histogram:
         self, counts: Mapping[int, int] | None = None, upper: Mapping[int, int] | None = None
     ) -> None:
         self._held: dict[int, int] = dict(counts) if counts else {}
-        # edges in ns by index: of tools with own buckets
+        # edges in ns by index, for tools with their own buckets
         self._upper: dict[int, int] = dict(upper) if upper else {}
         self._waiting = 0
 
@@ -113,7 +113,7 @@ class Histogram:
 
     @classmethod
     def from_buckets(cls, buckets: Counted) -> Histogram:
-        """Return the histogram that buckets of the journal or of a record hold."""
+        """Return the histogram of a journal's or record's buckets."""
         return cls(dict(zip(buckets.idx, buckets.n, strict=True)), _edges(buckets))
 
     @classmethod
@@ -136,7 +136,7 @@ class Histogram:
     def add(self, buckets: Buckets, packed: PackedBuckets | None = None) -> None:
         """Add the counts of journal buckets.
 
-        `packed`: the same ones, where they go into several histograms.
+        `packed`: the same counts, if they are added to several histograms.
         """
         if packed is not None:
             self._waiting += packed.number
@@ -148,19 +148,19 @@ class Histogram:
             self._widen(_edges(buckets))
 
     def _widen(self, edges: Mapping[int, int]) -> None:
-        """Take the edges of other buckets; where two tools differ the larger one bounds both."""
+        """Merge the edges of other buckets; if two tools differ, the larger edge wins."""
         for index, edge in edges.items():
             self._upper[index] = max(edge, self._upper.get(index, 0))
 
     def merge(self, other: Histogram) -> None:
-        """Add the counts of another histogram. Exact: nothing is binned again."""
+        """Add the counts of another histogram. Exact: no re-binning."""
         counts = self._counts
         for index, count in other._counts.items():
             counts[index] = counts.get(index, 0) + count
         self._widen(other._upper)
 
     def take_back(self, other: Histogram) -> None:
-        """Subtract the counts of a histogram that were added before."""
+        """Subtract the counts of a histogram that was added before."""
         counts = self._counts
         for index, count in other._counts.items():
             if left := counts.get(index, 0) - count:
@@ -173,7 +173,7 @@ class Histogram:
         return Histogram(self._counts, self._upper)
 
     def clear(self) -> None:
-        """Forget all counts."""
+        """Clear all counts."""
         self._held.clear()
         self._upper.clear()
         self._waiting = 0
@@ -181,12 +181,12 @@ class Histogram:
     @property
     def total(self) -> int:
         """Number of samples."""
-        # the sum of its digits: nothing is unpacked
+        # sums the digits without unpacking
         return sum(self._held.values()) + self._waiting % BASE_LESS_ONE
 
     @property
     def buckets(self) -> Buckets:
-        """The counts for the journal: indices ascending, no zeros."""
+        """Counts for the journal: indices ascending, no zeros."""
         indices = sorted(index for index, count in self._counts.items() if count)
         upper = (
             [self._upper.get(index) or index_to_value(index) for index in indices]
@@ -200,18 +200,18 @@ class Histogram:
         yield from sorted(self._counts.items())
 
     def percentile(self, percentile: float) -> int | None:
-        """Return one percentile in ns, None without samples."""
+        """Return one percentile in ns; None without samples."""
         values = self.percentiles((percentile,))
         return values[label(percentile)] if values else None
 
     def percentiles(
         self, wanted: Sequence[float] = PERCENTILES, at_most: int | None = None
     ) -> dict[str, int]:
-        """Return the percentiles in ns by label, as fio computes them; empty without samples.
+        """Return percentiles in ns by label, as fio computes them; empty without samples.
 
         `wanted` may be in any order; 100 gives the middle of the last bucket, not the maximum.
-        `at_most` is the exact maximum: the middle of its bucket may lie above it, and fio prints
-        that, but no I/O took so long.
+        `at_most` is the exact maximum and caps the values: fio prints bucket middles, which may
+        exceed it.
         """
         return percentiles_of(self.buckets, wanted, at_most)
 
@@ -251,29 +251,28 @@ def percentiles_of(
 
 
 class Bins:
-    """One state of a json+ ``bins`` object, kept for what the next one has more: of each host one a
-    second.
+    """One state of a json+ ``bins`` object, kept to compute the next second's increase.
 
-    Two states mostly have the same keys: then C compares them, and the bucket indices stay. Arrays
-    take a quarter of the memory of lists.
+    Most states have the same keys as the last: then C code compares them, and bucket indices are
+    reused. Arrays take a quarter of the memory of lists.
     """
 
     __slots__ = ("_counts", "_idx", "_keys")
 
     def __init__(self, bins: Mapping[int, int] | None = None) -> None:
         printed = bins or {}
-        keys = sorted(printed)  # costs nothing as fio prints them: ascending
+        keys = sorted(printed)  # free: fio prints them in ascending order
         self._keys = array("q", keys)
         self._counts = array("q", map(printed.__getitem__, keys))
         self._idx: list[int] = []
 
     def since(self, earlier: Bins) -> Buckets:
-        """Return what grew since an earlier state.
+        """Return the increase since an earlier state.
 
-        Live counts may be torn, so nothing falls below 0.
+        fio's live counts may be inconsistent, so decreases count as 0.
         """
         if self._keys == earlier._keys:
-            self._keys, self._idx = earlier._keys, earlier._idx  # one copy of them is enough
+            self._keys, self._idx = earlier._keys, earlier._idx  # share one copy
             more = [*map(sub, self._counts, earlier._counts)]
         else:
             before = dict(zip(earlier._keys, earlier._counts, strict=True))
@@ -290,7 +289,7 @@ class Bins:
 
 
 def _merged_buckets(parts: Sequence[LatencyResult]) -> Histogram | None:
-    """Return all buckets together, None when a part has samples but no buckets."""
+    """Return all buckets merged; None if a part has samples but no buckets."""
     merged = Histogram()
     for part in parts:
         if part.buckets is None:
@@ -300,10 +299,10 @@ def _merged_buckets(parts: Sequence[LatencyResult]) -> Histogram | None:
 
 
 def combine(parts: Sequence[LatencyResult]) -> LatencyResult:
-    """Return the latency of all parts together.
+    """Merge the latency of all parts.
 
-    N, min, max, mean and stddev are exact (fio's sample deviation, n - 1); percentiles are computed
-    again from the merged buckets, never averaged, and absent when a part with samples has no
+    N, min, max, mean and standard deviation are exact (n - 1, as in fio). Percentiles are
+    recomputed from the merged buckets, never averaged, and missing if a part with samples has no
     buckets.
     """
     filled = [part for part in parts if part.n > 0]
@@ -335,10 +334,10 @@ def combine(parts: Sequence[LatencyResult]) -> LatencyResult:
 
 
 def _moments(parts: Sequence[LatencyResult]) -> tuple[float, float | None]:
-    """Return mean and sample standard deviation of the union (fio stat.c, sum_stat, in its closed
+    """Return mean and sample standard deviation of the union (fio stat.c, sum_stat, in closed
     form).
 
-    The deviation is None where that of a part is not known.
+    The deviation is None if that of a part is unknown.
     """
     total = sum(part.n for part in parts)
     mean = sum(part.n * part.mean_ns for part in parts) / total
@@ -355,23 +354,23 @@ def _moments(parts: Sequence[LatencyResult]) -> tuple[float, float | None]:
 def _latency(
     parts: Sequence[DirectionResult], pick: Callable[[DirectionResult], LatencyResult | None]
 ) -> LatencyResult | None:
-    """Combine one latency kind; None when a part that did I/O does not have it."""
+    """Merge one latency kind; None if a part that did I/O does not have it."""
     busy = [part for part in parts if part.ios > 0] or list(parts)
     found = [latency for part in busy if (latency := pick(part)) is not None]
     return combine(found) if found and len(found) == len(busy) else None
 
 
 def _shortest_s(parts: Sequence[DirectionResult]) -> float:
-    """Return the least time that a part ran for; 0 where all ran as long."""
+    """Return the shortest runtime of the parts; 0 if all are equal."""
     spans = [part.shortest_s or part.runtime_s for part in parts if part.ios]
     return min(spans) if spans and min(spans) < max(part.runtime_s for part in parts) else 0.0
 
 
 def combine_directions(parts: Sequence[DirectionResult]) -> DirectionResult:
-    """Return one direction of parts that ran at the same time.
+    """Merge one direction of parts that ran at the same time.
 
-    I/Os, bytes, IOPS and bandwidth are sums, the runtime is the longest. A latency kind that some
-    part lacks is None. Empty `parts` give a result of zeros.
+    I/Os, bytes, IOPS and bandwidth are summed, the runtime is the longest. A latency kind is None
+    if a part does not have it. Empty `parts` give zeros.
     """
     return DirectionResult(
         ios=sum(part.ios for part in parts),

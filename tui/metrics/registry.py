@@ -1,7 +1,4 @@
-"""Metrics and directions: which there are, and how their figures are written.
-
-One place for all that show them.
-"""
+"""All metrics and directions, and how their figures are printed."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ class Direction:
     """A kind of request. `in_total`: it counts in sums over directions; `moves_data`: it has a
     bandwidth.
 
-    `latency` is its only latency kind; None: it has those of the step.
+    `latency` is its only latency kind; None: it has the step's latency kinds.
     """
 
     name: str
@@ -43,38 +40,37 @@ class Direction:
 DIRECTIONS = {
     each.name: each
     for each in (
-        # fsync, fdatasync, sync_file_range: beside the I/O that they flush, never added to it
+        # fsync, fdatasync, sync_file_range: not added to the I/O that they flush
         Direction("sync", "syncs/s", in_total=False, moves_data=False, latency="lat"),
         Direction("read"),
         Direction("write"),
         Direction("trim"),
         Direction(MIXED),
-        # reads and writes once more, of a tool with one histogram for both: its latencies count,
-        # its I/Os are theirs
+        # reads plus writes, from a tool with one histogram for both: only its latencies count,
+        # its I/Os are already in read and write
         Direction(BOTH, in_total=False),
-        # operations on files and directories, by their own names
+        # file and directory operations, by their own names
         Direction("mkdirs", "dirs/s", moves_data=False, latency="lat"),
         Direction("stat", "files/s", moves_data=False, latency="lat"),
         Direction("rmfiles", "files/s", moves_data=False, latency="lat"),
         Direction("rmdirs", "dirs/s", moves_data=False, latency="lat"),
-        # whole files, open to close, beside the I/Os on them
+        # whole files, open to close, in addition to their I/Os
         Direction("write-files", "files/s", in_total=False, moves_data=False, latency="lat"),
         Direction("read-files", "files/s", in_total=False, moves_data=False, latency="lat"),
     )
 }
-"""All directions, in the order in which they are shown."""
+"""All directions, in display order."""
 
 
 def direction(name: str) -> Direction:
-    """Return what is known of a direction, of an unknown one the usual."""
+    """Return a direction's properties; unknown ones get the defaults."""
     return DIRECTIONS.get(name) or Direction(name)
 
 
 def each_io_once(names: Iterable[str]) -> list[str]:
-    """Return the directions by which all I/O is judged, each once: reads and writes as one where
-    that is told.
+    """Return the directions that cover each I/O once: `mixed` if measured, else read and write.
 
-    With one histogram for both, reads and writes have no latencies of their own.
+    A tool with one histogram has no latencies for reads and writes alone.
     """
     known = list(names)
     if MIXED in known:
@@ -88,7 +84,7 @@ def each_io_once(names: Iterable[str]) -> list[str]:
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Return directions as they are shown, unknown ones last."""
+    """Return directions in display order, unknown ones last."""
     order = list(DIRECTIONS)
     return sorted(
         names, key=lambda name: (order.index(name) if name in order else len(order), name)
@@ -97,24 +93,22 @@ def in_order(names: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A figure: `unit` of its values in records, what they count, and how a value is written for
-    people.
-    """
+    """A metric: its unit in records, what it counts, and how a value is printed."""
 
     name: MetricName
     title: str
     unit: UnitName
-    counted: str  # behind the number where no unit stands there: IOPS
+    counted: str  # printed after numbers without a unit: IOPS
     parts: Callable[[float | None], Parts]
     better: Literal["higher", "lower"] = "higher"
-    base: int = 1000  # of round values on an axis
+    base: int = 1000  # of round axis values
 
     def text(self, value: float | None) -> str:
-        """Return a value as short as it goes: ``390k``, ``9.17 GiB/s``, ``229 µs``."""
+        """Return a value in its shortest form: ``390k``, ``9.17 GiB/s``, ``229 µs``."""
         return ("" if self.counted else " ").join(self.parts(value)).rstrip()
 
     def with_unit(self, value: float | None) -> str:
-        """Return a value that can stand alone: ``390k IOPS``, ``12.0k ops/s``, ``9.17 GiB/s``."""
+        """Return a value with its unit: ``390k IOPS``, ``12.0k ops/s``, ``9.17 GiB/s``."""
         return (
             f"{self.text(value)} {self.counted}"
             if self.counted and value is not None
@@ -122,18 +116,18 @@ class Metric:
         )
 
     def split(self, value: float | None) -> Parts:
-        """Return number and unit, with what it counts: (``390``, ``k IOPS``)."""
+        """Return number and unit: (``390``, ``k IOPS``)."""
         number, unit = self.parts(value)
         return number, f"{unit} {self.counted}".strip() if value is not None else ""
 
     def rounded(self, value: float) -> str:
-        """Return a round value with its unit, without zeros that say nothing: ``2 GiB/s``."""
+        """Return a round value with its unit, without trailing zeros: ``2 GiB/s``."""
         number, unit = self.parts(value)
         number = number.rstrip("0").rstrip(".") if "." in number else number
         return ("" if self.counted else " ").join((number, unit)).rstrip()
 
     def scale(self, highest: float) -> tuple[float, str]:
-        """Return the unit for values up to `highest` on one axis: its size, and its text behind a
+        """Return the unit for values up to `highest` on one axis: its size, and its text after a
         number.
         """
         size, unit = 1.0, self.parts(1.0)[1]
@@ -153,7 +147,7 @@ METRICS: dict[str, Metric] = {
         Metric("bandwidth", "bandwidth", "bytes_per_s", "", units.bandwidth_parts, base=1024),
         Metric("latency", "latency", "ns", "", units.latency_parts, better="lower"),
         Metric("ops", "operations", "ops_per_s", "ops/s", units.iops_parts),
-        # that a benchmark makes of its own figures
+        # computed by the benchmark from its own figures
         Metric("score", "score", "score", "", units.score_parts),
     )
 }
@@ -161,17 +155,17 @@ BY_UNIT: dict[str, Metric] = {metric.unit: metric for metric in METRICS.values()
 
 
 def metric_of_operation(bytes_per_op: int) -> Metric:
-    """Return how the rate of an operation is told: as bandwidth when each of them moves bytes."""
+    """Return the metric for an operation's rate: bandwidth if each operation moves bytes."""
     return METRICS["bandwidth" if bytes_per_op else "ops"]
 
 
 def rate_of_operation(rate: float | None, bytes_per_op: int) -> float | None:
-    """Return operations per second in the unit that they are told in."""
+    """Return operations per second converted to the displayed unit."""
     return rate if rate is None else rate * (bytes_per_op or 1)
 
 
 class NamesHeadline(Protocol):
-    """What a profile, a plan or a record says that it is about."""
+    """The headline of a profile, a plan or a record."""
 
     @property
     def metric(self) -> MetricName: ...  # noqa: D102
@@ -182,7 +176,7 @@ class NamesHeadline(Protocol):
 
 
 def meaning(headline: NamesHeadline) -> str:
-    """Return what a headline is, in words: ``read IOPS``, ``write p99 latency``, ``creates``."""
+    """Return a headline's meaning in words: ``read IOPS``, ``write p99 latency``, ``creates``."""
     if headline.metric == "ops":
         return OPERATIONS.get(headline.direction, headline.direction)
     if headline.metric == "score":
@@ -192,7 +186,7 @@ def meaning(headline: NamesHeadline) -> str:
 
 
 def _ranked(percentile: float | None) -> str:
-    """Return what a latency is: ``mean``, ``p99.9``, ``max``."""
+    """Return the statistic of a latency: ``mean``, ``p99.9``, ``max``."""
     if percentile is None:
         return "mean"
     return "max" if percentile >= 100 else f"p{label(percentile)}"

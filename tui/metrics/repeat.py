@@ -1,4 +1,4 @@
-"""Repetitions: confidence interval of the mean, and how many a rank test needs."""
+"""Repetitions: confidence interval of the mean, and the number that a rank test needs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ T_975 = (
     2.0796, 2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423,
 )  # fmt: skip
 
-LEAST_REPETITIONS = 3  # of two, Student's interval is 13 standard errors wide
+LEAST_REPETITIONS = 3  # of two values, Student's interval is 13 standard errors wide
 
 
 def t_975(degrees: int) -> float:
     """Return the 0.975 quantile of Student's t.
 
-    Beyond the table by Cornish and Fisher's expansion.
+    Beyond the table by the Cornish-Fisher expansion.
     """
     if degrees <= len(T_975):
         return T_975[degrees - 1]
@@ -29,9 +29,9 @@ def t_975(degrees: int) -> float:
 
 
 def relative_ci(values: Sequence[float]) -> float | None:
-    """Return half the width of the mean's 95 % confidence interval, as a share of it.
+    """Return half the width of the mean's 95 % confidence interval, relative to the mean.
 
-    None: too few, or no mean.
+    None with too few values, or a mean of 0.
     """
     if len(values) < 2:
         return None
@@ -40,31 +40,27 @@ def relative_ci(values: Sequence[float]) -> float | None:
 
 
 def ci_tells(values: Sequence[float], half_width: float | None) -> bool:
-    """Tell whether mean ± half width may be printed: of two figures, or when it reaches zero, it
-    says nothing.
-    """
+    """Return whether to print mean ± half width: three values or more, zero excluded."""
     return len(values) >= LEAST_REPETITIONS and half_width is not None and half_width < 1.0
 
 
-LEAST_RANKED_REPETITIONS = 4  # of 3 and 3 the smallest p there can be is 0.10
-# of the 5 %: what others lack they get from headlines that all differ
+LEAST_RANKED_REPETITIONS = 4  # of 3 and 3 the smallest possible p is 0.10
+# share of the 5 %: the rest is left for the other figures of a headline test
 HEADLINE_ALPHA, OTHERS_ALPHA = 0.04, 0.01
 
 
 def least_p(a: int, b: int) -> float:
-    """Return the smallest p that Mann and Whitney's test can give for so many repetitions."""
+    """Return the smallest p that a Mann-Whitney test can give for these numbers of repetitions."""
     return min(1.0, 2 / comb(a + b, a))
 
 
 def can_decide(a: int, b: int, figures: int, alpha: float) -> bool:
-    """Tell whether a test of so many figures at once, corrected by Holm, can call one of them
-    different.
-    """
+    """Return whether a Holm-corrected test of so many figures can call one of them different."""
     return min(a, b) >= LEAST_RANKED_REPETITIONS and least_p(a, b) * figures <= alpha
 
 
 def repetitions_needed(figures: int, alpha: float = HEADLINE_ALPHA) -> int:
-    """Return how often each of so many figures must be measured on both sides.
+    """Return the repetitions needed on both sides to test so many figures.
 
     A point has one headline.
     """

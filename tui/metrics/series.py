@@ -15,15 +15,15 @@ from tui.model.event import Buckets
 CHUNK = 64
 GAPS = array("d", [nan]) * CHUNK
 Parts = list[tuple[int, int, float, float]]
-"""Of each second that an interval covers: its chunk, its place in there, how much of it is covered,
-of how much.
+"""For each second that an interval touches: chunk, place in the chunk, seconds covered,
+and the length of the interval.
 """
 
 
 def parts_of(t0: float, t1: float) -> Parts:
     """Return the seconds that (t0, t1] covers.
 
-    One without length belongs whole to the second it lies in.
+    An interval without length counts for the second that contains it.
     """
     if t1 <= t0:
         return [(*divmod(floor(t1), CHUNK), 1.0, 1.0)]
@@ -37,9 +37,8 @@ def parts_of(t0: float, t1: float) -> Parts:
 class RateSeries:
     """Amounts of irregular intervals, spread evenly over the seconds that they cover.
 
-    Times are seconds on one clock. A second that no interval touches is a gap: None, not 0. They
-    lie in chunks of 64: eight bytes a second where something was measured, and nothing for a long
-    time in which nothing was.
+    Times are seconds on one clock. A second without an interval is a gap: None, not 0. Values are
+    kept in chunks of 64, so measured seconds take eight bytes each and long gaps nothing.
     """
 
     __slots__ = ("_chunks",)
@@ -48,16 +47,14 @@ class RateSeries:
         self._chunks: dict[int, array[float]] = {}
 
     def add(self, t0: float, t1: float, amount: float) -> None:
-        """Add what happened in (t0, t1].
+        """Add an amount of (t0, t1].
 
-        An interval without length belongs whole to the second it lies in.
+        An interval without length counts for the second that contains it.
         """
         self.put(parts_of(t0, t1), amount)
 
     def put(self, parts: Parts, amount: float) -> None:
-        """Add what happened in an interval: its parts are made once for all series that it goes
-        into.
-        """
+        """Add an amount of an interval given as parts, which several series can share."""
         for number, place, covered, length in parts:
             chunk = self._chunks.get(number)
             if chunk is None:
@@ -66,7 +63,7 @@ class RateSeries:
             chunk[place] = more if before != before else before + more
 
     def rates(self, start_s: float, end_s: float) -> list[float | None]:
-        """Return amount per second of every second from `start_s` to `end_s`; None is a gap."""
+        """Return amount per second for every second from `start_s` to `end_s`; None is a gap."""
         first, end = floor(start_s), ceil(end_s)
         amounts = array("d")
         for number in range(first // CHUNK, -(-end // CHUNK)):
@@ -80,7 +77,7 @@ class RateSeries:
         )
 
 
-# of the I/Os of a column, from which a weight begins
+# lowest share of a column's I/Os for each weight
 SHARES = (0.0, 0.0001, 0.001, 0.01, 0.05, 0.2)
 SHARE_NAMES = ("under 0.01 %", "0.01 %", "0.1 %", "1 %", "5 %", "20 % and more")
 MOST_COLUMNS = 400
@@ -89,16 +86,14 @@ Items = Sequence[tuple[int, int]]
 
 
 def weight_of(share: float) -> int:
-    """Return the weight of a share of a column's I/Os: 0 the least, ``len(SHARES) - 1`` the
-    most.
-    """
+    """Return the weight of a share of a column's I/Os, from 0 to ``len(SHARES) - 1``."""
     return bisect_right(SHARES, share) - 1
 
 
 def weights_of(items: Items, low: int, step: int) -> dict[int, int]:
-    """Return the weight of each row that holds something.
+    """Return the weight of each non-empty row.
 
-    Row `r` is `step` buckets from ``low + r * step`` on.
+    Row `r` covers `step` buckets from ``low + r * step``.
     """
     rows: dict[int, int] = {}
     total = 0
@@ -112,7 +107,7 @@ def weights_of(items: Items, low: int, step: int) -> dict[int, int]:
 def column_percentiles(items: Items, wanted: Sequence[float]) -> dict[float, float | None]:
     """Return percentiles of a column in ns, by fio's rule.
 
-    None where too few I/Os are behind one.
+    None if too few samples are beyond one.
     """
     total = sum(count for _, count in items)
     found: dict[float, float | None] = dict.fromkeys(wanted)
@@ -127,7 +122,7 @@ def column_percentiles(items: Items, wanted: Sequence[float]) -> dict[float, flo
 
 
 def bucket_edge(index: int) -> float:
-    """Return the least value of a bucket in ns (fio stat.c, plat_idx_to_val without the half)."""
+    """Return the lowest value of a bucket in ns (fio stat.c, plat_idx_to_val without the half)."""
     if index < 128:
         return float(max(index, 1))
     bits = (index >> 6) - 1
@@ -135,11 +130,10 @@ def bucket_edge(index: int) -> float:
 
 
 class HeatBins:
-    """The latencies of one direction while they come; column `k` is `width_s` seconds from
-    ``start_s + k * width_s``.
+    """Latencies of one direction over time; column `k` is `width_s` seconds from ``start_s + k *
+    width_s``.
 
-    When there are more than `most` columns, each two are made one, exactly: memory does not grow
-    with the run.
+    Beyond `most` columns, pairs of columns are merged exactly, so memory stays constant.
     """
 
     __slots__ = ("_items", "_most", "_stamps", "columns", "start_s", "version", "width_s")
@@ -150,17 +144,17 @@ class HeatBins:
         self.columns: dict[int, Histogram] = {}
         self.version = 0
         self._most = most
-        # sorted, until something comes to the column
+        # sorted, until the column changes
         self._items: dict[int, tuple[tuple[int, int], ...]] = {}
-        self._stamps: dict[int, int] = {}  # the version in which something came last, by column
+        self._stamps: dict[int, int] = {}  # version of the last change, by column
 
     def add(
         self, t0: float, t1: float, buckets: Buckets, packed: PackedBuckets | None = None
     ) -> None:
-        """Count an interval (t0, t1] of run time where its middle lies; what lies before the start
-        is left out.
+        """Count an interval (t0, t1] of run time at its middle; intervals before the start are
+        ignored.
 
-        `packed`: the same buckets, where others count them too.
+        `packed`: the same buckets, if others count them too.
         """
         place = floor((t0 + t1) / 2 - self.start_s) // self.width_s
         if place < 0 or not buckets.idx:
@@ -185,14 +179,14 @@ class HeatBins:
         self._stamps = dict.fromkeys(self.columns, self.version)
 
     def items_of(self, place: int) -> tuple[tuple[int, int], ...]:
-        """Return a column's counts; empty when nothing was counted in it."""
+        """Return a column's counts; empty if nothing was counted."""
         items = self._items.get(place)
         if items is None and place in self.columns:
             items = self._items[place] = tuple(self.columns[place].items())
         return items or ()
 
     def _places(self, start_s: int, end_s: int) -> range:
-        """Return the columns that begin in these seconds, else the one that they lie in."""
+        """Return the columns that begin in these seconds, else the one that contains them."""
         first, end = (
             -(-(start_s - self.start_s) // self.width_s),
             -(-(end_s - self.start_s) // self.width_s),
@@ -201,8 +195,8 @@ class HeatBins:
         return range(first, end) if end > first else range(within, within + 1)
 
     def between(self, start_s: int, end_s: int) -> tuple[tuple[int, int], ...]:
-        """Return the counts of the columns that begin in these seconds, else of the one that they
-        lie in.
+        """Return the counts of the columns that begin in these seconds, else of the one that
+        contains them.
         """
         places = self._places(start_s, end_s)
         return (
@@ -212,14 +206,14 @@ class HeatBins:
         )
 
     def stamp(self, start_s: int, end_s: int) -> int:
-        """Return a number that changes with what `between` returns."""
+        """Return a number that changes whenever `between` does."""
         return max(
             (self._stamps.get(place, 0) for place in self._places(start_s, end_s)), default=0
         )
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """The least and the highest bucket that holds something; None: nothing was counted."""
+        """The lowest and highest non-empty bucket; None if there is none."""
         edges = [
             (items[0][0], items[-1][0])
             for place in list(self.columns)
@@ -229,7 +223,7 @@ class HeatBins:
 
 
 def merged_items(parts: Iterable[Items]) -> tuple[tuple[int, int], ...]:
-    """Return counts added up."""
+    """Return the sum of counts."""
     filled = [part for part in parts if part]
     if len(filled) == 1:
         return tuple(filled[0])

@@ -1,8 +1,9 @@
-"""Steady state by SNIA's rule: rounds of one load that neither spread nor drift, judged over all
-hosts together. Pure.
+"""Steady state by SNIA's rule: rounds of one load with limited range and slope, over all hosts.
+Pure.
 
 SSS PTS: over five rounds Max(y)-Min(y) is at most 20 % of their mean, and the least-squares line
-through them moves by at most 10 % of it over the window, slope x (rounds - 1)."""
+through them moves by at most 10 % of it over the window, slope x (rounds - 1).
+"""
 
 from __future__ import annotations
 
@@ -20,13 +21,11 @@ from tui.model.plan import Headline, Plan, Precondition, Step
 
 ROUNDS = 5
 RANGE, SLOPE = 0.20, 0.10  # of the mean
-ROUND_S = 5  # seconds that a round cut out of one load has at least
+ROUND_S = 5  # minimum seconds of a round within one load
 
 
 class SteadyWindow(Struct, frozen=True):
-    """Rounds of equal length: their means, and how far these are apart and drift, as shares of
-    their mean.
-    """
+    """Means of rounds of equal length, and their range and slope relative to the mean of all."""
 
     means: tuple[float, ...]
     range: float
@@ -34,16 +33,16 @@ class SteadyWindow(Struct, frozen=True):
 
     @property
     def steady(self) -> bool:
-        """Whether it is steady by SNIA's two rules."""
+        """Whether both are within SNIA's limits."""
         return self.within(RANGE, SLOPE)
 
     def within(self, most_range: float, most_slope: float) -> bool:
-        """Return whether neither is more than that."""
+        """Return whether both are within these limits."""
         return self.range <= most_range and self.slope <= most_slope
 
 
 def window_of(means: Sequence[float]) -> SteadyWindow | None:
-    """Return the window over these rounds; None when nothing was done in them.
+    """Return the window of these rounds; None if they did no I/O.
 
     `slope` is the excursion of the least-squares line over the window (SNIA SSS PTS: slope x
     (rounds - 1)).
@@ -60,9 +59,9 @@ def window_of(means: Sequence[float]) -> SteadyWindow | None:
 
 
 def window_across(values: Sequence[float]) -> SteadyWindow | None:
-    """Return the window over a series of one value a second, cut into equal rounds.
+    """Return the window of a per-second series, cut into equal rounds.
 
-    None when it is too short.
+    None if it is too short.
     """
     length = len(values) // ROUNDS
     if length < ROUND_S:
@@ -71,9 +70,9 @@ def window_across(values: Sequence[float]) -> SteadyWindow | None:
 
 
 class Round(Struct, frozen=True):
-    """The headline figure of one round over the hosts that came to its end.
+    """The headline figure of one round over the hosts that completed it.
 
-    None: none of them measured it.
+    None if no host measured it.
     """
 
     value: float | None
@@ -81,7 +80,7 @@ class Round(Struct, frozen=True):
 
 
 def round_of(plan: Plan, step: Step, results: Mapping[str, HostResult | None]) -> Round:
-    """Return what a step came to, by the results of its hosts that are whole."""
+    """Return the round of a step, from the results of its complete hosts."""
     whole = {
         host: each
         for host, each in results.items()
@@ -99,8 +98,8 @@ def round_of(plan: Plan, step: Step, results: Mapping[str, HostResult | None]) -
 def _needed(
     headline: Headline, dirs: Mapping[str, DirectionResult], kind: str
 ) -> dict[str, DirectionResult]:
-    """Return results with the latencies alone that a figure takes: to merge all of many hosts takes
-    long.
+    """Return results with only the latencies that a figure needs: merging all of many hosts is
+    slow.
     """
     if headline.metric != "latency":
         return {name: replace(each, slat=None, clat=None, lat=None) for name, each in dirs.items()}
@@ -117,10 +116,10 @@ def _needed(
 
 
 def window_over(rule: Precondition, rounds: Sequence[Round]) -> SteadyWindow | None:
-    """Return the window over the last rounds; None when they are too few.
+    """Return the window of the last rounds; None if there are too few.
 
-    Rounds of other hosts than the last one's, and those before a round without a figure, are not of
-    the same load.
+    Rounds by other hosts than the last one's, and rounds before one without a figure, are not the
+    same load.
     """
     values: list[float] = []
     for each in reversed(rounds):
@@ -137,17 +136,13 @@ def is_steady(rule: Precondition, rounds: Sequence[Round]) -> bool:
 
 
 def window_text(rule: Precondition, window: SteadyWindow) -> str:
-    """Return a window beside what is allowed: ``range 31.0 % (max 20 %), slope 4.0 % (max 10
-    %)``.
-    """
+    """Return a window with its limits: ``range 31.0 % (max 20 %), slope 4.0 % (max 10 %)``."""
     spread = f"range {units.share(window.range, 1)} (max {units.share(rule.range)})"
     return f"{spread}, slope {units.share(window.slope, 1)} (max {units.share(rule.slope)})"
 
 
 def rounds_before(steps: Sequence[Step], step: Step) -> list[Step]:
-    """Return the rounds that were planned for a measurement, or before another round of it, in
-    order.
-    """
+    """Return the rounds planned before a measurement, or before another of its rounds, in order."""
     found: list[Step] = []
     for other in reversed(steps[: step.index]):
         if other.cell != step.cell:
@@ -155,5 +150,5 @@ def rounds_before(steps: Sequence[Step], step: Step) -> list[Step]:
         if other.is_round:
             found.insert(0, other)
         elif found or step.is_round:
-            break  # of an earlier turn of a suite
+            break  # of an earlier pass of a suite
     return found

@@ -1,6 +1,6 @@
-"""Student's t distribution, by the incomplete beta function of mpmath.
+"""Student's t distribution, from mpmath's incomplete beta function.
 
-Degrees of freedom need not be whole.
+Degrees of freedom may be fractional.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from functools import lru_cache
 from math import log1p
 from statistics import NormalDist
 
-NOTHING = 700.0  # of -ln(probability): what is less than that is 0 as a float, and slow to sum
+NOTHING = 700.0  # of -ln(probability): anything smaller is 0 as a float, and slow to sum
 
 
 @lru_cache(maxsize=1024)
 def t_beyond(degrees: float, t: float) -> float:
-    """Return the probability of more than `t`, which is 0 or above."""
+    """Return the probability of more than `t`, for t >= 0."""
     if (degrees + 1) / 2 * log1p(t * t / degrees) > NOTHING:
         return 0.0
     import mpmath
@@ -25,16 +25,14 @@ def t_beyond(degrees: float, t: float) -> float:
 
 @lru_cache(maxsize=1024)
 def t_quantile(degrees: float, share: float) -> float:
-    """Return the t that a share of the distribution lies below, the share from 0.5 on and less than
-    1.
-    """
+    """Return the t-quantile of a probability from 0.5 to below 1."""
     import mpmath
 
     beyond = 1 - share
     if beyond >= 0.5:
         return 0.0
     z = NormalDist().inv_cdf(share)
-    # Cornish and Fisher, first term: near enough to begin with
+    # Cornish-Fisher, first term: close enough as a start
     begin = z + (z**3 + z) / (4 * degrees)
 
     def wrong(t: mpmath.mpf) -> mpmath.mpf:

@@ -1,8 +1,9 @@
-"""What telemetry measures of a host: every column once, with unit, source and how it is written.
+"""Telemetry columns of a host, each once, with unit, source and format.
 
 A column is named FAMILY.FIELD or FAMILY.SUBJECT.FIELD, the subject being a NIC, a device, a port, a
-group of processes; it may hold dots (``nic.eth0.100.rx``). Values are of one interval of about a
-second; None is unknown, never 0."""
+group of processes; it may contain dots (``nic.eth0.100.rx``). Values are per interval of about a
+second; None is unknown, never 0.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ FORMATTERS: dict[TelemetryUnit, Callable[[float | None], str]] = {
     "count": units.count,
     "ms": _ms,
     "number": lambda value: units.UNKNOWN if value is None else f"{value:g}",
-    # it has neither mean nor maximum
+    # has neither mean nor maximum
     "id": lambda value: units.UNKNOWN if value is None else f"{value:g}",
 }
 
@@ -51,7 +52,7 @@ FORMATTERS: dict[TelemetryUnit, Callable[[float | None], str]] = {
 class TelemetryMetric(Struct, frozen=True):
     """One kind of column.
 
-    Counts are summed over a window, everything else is averaged over time.
+    Counts are summed over a window, all others are averaged over time.
     """
 
     family: str
@@ -60,15 +61,15 @@ class TelemetryMetric(Struct, frozen=True):
     title: str
     source: str
     better: Better = ""
-    full: float | None = None  # from here on it holds the load back
-    threshold: str = ""  # under this name a profile may change that
+    full: float | None = None  # saturated at or above this value
+    threshold: str = ""  # name under which a profile may change it
 
     def text(self, value: float | None) -> str:
-        """Return a value for people."""
+        """Return a value as text."""
         return FORMATTERS[self.unit](value)
 
     def is_full(self, value: float | None, thresholds: Mapping[str, float] | None = None) -> bool:
-        """Tell whether a value is one that holds the load back.
+        """Return whether a value means saturation.
 
         `thresholds`: those that a profile changed.
         """
@@ -96,15 +97,15 @@ _ALL = (
         full=85.0,
         threshold="client-cpu.host",
     ),
-    TelemetryMetric("cpu", "iowait", "percent", "CPU idle while I/O is awaited", CPU),
+    TelemetryMetric("cpu", "iowait", "percent", "CPU idle, waiting for I/O", CPU),
     TelemetryMetric("cpu", "steal", "percent", "CPU taken by the hypervisor", CPU, "lower"),
     TelemetryMetric("cpu", "softirq", "percent", "CPU in soft interrupts", CPU, "lower"),
     TelemetryMetric(
         "cpu",
         "throttled",
         "percent",
-        "periods in which the control group was out of CPU time",
-        "cpu.stat of our control group and those above it that have a limit",
+        "periods in which the control group was throttled",
+        "cpu.stat of the load's control group and of parents with a limit",
         "lower",
         full=5.0,
         threshold="client-cpu.throttled",
@@ -139,28 +140,26 @@ _ALL = (
         threshold="client-cpu.thread",
     ),
     TelemetryMetric(
-        "gen", "wait", "core_percent", "threads of the load that wait for a CPU", SCHEDSTAT, "lower"
+        "gen", "wait", "core_percent", "threads of the load waiting for a CPU", SCHEDSTAT, "lower"
     ),
-    TelemetryMetric("gen", "rchar", "bytes_per_s", "bytes that the load read by system calls", IO),
-    TelemetryMetric("gen", "wchar", "bytes_per_s", "bytes that the load wrote by system calls", IO),
+    TelemetryMetric("gen", "rchar", "bytes_per_s", "bytes read by the load's system calls", IO),
+    TelemetryMetric("gen", "wchar", "bytes_per_s", "bytes written by the load's system calls", IO),
+    TelemetryMetric("gen", "read_bytes", "bytes_per_s", "bytes read from storage for the load", IO),
     TelemetryMetric(
-        "gen", "read_bytes", "bytes_per_s", "bytes that were fetched from storage for the load", IO
-    ),
-    TelemetryMetric(
-        "gen", "write_bytes", "bytes_per_s", "bytes that the load sent towards storage", IO
+        "gen", "write_bytes", "bytes_per_s", "bytes the load caused to be written to storage", IO
     ),
     TelemetryMetric("nic", "rx", "bytes_per_s", "received", NET),
     TelemetryMetric("nic", "tx", "bytes_per_s", "sent", NET),
     TelemetryMetric("nic", "bad", "count", "errors and drops", NET, "lower"),
     TelemetryMetric("tcp", "out", "per_s", "TCP segments sent", "/proc/net/snmp"),
     TelemetryMetric(
-        "tcp", "retrans", "count", "TCP segments sent again", "/proc/net/snmp", "lower"
+        "tcp", "retrans", "count", "TCP segments retransmitted", "/proc/net/snmp", "lower"
     ),
     TelemetryMetric(
         "tcp",
         "dup",
         "count",
-        "TCP segments sent twice that arrived",
+        "duplicate segments the receiver reported (DSACK)",
         f"{NETSTAT}: TCPDSACKRecv",
         "lower",
     ),
@@ -195,12 +194,12 @@ _ALL = (
     TelemetryMetric(
         "nfs", "exec", "ms", "mean time of a call, waiting on the client included", NFS, "lower"
     ),
-    TelemetryMetric("nfs", "retrans", "count", "calls sent again", NFS, "lower"),
+    TelemetryMetric("nfs", "retrans", "count", "calls retransmitted", NFS, "lower"),
     TelemetryMetric("mem", "available", "bytes", "memory available", MEMORY),
     TelemetryMetric("mem", "cached", "bytes", "page cache", MEMORY),
-    TelemetryMetric("mem", "dirty", "bytes", "page cache not yet written", MEMORY),
-    TelemetryMetric("mem", "writeback", "bytes", "page cache being written", MEMORY),
-    TelemetryMetric("psi", "some", "percent", "time in which some task waited", PRESSURE, "lower"),
+    TelemetryMetric("mem", "dirty", "bytes", "dirty page cache", MEMORY),
+    TelemetryMetric("mem", "writeback", "bytes", "page cache under writeback", MEMORY),
+    TelemetryMetric("psi", "some", "percent", "time in which some tasks waited", PRESSURE, "lower"),
     TelemetryMetric("psi", "full", "percent", "time in which all tasks waited", PRESSURE, "lower"),
     TelemetryMetric("group", "procs", "number", "processes", GROUP),
     TelemetryMetric("group", "cpu", "core_percent", "CPU", GROUP, "lower"),
@@ -208,11 +207,11 @@ _ALL = (
 TELEMETRY: dict[tuple[str, str], TelemetryMetric] = {
     (each.family, each.field): each for each in _ALL
 }
-"""All kinds of columns, by family and field."""
+"""All columns, by family and field."""
 
 
 class ColumnName(Struct, frozen=True):
-    """The parts of a column's name; `subject` is empty where the family has only one."""
+    """Parts of a column's name; `subject` is empty if the family has only one."""
 
     family: str
     subject: str
@@ -221,14 +220,14 @@ class ColumnName(Struct, frozen=True):
 
 @lru_cache(4096)
 def parse_column(name: str) -> ColumnName:
-    """Return the parts of a column's name."""
+    """Split a column's name into its parts."""
     family, *between, field = name.split(".") if "." in name else (name, "")
     return ColumnName(family, ".".join(between), field)
 
 
 @lru_cache(4096)
 def metric_of(name: str) -> TelemetryMetric:
-    """Return what a column holds; one that nobody knows is a number."""
+    """Return a column's metric; an unknown column is a plain number."""
     parts = parse_column(name)
     known = TELEMETRY.get((parts.family, parts.field))
     return known or TelemetryMetric(

@@ -1,6 +1,4 @@
-"""How many blocks random I/O really touches, from its distribution: expected values, no
-simulation.
-"""
+"""Expected number of blocks that random I/O touches, by its distribution; no simulation."""
 
 from __future__ import annotations
 
@@ -10,26 +8,26 @@ from math import erf, exp, expm1, log, sqrt
 
 from msgspec import Struct
 
-EXACT = 256  # of the most wanted blocks each is a part of its own; the rest in ever longer ones
+EXACT = 256  # each of the hottest blocks is a part of its own; the rest share ever longer parts
 LONGER = 1.05
 BANDS = 512  # of a bell curve
-TERMS = 12  # fio's normal distribution is the mean of so many even ones
+TERMS = 12  # fio's normal distribution is the mean of this many uniform ones
 
 
 class Part(Struct, frozen=True):
-    """Blocks that are all equally likely, and which share of the I/Os goes to them together."""
+    """Equally likely blocks, and the share of I/Os that they get together."""
 
     blocks: float
     share: float
 
 
 def even(blocks: float) -> list[Part]:
-    """Return blocks that are all equally likely."""
+    """Return a uniform distribution."""
     return [Part(blocks, 1.0)]
 
 
 def zipf(blocks: float, theta: float) -> list[Part]:
-    """Return blocks of which the nth is wanted n^-theta times as often as the first.
+    """Return a Zipf distribution: block n is chosen n^-theta times as often as the first.
 
     Theta is positive.
     """
@@ -39,7 +37,7 @@ def zipf(blocks: float, theta: float) -> list[Part]:
 
 
 def pareto(blocks: float, h: float) -> list[Part]:
-    """Return blocks of which a share `h` gets the share 1 - h of the I/Os; 0 < h < 1."""
+    """Return a Pareto distribution: a share `h` of the blocks gets 1 - h of the I/Os; 0 < h < 1."""
     power, edges = log(1 - h) / log(h), _edges(blocks)
     masses = [
         (high / blocks) ** power - (low / blocks) ** power
@@ -49,9 +47,7 @@ def pareto(blocks: float, h: float) -> list[Part]:
 
 
 def bell(blocks: float, deviation: float) -> list[Part]:
-    """Return blocks as fio's `normal:deviation` wants them: a mean of 12 even numbers, moved by so
-    many per cent.
-    """
+    """Return fio's `normal:deviation` (per cent): the mean of 12 uniform numbers."""
     sigma, width = 1 / TERMS, min(deviation / 100, 0.5)
     middles = [(at + 0.5) / BANDS - 0.5 for at in range(BANDS)]
     if width > 1 / BANDS:
@@ -63,9 +59,7 @@ def bell(blocks: float, deviation: float) -> list[Part]:
 
 
 def zones(blocks: float, given: Sequence[tuple[float, float]]) -> list[Part]:
-    """Return blocks by zones: which share of the I/Os goes to which share of the blocks, both of
-    any sum.
-    """
+    """Return a distribution by zones: shares of I/Os to shares of blocks, each of any sum."""
     shares, sizes = (
         sum(share for share, _ in given) or 1.0,
         max(sum(size for _, size in given), 1.0),
@@ -74,14 +68,14 @@ def zones(blocks: float, given: Sequence[tuple[float, float]]) -> list[Part]:
 
 
 def distinct(parts: Sequence[Part], ios: float) -> float:
-    """Return how many different blocks so many independent I/Os are expected to touch."""
+    """Return the expected number of different blocks that so many independent I/Os touch."""
     return sum(
         -part.blocks * expm1(-ios * part.share / part.blocks) for part in parts if part.blocks > 0
     )
 
 
 def hottest(parts: Sequence[Part], share: float) -> float:
-    """Return the fewest blocks that this share of the I/Os is expected to go to."""
+    """Return the smallest number of blocks expected to get this share of the I/Os."""
     left, count = share, 0.0
     for part in sorted((part for part in parts if part.blocks > 0), key=_density, reverse=True):
         if part.share >= left:
@@ -95,7 +89,7 @@ def _density(part: Part) -> float:
 
 
 def _edges(blocks: float) -> list[float]:
-    """Return where parts of ranks begin and end: one each, then ever more."""
+    """Return the boundaries of rank ranges: single ranks first, then ever longer ranges."""
     edges, at = [0.0], 0.0
     while at < blocks:
         at = min(blocks, max(at + 1.0, float(int(at * LONGER)) if at >= EXACT else 0.0))

@@ -1,7 +1,7 @@
-"""Figures as people read them: three significant digits, the field's units, a dash for what is
-unknown.
+"""Figures for people: three significant digits, the usual units, a dash for unknown.
 
-Every `*_parts` function returns (number, unit) for tables with the unit in a column of its own."""
+Every `*_parts` function returns (number, unit) for tables with a column of units.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from math import inf
 UNKNOWN = "–"
 Parts = tuple[str, str]
 
-TAIL_SAMPLES = 10  # of fewer samples beyond a percentile chance has more to say than the storage
+TAIL_SAMPLES = 10  # with fewer samples beyond a percentile, chance dominates
 TOO_FEW = f"n<{TAIL_SAMPLES}"
 
 
 class Few(int):
-    """A percentile in ns with fewer than TAIL_SAMPLES samples beyond it: it is printed as
-    ``n<10``.
-    """
+    """A percentile in ns with fewer than TAIL_SAMPLES samples beyond it, printed as ``n<10``."""
 
 
 _DECIMAL = ("", "k", "M", "G", "T", "P")
@@ -30,7 +28,7 @@ _TIME = ("ns", "µs", "ms", "s")
 def three_digits(value: float) -> str:
     """Return a number with three significant digits.
 
-    Four for 1000 to 1023.5, which binary units need.
+    Four from 1000 to 1023.5, as binary units need.
     """
     if abs(value) < 9.995:
         return f"{value:.2f}"
@@ -38,11 +36,11 @@ def three_digits(value: float) -> str:
 
 
 def _scale(value: float, units: Sequence[str], factor: float) -> tuple[float, int]:
-    """Return the value in the unit that keeps its rounded form below `factor`, and that unit's
-    place.
+    """Return the value in the unit that keeps its rounded form below `factor`, and the unit's
+    index.
     """
     place = 0
-    # a whole number of hundreds of digits, of a file that was damaged
+    # a damaged file may hold an integer of hundreds of digits
     if abs(value) > sys.float_info.max:
         return inf if value > 0 else -inf, len(units) - 1
     while abs(value) >= factor - 0.5 and place < len(units) - 1:
@@ -65,7 +63,7 @@ def iops_parts(value: float | None) -> Parts:
 
 
 def score_parts(value: float | None) -> Parts:
-    """Return a benchmark's score as (number, nothing)."""
+    """Return a benchmark's score as (number, empty)."""
     return (UNKNOWN if value is None else f"{value:.6g}"), ""
 
 
@@ -78,7 +76,7 @@ def bandwidth_parts(bytes_per_s: float | None) -> Parts:
 def latency_parts(ns: float | None) -> Parts:
     """Return nanoseconds as (number, ns/µs/ms/s).
 
-    Of a percentile that too few samples are behind ``n<10``.
+    A percentile with too few samples beyond it is ``n<10``.
     """
     if isinstance(ns, Few):
         return TOO_FEW, ""
@@ -86,7 +84,7 @@ def latency_parts(ns: float | None) -> Parts:
 
 
 def size_parts(size_bytes: float | None) -> Parts:
-    """Return bytes as (number, GiB); whole numbers of a unit have no decimals: 4 GiB, 1.50 GiB."""
+    """Return bytes as (number, GiB), without decimals if whole: 4 GiB, 1.50 GiB."""
     number, unit = _parts(size_bytes, _BINARY, 1024)
     return (
         number.removesuffix(".00").removesuffix(".0")
@@ -96,7 +94,7 @@ def size_parts(size_bytes: float | None) -> Parts:
 
 
 def _is_whole(size_bytes: float | None) -> bool:
-    """Tell whether a size is a whole number of its unit."""
+    """Return whether a size is a whole number of its unit."""
     scaled, _ = _scale(size_bytes or 0, _BINARY, 1024)
     return scaled == round(scaled)
 
@@ -107,49 +105,51 @@ def count_parts(value: float | None) -> Parts:
 
 
 def iops(value: float | None) -> str:
-    """390494 -> "390k"."""
+    """Format I/Os per second: 390494 -> "390k"."""
     return "".join(iops_parts(value))
 
 
 def bandwidth(bytes_per_s: float | None) -> str:
-    """9_846_000_000 -> "9.17 GiB/s"."""
+    """Format bytes per second: 9_846_000_000 -> "9.17 GiB/s"."""
     return " ".join(bandwidth_parts(bytes_per_s)).rstrip()
 
 
 def latency(ns: float | None) -> str:
-    """229000 -> "229 µs"."""
+    """Format nanoseconds: 229000 -> "229 µs"."""
     return " ".join(latency_parts(ns)).rstrip()
 
 
 def size(size_bytes: float | None) -> str:
-    """4 * 2**30 -> "4 GiB"."""
+    """Format bytes: 4 * 2**30 -> "4 GiB"."""
     return " ".join(size_parts(size_bytes)).rstrip()
 
 
 def count(value: float | None) -> str:
-    """19_999_616 -> "20.0M"."""
+    """Format a count: 19_999_616 -> "20.0M"."""
     return "".join(count_parts(value))
 
 
 def exact(value: int | None) -> str:
-    """19999616 -> "19,999,616"."""
+    """Format a count with all digits: 19999616 -> "19,999,616"."""
     return UNKNOWN if value is None else f"{value:,}"
 
 
 def percent(fraction: float | None) -> str:
-    """0.1234 -> "12.3 %"."""
+    """Format a share with three digits: 0.1234 -> "12.3 %"."""
     return (
         UNKNOWN if fraction is None or fraction != fraction else f"{three_digits(fraction * 100)} %"
     )
 
 
 def share(fraction: float, decimals: int = 0, sign: str = "") -> str:
-    """0.25 -> "25 %", with one of the decimals "25.0 %", with a sign "+25 %"."""
+    """Format a share: 0.25 -> "25 %", with one decimal "25.0 %", with a sign "+25 %"."""
     return f"{fraction * 100:{sign}.{decimals}f} %"
 
 
 def seconds(value: float | None) -> str:
-    """0.2 -> "0.2 s", 30.02 -> "30.0 s", 30 -> "30 s", 0.04 -> "0.04 s", 299.6 -> "300 s"."""
+    """Format seconds: 0.2 -> "0.2 s", 30.02 -> "30.0 s", 30 -> "30 s", 0.04 -> "0.04 s", 299.6 ->
+    "300 s".
+    """
     if value is None or value != value:
         return UNKNOWN
     if value == round(value) or value >= 100:
@@ -158,9 +158,9 @@ def seconds(value: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """45 -> "0:45", 299 -> "4:59", 3720 -> "1h 02m", 183600 -> "2d 03h".
+    """Format a duration: 45 -> "0:45", 299 -> "4:59", 3720 -> "1h 02m", 183600 -> "2d 03h".
 
-    Parts of a second are dropped.
+    Fractions of a second are dropped.
     """
     if seconds is None or seconds != seconds:
         return UNKNOWN
@@ -174,14 +174,14 @@ def duration(seconds: float | None) -> str:
 
 
 def clock(seconds: float) -> str:
-    """Return a span as people read clocks: ``2:06``, ``1:00:00``."""
+    """Format a duration like a clock: ``2:06``, ``1:00:00``."""
     whole = max(0, int(seconds))
     hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def latency_fixed(ns: float | None) -> str:
-    """Always 7 wide: " 229 µs"."""
+    """Format a latency in exactly 7 characters: " 229 µs"."""
     number, unit = latency_parts(ns)
     return f"{number:>4} {unit:<2}"
 

@@ -46,7 +46,7 @@ class Search(Struct, frozen=True, omit_defaults=True):
     """What a run is to find, and what it may cost.
 
     `lead_s`: seconds of load before each point that are not measured, as the profile has them
-    (startdelay, ramp_time). `heavier`: what to search over where full load keeps the limits, each
+    (startdelay, ramp_time). `heavier`: what to search over where full load meets the limits, each
     as Review has it: ``rate numjobs``.
     """
 

@@ -82,12 +82,12 @@ class AnswerRecord(RecordPart):
 
     state: Literal["found", "never-met", "met-at-full-load", "unfinished"] = Field(
         description=(
-            "never-met: no load keeps the limits; met-at-full-load: the generator reached its end"
+            "never-met: no load meets the limits; met-at-full-load: the generator reached its end"
             " first"
         )
     )
     capacity: ConfidenceInterval = Field(
-        description="achieved rate that keeps all limits, in `unit`"
+        description="achieved rate within all limits, in `unit`"
     )
     unit: Literal["iops", "bytes_per_s"] = Field(description="unit of capacity")
     knobs: dict[str, Scalar] = Field(default_factory=dict, description="where it was reached")

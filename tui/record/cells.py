@@ -1,5 +1,5 @@
-"""The cells of a matrix: what tables, charts and screens show of each point, of a record or a
-running run.
+"""The cells of a matrix: what tables, charts and screens show of each point, for saved and running
+runs.
 """
 
 from __future__ import annotations
@@ -23,18 +23,17 @@ if TYPE_CHECKING:
 
 CellState = Literal["done", "failed", "cut", "running", "missing"]
 Scalar = str | int | float | bool | None
-# a cell is as its worst step is
+# worst state first: a cell takes that of its worst step
 WORST: tuple[CellState, ...] = ("failed", "cut", "running", "missing")
 MADE = ("done", "failed", "cut")
 
 
 class Cell(Struct, frozen=True):
-    """One point of a matrix. `value` is the median of `values`; `made` of `planned` repetitions are
-    over.
+    """One point of a matrix.
 
-    `texts` are the swept values as people write them, `numbers` those of them that are numbers.
-    `skipped` repetitions were not needed. `mean_ns` and `p99_ns` are latencies of `step`, the
-    repetition whose figure is nearest to `value`.
+    `value` is the median of `values`; `made` of `planned` repetitions have ended. `texts` are the
+    swept values as people write them, `numbers` the numeric ones. `skipped` repetitions were not
+    needed. `mean_ns` and `p99_ns` are latencies of `step`, the repetition closest to the median.
     """
 
     key: str
@@ -54,19 +53,19 @@ class Cell(Struct, frozen=True):
     skipped: int = 0
     mean_ns: float | None = None
     p99_ns: float | None = None
-    io_bytes: float | None = None  # of one I/O of `step` on average
+    io_bytes: float | None = None  # mean over all I/Os of `step`
     bytes_per_s: float | None = None  # of `step`
-    short: str = ""  # how long it measured, when that was less than was asked for: ``0.2 s``
-    invalid: bool = False  # a finding of severity error is of one of its steps
+    short: str = ""  # measured time, if shorter than requested: ``0.2 s``
+    invalid: bool = False  # one of its steps has a finding of severity error
 
     @property
     def fit(self) -> bool:
-        """Whether its figure may be called the best, or a knee."""
+        """Whether the figure is valid and complete, so that it may be the best point or a knee."""
         return not self.invalid and not self.short
 
     @property
     def name(self) -> str:
-        """The swept values in one text: ``bs=4k numjobs=2``; of a cell without any, its profile."""
+        """Swept values as one text, ``bs=4k numjobs=2``; the profile's name if nothing is swept."""
         return (
             " ".join(f"{name}={text}" for name, text in self.texts.items())
             or self.profile
@@ -75,12 +74,12 @@ class Cell(Struct, frozen=True):
 
     @property
     def larger_is_better(self) -> bool:
-        """Throughput; latencies are better when they are small."""
+        """Whether a larger value is better: yes for throughput, no for latency."""
         return BY_UNIT[self.unit].better == "higher"
 
 
 class CellRepetition(Struct, frozen=True):
-    """One step of a point: how it stands, and the figure that it is about."""
+    """One step of a point: its state and its headline figure."""
 
     index: int
     state: str
@@ -98,7 +97,7 @@ AnyStep = TypeVar("AnyStep", bound=_PlannedOrMade)
 
 
 def by_point(steps: Iterable[AnyStep]) -> dict[str, list[AnyStep]]:
-    """Return the steps of each point together, in order, warm-ups left out."""
+    """Return the steps grouped by point, in plan order, without warm-ups."""
     groups: dict[str, list[AnyStep]] = {}
     for step in steps:
         if not step.warmup:
@@ -107,7 +106,7 @@ def by_point(steps: Iterable[AnyStep]) -> dict[str, list[AnyStep]]:
 
 
 def worst(states: Iterable[str | None]) -> CellState:
-    """Return the state of a cell: that of its worst step."""
+    """Return the state of a cell: the worst state of its steps."""
     found = set(states)
     return next((state for state in WORST if state in found), "done")
 
@@ -120,7 +119,7 @@ def cell_of(
     attempts: Sequence[CellRepetition],
     state: CellState | None = None,
 ) -> Cell:
-    """Return a cell of its steps; of a `state` of its own, or that of its worst step."""
+    """Build a cell from its steps, in `state` if given, else in the state of the worst step."""
     made = [attempt for attempt in attempts if attempt.state != "skipped"]
     known = [(attempt.value, attempt) for attempt in made if attempt.value is not None]
     values = [value for value, _ in known]
@@ -156,9 +155,9 @@ def cell_of(
 def cells_of_record(
     record: RunRecord, shown: Headline | None = None, *, running: bool = False
 ) -> list[Cell]:
-    """Return the cells of a run; with `shown` that figure in each of them in place of the headline.
+    """Return the cells of a run, showing the headline or the figure `shown`.
 
-    What the record calls running was cut off, unless the run is `running`.
+    A step recorded as running counts as interrupted, unless the run itself is `running`.
     """
     if record.matrix is None:
         return []
@@ -174,8 +173,8 @@ def cells_of_record(
 
 
 def invalid_steps(record: RunRecord) -> set[int]:
-    """Return the steps whose figures are invalid: by a finding of their own, or one of the run
-    whole.
+    """Return the steps with invalid figures: those with an error of their own, or all if the run
+    has one.
     """
     wrong = steps_in_error(record.findings)
     whole = any(
@@ -186,7 +185,7 @@ def invalid_steps(record: RunRecord) -> set[int]:
 
 
 def steps_in_error(findings: Iterable[Finding]) -> set[int]:
-    """Return the steps that are invalid by a finding of their own."""
+    """Return the steps that have an error finding of their own."""
     wrong: set[int] = set()
     for finding in findings:
         if finding.severity == "error":
@@ -221,9 +220,7 @@ def _recorded(
 
 
 def moved_by(cell: Cell, step: StepRecord, name: str) -> Cell:
-    """Return a cell with what its step moved in a direction, or in all where that is not told by
-    itself.
-    """
+    """Return a cell with the bytes its step moved in a direction (all directions if empty)."""
     every = step.results.aggregate
     rows = (
         [every[name]]
@@ -247,9 +244,9 @@ def _headline_of(cell: CellRecord) -> Headline | None:
 def step_figure(
     record: RunRecord, step: StepRecord, headline: Headline | None, shown: Headline | None = None
 ) -> float | None:
-    """Return the figure that a step is about, or `shown`.
+    """Return a step's headline figure, or the figure `shown`.
 
-    Marked where too few samples are behind a percentile.
+    A percentile with too few samples beyond it is marked.
     """
     from tui.record.headline import step_value
 
@@ -261,15 +258,15 @@ def step_figure(
 
 
 def is_thin(headline: Headline, step: StepRecord, kind: str) -> bool:
-    """Tell whether a step's headline is a percentile that too few samples are behind."""
+    """Return whether a step's headline is a percentile with too few samples beyond it."""
     beyond = figures.headline_behind(headline, step.results.aggregate, kind)
     return beyond is not None and beyond < units.TAIL_SAMPLES
 
 
 def shortest(steps: Sequence[StepRecord]) -> str:
-    """Return how long the shortest of the repetitions measured that ended early.
+    """Return the measured time of the shortest repetition that ended early.
 
-    Empty when none did.
+    Empty if none did.
     """
     from tui.record.headline import is_short
 
@@ -278,7 +275,7 @@ def shortest(steps: Sequence[StepRecord]) -> str:
 
 
 def latency_of(record: RunRecord, step: StepRecord, direction: str) -> figures.Latency | None:
-    """Return the latency of a step over all hosts in a direction, or in the only one there is."""
+    """Return a step's latency over all hosts in a direction, or in the only direction there is."""
     aggregate = step.results.aggregate
     result = aggregate.get(direction) or (
         next(iter(aggregate.values())) if len(aggregate) == 1 else None
@@ -289,9 +286,9 @@ def latency_of(record: RunRecord, step: StepRecord, direction: str) -> figures.L
 
 
 def value_texts(key: str, point: Mapping[str, Scalar]) -> dict[str, str]:
-    """Return the values of a point as its cell's key writes them: 4k, not 4096.
+    """Return a point's swept values as the cell's key writes them: 4k, not 4096.
 
-    The profile's kinds made them.
+    The profile's parameter types define the spelling.
     """
     pattern = "".join(rf" {re.escape(name)}=(.*)" for name in point) + "$"
     found = re.search(pattern, key)
@@ -299,7 +296,7 @@ def value_texts(key: str, point: Mapping[str, Scalar]) -> dict[str, str]:
 
 
 def numbers_of(point: Mapping[str, Scalar]) -> dict[str, float]:
-    """Return the values of a point that are numbers."""
+    """Return the numeric swept values of a point."""
     return {
         n: float(v)
         for n, v in point.items()

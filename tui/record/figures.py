@@ -1,4 +1,4 @@
-"""Results of a step for the record: per host, per job, over all hosts, and values over time."""
+"""A step's results for the record: per host, per job, over all hosts, and over time."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tui.model.figure_record import (
 )
 from tui.record.timeline import HostSpan, common_window
 
-WHOLE_S = 0.9  # a second of which less was seen is unknown
+WHOLE_S = 0.9  # a second with less coverage than this is unknown
 
 
 def series_record(measurement: Measurement) -> SeriesRecord | None:
-    """Return the columns of a measurement, cluster first; None when it has no samples.
+    """Return a measurement's time series, cluster first; None without samples.
 
-    A second that was not seen whole is unknown: at its edges a measurement starts up and runs out.
+    A second that is only partly covered is unknown, because load ramps up and down at the edges.
     """
     span = _span(
         [leaf.over_time for leaves in measurement.hosts.values() for leaf in leaves.values()]
@@ -57,9 +57,9 @@ def series_record(measurement: Measurement) -> SeriesRecord | None:
 def _printed(
     measurement: Measurement, column: SeriesColumns, start: int, end: int
 ) -> dict[str, list[int | None]]:
-    """Return the percentiles that the tool of one host printed.
+    """Return the percentiles that the tool printed for one host.
 
-    Of all hosts together there are none.
+    There are none for all hosts together: percentiles cannot be averaged.
     """
     if column.host is None:
         return {}
@@ -81,7 +81,7 @@ def _span(parts: Sequence[SeriesSet]) -> tuple[int, int] | None:
 
 
 def _trimmed(record: SeriesRecord) -> SeriesRecord | None:
-    """Return the record without the seconds at its ends of which nothing is known."""
+    """Return the record without leading and trailing seconds that have no data."""
     known = [
         second
         for second, row in enumerate(zip(*(c.iops for c in record.columns), strict=True))
@@ -108,7 +108,7 @@ def _any(row: Sequence[float | None]) -> bool:
 def series_column(
     measurement: Measurement, host: str | None, direction: str, start: int, end: int
 ) -> SeriesColumns:
-    """Return the values of a host, or of all together, of each second from `start` to `end`."""
+    """Return per-second values of a host, or of all hosts together, from `start` to `end`."""
     leaves = measurement.hosts.values() if host is None else [measurement.hosts[host]]
     parts = [each[direction].over_time for each in leaves if direction in each]
     known = whole_seconds([part.covered.rates(start, end) for part in parts])
@@ -124,10 +124,10 @@ def series_column(
 
 
 def whole_seconds(covered: Sequence[Values]) -> list[float | None]:
-    """Return by what to divide the amounts of each second, None where some host was seen for a part
-    of it only.
+    """Return the divisor for each second's amounts; None if a host covered only part of that
+    second.
 
-    A measurement too short for one whole second is taken as it is.
+    A measurement shorter than one whole second is used as it is.
     """
     seen = [value for column in covered for value in column if value]
     enough = min(WHOLE_S, max(seen, default=WHOLE_S))
@@ -137,12 +137,12 @@ def whole_seconds(covered: Sequence[Values]) -> list[float | None]:
 
 
 def _divisor(row: Sequence[float], enough: float) -> float | None:
-    """Return the mean of what was seen of a second."""
+    """Return the mean coverage of a second, or None if a host is below `enough`."""
     return min(1.0, sum(row) / len(row)) if row and min(row) >= enough else None
 
 
 def _kept(values: Values, known: Sequence[float | None]) -> Values:
-    """Return values per second seen, six significant digits: more is noise, and half of the
+    """Return values per second covered, to six significant digits: more is noise and doubles the
     file.
     """
     return [
@@ -156,8 +156,8 @@ def window_rates(
 ) -> tuple[float, float]:
     """Return IOPS and bytes per second of several hosts between two times, from their samples.
 
-    Each series comes with the time when its load ended: what was counted after that belongs before
-    it.
+    Each series comes with the time its load ended; I/O counted later is attributed to before that
+    time.
     """
     start, end = floor(start_t), ceil(end_t)
     ios = amount = 0.0
@@ -173,7 +173,7 @@ def window_rates(
 
 
 def _share(seen: float, second: int, start_t: float, end_t: float, load_end_t: float) -> float:
-    """Return which part of what was counted in a second falls into the window."""
+    """Return the share of a second's count that falls into the window."""
     busy = min(seen, max(load_end_t - second, 0.0))
     overlap = min(end_t, second + 1) - max(start_t, second)
     return min(1.0, max(0.0, overlap) / busy) if busy > 0 else 0.0
@@ -183,7 +183,7 @@ HostDirections = dict[str, DirectionResult]
 
 
 class StepFigures:
-    """Figures of one step: results of the tool where it gave one, else rebuilt from samples."""
+    """Figures of one step: the tool's own results if it gave any, else rebuilt from samples."""
 
     def __init__(
         self,
@@ -221,7 +221,7 @@ class StepFigures:
         }
 
     def _jobs_of_hosts(self) -> dict[str, dict[str, HostDirections]]:
-        """Return what each job did, by host and job, where there was more than one."""
+        """Return each job's results by host and job, if there is more than one job."""
         found = {
             host: {job: used_directions(dirs) for job, dirs in result.jobs.items()}
             for host, result in self.results.items()
@@ -236,7 +236,7 @@ class StepFigures:
         return found
 
     def record(self) -> ResultsRecord:
-        """Return the results for the record."""
+        """Return the step's results for the record."""
         names = dict.fromkeys(
             name for directions in self.directions.values() for name in directions
         )
@@ -262,7 +262,7 @@ class StepFigures:
         return per_host or None
 
     def _jobs(self) -> dict[str, dict[str, AggregateRecord]] | None:
-        """Return what each job did over all hosts that ran it."""
+        """Return each job's results over all hosts that ran it."""
         found: dict[str, dict[str, HostDirections]] = {}  # job, direction, host
         for host, jobs in self.jobs.items():
             for job, dirs in jobs.items():
@@ -289,9 +289,9 @@ class StepFigures:
         return record
 
     def _add_window(self, record: AggregateRecord, direction: str) -> None:
-        """Add the common window of the hosts and the rates in it.
+        """Add the hosts' common window and the rates in it.
 
-        Nothing when there was none, or nobody knows.
+        Adds nothing if there was no common window or it is unknown.
         """
         if self.measurement is None or any(host not in self.spans for host in record.hosts):
             return
@@ -315,9 +315,9 @@ def _did_io(dirs: HostDirections) -> bool:
 
 
 def used_directions(dirs: HostDirections) -> HostDirections:
-    """Return the directions that did any I/O: tools print all that they know.
+    """Return the directions that did any I/O; tools print the unused ones too.
 
-    Of some imports only rates are known.
+    Some imports have rates only.
     """
     return {
         name: result
@@ -327,10 +327,10 @@ def used_directions(dirs: HostDirections) -> HostDirections:
 
 
 def rebuild(leaf: Leaf, latency_kind: str) -> DirectionResult:
-    """Return the result of a direction from its samples.
+    """Rebuild the result of a direction from its samples.
 
-    Counts, mean and maximum are exact; minimum and standard deviation are as good as the buckets
-    (0.78 %).
+    Counts, mean and maximum are exact; minimum and standard deviation are accurate to the bucket
+    width (0.78 %).
     """
     runtime_s = leaf.runtime_s
     result = DirectionResult(
@@ -350,7 +350,7 @@ def rebuild(leaf: Leaf, latency_kind: str) -> DirectionResult:
 
 def _rebuild_latency(leaf: Leaf) -> LatencyResult | None:
     buckets = leaf.so_far.buckets
-    if not buckets.idx:  # means alone: how far I/Os lie around them nobody knows
+    if not buckets.idx:  # only means are known: no spread can be derived
         return LatencyResult(0, 0, 0, leaf.so_far_mean_ns, None) if leaf.so_far_mean_ns else None
     count, mean = sum(buckets.n), leaf.so_far_mean_ns or 0.0
     squares = sum(
@@ -370,8 +370,8 @@ def _rebuild_latency(leaf: Leaf) -> LatencyResult | None:
 
 
 def direction_record(result: DirectionResult, from_samples: bool = False) -> DirectionRecord:
-    """Return a direction for the record."""
-    untold = "iops" in result.rounded and result.bytes > 0  # no I/O at all moves no bytes
+    """Return a direction's record."""
+    untold = "iops" in result.rounded and result.bytes > 0  # no I/O means no bytes
     return DirectionRecord(
         ios=result.ios,
         bytes=result.bytes,
@@ -391,7 +391,7 @@ def direction_record(result: DirectionResult, from_samples: bool = False) -> Dir
 
 
 def latency_record(result: LatencyResult | None) -> LatencyRecord | None:
-    """Return a latency kind for the record; one that counted nothing is unknown, not 0."""
+    """Return the record of a latency kind; one without samples is unknown, not 0."""
     if result is None or (result.n == 0 and not result.mean_ns):
         return None
     return LatencyRecord(
@@ -412,8 +412,9 @@ def latency_record(result: LatencyResult | None) -> LatencyRecord | None:
 
 
 def _percentiles(result: LatencyResult) -> dict[str, int]:
-    """Return the percentiles of the record's list and those that are told beside them, from buckets
-    where there are.
+    """Return the record's standard percentiles and the extra ones the tool printed.
+
+    Computed from buckets if there are any.
     """
     if result.buckets is None or not result.buckets.idx:
         return {name: min(value, result.max_ns) for name, value in result.percentiles_ns.items()}

@@ -1,6 +1,4 @@
-"""The headline of a step and of a run, how long a step measured, the operations of MPI
-benchmarks.
-"""
+"""Headlines of steps and runs, measured durations, and the operations of MPI benchmarks."""
 
 from __future__ import annotations
 
@@ -20,17 +18,17 @@ if TYPE_CHECKING:
     from tui.model.record import HeadlineRecord
     from tui.model.step_record import MetadataRecord, OperationRecord, StepRecord
 
-SHORT_SHARE = 0.95  # of the runtime that was asked for
-SHORT_S = 1.0  # what lasts less is no measurement, whatever was asked for
+SHORT_SHARE = 0.95  # of the requested runtime
+SHORT_S = 1.0  # anything shorter is no measurement, whatever was requested
 
 
 def ended_early(measured_s: float | None, runtime_s: float | None) -> bool:
-    """Tell whether a measurement lasted less than was asked for; False when either is not known."""
+    """Return whether a step ran shorter than requested; False if either duration is unknown."""
     return measured_s is not None and runtime_s is not None and measured_s < SHORT_SHARE * runtime_s
 
 
 def is_short(step: StepRecord) -> bool:
-    """Tell whether a step measured less than was asked for, or too little to say anything."""
+    """Return whether a step ran shorter than requested, or too briefly to count."""
     seconds = step.measured_s
     return seconds is not None and (seconds < SHORT_S or ended_early(seconds, step.runtime_s))
 
@@ -38,7 +36,7 @@ def is_short(step: StepRecord) -> bool:
 def shortest_phase_s(step: StepRecord) -> float | None:
     """Return the seconds of the shortest phase of an MPI program that moves bytes.
 
-    None where there is none.
+    None if it has no such phase.
     """
     moving = [
         each
@@ -49,9 +47,9 @@ def shortest_phase_s(step: StepRecord) -> float | None:
 
 
 def length_text(measured_s: float | None, runtime_s: float | None) -> str:
-    """Return how long was measured: ``measured 30.0 s``, ``ended after 0.2 s of 30 s``.
+    """Return the measured time: ``measured 30.0 s``, ``ended after 0.2 s of 30 s``.
 
-    Empty when it is not known.
+    Empty if unknown.
     """
     if measured_s is None:
         return ""
@@ -63,14 +61,16 @@ def length_text(measured_s: float | None, runtime_s: float | None) -> str:
 NAME_WIDTH = 14
 FIGURE_WIDTH = 11
 RANK_0 = (
-    "iterations are the rate of rank 0 times the ranks, not of the slowest, and may lie outside of"
-    " min and max"
+    "iterations show rank 0's rate times the number of ranks, min and max the slowest rank's; "
+    "they may differ"
 )
 
 
 def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | None:
-    """Return what was measured, as far as it came; None when nothing was."""
-    from tui.model.step_record import MetadataRecord  # models are for who has a run
+    """Return what was measured so far; None if nothing was."""
+    from tui.model.step_record import (
+        MetadataRecord,
+    )  # only MPI runs need it
 
     if view is None or step.mpi is None:
         return None
@@ -87,7 +87,7 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
         tool=step.tool,
         version=version,
         meaning=tool.meaning(version, from_iterations=made) if tool and version else "",
-        tasks=tasks or None,  # an import may not tell it
+        tasks=tasks or None,  # an import may not state it
         nodes=(result.nodes or None) if result is not None else None,
         ranks_per_host=launch.ranks_per_host or None,
         items_per_rank=launch.items or None,
@@ -111,7 +111,7 @@ def metadata_record(view: MetadataView | None, step: Step) -> MetadataRecord | N
 def _operation(result: OperationResult, step: Step) -> OperationRecord:
     """Return one operation.
 
-    Without the tool's own summary, it is made of the iterations that ended.
+    If the tool printed no summary, it is computed from the iterations that ended.
     """
     from tui.model.step_record import OperationRecord
 
@@ -140,14 +140,15 @@ def _operation(result: OperationResult, step: Step) -> OperationRecord:
 
 
 def iteration_values(operation: OperationRecord | None, metric: str) -> list[float]:
-    """Return the iterations of an operation in the unit of a metric: rates, or bandwidths."""
+    """Return an operation's iterations in the unit of a metric: rates, or bandwidths."""
     times = operation.bytes_per_op if operation is not None and metric == "bandwidth" else 1
     return [rate * times for rate in operation.iterations] if operation is not None else []
 
 
 def _by_host(rank_seconds: Sequence[float], step: Step) -> dict[str, float]:
-    """Return the seconds of each host's slowest rank: ranks lie in blocks, in the order of the
-    hosts.
+    """Return the seconds of each host's slowest rank.
+
+    Ranks are assigned in blocks, in host order.
     """
     each = step.mpi.ranks_per_host if step.mpi is not None else 0
     if not each or len(rank_seconds) != each * len(step.hosts):
@@ -161,9 +162,9 @@ def _by_host(rank_seconds: Sequence[float], step: Step) -> dict[str, float]:
 def operation_value(
     operation: OperationRecord | OperationResult | None, metric: str
 ) -> float | None:
-    """Return a figure of an operation: its mean rate, or the bandwidth of that.
+    """Return an operation's headline: its mean rate, or the bandwidth of that rate.
 
-    None when it has none.
+    None if it has none.
     """
     if operation is None or metric == "latency" or (metric != "ops" and not operation.bytes_per_op):
         return None
@@ -175,7 +176,7 @@ def operation_value(
 
 
 def name_width(metadata: MetadataRecord) -> int:
-    """Return the cells of the names of operations in a table."""
+    """Return the width of the column with the names of operations."""
     return max(NAME_WIDTH, *(len(name) + 2 for name in metadata.operations), 0)
 
 
@@ -188,10 +189,9 @@ def metadata_tables(metadata: MetadataRecord, width: int = 80) -> list[list[str]
     """Return the tables of operations, each with its titles first: the figures, then the
     iterations.
 
-    A table of its own, because the tool's figures are of the slowest rank and its lines of
-    iterations of rank 0: one of these, times the ranks, may lie above the maximum. There are as
-    many iterations as there is room for; where there are more, the last title tells how many. A
-    single one is not repeated.
+    Two tables, because the tool's summary is of the slowest rank and its iterations are of rank 0:
+    rank 0's rate times the ranks may exceed the maximum. The second table has as many iterations as
+    fit; the last title says how many there are. A single iteration is not repeated.
     """
     titles = "".join(f"{title:>{FIGURE_WIDTH}}" for title in ("max", "min", "mean", "std dev"))
     moving = {bool(each.bytes_per_op) for each in metadata.operations.values()}
@@ -215,15 +215,15 @@ def metadata_tables(metadata: MetadataRecord, width: int = 80) -> list[list[str]
 
 
 def iterations_title(metadata: MetadataRecord) -> str:
-    """Return whose rates those of the iterations are."""
+    """Return which ranks the iterations' rates are of."""
     made = any(each.from_iterations for each in metadata.operations.values())
     return "iterations" if made else (rank_0_text(metadata) or "iterations")
 
 
 def rank_0_text(metadata: MetadataRecord) -> str:
-    """Return what the rate of an iteration is made of: one rank's, times their number.
+    """Return how an iteration's rate is computed: rank 0's rate times the number of ranks.
 
-    Empty: it is that of all.
+    Empty if it is the rate of all ranks.
     """
     if metadata.iterations_of != "rank 0":
         return ""
@@ -238,7 +238,7 @@ def _row(name: str, each: OperationRecord, values: Sequence[float | None], wide:
 
 
 def metadata_remarks(metadata: MetadataRecord) -> list[str]:
-    """Return what must be known to read the table right."""
+    """Return the notes needed to read the table correctly."""
     version = (
         f"{metadata.tool} {metadata.version}"
         if metadata.version
@@ -258,14 +258,12 @@ def metadata_remarks(metadata: MetadataRecord) -> list[str]:
     if metadata.latency_meaning:
         remarks.append(f"latency: {metadata.latency_meaning}")
     if made:
-        remarks.append("~ made of the iterations that ended: the tool gave no summary")
+        remarks.append("~ computed from completed iterations; the tool printed no summary")
     return remarks
 
 
 def _details(name: str, each: OperationRecord) -> Iterator[str]:
-    """Yield what is known of an operation by rank: its latency, the slowest and the fastest rank
-    and host.
-    """
+    """Yield an operation's details by rank: latency, the slowest and the fastest rank and host."""
     parts = [each.printed] if each.printed else []
     if each.latency_s:
         texts = (units.latency(value and value * 1e9) for value in each.latency_s[:5])
@@ -283,7 +281,7 @@ def _details(name: str, each: OperationRecord) -> Iterator[str]:
 
 
 def _items(metadata: MetadataRecord) -> str:
-    """Return what each rank does: files, or I/Os with their bytes."""
+    """Return what each rank does: files, or I/Os with their size."""
     moved = max((each.bytes_per_op for each in metadata.operations.values()), default=0)
     if not metadata.files or not metadata.items_per_rank:
         return f"I/Os of {units.size(moved)}" if moved else "files unknown"
@@ -311,7 +309,7 @@ def step_value(
     latency_kind: str,
     metadata: MetadataRecord | None = None,
 ) -> float | None:
-    """Return the headline figure of a step; None when it was not measured."""
+    """Return a step's headline figure; None if it was not measured."""
     if headline is None:
         return None
     if metadata is not None:
@@ -327,11 +325,10 @@ def run_headline(
     kind: str = "clat",
     wrong: Collection[int] = (),
 ) -> HeadlineRecord | None:
-    """Return the headline of a run: the median of repetitions, the best of the points of a sweep.
-    None for a suite.
+    """Return the headline of a run: the median of repetitions, or the best point of a sweep.
 
-    `kind` is the run's latency kind. Points with a step in `wrong`, and those that are too short,
-    are the best only when there is no other.
+    None for a suite. `kind` is the run's latency kind. Points with a step in `wrong`, and points
+    that are too short, count only if there are no others.
     """
     if headline is None:
         return None
@@ -349,7 +346,7 @@ def run_headline(
 def put_figure(
     record: HeadlineRecord, headline: Headline, value: float, step: StepRecord, kind: str
 ) -> None:
-    """Put a figure into a headline, with how many samples a percentile has behind it."""
+    """Put a figure into a headline, and for a percentile the number of samples beyond it."""
     record.value, record.step = float(value), step.index
     record.behind = figures.headline_behind(
         headline, step.results.aggregate, step.latency_kind or kind
@@ -359,7 +356,7 @@ def put_figure(
 
 
 def blank(headline: Headline) -> HeadlineRecord:
-    """Return a headline without a figure yet."""
+    """Return a headline without a figure."""
     from tui.model.record import HeadlineRecord
 
     return HeadlineRecord.model_validate(
@@ -373,9 +370,7 @@ def blank(headline: Headline) -> HeadlineRecord:
 
 
 def repetitions(steps: Sequence[StepRecord]) -> list[list[tuple[float, int]]]:
-    """Return (figure, step index) of the steps that have one, together when they repeat the same
-    measurement.
-    """
+    """Return (figure, step index) of the steps with a figure, grouped by measurement."""
     repeated = any(step.repetition > 1 for step in steps)
     groups: dict[object, list[tuple[float, int]]] = {}
     for step in steps:
@@ -391,6 +386,6 @@ def repetitions(steps: Sequence[StepRecord]) -> list[list[tuple[float, int]]]:
 
 
 def middle(group: list[tuple[float, int]]) -> tuple[float, int]:
-    """Return the median figure and the step that is nearest to it."""
+    """Return the median figure and the step closest to it."""
     value = median(figure for figure, _ in group)
     return value, min(group, key=lambda each: abs(each[0] - value))[1]

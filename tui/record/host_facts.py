@@ -1,4 +1,4 @@
-"""The facts of hosts side by side: into the record, and out of it."""
+"""Host facts, compared across hosts: written to the record and read from it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui.model.record import RunRecord
 
 
 def facts_record(hosts: Mapping[str, Mapping[str, Fact]]) -> FactsRecord:
-    """Return what hosts have in common and differ in, for the record."""
+    """Return common and differing host facts for the record."""
     found = compare(hosts)
     return FactsRecord(
         hosts=list(found.hosts),
@@ -28,9 +28,9 @@ def _difference(found: FactDifference) -> FactDifferenceRecord:
 
 
 def facts_together(record: RunRecord) -> FactsTogether:
-    """Return what the hosts of a run have in common and differ in.
+    """Return what the hosts of a run have in common and how they differ.
 
-    Of older records, made from the hosts' facts.
+    For older records this is computed from the facts of each host.
     """
     facts = record.facts
     if facts is None:
@@ -44,7 +44,10 @@ def facts_together(record: RunRecord) -> FactsTogether:
 
 
 def _found(each: FactDifferenceRecord) -> FactDifference:
-    """Return a difference by its groups that have hosts: of fewer than two, nothing differs."""
+    """Return a difference by its groups that have hosts.
+
+    Fewer than two groups are no difference.
+    """
     groups = tuple(
         FactGroup(group.value, tuple(group.hosts)) for group in each.groups if group.hosts
     )

@@ -1,5 +1,5 @@
-"""A matrix as tables: rows, columns, knees, scaling over hosts, and which points differ beyond
-their spread.
+"""A matrix as tables: rows, columns, knees, scaling over hosts, and which points differ by more
+than noise.
 """
 
 from __future__ import annotations
@@ -17,25 +17,21 @@ from tui.model.criteria import default
 from tui.model.plain import HOSTS_AXIS
 from tui.record.cells import Cell
 
-LEAST_GAIN = 0.10  # of throughput, per doubling of the axis
+LEAST_GAIN = 0.10  # throughput per doubling of the axis
 LEAST_POINTS = 4
 Point = tuple[float, float]
 
 
 class MatrixKnee(Struct, frozen=True):
-    """`place` is the index of the knee among the points.
-
-    `gain` what the next one gives on top, as a share.
-    """
+    """A knee: `place` is the index of its point, `gain` the relative increase to the next point."""
 
     place: int
     gain: float
 
 
 def knee(points: Sequence[Point]) -> MatrixKnee | None:
-    """Return the knee of points (x, y), x positive and ascending.
-
-    None: too few points, or no knee.
+    """Return the knee of points (x, y), x positive and ascending; None if there is none or too few
+    points.
     """
     ascending = all(before[0] < after[0] for before, after in pairwise(points))
     if len(points) < LEAST_POINTS or not ascending or any(x <= 0 or y <= 0 for x, y in points):
@@ -47,9 +43,7 @@ def knee(points: Sequence[Point]) -> MatrixKnee | None:
 
 
 def doublings(first: Point, second: Point) -> float:
-    """Return how often y doubles with each doubling of x between two points: 1 is in proportion, 0
-    is flat.
-    """
+    """Return by how many doublings y grows per doubling of x: 1 is proportional, 0 is flat."""
     return (log2(second[1]) - log2(first[1])) / (log2(second[0]) - log2(first[0]))
 
 
@@ -60,8 +54,8 @@ def _still_gains(points: Sequence[Point], index: int) -> bool:
 
 
 def efficiency(points: Sequence[Point]) -> list[float]:
-    """Return how well each point scales: its value over that of the least x, times how many times
-    as large x is.
+    """Return the scaling efficiency of each point: its value divided by linear growth from the
+    lowest x.
     """
     if not points or points[0][1] <= 0:
         return []
@@ -69,11 +63,11 @@ def efficiency(points: Sequence[Point]) -> list[float]:
     return [(y / y0) / (x / x0) for x, y in points]
 
 
-APART = default("repetitions.spread")  # of a single measurement nothing better is known
+APART = default("repetitions.spread")  # assumed noise of a point measured once
 
 
 def span(cell: Cell) -> tuple[float, float]:
-    """Return from where to where a point's figure reaches."""
+    """Return the range of a point's figure."""
     if len(cell.values) > 1:
         return min(cell.values), max(cell.values)
     value = cell.value or 0.0
@@ -81,15 +75,13 @@ def span(cell: Cell) -> tuple[float, float]:
 
 
 def same(one: Cell, other: Cell) -> bool:
-    """Tell whether two points cannot be told apart."""
+    """Return whether the difference of two points is within noise."""
     (low, high), (from_, to) = span(one), span(other)
     return low <= to and from_ <= high
 
 
 def best_of(cells: Sequence[Cell]) -> tuple[Cell | None, list[Cell]]:
-    """Return the best of the points that count, and those that are equal to it within the
-    spread.
-    """
+    """Return the best valid point, and the points within noise of it."""
     counted = [cell for cell in cells if cell.fit and cell.value is not None]
     if not counted or len({cell.unit for cell in counted}) > 1:
         return None, []
@@ -99,25 +91,26 @@ def best_of(cells: Sequence[Cell]) -> tuple[Cell | None, list[Cell]]:
 
 
 def known_by(cells: Sequence[Cell]) -> str:
-    """Return what differences between these points are held against."""
+    """Return the noise that differences of these points are compared with."""
     once = all(len(cell.values) < 2 for cell in cells)
     return (
-        f"{units.share(APART)}, as each was measured once" if once else "the spread of repetitions"
+        f"{units.share(APART)}, assumed because each was measured once"
+        if once
+        else "the spread of repetitions"
     )
 
 
 class TableRow(Struct, frozen=True):
-    """The values of the axes that go down, and a cell a column; None where no point is."""
+    """One row: the values of the row axes, and a cell per column; None if there is no point."""
 
     labels: tuple[str, ...]
     cells: tuple[Cell | None, ...]
 
 
 class KneeAt(Struct, frozen=True):
-    """A knee: its cell, the axis it lies on, the values of the other axes, and what the next point
-    gives on top.
+    """A knee: its cell, its axis, the values of the other axes, and the gain of the next point.
 
-    `equal`: the next point cannot be told from it.
+    `equal`: the next point is within noise of it.
     """
 
     cell: Cell
@@ -130,7 +123,7 @@ class KneeAt(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class MatrixTable:
-    """One table. `across` names the axis of the columns; empty: one column, the figure itself."""
+    """One table. `across` names the column axis; if empty, the only column is the figure."""
 
     profile: str
     down: tuple[str, ...]
@@ -149,7 +142,7 @@ class MatrixTable:
 
     @property
     def is_grid(self) -> bool:
-        """Whether an axis goes across."""
+        """Whether the table has a column axis."""
         return bool(self.across)
 
     @cached_property
@@ -164,11 +157,11 @@ class MatrixTable:
 
 
 def tables_of(cells: Sequence[Cell], *, compact: bool = False) -> list[MatrixTable]:
-    """Return the tables of a matrix, in order: one a profile that is swept, one for members that
-    are not.
+    """Return the tables of a matrix in order: one per swept profile, one for members without a
+    sweep.
 
-    `compact`, for few lines: one axis goes across, and two axes make a grid also where it has
-    holes.
+    `compact` saves lines: one axis becomes the columns, and two axes become a grid even if some
+    points are missing.
     """
     return [_table(group, compact) for group in _groups(cells)]
 
@@ -197,7 +190,7 @@ def _table(cells: Sequence[Cell], compact: bool) -> MatrixTable:
 
 
 def _is_full(cells: Sequence[Cell], axes: Sequence[str]) -> bool:
-    """Whether every combination of the values is there, each once."""
+    """Return whether each combination of values exists exactly once."""
     points = {tuple(cell.texts[axis] for axis in axes) for cell in cells}
     combinations = 1
     for axis in axes:
@@ -206,9 +199,9 @@ def _is_full(cells: Sequence[Cell], axes: Sequence[str]) -> bool:
 
 
 def _values(cells: Sequence[Cell], axis: str) -> list[str]:
-    """Return the values of an axis as they came.
+    """Return the values of an axis in plan order.
 
-    Numbers in their order where points were given one by one.
+    Numbers are sorted if points were listed one by one.
     """
     return list(dict.fromkeys(cell.texts[axis] for cell in cells))
 
@@ -232,7 +225,7 @@ def _grid(
 
 
 def _sorted_values(cells: Sequence[Cell], axis: str) -> list[str]:
-    """Return the values of an axis, ascending when all are numbers and the points have holes."""
+    """Return the values of an axis, sorted if all are numbers and some combinations are missing."""
     values = _values(cells, axis)
     if all(axis in cell.numbers for cell in cells) and not _is_full(cells, tuple(cells[0].texts)):
         numbers = {cell.texts[axis]: cell.numbers[axis] for cell in cells}
@@ -241,9 +234,7 @@ def _sorted_values(cells: Sequence[Cell], axis: str) -> list[str]:
 
 
 def main_axis(cells: Sequence[Cell], axes: Sequence[str]) -> str | None:
-    """Return the axis that a chart goes along: the numeric one with the most values, the last of
-    equals.
-    """
+    """Return the axis to chart along: the numeric one with the most values, the last in a tie."""
     numeric = [
         axis
         for axis in axes
@@ -256,9 +247,9 @@ Others = tuple[tuple[str, str], ...]
 
 
 def series_over(cells: Sequence[Cell], axes: Sequence[str], axis: str) -> dict[Others, list[Cell]]:
-    """Return cells that differ in one axis only, by the values of the others.
+    """Return the cells with a figure that differ in one axis only, by the values of the other axes.
 
-    Ascending, those with a figure.
+    Ascending along the axis.
     """
     series: dict[Others, list[Cell]] = {}
     for cell in cells:
@@ -272,10 +263,9 @@ def series_over(cells: Sequence[Cell], axes: Sequence[str], axis: str) -> dict[O
 
 
 def knees_over(cells: Sequence[Cell], axes: Sequence[str], axis: str) -> Iterator[KneeAt]:
-    """Yield the knees along an axis; figures that are better when they are small have none.
+    """Yield the knees along an axis; only for figures where larger is better.
 
-    A point that is invalid or was cut short is left out; one that cannot be told from the point
-    before it is no knee.
+    Invalid and shortened points are left out. A point within noise of the previous one is no knee.
     """
     for others, series in series_over(cells, axes, axis).items():
         found = [cell for cell in series if cell.fit]
@@ -289,8 +279,8 @@ def knees_over(cells: Sequence[Cell], axes: Sequence[str], axis: str) -> Iterato
 
 
 def scaling_of(cells: Sequence[Cell], axes: Sequence[str]) -> dict[str, float]:
-    """Return by cell how well it scales over hosts: its figure over n times that of one host, or of
-    the fewest.
+    """Return the scaling efficiency of each cell: its figure divided by n times that of one (or the
+    fewest) hosts.
     """
     found: dict[str, float] = {}
     if HOSTS_AXIS not in axes:
@@ -302,13 +292,13 @@ def scaling_of(cells: Sequence[Cell], axes: Sequence[str]) -> dict[str, float]:
     return found
 
 
-SAME = 1.1  # a mixture of sizes comes out a little otherwise each time
-BY_NATURE = ("iops", "ns")  # units whose best point is that of the smallest blocks
+SAME = 1.1  # actual mean sizes of mixed block sizes vary a little
+BY_NATURE = ("iops", "ns")  # in these units the smallest blocks always win
 LINE = 78
 
 
 def by_block(cells: Sequence[Cell]) -> list[list[Cell]]:
-    """Return the points by the size of their I/Os, ascending; in one group where all are alike."""
+    """Group the points by mean I/O size, ascending; one group if all sizes are equal."""
     groups: list[list[Cell]] = []
     for cell in sorted(
         (cell for cell in cells if cell.io_bytes), key=lambda cell: cell.io_bytes or 0.0
@@ -320,10 +310,10 @@ def by_block(cells: Sequence[Cell]) -> list[list[Cell]]:
 
 
 def of_which(cells: Sequence[Cell], step: int | None, unit: str) -> str:
-    """Return what the point of a step is the best of: ``best of 6``, ``best of 3 with 4 KiB
+    """Return the group a step's point is the best of: ``best of 6``, ``best of 3 with 4 KiB
     blocks``.
 
-    `unit` is that of the figure by which it is the best.
+    `unit` is that of the figure it is the best by.
     """
     groups = by_block(cells) if unit in BY_NATURE else []
     own = next((group for group in groups if any(step in cell.steps for cell in group)), cells)
@@ -338,24 +328,24 @@ def of_which(cells: Sequence[Cell], step: int | None, unit: str) -> str:
 
 
 def compared(cells: Sequence[Cell]) -> list[list[Cell]]:
-    """Return the points that are held against each other: those of one block size, where that
-    decides the figure.
+    """Return the points to compare with each other: those of one block size, if size decides the
+    figure.
     """
     alike = {cell.unit for cell in cells} if cells else set()
     return by_block(cells) if len(alike) == 1 and alike <= {*BY_NATURE} else [list(cells)]
 
 
 def block_texts(cells: Sequence[Cell]) -> list[str]:
-    """Return the best point of each block size, and the one with the most bandwidth.
+    """Return the best point of each block size, and the point with the most bandwidth.
 
-    Nothing where sizes are alike.
+    Empty if all sizes are equal.
     """
     groups = compared(cells)
     if len(groups) < 2:
         return []
     what = "IOPS" if cells[0].unit == "iops" else "latencies"
     bests = [text for group in groups if len(group) > 1 and (text := _best_text(group))]
-    told = _in_lines(bests) if bests else [f"{what} of different block sizes do not compare"]
+    told = _in_lines(bests) if bests else [f"{what} of different block sizes cannot be compared"]
     moved = [cell for cell in cells if cell.fit and cell.bytes_per_s]
     if cells[0].unit == "iops" and moved:
         most = max(moved, key=lambda cell: cell.bytes_per_s or 0.0)
@@ -370,11 +360,11 @@ def _best_text(group: Sequence[Cell]) -> str:
 
 
 def _in_lines(bests: Sequence[str]) -> list[str]:
-    """Return points in as many lines as they need, each of which can be read by itself."""
+    """Return the points on separate lines, each readable on its own."""
     lines = [f"best of each block size: {bests[0]}"]
     for text in bests[1:]:
         if len(lines[-1]) + len(text) + 2 > LINE:
-            lines.append(f"of larger blocks: {text}")
+            lines.append(f"larger blocks: {text}")
         else:
             lines[-1] += f"; {text}"
     return lines

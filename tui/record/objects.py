@@ -1,4 +1,4 @@
-"""Objects that a run leaves in stores, by its plan and what each step counted."""
+"""Objects that a run leaves in object stores, from its plan and each step's counts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ NOT_RUN = ("missing", "skipped")
 
 
 def objects_left(plan: Plan, steps: Sequence[StepRecord]) -> list[ObjectsLeft]:
-    """Return the objects that were put and not all deleted since: a step that was cut off may have
-    put fewer.
+    """Return the objects that were put and not all deleted.
+
+    An interrupted step may have put fewer.
     """
     return [
         ObjectsLeft(
@@ -25,9 +26,9 @@ def objects_left(plan: Plan, steps: Sequence[StepRecord]) -> list[ObjectsLeft]:
 
 
 def _used(plan: Plan, steps: Sequence[StepRecord]) -> Iterator[ObjectSet]:
-    """Yield the objects that were put, got or deleted.
+    """Yield the objects that were put, read or deleted.
 
-    A DELETE only where it is known to be complete.
+    A DELETE counts only if it is known to be complete.
     """
     for step, record in zip(plan.steps, steps, strict=True):
         for task in step.tasks if record.state not in NOT_RUN else ():
@@ -37,13 +38,13 @@ def _used(plan: Plan, steps: Sequence[StepRecord]) -> Iterator[ObjectSet]:
 
 
 def _put_none(task: HostTask, record: StepRecord) -> bool:
-    """Tell whether a host is known to have put nothing: its first requests failed."""
+    """Return whether a host is known to have put nothing because its first requests failed."""
     found = record.results.per_host.get(task.host, {}).get("write")
     return found is not None and found.bytes == 0
 
 
 def _deleted_all(task: HostTask, record: StepRecord) -> bool:
-    """Tell whether a host deleted as many objects as its task names, without an error."""
+    """Return whether a host deleted as many objects as its task names, without an error."""
     found = record.results.per_host.get(task.host, {}).get("trim")
     wanted = sum(each.count for each in task.objects if each.does == ("delete",))
     return record.state == "done" and found is not None and 0 < wanted <= (found.ios or 0)

@@ -1,5 +1,5 @@
-"""Progress of a running run: preconditioning rounds, matrix cells, time left, whether it can be
-judged yet.
+"""Progress of a running run: preconditioning rounds, matrix cells, time left, and whether it can be
+judged.
 """
 
 from __future__ import annotations
@@ -36,39 +36,36 @@ MADE = ("done", "failed", "cut", "running")
 
 
 class Rounds(Struct, frozen=True):
-    """The rounds before one point.
-
-    `planned` are all that could be made, `steps` those that were, `rounds` theirs.
+    """The preconditioning rounds before one point: up to `planned`, with the `steps` and `rounds`
+    run so far.
     """
 
     rule: Precondition
     planned: tuple[Step, ...]
     steps: tuple[Step, ...]
     rounds: tuple[Round, ...]
-    stopped: bool  # another one was to be made, and was not
+    stopped: bool  # another round was due but did not run
 
     @property
     def cell(self) -> str:
-        """The point that they are of."""
+        """The point these rounds belong to."""
         return self.planned[0].cell_key
 
     @property
     def window(self) -> SteadyWindow | None:
-        """The last rounds; None while they are too few."""
+        """The last rounds; None while there are too few."""
         return window_over(self.rule, self.rounds)
 
     @property
     def attained(self) -> bool | None:
-        """Whether it was steady at the end; None when that was not reached."""
+        """Whether the last window was steady; None if there is no full window."""
         if is_steady(self.rule, self.rounds):
             return True
         return False if len(self.steps) == len(self.planned) and not self.stopped else None
 
     @property
     def text(self) -> str:
-        """How it ended, with the figures: ``steady after 6 rounds: range 12.0 % (max 20 %),
-        ...``.
-        """
+        """The outcome with its figures: ``steady after 6 rounds: range 12.0 % (max 20 %), ...``."""
         made = f"{len(self.steps)} round{'' if len(self.steps) == 1 else 's'}"
         words = {
             True: f"steady after {made}",
@@ -84,25 +81,25 @@ class Rounds(Struct, frozen=True):
 
 
 def fills_of(plan: Plan, state: RunState) -> list[tuple[Step, bool]]:
-    """Return the steps that fill, and whether every host filled all of its files."""
+    """Return the fill steps, and whether each host filled all its files."""
     fills = [step for step in plan.steps if step.is_fill]
     hosts = [_round(plan, state, step).hosts for step in fills]
     return [(step, set(whole) == set(step.hosts)) for step, whole in zip(fills, hosts, strict=True)]
 
 
 def rounds_of(plan: Plan, state: RunState) -> list[Rounds]:
-    """Return the rounds of each point that has any, in order."""
+    """Return the preconditioning rounds of each point that has any, in order."""
     return [_rounds(plan, state, block) for block in _blocks(plan)]
 
 
 def rounds_of_step(plan: Plan, state: RunState, step: Step) -> Rounds | None:
-    """Return the rounds before a measurement; None when none were planned."""
+    """Return the rounds before a measurement; None if none were planned."""
     planned = rounds_before(plan.steps, step)
     return _rounds(plan, state, planned) if planned else None
 
 
 def _blocks(plan: Plan) -> Iterator[list[Step]]:
-    """Yield the rounds that belong together: each begins with number 1."""
+    """Yield the rounds of each point; a new group begins with round 1."""
     block: list[Step] = []
     for step in plan.steps:
         if step.precondition is None or not step.is_round:
@@ -138,7 +135,7 @@ def _state_of(state: RunState, step: Step) -> str:
 
 
 def live_text(plan: Plan | None, state: RunState) -> str:
-    """Return how far preconditioning is; empty when the step of now is none of it.
+    """Return the progress of preconditioning; empty if the current step is not part of it.
 
     ``fill 37 % of 2 x 64 GiB``, ``round 4/25: range 31.0 % (max 20 %), slope 12.0 % (max 10 %)``.
     """
@@ -172,37 +169,36 @@ def _fill_text(step: Step, state: RunState) -> str:
 
 
 def allocation_left_s(state: RunState, now_t: float) -> float | None:
-    """Return the seconds until the first host is taken away, as its transport said.
+    """Return the seconds until the first allocation ends, as its transport reported.
 
-    None: no limit, or over.
+    None if there is no limit, or it has passed.
     """
     ends = [str(fact) for host in state.hosts.values() if (fact := host.facts.get(ALLOCATION_ENDS))]
-    # RFC 3339 of one kind: the least is the first
+    # RFC 3339 in one format sorts as text
     created, end = state.created, parse_utc(min(ends)) if ends else None
     if created is None or end is None or state.ended:
         return None
     return max(0.0, (end - created).total_seconds() - now_t)
 
 
-FIRST_S = 10.0  # of a load or a layout: before that there is nothing to judge
+FIRST_S = 10.0  # of load or layout; there is nothing to judge before
 LOADED = ("layout", "measure")
 
 
 def can_be_judged(state: RunState, now_t: float) -> bool:
-    """Tell whether there is a load that has gone on for long enough."""
+    """Return whether a load has run long enough to be judged."""
     return state.phase in LOADED and not state.ended and now_t - state.phase_started_t >= FIRST_S
 
 
-OVERHEAD_S = 3.0  # around the load of a step, until one is over: connecting, barrier, collecting
+OVERHEAD_S = 3.0  # overhead around a load until one step has shown it: connect, barrier, collect
 OVER = ("done", "failed", "cut", "skipped")
 
 
 class MatrixProgress(Struct, frozen=True):
-    """`number` is the step at work, from 1 (0: none yet); `over` steps and `cells_over` points are
-    behind us.
+    """Progress of a matrix. `number` is the current step, from 1 (0: none yet).
 
-    `remaining_s` is None when nothing bounds a step to come; `at_most` says that optional
-    repetitions are among them.
+    `over` and `cells_over` count finished steps and points. `remaining_s` is None if a later step
+    has no time limit; `at_most`: some of the repetitions are optional.
     """
 
     number: int
@@ -222,9 +218,9 @@ class MatrixProgress(Struct, frozen=True):
 
 
 def live_state(state: RunState, step: Step) -> str:
-    """Return how a step stands now.
+    """Return the current state of a step.
 
-    One that is not begun is missing, and nothing runs once the run is over.
+    A step that has not begun is missing, and no step is running once the run has ended.
     """
     view = state.steps.get(step.index)
     if view is None:
@@ -233,7 +229,7 @@ def live_state(state: RunState, step: Step) -> str:
 
 
 def matrix_progress(plan: Plan | None, state: RunState, now_t: float) -> MatrixProgress | None:
-    """Return how far a run is; None for a run of one step."""
+    """Return the progress of a run; None if it has only one step."""
     if plan is None or len(plan.steps) < 2:
         return None
     is_over = [live_state(state, step) in OVER for step in plan.steps]
@@ -265,14 +261,14 @@ def matrix_progress(plan: Plan | None, state: RunState, now_t: float) -> MatrixP
 
 
 def _fraction(of_steps: float, spent_s: float, rest_s: float | None) -> float:
-    """Return how much is done: of the time where that is bounded, else of the steps."""
+    """Return the share that is done: of the time if it is limited, else of the steps."""
     if rest_s is None or spent_s + rest_s <= 0:
         return of_steps
     return min(1.0, spent_s / (spent_s + rest_s))
 
 
 def step_name(step: Step) -> str:
-    """Return a step's name with what is special about it: ``ceph/randread bs=4k #2``, ``...
+    """Return a step's name with its repetition or kind: ``ceph/randread bs=4k #2``, ``...
     warm-up``.
     """
     again = f" #{step.repetition}" if step.repetition > 1 else ""
@@ -280,7 +276,7 @@ def step_name(step: Step) -> str:
 
 
 def kind_text(step: Step) -> str:
-    """Return what a step is that does not count: ``warm-up``, ``fill``, ``round 4``."""
+    """Return the kind of a step that is not measured: ``warm-up``, ``fill``, ``round 4``."""
     if step.precondition is None:
         return "warm-up"
     return "fill" if step.is_fill else f"round {step.precondition.number}"
@@ -308,9 +304,7 @@ def _spent_in_all(state: RunState, over: list[Step]) -> float:
 def _rest(
     state: RunState, over: list[Step], left: list[Step], working: list[Step], inside: float
 ) -> float | None:
-    """Return the seconds that are left: as planned, with the time around the load as it was so
-    far.
-    """
+    """Return the seconds left: as planned, plus the overhead around loads as measured so far."""
     measured = [step for step in over if state.steps[step.index].state == "done"]
     around = [
         _spent(state, step) - step.expected_s for step in measured if step.expected_s is not None
@@ -334,23 +328,23 @@ def _rest(
 
 
 def is_matrix(plan: Plan) -> bool:
-    """Return whether a plan is a sweep, a suite or repetitions, and not a profile with its warm-up
-    alone.
+    """Return whether a plan is a sweep, a suite or repetitions, rather than one step with its
+    warm-up.
     """
     return sum(not step.warmup for step in plan.steps) > 1
 
 
 class LiveMatrix:
-    """Follows one run. `plan` None, or of one measurement: there is no matrix."""
+    """Matrix progress of one run. Empty if `plan` is None or has a single measurement."""
 
     def __init__(self, plan: Plan | None) -> None:
         self.plan = plan if plan is not None and is_matrix(plan) else None
         self._known: dict[tuple[int, int], float | None] = {}  # by step and attempt
 
     def cells(self, state: RunState) -> list[Cell]:
-        """Return the cells as they stand.
+        """Return the current cells.
 
-        The one at work shows the rate of now until it has a figure of its own.
+        Running ones show the current rate until they have a result.
         """
         plan = self.plan
         if plan is None:
@@ -374,7 +368,7 @@ class LiveMatrix:
         return cells
 
     def _working(self, plan: Plan, state: RunState) -> dict[str, Step]:
-        """Return the steps at work, by cell: several where they run at the same time."""
+        """Return the running steps by cell; several if they run at the same time."""
         if state.ended or state.step is None or state.step >= len(plan.steps):
             return {}
         return {
@@ -383,11 +377,11 @@ class LiveMatrix:
         }
 
     def progress(self, state: RunState) -> MatrixProgress | None:
-        """Return how far all steps are."""
+        """Return the progress over all steps."""
         return matrix_progress(self.plan, state, state.clock.now)
 
     def _headline_value(self, plan: Plan, state: RunState, step: Step) -> float | None:
-        """Return the figure of a step that is over."""
+        """Return the figure of a finished step."""
         view = state.steps.get(step.index)
         if view is None or view.ended_t is None:
             return None
@@ -398,7 +392,7 @@ class LiveMatrix:
 
 
 def headline_value(plan: Plan, state: RunState, step: Step) -> float | None:
-    """Return the figure that a finished step is about."""
+    """Return the headline figure of a finished step."""
     headline = plan.headline_of(step)
     if headline is None:
         return None
@@ -415,9 +409,7 @@ def headline_value(plan: Plan, state: RunState, step: Step) -> float | None:
 
 
 def operation_rate(state: RunState, index: int, headline: Headline) -> float | None:
-    """Return the mean of an MPI program's operation: as the tool printed it, else of its
-    iterations.
-    """
+    """Return an operation's mean rate as the MPI program printed it, or of its iterations."""
     view = state.at_step(index).metadata
     operations = (
         (view.result.operations if view.result is not None else view.operations)
@@ -431,7 +423,7 @@ def operation_rate(state: RunState, index: int, headline: Headline) -> float | N
 
 
 def rate_now(plan: Plan, state: RunState, step: Step) -> float | None:
-    """Return the figure that a step is about, over its last interval."""
+    """Return a step's headline figure over its last interval."""
     headline = plan.headline_of(step)
     measured = state.measuring.get(step.index) or state.current
     if headline is None or not measured.is_of("measure", step.index) or not measured.cluster:

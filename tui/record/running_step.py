@@ -1,6 +1,4 @@
-"""The record of a running step, as far as live checks need it: built in slices, nothing is read
-twice.
-"""
+"""The record of a running step for live checks, built incrementally: nothing is read twice."""
 
 from __future__ import annotations
 
@@ -37,11 +35,11 @@ from tui.record.timeline import HostSpan, coverage, coverage_text, host_spans, t
 
 T = TypeVar("T")
 Sliced = Generator[None, None, T]
-"""Work that goes on with each `next`, and returns what it came to."""
+"""Work in slices: each `next` does one; the last returns the result."""
 
 
 def at_once(work: Sliced[T]) -> T:
-    """Do the work at once."""
+    """Do all the work now."""
     while True:
         try:
             next(work)
@@ -54,33 +52,33 @@ Key = tuple[str | None, str]
 
 
 class RunningSeries:
-    """The newest five minutes of one measurement. Samples that come late are put in their place."""
+    """The newest five minutes of one measurement. Late samples are sorted in."""
 
     def __init__(self) -> None:
         self._restart(None)
 
     def _restart(self, begin: int | None) -> None:
         self._begin = begin  # of the measurement
-        self._start = self._end = begin or 0  # of what is kept
+        self._start = self._end = begin or 0  # of the kept part
         self._columns: dict[Key, SeriesColumns] = {}
-        self._read: dict[Key, float] = {}  # until when the samples of a host are in
+        self._read: dict[Key, float] = {}  # each host's samples are complete up to here
 
     @property
     def from_begin(self) -> bool:
-        """Whether the first second of the measurement is still there."""
+        """Whether the first second of the measurement is still kept."""
         return self._start == self._begin
 
     def record(self, measurement: Measurement) -> Sliced[SeriesRecord | None]:
-        """Work out what is known up to the last second that every host which reports has told;
-        None: nothing yet.
+        """Build the record up to the last second that all reporting hosts have sent; None if there
+        is none yet.
 
-        The lists grow with the next call.
+        The next call extends the lists in place.
         """
         span, windows = measurement.total.span, measurement.windows.values()
         if span is None or not windows:
             return None
         begin = ceil(min(window.start_t for window in windows))
-        if begin != self._begin:  # the ramp was longer than it seemed, or a load began again
+        if begin != self._begin:  # the ramp took longer than assumed, or the load restarted
             self._restart(begin)
         yield from self._extend(measurement, max(span[1], self._end))
         if self._end == self._start:
@@ -108,7 +106,7 @@ class RunningSeries:
         return [(host, name) for host, leaves in measurement.hosts.items() for name in leaves]
 
     def _changed_from(self, measurement: Measurement) -> int:
-        """Return the first second of which there is something new; what is new is taken as read."""
+        """Return the first second with new data, and mark the data as read."""
         first = self._end
         for host, name in self._leaves(measurement):
             last_t = measurement.hosts[host or ""][name].over_time.last_t
@@ -171,7 +169,7 @@ def _mean(column: SeriesColumns, seconds: int, kind: str) -> DirectionRecord | N
 
 @dataclass(slots=True)
 class ColumnSum:
-    """The values of one column up to the newest one taken; each is taken once."""
+    """Sums of one column up to the newest value taken; each value counts once."""
 
     unit: TelemetryUnit
     until_t: float
@@ -179,10 +177,10 @@ class ColumnSum:
     weighted: float = 0.0
     total: float = 0.0
     highest: float | None = None
-    same: float | None = None  # the value of all, as long as there is one
+    same: float | None = None  # the value, while all are equal
 
     def take(self, values: Sequence[float], seconds: Sequence[float]) -> None:
-        """Take values with the seconds that each counts for."""
+        """Add values, each with the seconds that it covers."""
         weighted = sum(map(mul, values, seconds))
         if weighted != weighted:  # some are unknown
             known = [
@@ -200,9 +198,9 @@ class ColumnSum:
             self.highest = high if self.highest is None else max(self.highest, high)
 
     def column(self, name: str) -> TelemetryColumn:
-        """Return mean and maximum so far, of a count its sum.
+        """Return mean and maximum so far; for a count its sum.
 
-        An id has neither, but the one value there was.
+        An id has neither, only its value if it never changed.
         """
         if self.unit == "id" or not self.weight:
             return TelemetryColumn(
@@ -217,15 +215,13 @@ Sums = dict[str, ColumnSum]
 
 @dataclass(slots=True)
 class TelemetryLook:
-    """One look at one host: its columns from `start_t` on, and the sums that go on from look to
-    look.
-    """
+    """One look at one host: its columns since `start_t`, and the sums carried between looks."""
 
     seen: HostTelemetry
     start_t: float
     sums: Sums
     made: dict[str, TelemetryColumn] = field(default_factory=dict)
-    # rows by what was taken before
+    # new rows, by the time up to which a column was read
     _new: dict[float, tuple[int, int, list[float]]] = field(default_factory=dict)
 
     def column(self, name: str) -> TelemetryColumn:
@@ -243,8 +239,8 @@ class TelemetryLook:
         return made
 
     def _rows(self, until_t: float) -> tuple[int, int, list[float]]:
-        """Return the rows that end after a time, and the seconds that each counts for: quiet ones
-        come before.
+        """Return the rows that end after a time, and the seconds each covers, including the quiet
+        time before it.
         """
         found = self._new.get(until_t)
         if found is None:
@@ -259,15 +255,15 @@ class TelemetryLook:
 
 
 class RunningTelemetry(HostTelemetryRecord):
-    """What one host has done so far. `values` of its columns are not made: `values_of` has them."""
+    """Telemetry of one host so far. `values` of its columns are not filled; use `values_of`."""
 
     _look: TelemetryLook = PrivateAttr()
 
     @classmethod
     def of(cls, seen: HostTelemetry, start_s: float | None, sums: Sums) -> RunningTelemetry:
-        """Return it from `start_s` on; None: it does not measure.
+        """Return telemetry from `start_s` on; None if the host is not measuring.
 
-        `sums` are those of the look before, and grow.
+        `sums` are those of the previous look and are extended.
         """
         made = cls(
             host=seen.host,
@@ -283,22 +279,22 @@ class RunningTelemetry(HostTelemetryRecord):
 
     @property
     def names(self) -> list[str]:
-        """The names of all columns."""
+        """Names of all columns."""
         return list(self._look.seen.columns)
 
     def column(self, name: str) -> TelemetryColumn | None:
-        """Return a column with mean and maximum; None when the host did not give it."""
+        """Return a column with mean and maximum; None if the host did not report it."""
         look = self._look
         return look.column(name) if name in look.seen.columns and self.start_s is not None else None
 
     def values_of(self, name: str) -> list[float | None]:
-        """Return a column second by second, as far back as it is kept."""
+        """Return a column's values second by second, as far back as they are kept."""
         seen = self._look.seen
         return seen.values(name) if name in seen.columns else []
 
     @property
     def ends_s(self) -> Sequence[float]:
-        """The ends of the intervals that are kept."""
+        """Ends of the intervals that are kept."""
         return self._look.seen.end_t
 
 
@@ -314,12 +310,12 @@ class RunningStep:
         self.step = step
         self.kind = plan.latency_kind_of(step)
         self.series, self.results = RunningSeries(), RunningResults(self.kind)
-        self._sums: dict[str, tuple[float, Sums]] = {}  # by host: since when, and its columns
+        self._sums: dict[str, tuple[float, Sums]] = {}  # by host: start, and its columns
 
     def record(self, state: RunState) -> Sliced[StepRecord]:
-        """Work out what is known so far.
+        """Build the record so far.
 
-        `runtime_s` is what should have been measured until now, not in the end.
+        `runtime_s` is the time that should have been measured by now, not in total.
         """
         seen = state.at_step(self.step.index)
         measurement = seen.measurement
@@ -366,7 +362,7 @@ class RunningStep:
         )
 
     def lately(self, state: RunState, record: StepRecord) -> StepRecord:
-        """Return the same with the figures and the telemetry of the last seconds alone."""
+        """Return the same record with figures and telemetry of the last seconds only."""
         start_s, results = state.clock.now - LATELY_S, ResultsRecord()
         if record.series is not None:
             results = results_of(record.series, LATELY_S, self.kind)
@@ -391,7 +387,7 @@ class RunningStep:
 
 
 class RunningResults:
-    """The figures so far. p99 of a host is looked at now and then: it takes a walk through a whole
+    """Figures so far. A host's p99 is updated only now and then, because it walks a whole
     histogram.
     """
 
@@ -401,7 +397,7 @@ class RunningResults:
         self._p99_t = float("-inf")
 
     def record(self, measurement: Measurement) -> Sliced[ResultsRecord]:
-        """Work out the figures by host, and over all hosts; p99 of the hosts alone."""
+        """Compute the figures by host and over all hosts; p99 of hosts only."""
         per_host: dict[str, dict[str, DirectionRecord]] = {}
         anew = measurement.clock.now - self._p99_t >= P99_EVERY_S
         if anew:
@@ -447,7 +443,7 @@ def _p99(measurement: Measurement, host: str, name: str) -> int | None:
     leaves = measurement.hosts[host]
     view = measurement.total_of(host) if name == MIXED and MIXED not in leaves else leaves[name]
     if name not in (BOTH, MIXED) and {"read", "write"} <= leaves.keys():
-        return None  # where both are done, hosts are compared by both together
+        return None  # with both directions, compare hosts by the sum
     return view.so_far.percentile(99)
 
 

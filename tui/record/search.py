@@ -37,12 +37,12 @@ Results = Mapping[int, Mapping[str, Result]]  # by step and direction, over all 
 
 
 def results_of_record(steps: list[StepRecord]) -> Results:
-    """Return what the steps of a record measured."""
+    """Return the results of a record's steps."""
     return {step.index: step.results.aggregate for step in steps}
 
 
 def results_of_steps(steps: Mapping[int, StepState]) -> Results:
-    """Return what the steps of a journal measured so far."""
+    """Return the results of a journal's steps so far."""
     return {
         index: over_hosts([each.dirs for each in step.results.values()])
         for index, step in steps.items()
@@ -52,7 +52,7 @@ def results_of_steps(steps: Mapping[int, StepState]) -> Results:
 def point_records(
     plan: Plan, seen: SearchState, results: Results, bottlenecks: Mapping[int, str]
 ) -> list[SearchPointRecord]:
-    """Return every point that was decided, oldest first."""
+    """Return every decided point, oldest first."""
     kinds = {step.index: step.latency_kind or plan.latency_kind for step in plan.steps}
     return [
         point_record(
@@ -68,7 +68,7 @@ def point_records(
 def point_record(
     point: SearchPoint, dirs: Mapping[str, Result], kind: str, bottlenecks: Mapping[int, str]
 ) -> SearchPointRecord:
-    """Return one point, with the percentiles that enough I/Os are behind."""
+    """Return one point, with the percentiles that have enough samples."""
     offer = point.offer
     return SearchPointRecord(
         step=point.step,
@@ -107,29 +107,29 @@ def _percentiles(result: Result, direction: str, kind: str) -> dict[str, int]:
     return {name: value for name, value in known if enough_behind(latency.n, float(name))}
 
 
-DIGITS = 9  # behind the point: a term of the scaling law that is 0 but for rounding is 0
+DIGITS = 9  # decimals; rounding noise in the scaling law becomes 0
 
 
 def search_record(plan: Plan, run: RunState, steps: list[StepRecord]) -> SearchRecord | None:
-    """Return what the search of a run found; None: it was none."""
+    """Return the result of a run's search; None if the run was no search."""
     if plan.search is None:
         return None
     known = ((step.index, step.limiter) for step in steps if step.limiter is not None)
-    # the rate was asked for
+    # a rate was requested
     bottlenecks = {index: found.text for index, found in known if found.kind != "rate"}
     record = points_alone(plan, plan.search, run.search, results_of_record(steps), bottlenecks)
     return conclude(record, plan.search, run.search.points)
 
 
 def search_so_far(plan: Plan, search: Search, run: RunState) -> SearchRecord:
-    """Return the points of a search that goes on, without what follows from them."""
+    """Return the points of a running search, without conclusions."""
     return points_alone(plan, search, run.search, results_of_steps(run.steps), {})
 
 
 def points_alone(
     plan: Plan, search: Search, seen: SearchState, results: Results, bottlenecks: Mapping[int, str]
 ) -> SearchRecord:
-    """Return what was asked for and what was measured."""
+    """Return the request and the measured points."""
     return SearchRecord(
         kind=search.kind,
         objective=search.objective,
@@ -145,9 +145,9 @@ def points_alone(
 
 
 def conclude(record: SearchRecord, search: Search, points: Sequence[SearchPoint]) -> SearchRecord:
-    """Put into a record what follows from its points: answer, scaling law, knee.
+    """Derive answer, scaling law and knee from a record's points.
 
-    Takes tens of ms, at first more.
+    Takes tens of ms, the first call more.
     """
     if points and search.kind == "capacity":
         record.answer = _answer(search, points, record)
@@ -188,7 +188,9 @@ def _interval_or_none(found: Estimate | None) -> ConfidenceInterval | None:
 
 
 def _maximum(search: Search, points: Sequence[SearchPoint]) -> ConfidenceInterval | None:
-    """Return what was done at full load; None: not measured, or with different numbers of hosts."""
+    """Return the full-load result; None if not measured, or measured with different numbers of
+    hosts.
+    """
     found = maximum_of(points) if search.kind != "scaling" else Estimate()
     return _interval(found) if found.value is not None else None
 
@@ -212,15 +214,13 @@ def _answer(search: Search, points: Sequence[SearchPoint], record: SearchRecord)
         notes=list(found.notes),
     )
     if there is not None and there.offered_iops is None and found.state != "found":
-        made.capacity.high = None  # the load generator ended there, not the system
+        made.capacity.high = None  # the load generator was the limit here, not the system
     made.text = answer_text(made, record.limits)
     return made
 
 
 def _bottleneck(record: SearchRecord, there: SearchPointRecord | None) -> str:
-    """Return what limits the system at the answer's point, or at full load where that point tells
-    nothing of it.
-    """
+    """Return the bottleneck at the answer's point, or at full load if that point shows none."""
     if there is None or there.limiter:
         return there.limiter if there is not None else ""
     full = (
@@ -232,7 +232,7 @@ def _bottleneck(record: SearchRecord, there: SearchPointRecord | None) -> str:
 
 
 def _knee(record: SearchRecord) -> KneeRecord | None:
-    """Return the knee of the curve that is judged, or of p99; None: there is no curve."""
+    """Return the knee of the judged curve, or of p99; None without a curve."""
     trace = main_trace(record)
     if trace is None:
         return None
@@ -269,9 +269,7 @@ def _scaling(points: Sequence[SearchPoint]) -> ScalingRecord:
 
 
 def search_headline(search: SearchRecord, headline: Headline | None) -> HeadlineRecord:
-    """Return the headline of a run that searched: what it found, with its interval, in place of any
-    single point.
-    """
+    """Return the headline of a search: its answer with the interval, instead of a single point."""
     unit = rate_unit(search)
     step, value = None, None
     if search.answer is not None:
@@ -302,11 +300,10 @@ def search_headline(search: SearchRecord, headline: Headline | None) -> Headline
 
 @dataclass(frozen=True, slots=True)
 class SearchView:
-    """What Live shows of a search: `elapsed_s` of `offer`, which is measured now; `left_s`: so much
-    more at most.
+    """What Live shows of a search.
 
-    `elapsed_s` is below 0 as long as its load goes on without being measured. `behind`: what
-    follows from the newest points is still worked out.
+    `elapsed_s` is the measured time of `offer`, below 0 during its ramp; `left_s` the upper limit
+    of the time left. `behind`: conclusions do not include the newest points yet.
     """
 
     record: SearchRecord
@@ -315,11 +312,11 @@ class SearchView:
     left_s: float | None = None
     ended: bool = False
     behind: bool = False
-    now: PointNow | None = None  # what `offer` came to so far
+    now: PointNow | None = None  # results of `offer` so far
 
     @property
     def fraction(self) -> float:
-        """How much of what it may cost is spent: points or time, whichever is more."""
+        """Share of the budget that is spent, in points or in time, whichever is larger."""
         record = self.record
         by_points = len(record.points) / record.most_points if record.most_points else 0.0
         by_time = record.spent_s / record.within_s if record.within_s else 0.0
@@ -327,23 +324,21 @@ class SearchView:
 
 
 class LiveSearch:
-    """Keeps what was concluded of a search, so that each point is worked out once, off the thread
-    that draws.
-    """
+    """Caches a search's conclusions: each point is processed once, off the drawing thread."""
 
     def __init__(self, plan: Plan | None) -> None:
         self.plan = plan
         self.record: SearchRecord | None = None
         self._points: tuple[SearchPoint, ...] = ()
-        self._concluded: tuple[SearchPoint, ...] = ()  # the points that answer and knee are of
+        self._concluded: tuple[SearchPoint, ...] = ()  # the points behind answer and knee
 
     @property
     def searches(self) -> bool:
-        """Whether the run is a search at all."""
+        """Whether the run is a search."""
         return self.plan is not None and self.plan.search is not None
 
     def take(self, state: RunState) -> bool:
-        """Take what was decided since; True: `conclude` has something to do."""
+        """Read newly decided points; True if `conclude` has work to do."""
         points = state.search.points
         if (
             self.plan is None
@@ -362,7 +357,7 @@ class LiveSearch:
         return bool(points)
 
     def conclude(self) -> None:
-        """Work out what follows from the points; may run in another thread."""
+        """Derive the conclusions; may run in another thread."""
         record, points = self.record, self._points
         if record is not None and self.plan is not None and self.plan.search is not None:
             made = conclude(record.model_copy(), self.plan.search, points)
@@ -370,7 +365,7 @@ class LiveSearch:
                 self.record, self._concluded = made, points
 
     def view(self, state: RunState, now_t: float) -> SearchView:
-        """Return what is to be shown."""
+        """Return what to show."""
         record = self.record or SearchRecord(kind="capacity", most_points=0)
         opened = None if state.ended else state.search.open
         offer = opened.offer if opened is not None else None
@@ -386,9 +381,9 @@ class LiveSearch:
         return SearchView(record, offer, of_it, left_s, state.ended, behind, now)
 
     def _left_s(self, record: SearchRecord, offer: Offer | None, elapsed_s: float) -> float | None:
-        """Return the seconds of load and pauses that it may still take at most.
+        """Return the upper limit of the seconds of load and pauses left.
 
-        None: nobody can tell.
+        None if unknown.
         """
         by_time = (
             record.within_s - record.spent_s - elapsed_s if record.within_s is not None else None

@@ -1,4 +1,4 @@
-"""Figures of a search: its load curve, the point being measured, every figure found."""
+"""Figures of a search: its load curve, the point being measured, and all results."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tui.text.search import known, term
 
 USUAL_PERCENTILES = tuple(map(label, DRAWN))
 MOST_TRACES = 4
-MEAN = "mean"  # in place of a percentile, where the mean is limited
+MEAN = "mean"  # key of the mean, next to percentiles
 
 
 class CurvePoint(Struct, frozen=True):
-    """One point of a trace: the achieved rate, and a latency in ns."""
+    """One point of a curve: the achieved rate, and a latency in ns."""
 
     rate: float
     latency_ns: float
@@ -31,7 +31,7 @@ class CurvePoint(Struct, frozen=True):
 
 
 class Trace(Struct, frozen=True):
-    """A percentile or the mean of one direction over the achieved rate, by ascending load.
+    """A percentile or the mean of one direction against the achieved rate, by ascending load.
 
     `most_ns` is its limit.
     """
@@ -40,11 +40,11 @@ class Trace(Struct, frozen=True):
     percentile: str
     points: Sequence[CurvePoint]
     most_ns: float | None = None
-    named: bool = False  # its direction must be told, for there are several
+    named: bool = False  # name the direction: there are several
 
     @property
     def name(self) -> str:
-        """``p99.9``, or ``write p99.9`` where several directions are drawn."""
+        """``p99.9``, or ``write p99.9`` if several directions are drawn."""
         return f"{self.direction} {self.kind}" if self.named else self.kind
 
     @property
@@ -59,13 +59,13 @@ def rate_unit(search: SearchRecord) -> str:
 
 
 def rate_of(search: SearchRecord, point: SearchPointRecord) -> float:
-    """Return what a point achieved, in the curve's unit."""
+    """Return a point's achieved rate in the curve's unit."""
     return point.bw_bytes_per_s if search.objective == "bandwidth" else point.iops
 
 
 def curve_points(search: SearchRecord) -> list[SearchPointRecord]:
-    """Return the points of one curve by ascending load: those with the answer's knobs, void ones
-    left out.
+    """Return the points of one curve by ascending load: those with the answer's knobs, without void
+    points.
     """
     usable = [point for point in search.points if point.verdict != "void" and point.iops > 0]
     if not usable:
@@ -83,7 +83,7 @@ def curve_points(search: SearchRecord) -> list[SearchPointRecord]:
 
 
 def traces(search: SearchRecord) -> list[Trace]:
-    """Return what is drawn: the percentile or the mean of each limit, and p50 and p99 of the same
+    """Return the curves to draw: the percentile or mean of each limit, plus p50 and p99 of the
     direction.
     """
     points = curve_points(search)
@@ -109,10 +109,9 @@ def traces(search: SearchRecord) -> list[Trace]:
 
 
 def limits_of(search: SearchRecord, names: Sequence[str]) -> dict[tuple[str, str], float | None]:
-    """Return limits of latency in ns by direction and percentile (or MEAN); of several on the same
-    the strictest.
+    """Return latency limits in ns by direction and percentile (or MEAN), the strictest of each.
 
-    `names`: the directions that were measured, for limits that are of none.
+    `names`: measured directions, to which limits without a direction apply.
     """
     found: dict[tuple[str, str], float | None] = {}
     for limit in (each for each in search.limits if each.metric == "latency"):
@@ -132,19 +131,22 @@ def _place(trace: Trace) -> tuple[str, float]:
 
 
 def main_trace(search: SearchRecord) -> Trace | None:
-    """Return the trace that is judged by a limit, else p99; None: there is no curve."""
+    """Return the curve with a limit, else p99; None without a curve."""
     return main_of(traces(search))
 
 
 def main_of(found: Sequence[Trace]) -> Trace | None:
-    """Return the one of these traces that a curve is about; None: there is none."""
+    """Return the main one of these curves; None if there is none."""
     judged = [trace for trace in found if trace.most_ns is not None]
     usual = [trace for trace in found if trace.percentile == "99"]
     return next(iter([*judged, *usual, *found]), None)
 
 
 def same_traces(a: SearchRecord, b: SearchRecord) -> tuple[Trace, Trace] | None:
-    """Return the main trace of one search and the same of another; None when either has none."""
+    """Return the main curve of one search and the same curve of another.
+
+    None if either has none.
+    """
     ours = main_trace(a)
     theirs = [] if ours is None else traces(b)
     same = (
@@ -175,7 +177,7 @@ def _trace(
 def _latency(
     search: SearchRecord, point: SearchPointRecord, direction: str, percentile: str
 ) -> float | None:
-    """Return a figure of a point in ns; the mean is known where a limit asks for it."""
+    """Return a point's latency in ns; the mean is known only if a limit asks for it."""
     if percentile != MEAN:
         return point.percentiles_ns.get(direction, {}).get(percentile)
     means = {
@@ -185,11 +187,11 @@ def _latency(
     return next((each.figure.value for each in found), None)
 
 
-USUAL_PERCENTILE = "99"  # where nothing is limited
+USUAL_PERCENTILE = "99"  # if there is no limit
 
 
 class LatencyNow(Struct, frozen=True):
-    """A latency of all hosts so far, named as its curve is; `most_ns`: its limit."""
+    """A latency over all hosts so far, named like its curve; `most_ns` is its limit."""
 
     name: str
     value_ns: float
@@ -197,7 +199,7 @@ class LatencyNow(Struct, frozen=True):
 
 
 class PointNow(Struct, frozen=True):
-    """A point so far: what was achieved, over all hosts and directions."""
+    """The current point: the achieved load over all hosts and directions."""
 
     iops: float
     bw_bytes_per_s: float
@@ -205,7 +207,10 @@ class PointNow(Struct, frozen=True):
 
 
 def point_now(record: SearchRecord, measured: Measurement) -> PointNow | None:
-    """Return the point so far, by the seconds that count; None: no I/O counts yet."""
+    """Return the current point, from the seconds that count.
+
+    None before the first I/O that counts.
+    """
     known = [leaf for leaf in measured.total.leaves if leaf.runtime_s > 0]
     iops = sum(leaf.ios / leaf.runtime_s for leaf in known)
     bandwidth = sum(leaf.bytes / leaf.runtime_s for leaf in known)
@@ -224,7 +229,7 @@ def _latencies(record: SearchRecord, measured: Measurement) -> Iterator[LatencyN
 
 
 def _wanted(record: SearchRecord, measured: Measurement) -> Mapping[tuple[str, str], float | None]:
-    """Return the limits by direction and percentile, or p99 of all I/O where there is none."""
+    """Return the limits by direction and percentile, or p99 of all I/O without a limit."""
     names = in_order(measured.cluster)
     if not names:
         return {}
@@ -233,7 +238,7 @@ def _wanted(record: SearchRecord, measured: Measurement) -> Mapping[tuple[str, s
 
 
 def _value(view: DirectionView, kind: str) -> float | None:
-    """Return a latency so far; None: too few I/Os are slower than that."""
+    """Return a latency so far; None if too few samples are beyond it."""
     if kind == MEAN:
         return view.so_far_mean_ns
     found, percentile = view.so_far, float(kind)
@@ -244,9 +249,9 @@ UNKNOWN = ConfidenceInterval(value=None, low=None, high=None)
 
 
 class SearchFigure(Struct, frozen=True):
-    """A figure with its interval; `unit`: iops, bytes_per_s, hosts, empty of a plain number.
+    """A figure with its interval. `unit`: iops, bytes_per_s, hosts, or empty for a plain number.
 
-    `text`: what it says.
+    `text` is the figure in words.
     """
 
     # capacity, full_load, knee; one_host, contention, coherence, best_hosts of the scaling law
@@ -262,9 +267,9 @@ class SearchFigure(Struct, frozen=True):
 
 
 def found_figures(search: SearchRecord) -> list[SearchFigure]:
-    """Return the figures that are known.
+    """Return the known figures.
 
-    An answer without a number tells its bounds, or its words alone.
+    An answer without a number has its bounds, or only words.
     """
     return [each for each in _figures(search) if each.figure != UNKNOWN or each.text]
 

@@ -1,6 +1,4 @@
-"""Sections of the record beside its steps: hosts, preconditioning, attestations, the points of a
-sweep.
-"""
+"""Sections of the record beside its steps: hosts, preconditioning, attestations, sweep points."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ from tui.record.step import rounded
 
 
 def precondition_record(plan: Plan, state: RunState) -> PreconditionRecord | None:
-    """Return what was done for the state of the storage; None when the profile asks for nothing."""
+    """Return how the storage was preconditioned; None if the profile does not ask for it."""
     fills, rounds = fills_of(plan, state), rounds_of(plan, state)
     if not (fills or rounds or plan.no_precondition):
         return None
@@ -73,7 +71,7 @@ def _rounds(each: Rounds) -> RoundsRecord:
 
 
 def attestation_records(plan: Plan) -> list[AttestationRecord]:
-    """Return what was asked and answered."""
+    """Return the questions that a person answered at launch, with the answers."""
     return [
         AttestationRecord(
             id=each.id,
@@ -87,7 +85,7 @@ def attestation_records(plan: Plan) -> list[AttestationRecord]:
 
 
 def host_record(plan: Plan, run: RunState, host: HostAddress) -> HostRecord:
-    """Return the record of one host, as far as it is known."""
+    """Return the record of one host."""
     name = host.name
     view = run.hosts.get(name)
     tasks = plan.steps[0].tasks if plan.steps else []
@@ -110,7 +108,7 @@ def host_record(plan: Plan, run: RunState, host: HostAddress) -> HostRecord:
 
 
 def server_records(plan: Plan, run: RunState) -> list[HostRecord]:
-    """Return the records of the storage nodes of a run: what they are, where they were reached."""
+    """Return the storage nodes of a run: their facts and addresses."""
     return [
         HostRecord(
             name=server.name,
@@ -170,8 +168,8 @@ def _files_left(run: RunState, host: str) -> FilesLeft | None:
 
 
 def _cleaned(run: RunState, host: str) -> bool:
-    """Tell for older journals, which do not name what was removed, whether the cleanup of this host
-    ended well.
+    """Return whether a host's cleanup succeeded, for older journals that do not name what was
+    removed.
     """
     span = next((span for span in reversed(run.phases) if span.name == "cleanup"), None)
     if span is None or not span.ok:
@@ -185,7 +183,7 @@ def _cleaned(run: RunState, host: str) -> bool:
 def matrix_record(plan: Plan, steps: Sequence[StepRecord]) -> MatrixRecord | None:
     """Return the matrix of a run.
 
-    None when it has one step alone, or when its steps are points of a search.
+    None if it has a single step, or is a search.
     """
     if len(steps) < 2 or plan.search is not None:
         return None
@@ -215,7 +213,7 @@ def _cell(plan: Plan, key: str, group: Sequence[StepRecord]) -> CellRecord:
 
 
 def _headline(plan: Plan, made: Sequence[StepRecord]) -> HeadlineRecord | None:
-    """Return the figure of a cell; None when it has none of its own."""
+    """Return a cell's figure; None if it has none."""
     headline = plan.headline_of(plan.steps[made[0].index])
     if headline is None:
         return None

@@ -36,18 +36,14 @@ Window = tuple[float, float]
 def telemetry_records(
     seen: StepState, spans: Mapping[str, HostSpan], clients: Sequence[str]
 ) -> list[HostTelemetryRecord]:
-    """Return what was seen of each host: the clients in the order of the plan, then servers by
-    name.
-    """
+    """Return the telemetry of each host: clients in plan order, then servers by name."""
     return [_host(each, window) for each, window in windows_of(seen, spans, clients)]
 
 
 def windows_of(
     seen: StepState, spans: Mapping[str, HostSpan], clients: Sequence[str]
 ) -> list[tuple[HostTelemetry, Window | None]]:
-    """Return what was seen of each host with the time in which it measured, in the order of the
-    record.
-    """
+    """Return each host's telemetry with its measurement window, in the record's order."""
     everywhere = _everywhere(seen, spans)
     place = {host: index for index, host in enumerate(clients)}
     hosts = sorted(
@@ -61,9 +57,7 @@ def _window(span: HostSpan | None) -> Window | None:
 
 
 def _everywhere(seen: StepState, spans: Mapping[str, HostSpan]) -> Window | None:
-    """Return when any host measured: of a program over all hosts, and of a server, nothing better
-    is known.
-    """
+    """Return the time when any host measured, the window of servers and MPI programs."""
     if spans:
         return min(span.start_t for span in spans.values()), max(
             span.end_t for span in spans.values()
@@ -115,14 +109,12 @@ def _is_constant(values: Sequence[float | None]) -> bool:
 
 
 def _short(value: float | None) -> float | None:
-    """Return a value with six significant digits: the columns keep no more, and the file is half as
-    long.
-    """
+    """Round to six significant digits, the precision of the columns; this halves the file."""
     return None if value is None else float(f"{value:.6g}") if abs(value) < 1e6 else round(value)
 
 
 def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
-    """Return the record of a step, as much of it as was seen."""
+    """Build the record of a step from the events there are."""
     seen = state.at_step(step.index)
     measurement, results = seen.measurement, seen.results
     spans = host_spans(state, step.index, results)
@@ -174,7 +166,7 @@ def build_step(plan: Plan, step: Step, state: RunState) -> StepRecord:
 
 
 def _provider(step: Step) -> ProviderRecord | None:
-    """Return what brought the load generator.
+    """Return who provided the load generator.
 
     None: benchtui itself, or the run is older than this field.
     """
@@ -182,9 +174,9 @@ def _provider(step: Step) -> ProviderRecord | None:
 
 
 def measured_s(aggregate: Mapping[str, AggregateRecord]) -> float | None:
-    """Return the seconds that were measured, of the host that measured longest.
+    """Return the measured seconds of the host that measured longest.
 
-    None when nothing was.
+    None if no host measured.
     """
     return max(
         (result.runtime_s for result in aggregate.values() if result.runtime_s is not None),
@@ -193,9 +185,9 @@ def measured_s(aggregate: Mapping[str, AggregateRecord]) -> float | None:
 
 
 def step_state(state: RunState, seen: StepState) -> StepStateName:
-    """Return how a step stands; one of a run that is over cannot be running."""
+    """Return the state of a step; a run that has ended has no running step."""
     if seen.state == "missing" and seen.results:
-        return "done"  # before steps had a begin and an end
+        return "done"  # journals without begin and end of steps
     return "cut" if seen.state == "running" and state.end is not None else seen.state
 
 
@@ -220,7 +212,7 @@ def _command(seen: StepState, span: PhaseSpan) -> str | None:
 def task_record(
     seen: StepState, task: HostTask, span: HostSpan | None, result: HostResult | None
 ) -> TaskRecord:
-    """Return how the command of one host ran."""
+    """Return how one host's command ran."""
     ended = seen.ended.get(("measure", task.host))
     record = TaskRecord(randseed=task.randseed)
     if span is not None:
@@ -235,7 +227,7 @@ def task_record(
 
 
 def rounded(value: float | None) -> float | None:
-    """Return a time to the millisecond."""
+    """Round to milliseconds."""
     return None if value is None else round(value, 3)
 
 

@@ -1,5 +1,5 @@
-"""A journal folded on one time line: when each host measured, how well that is known, how many at
-once.
+"""A journal on one time line: when each host measured, how accurately that is known, concurrent
+hosts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tui.model.step_record import CoverageRecord, HostTimingRecord, TimingRecord
 
 
 class JournalData(Struct):
-    """What a journal holds. `clock_steps`: hosts whose clock was set during the run."""
+    """Contents of a journal. `clock_steps`: hosts with a clock that was set during the run."""
 
     state: RunState
     clock_steps: dict[str, ClockStep] = field(default_factory=dict)
@@ -40,10 +40,9 @@ class JournalData(Struct):
 
 
 def read_journal(journal: Path, lease_s: float = 0.0) -> JournalData:
-    """Read a journal, as far as it can be read. A journal that is not there is an empty one.
+    """Read a journal, up to where it is readable; a missing one is empty.
 
-    `lease_s` is how long load goes on while nobody takes its samples: so far hosts may be behind
-    each other.
+    `lease_s` is how long a load runs without contact, and so how far hosts may be apart.
     """
     if not journal.exists():
         return JournalData(RunState(for_record=True))
@@ -63,14 +62,14 @@ def read_journal(journal: Path, lease_s: float = 0.0) -> JournalData:
 
 TOOL_ERROR_S = 0.001  # the tool prints milliseconds
 DERIVED_ERROR_S = 0.1  # fio 3.33 with 100 jobs on 2 CPUs: 0.05 s late
-AGREES_S = 10.0  # what the tool prints of start and end is never farther from its samples
-SHORTEST_S = 1e-3  # a common window shorter than this is none
+AGREES_S = 10.0  # limit of the distance between printed times and samples
+SHORTEST_S = 1e-3  # a shorter common window counts as none
 
 
 class HostSpan(Struct, frozen=True):
-    """When one host measured, run time.
+    """When one host measured, in run time.
 
-    Errors are what the tool leaves open; the clock's stands apart.
+    The error from the tool's output is separate from the clock's.
     """
 
     start_t: float
@@ -84,7 +83,7 @@ class HostSpan(Struct, frozen=True):
 def host_spans(
     state: RunState, step: int, results: Mapping[str, HostResult]
 ) -> dict[str, HostSpan]:
-    """Return the spans of all hosts that measured in a step, in the order they began to report."""
+    """Return the spans of all hosts that measured in a step, in order of their first sample."""
     measurement = state.at_step(step).measurement
     windows = measurement.windows if measurement is not None else {}
     spans = {}
@@ -107,7 +106,7 @@ def _span(
         return HostSpan(
             start_t, max(window.io_t1, start_t), error_s, 0.0, reading.uncertainty_s, "samples"
         )
-    # only samples tell
+    # only samples are known
     if _was_set(state, result.host, window) or not _agrees(window, reading, result):
         reading, result = ClockReading(reading.offset_s, None, "samples"), _without_times(result)
     elif result.start_ms is not None and result.end_ms is not None:
@@ -121,10 +120,10 @@ def _span(
 def _derived(
     measurement: Measurement, window: MeasuringWindow, reading: ClockReading, result: HostResult
 ) -> HostSpan:
-    """Return the span of a tool that does not print its start (fio < 3.36).
+    """Return the span for a tool that does not print its start (fio < 3.36).
 
-    Both candidates are late: a live snapshot is stamped after fio has waited for its workers, the
-    last object up to half a second after the load ended. The earlier one is nearer.
+    Both candidates are late: fio stamps a live snapshot after waiting for its workers, the last
+    object up to half a second after the load. The earlier one is closer.
     """
     runtime_s = max(part.runtime_s for part in result.dirs.values())
     printed_t = window.end_t if result.end_ms is None else _on_run_time(result.end_ms, reading)
@@ -138,7 +137,7 @@ def _derived(
 def _not_before(
     measurement: Measurement, start_t: float, window: MeasuringWindow
 ) -> tuple[float, float]:
-    """Return a derived start, never before GO was said, and how late it may be."""
+    """Return a derived start, not before GO, and how late it may be."""
     error_s = DERIVED_ERROR_S + window.lat_max_s
     start_t = max(start_t, measurement.started_t)
     return start_t, min(error_s, max(start_t - measurement.started_t, TOOL_ERROR_S))
@@ -154,9 +153,9 @@ def _was_set(state: RunState, host: str, window: MeasuringWindow) -> bool:
 
 
 def _agrees(window: MeasuringWindow, reading: ClockReading, result: HostResult) -> bool:
-    """Tell whether the times that a tool prints fit its samples.
+    """Return whether a tool's printed times match its samples.
 
-    They do not when its clock was set unnoticed.
+    They do not match if the clock was set unnoticed.
     """
     pairs = ((result.start_ms, window.start_t), (result.end_ms, window.end_t))
     return all(ms is None or abs(_on_run_time(ms, reading) - t) <= AGREES_S for ms, t in pairs)
@@ -173,7 +172,7 @@ def _on_run_time(host_ms: int, reading: ClockReading) -> float:
 def common_window(spans: Sequence[HostSpan]) -> tuple[float, float] | None:
     """Return begin and end of the time in which all hosts measured.
 
-    None when there was none, or nobody knows.
+    None if there was none, or it is unknown.
     """
     if not spans:
         return None
@@ -182,7 +181,7 @@ def common_window(spans: Sequence[HostSpan]) -> tuple[float, float] | None:
 
 
 def timing_record(spans: Mapping[str, HostSpan]) -> TimingRecord | None:
-    """Return when the hosts of a step measured; None when none did."""
+    """Return when a step's hosts measured; None if none did."""
     if not spans:
         return None
     starts = [(span.start_t, _error(span, span.start_error_s)) for span in spans.values()]
@@ -214,14 +213,14 @@ def _error(span: HostSpan, own_s: float) -> float | None:
 
 
 def _range(times: Iterable[tuple[float, float | None]]) -> float:
-    values = [round(t, 3) for t, _ in times]  # what the record shows of them
+    values = [round(t, 3) for t, _ in times]  # fields shown in the record
     return round(max(values) - min(values), 3)
 
 
 def _pair_error(times: Iterable[tuple[float, float | None]]) -> float | None:
-    """Return the most by which a difference of two of these times can be wrong.
+    """Return the largest possible error of the difference of two of these times.
 
-    None when any is unknown.
+    None if any is unknown.
     """
     errors = [error for _, error in times]
     known = sorted((error for error in errors if error is not None), reverse=True)
@@ -240,18 +239,17 @@ def _window(spans: Sequence[HostSpan], errors: Sequence[float | None]) -> Window
     )
 
 
-EARLY_S = 1.0  # samples come once a second: a loss nearer to the end than that is none
-TOGETHER_S = 2.0  # losses within this are one
+EARLY_S = 1.0  # samples come once a second: a shorter gap before the end is no loss
+TOGETHER_S = 2.0  # losses this close together are one
 LOST_PHASES = ("barrier", "measure")
 
 
 def coverage(
     step: Step, state: RunState, spans: Mapping[str, HostSpan], results: Mapping[str, HostResult]
 ) -> list[CoverageRecord]:
-    """Return how many of a step's hosts measured when, without gaps; empty when nothing was
-    measured.
+    """Return how many of a step's hosts measured when, without gaps; empty if nothing was measured.
 
-    A host that came to its own end is never missing, however early that was.
+    A host that finished its load is never missing, however early it finished.
     """
     if not spans:
         return []
@@ -270,7 +268,7 @@ def coverage(
 
 
 def _dropped(step: Step, state: RunState, host: str, result: HostResult | None) -> bool:
-    """Tell whether anything says that a host did not measure to the end."""
+    """Return whether there is evidence that a host did not measure to the end."""
     if result is not None and result.final and not result.errors:
         return False
     ended = state.at_step(step.index).ended.get(("measure", host))
@@ -292,7 +290,7 @@ def _slices(
 ) -> list[CoverageRecord]:
     """Return the spans between the losses.
 
-    Of hosts lost at about the same time all are missing from the first on.
+    Hosts lost at about the same time are all missing from the first loss on.
     """
     found: list[CoverageRecord] = []
     missing: list[str] = []
@@ -317,7 +315,7 @@ def _slice(start_t: float, end_t: float, missing: list[str], total: int) -> Cove
 
 
 def coverage_text(covered: list[CoverageRecord]) -> str:
-    """Return the losses of a step for people, oldest first; empty without any."""
+    """Return a step's losses as text, oldest first; empty if there are none."""
     return "; ".join(
         loss_text(part.hosts, part.of, part.start_s - covered[0].start_s, part.missing)
         for part in covered

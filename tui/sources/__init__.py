@@ -1,4 +1,4 @@
-"""Where hosts come from: files, inventories of other programs, schedulers, commands.
+"""Sources of hosts: files, inventories of other tools, schedulers, commands.
 
-Each found by entry point.
+Each is found by entry point.
 """

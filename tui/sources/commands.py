@@ -1,4 +1,4 @@
-"""`command:...`: a command that prints one name or one JSON object a line."""
+"""`command:...`: a command that prints one name or one JSON object per line."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ KEYS = (*TEXTS, "port", "groups", "exec")
 
 
 class CommandSource(HostSource):
-    """A command line for /bin/sh; it takes the rest of the SPEC."""
+    """A command line for /bin/sh; it includes the rest of the SPEC."""
 
-    form = "command:COMMAND, which prints a name or a JSON object a line"
+    form = "command:COMMAND, which prints one name or JSON object per line"
     title = (
-        "names that a command prints, or JSON objects with name, address, port, user, identity,"
+        "names printed by a command, or JSON objects with name, address, port, user, identity,"
         " groups"
     )
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
         """Return the hosts that the command prints."""
         if not text.strip():
-            raise wrong(self.form, "no command is named")
+            raise wrong(self.form, "no command given")
         if "\0" in text:
-            raise wrong(self.form, "a command cannot hold a NUL character")
+            raise wrong(self.form, "a command cannot contain a NUL character")
         printed = output_or_error([SHELL, "-c", text], context)
         return FoundHosts(hosts=tuple(printed_hosts(printed)), how=f"{SHELL} -c")
 
@@ -76,7 +76,7 @@ def _of_json(text: str) -> HostAddress:
     for key, value in data.items():
         _check(key, value)
     if not data.get("name"):
-        raise UsageError(f"an object without a name; allowed are {', '.join(KEYS)}")
+        raise UsageError(f"an object without name; allowed are {', '.join(KEYS)}")
     (place, *others) = destinations(data["name"])
     if others:
         raise UsageError(f"'{data['name']}' is a range; an object is one host")
@@ -94,7 +94,7 @@ def _of_json(text: str) -> HostAddress:
 
 
 def _check(key: str, value: Any) -> None:
-    """Raise UsageError for a key or a value that no host has."""
+    """Raise UsageError for an unknown key or an invalid value."""
     if key not in KEYS:
         raise UsageError(
             f"unknown key '{key}'{did_you_mean(key, KEYS)}; allowed are {', '.join(KEYS)}"
@@ -117,9 +117,7 @@ def _check(key: str, value: Any) -> None:
 
 
 def is_word(value: Any) -> bool:
-    """Tell whether a value is a text without blanks, of printable characters, which no command
-    takes for an option.
-    """
+    """Return whether a value is printable, without blanks, and cannot be taken for an option."""
     short = isinstance(value, str) and 0 < len(value) <= 4096
     return (
         short

@@ -1,4 +1,4 @@
-"""`file:PATH` and `-`: SPECs, one or several a line, as if they had been typed."""
+"""`file:PATH` and `-`: SPECs, one or more per line, read as if they were typed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tui.model.paths import from_home
 from tui.model.problem import Problem, UsageError, did_you_mean, unreadable
 from tui.sources.base import FoundHosts, HostSource, SourceContext, wrong
 
-MOST_LISTED = 2000  # names of a folder that a mistyped one is compared with
+MOST_LISTED = 2000  # directory entries compared with a mistyped name
 
 
 class FileSource(HostSource):
     """A text file of SPECs; ``#`` begins a comment."""
 
     form = "file:PATH, or - for standard input"
-    title = "SPECs in a text file, or on standard input"
+    title = "SPECs from a text file or standard input"
     takes_files = True
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
@@ -34,7 +34,7 @@ class FileSource(HostSource):
         except (OSError, UnicodeDecodeError) as error:
             raise unreadable(path, error) from error
         if "\0" in content:
-            raise UsageError(Problem("not a text file: it holds NUL characters", file=str(path)))
+            raise UsageError(Problem("not a text file: it contains NUL characters", file=str(path)))
         return FoundHosts(specs=tuple(specs_of(content)), how=str(path))
 
 
@@ -46,12 +46,12 @@ def specs_of(content: str) -> Iterator[str]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the SPECs of a line: blanks part them, but not those beside a comma."""
+    """Return the SPECs of a line, split at blanks except next to a comma."""
     return ",".join(part.strip() for part in text.split(",")).split()
 
 
 def without_comment(line: str) -> str:
-    """Return a line without what is behind a ``#`` at its begin or after a blank."""
+    """Return a line without the comment: ``#`` at its begin or after a blank."""
     for at, character in enumerate(line):
         if character == "#" and (at == 0 or line[at - 1].isspace()):
             return line[:at].strip()
@@ -61,14 +61,14 @@ def without_comment(line: str) -> str:
 def existing_file(
     text: str, form: str, context: SourceContext, *, directories: bool = False
 ) -> Path:
-    """Return the path of a file that is there.
+    """Return the path of an existing file.
 
     Raises UsageError with the nearest name in its folder.
     """
     if not text:
-        raise wrong(form, "no file is named")
+        raise wrong(form, "no file given")
     if "\0" in text:
-        raise wrong(form, "a file name cannot hold a NUL character")
+        raise wrong(form, "a file name cannot contain a NUL character")
     path = context.directory / from_home(text)
     try:
         mode = path.stat().st_mode
@@ -91,18 +91,14 @@ def _names_beside(path: Path) -> Iterable[str]:
 
 
 def _stdin() -> str:
-    """Return what standard input holds. Raises UsageError for a terminal, and for too much."""
+    """Read standard input. Raises UsageError for a terminal, and for too much input."""
     try:
         descriptor = sys.stdin.fileno()
         check_plain(descriptor, "standard input", pipes=True)
     except (AttributeError, ValueError, OSError) as error:
-        raise UsageError(
-            "standard input is closed; pipe names to it, or name a file: file:PATH"
-        ) from error
+        raise UsageError("standard input is closed; pipe names to it, or use file:PATH") from error
     if os.isatty(descriptor):
-        raise UsageError(
-            "standard input is a terminal; pipe names to it, or name a file: file:PATH"
-        )
+        raise UsageError("standard input is a terminal; pipe names to it, or use file:PATH")
     data = bytearray()
     while piece := os.read(descriptor, 1 << 16):
         data += piece

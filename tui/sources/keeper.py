@@ -1,9 +1,9 @@
-"""What is allocated for a run is given back when the last process of benchtui that uses it ends,
-however it ends.
+"""Release a run's allocation when the last process of benchtui that uses it ends, however it ends.
 
 A keeper is a small shell that reads a pipe. This process and the engine hold the other end; when
-both are gone, killed or not, the shell reads the end of its input and runs the command that
-releases."""
+both have ended, killed or not, the shell reads end of file and runs the command that releases the
+allocation.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 from tui.sources.base import SourceContext
 
-# Ctrl-C in the terminal is for benchtui; a scheduler that does not answer is asked again for ten
-# minutes.
+# Ctrl-C in the terminal is for benchtui; if the scheduler does not answer, the command is
+# retried for ten minutes.
 SCRIPT = """trap '' HUP INT TERM
 while read -r _; do :; done
 n=0
@@ -52,7 +52,7 @@ class Keeper:
         _held.append(self._ours)
 
     def release(self) -> None:
-        """Release now, and wait until that is done, 30 s at most.
+        """Release now, and wait up to 30 s for it.
 
         The engine must not be running.
         """
@@ -64,7 +64,5 @@ class Keeper:
 
 
 def held() -> tuple[int, ...]:
-    """Return the descriptors that an engine must inherit, so that what is allocated lasts as long
-    as it does.
-    """
+    """Return the descriptors that an engine must inherit to keep the allocation while it runs."""
     return tuple(_held)

@@ -1,4 +1,4 @@
-"""`k8s:NAMESPACE/SELECTOR`: the running pods that a label selector names."""
+"""`k8s:NAMESPACE/SELECTOR`: the running pods of a label selector."""
 
 from __future__ import annotations
 
@@ -23,46 +23,46 @@ _POD = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", re.ASCII)
 
 
 class KubernetesSource(HostSource):
-    """Pods, by kubectl and its configuration."""
+    """Pods, listed by kubectl with its configuration."""
 
     form = "k8s:NAMESPACE/SELECTOR, such as k8s:storage/app=bench"
     title = "running pods of a Kubernetes namespace, by label selector"
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
-        """Return the pods. Raises UsageError when one is not running yet."""
+        """Return the pods. Raises UsageError if one of them is not running."""
         namespace, selector = self._parted(text)
         tool = program(TOOL, context)
         if tool is None:
-            raise UsageError("kubectl is not installed: it lists the pods")
+            raise UsageError("kubectl is not installed; benchtui lists pods with it")
         where = [*_context_option(tool, context), f"--namespace={namespace}"]
         what = [f"--selector={selector}", "--output=json"]
         limit = f"--request-timeout={context.time_limit_s:g}s"
         printed = output_or_error([tool, "get", "pods", *where, *what, limit], context)
         pods = list(pods_of(printed, text, where))
         if not pods:
-            raise UsageError(f"no pod in namespace '{namespace}' has the labels {selector}")
+            raise UsageError(f"no pod in namespace '{namespace}' matches {selector}")
         return FoundHosts(hosts=tuple(pods), how=tool)
 
     def _parted(self, text: str) -> tuple[str, str]:
         """Return namespace and selector. Raises UsageError."""
         namespace, _, selector = text.partition("/")
         if not namespace or not selector:
-            raise wrong(self.form, "a namespace and a label selector are needed")
+            raise wrong(self.form, "namespace and label selector are required")
         if not _NAMESPACE.fullmatch(namespace):
-            raise wrong(self.form, f"'{namespace[:80]}' is not the name of a namespace")
+            raise wrong(self.form, f"'{namespace[:80]}' is not a valid namespace")
         if not _SELECTOR.fullmatch(selector):
-            raise wrong(self.form, f"'{selector[:80]}' is not a label selector")
+            raise wrong(self.form, f"'{selector[:80]}' is not a valid label selector")
         return namespace, selector
 
     def state(self, context: SourceContext) -> str:
-        """Return whether kubectl is there."""
+        """Return whether kubectl is installed."""
         return program(TOOL, context) or f"not installed: {TOOL}"
 
 
 def _context_option(tool: str, context: SourceContext) -> list[str]:
-    """Return the option that names the current context; none in a pod, which needs no context.
+    """Return the option that selects the current context; empty in a pod, which needs none.
 
-    A run that is detached or recovered must not follow the user into another cluster.
+    A detached or recovered run must not follow the user into another cluster.
     """
     done = output_of([tool, "config", "current-context"], context)
     name = done.stdout.strip()

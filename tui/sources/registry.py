@@ -15,15 +15,15 @@ GROUP = "benchtui.sources"
 
 
 def installed_sources() -> dict[str, EntryPoint]:
-    """Return the entry points of all sources by name; nothing of them is imported."""
+    """Return the entry points of all sources by name, without importing them."""
     return installed_in(GROUP)
 
 
 def load_source(name: str) -> HostSource:
     """Return a source.
 
-    Raises UsageError when there is none of this name, or it cannot be imported.
+    Raises UsageError if the name is unknown, or the import fails.
     """
-    told = (f"unknown source '{name}'", "behind a name only a port may stand, HOST:22; sources are")
+    told = (f"unknown source '{name}'", "only a port may follow a host name, HOST:22; sources are")
     found: HostSource = load_from(GROUP, name, "source", told, made=True)
     return found

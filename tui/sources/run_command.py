@@ -1,4 +1,4 @@
-"""Commands that sources run: bounded in time and output, ended with all that they have started."""
+"""Run a source's commands with limits on time and output; all their processes are ended."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class CommandOutput(NamedTuple):
 
 
 def program(name: str, context: SourceContext) -> str | None:
-    """Return the path of a program; None when it is not there."""
+    """Return the path of a program; None if it is not installed."""
     return shutil.which(name, path=context.environ.get("PATH", os.defpath))
 
 
 def output_of(argv: Sequence[str], context: SourceContext) -> CommandOutput:
     """Run a command to its end.
 
-    Raises UsageError when it cannot be started, takes too long or prints too much.
+    Raises UsageError if it cannot be started, takes too long or prints too much.
     """
     told = printable(shlex.join(argv))[:MOST_QUOTED]
     try:
@@ -67,10 +67,10 @@ def output_of(argv: Sequence[str], context: SourceContext) -> CommandOutput:
             out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), process.wait(5)
         )
     except subprocess.TimeoutExpired:
-        raise UsageError(f"{told}: closed its output and did not end") from None
+        raise UsageError(f"{told}: closed its output but did not exit") from None
     finally:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # what it has left behind in its session
+            os.killpg(process.pid, signal.SIGKILL)  # processes it left in its session
         process.wait()
         for pipe in (process.stdout, process.stderr):
             if pipe is not None:
@@ -78,13 +78,13 @@ def output_of(argv: Sequence[str], context: SourceContext) -> CommandOutput:
 
 
 def output_or_error(argv: Sequence[str], context: SourceContext) -> str:
-    """Return the stdout of a command that ended well.
+    """Return the stdout of a command that succeeded.
 
-    Raises UsageError with what it said on stderr.
+    Raises UsageError with its error message.
     """
     done = output_of(argv, context)
     if done.code != 0:
-        said = done.last_words or "it said nothing"
+        said = done.last_words or "no error message"
         raise UsageError(
             f"{printable(shlex.join(argv))[:MOST_QUOTED]}: exit code {done.code}: {said}"
         )

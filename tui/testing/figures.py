@@ -1,4 +1,4 @@
-"""Samples and results against themselves and each other: time, counts, histograms, rates."""
+"""Checks of samples and results against each other: time, counts, histograms, rates."""
 
 from __future__ import annotations
 
@@ -18,17 +18,15 @@ from tui.model.event import (
 from tui.model.plan import Step
 from tui.testing.streams import Mistake, Read
 
-CLOCK_S = 0.01  # what an interval may begin before the end of the one before it: stamps are in ms
-TORN = 0.02  # of a total: live counts may be read while they are counted
+CLOCK_S = 0.01  # how far intervals may overlap: times are in ms
+TORN = 0.02  # of a total: fio updates live counts while they are read
 RATE = 0.02
 BUCKET = 1 / 64  # of a value: the width of its bucket
 END_MS = 1000
 
 
 def check_figures(found: Read, step: Step, where: str) -> Iterator[Mistake]:
-    """Yield what is wrong with the samples and the result of one host whose load came to a good
-    end.
-    """
+    """Yield what is wrong with the samples and the result of a host that completed its load."""
     samples = found.samples
     if not samples:
         yield Mistake("no-samples", where)
@@ -55,7 +53,7 @@ def _times(samples: Sequence[Sample], where: str) -> Iterator[Mistake]:
             )
             return
         if begin_s < end_s - CLOCK_S:
-            early = f"begins {end_s - begin_s:.3f} s before the one before it ended"
+            early = f"begins {end_s - begin_s:.3f} s before the previous one ended"
             yield Mistake("time", f"{where}: the sample at {each.host_time_ms} ms {early}")
             return
 
@@ -69,7 +67,7 @@ def _samples(samples: Sequence[Sample], where: str) -> Iterator[Mistake]:
         for name, part in each.dirs.items():
             at = f"{where}, sample at {each.host_time_ms} ms, {name}"
             for mistake in _sample(name, part, highest.get(name, 0), at):
-                if mistake.code not in told:  # one of a kind says it
+                if mistake.code not in told:  # report one mistake of each kind
                     told.add(mistake.code)
                     yield mistake
             highest[name] = max(highest.get(name, 0), part.lat_max_ns)
@@ -89,7 +87,8 @@ def _sample(name: str, part: DirectionSample, highest: int, at: str) -> Iterator
     if part.lat_max_ns and part.lat_max_ns < highest:
         yield Mistake(
             "maximum",
-            f"{at}: lat_max_ns is {part.lat_max_ns}, after {highest}: it is since the begin",
+            f"{at}: lat_max_ns is {part.lat_max_ns}, after {highest}: it must not decrease: it "
+            f"counts from the begin",
         )
     elif counted and part.lat_max_ns < _low(part.lat.idx[-1]):
         yield Mistake(
@@ -107,7 +106,7 @@ def _sum(lat: Buckets, total_ns: int, at: str) -> Iterator[Mistake]:
 
 
 def _low(index: int) -> int:
-    """Return what the values of a bucket are at least, to the width of one."""
+    """Return the lowest value of a bucket, allowing the width of one."""
     return round(index_to_value(index) * (1 - BUCKET)) - 1
 
 
@@ -169,7 +168,7 @@ def _rates(part: DirectionResult, at: str) -> Iterator[Mistake]:
 
 
 def _together(samples: Sequence[Sample], result: HostResult, where: str) -> Iterator[Mistake]:
-    """Yield what the samples say otherwise than the result: they are of the same I/O."""
+    """Yield differences between samples and result, which must cover the same I/O."""
     last = max((each.host_time_ms for each in samples), default=0)
     if result.end_ms is not None and last > result.end_ms + END_MS:
         yield Mistake(
@@ -196,9 +195,10 @@ def _begin(samples: Sequence[Sample]) -> int:
 
 
 def _total(what: str, amounts: Sequence[int], total: int, at: str) -> Iterator[Mistake]:
-    """The last interval may be missing in the samples, and counts may be torn.
+    """Check a total of the samples against the result.
 
-    Nothing comes from nowhere.
+    The last interval may be missing in the samples, and live counts may be inconsistent; samples
+    must never exceed the result.
     """
     seen, slack = sum(amounts), total * TORN + 1
     if seen > total + slack:

@@ -1,6 +1,4 @@
-"""Replay recorded output of a load generator through its whole contract, in a run directory like
-the engine's.
-"""
+"""Replay recorded output of a load generator through the whole contract, in a run directory."""
 
 from __future__ import annotations
 
@@ -66,7 +64,7 @@ from tui.workloads.mpi import host_result
 
 
 class _Given(EntryPoint):
-    """An entry point whose class is at hand: it may stand in a test function."""
+    """An entry point for a class in memory, which may be defined in a test function."""
 
     def load(self) -> Any:
         """Return the class."""
@@ -75,10 +73,10 @@ class _Given(EntryPoint):
 
 @contextmanager
 def standing_in(kind: type[Any]) -> Iterator[str]:
-    """Have a class be found as a load generator under its own name; yields the name.
+    """Register a class as a load generator under its own name; yields the name.
 
-    An installed one of the same class stays as it is, with its package; one of another class is
-    hidden meanwhile.
+    An installed generator of the same class stays registered with its package; one of another class
+    is hidden meanwhile.
     """
     name, points = kind.name, installed_in(tool.GROUP)
     before = points.get(name)
@@ -107,18 +105,18 @@ def _is(point: EntryPoint | None, kind: type[Any]) -> bool:
 
 
 def _forget() -> None:
-    """Forget what was looked up by name."""
+    """Clear lookups by name."""
     for cached in (tool.load, tool.rules, workloads.get, profile_model.whole):
         cached.cache_clear()
 
 
-GO_S, DELAY_S = 1.0, 0.02  # when the load is released, and what a sample takes to arrive
+GO_S, DELAY_S = 1.0, 0.02  # delay between release and load, and of each sample
 
 
 def write_run(
     home: Path, plan: Plan, outputs: Mapping[str, Output], found: Mapping[str, Read]
 ) -> list[AnyEvent]:
-    """Write plan, raw output and journal of a run below a directory that is empty.
+    """Write plan, raw output and journal of a run below an empty directory.
 
     Return the journal's events.
     """
@@ -182,7 +180,7 @@ def _measured(
 
 
 def _items(read: Read) -> Iterator[AnyEvent]:
-    """Yield samples and phases as they arrive; samples come in time with the host's clock."""
+    """Yield samples and phases as they arrive; samples arrive by the host's clock."""
     begin_ms, t = None, GO_S
     for item in read.items:
         if isinstance(item, Sample):
@@ -222,9 +220,7 @@ Recorded = Output | bytes | Path
 
 
 class Replayed(Struct, frozen=True):
-    """What came of recorded output: the plan, what each host's reader made of it, the record of the
-    run.
-    """
+    """The result of a replay: the plan, each host's output as read, the record of the run."""
 
     plan: Plan
     read: dict[str, Read]
@@ -237,11 +233,11 @@ def replay(
     outputs: Mapping[str, Recorded] | Recorded,
     params: Mapping[str, str] | None = None,
 ) -> Replayed:
-    """Replay what a load generator printed on each host in a run that came to its good end.
+    """Replay what a load generator printed on each host of a successful run.
 
-    `profile` is a file, or the text of one; `outputs` is by host (of one host: its output alone),
-    as bytes, as a file, or as an `Output` with stderr and exit code. `params` are values as people
-    type them. Raises ContractError, which names every mistake that was found.
+    `profile` is a file, or its text; `outputs` is by host (for one host just its output): bytes, a
+    file, or an `Output` with stderr and exit code. `params` are values as people type them. Raises
+    ContractError, which names every mistake found.
     """
     by_host = dict(outputs) if isinstance(outputs, Mapping) else {"h1": outputs}
     printed = {host: _output(each) for host, each in by_host.items()}
@@ -285,7 +281,7 @@ def _replayed(
     mistakes = list(check_searches(kind, loaded, choices))
     for host, output in outputs.items():
         mistakes += _check_host(plan, host, output, found)
-    if mistakes:  # what is made of samples that are wrong says nothing more
+    if mistakes:  # with wrong samples, later checks would only repeat it
         return None, mistakes
     runs = home / "runs"
     events = write_run(runs, plan, outputs, found)
@@ -313,12 +309,12 @@ def _check_host(plan: Plan, host: str, output: Output, found: dict[str, Read]) -
     for check in checks:
         try:
             yield from check()
-        except PluginError as error:  # the others say more
+        except PluginError as error:  # more specific mistakes were reported
             yield Mistake("plug-in", str(error))
 
 
 def _check_operations(whole: Read, step: Step, host: str) -> Iterator[Mistake]:
-    """Yield what is missing of a program over all hosts: its figures."""
+    """Yield what is missing in the result of an MPI program."""
     if whole.figures is None or not whole.figures.operations:
         yield Mistake("no-result", f"{host}; its problems: {whole.problems}")
         return

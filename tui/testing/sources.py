@@ -1,4 +1,4 @@
-"""The contract of sources of hosts, for packages that bring one.
+"""Check the contract of a source of hosts, for packages that provide one.
 
 from tui.testing.sources import check_source
 
@@ -18,11 +18,11 @@ from tui.model.problem import UsageError
 from tui.sources.base import FoundHosts, HostSource, SourceContext
 
 NEVER = "\x1b]0;N\x07 no such thing \u202e"
-"""What nobody means, with characters that steer a terminal."""
+"""An unknown name with terminal control characters."""
 
 
 class SourceContractError(AssertionError):
-    """A source breaks its contract: a line for each mistake."""
+    """A source breaks its contract: one line per mistake."""
 
 
 def check_source(
@@ -33,10 +33,10 @@ def check_source(
     directory: Path | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> None:
-    """Check a source with texts that stand behind its colon. Raises SourceContractError.
+    """Check a source with texts as typed after the colon. Raises SourceContractError.
 
     `good`: what each text resolves to, names of hosts or SPECs in order. `bad`: texts that it must
-    refuse with a UsageError of one printable line that says what is allowed.
+    refuse with a UsageError in one printable line that says what is allowed.
     """
     context = SourceContext(
         dict(os.environ if environ is None else environ), directory or Path.cwd()
@@ -84,7 +84,7 @@ def _good_mistakes(
     except UsageError as error:
         yield f"find({text!r}): {error}"
     if any(not isinstance(each, str) for each in source.complete(text, context)):
-        yield f"complete({text!r}) yields something else than texts"
+        yield f"complete({text!r}) yields values that are not texts"
 
 
 def _bad_mistakes(source: HostSource, text: str, context: SourceContext) -> Iterator[str]:
@@ -93,7 +93,7 @@ def _bad_mistakes(source: HostSource, text: str, context: SourceContext) -> Iter
     except UsageError as error:
         lines = [str(problem) for problem in error.problems]
         if len(lines) != 1 or not lines[0].isprintable() or "\n" in lines[0]:
-            yield f"find({text!r}) is refused in {len(lines)} lines; one printable line is expected"
+            yield f"find({text!r}) raises {len(lines)} lines; expected one printable line"
     except Exception as error:
         yield f"find({text!r}) raises {error!r}; expected UsageError"
     else:

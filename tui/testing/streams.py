@@ -1,4 +1,4 @@
-"""Replay recorded output in pieces of every size; the codes of mistakes found."""
+"""Replay recorded output in chunks of all sizes; the codes of mistakes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from tui.workloads.base import Item, Reader
 
 CODES = {
     "plug-in": "a method raised something, or returned what the contract does not allow",
-    "chunks": "the same output in other pieces gives other items, another result or other problems",
-    "asked-twice": "the second `result` or `problems` is another one than the first",
-    "no-samples": "no sample came of the whole output",
-    "time": (
-        "a sample ends before the one before it, begins before that one ended, or begins with it"
-    ),
+    "chunks": "items, result or problems depend on how the output is split into chunks",
+    "asked-twice": "a second call of `result` or `problems` returns something else",
+    "no-samples": "the whole output gives no samples",
+    "time": ("a sample ends before the previous one, overlaps it, or begins at the same time"),
     "after-end": "a sample ends later than the result does",
     "direction": "a direction that benchtui does not know, or that was planned and has no result",
     "histogram-count": "a histogram counts more or fewer I/Os than there were",
@@ -27,24 +25,23 @@ CODES = {
     "maximum": "lat_max_ns falls, or is below what the histogram counts",
     "joint": "`both` is not reads and writes together",
     "no-result": "the whole output gives no result",
-    "not-final": "the whole output of a good end gives a result that is not final, or problems",
-    "too-final": (
-        "output that was cut off, or a bad exit code, gives a final result without a problem"
-    ),
-    "contradiction": "the result and the samples are not of the same I/O",
-    "rate": "iops or bw_bytes_per_s of the result is not ios or bytes over runtime_s",
+    "not-final": "the whole output of a successful load gives problems, or a result that is not "
+    "final",
+    "too-final": ("truncated output, or a bad exit code, gives a final result without a problem"),
+    "contradiction": "the result and the samples do not cover the same I/O",
+    "rate": "iops or bw_bytes_per_s of the result is not ios or bytes divided by runtime_s",
     "journal": "what is read from the journal is not what was written",
     "live": "a screen that follows the run fails",
-    "record": "the record cannot be made, or is not of all results",
+    "record": "the record cannot be built, or does not include all results",
     "verify": "`runs verify` finds differences",
     "export": "an exporter fails",
     "compare": "the run cannot be compared with itself",
-    "capacity": "the steps of a search, or its points, cannot be made",
+    "capacity": "the steps or points of a search cannot be built",
 }
 
 
 class Mistake(Struct, frozen=True):
-    """One thing that is wrong: its name in `CODES`, where, and what was found."""
+    """A mistake: its name in `CODES`, where, and what was found."""
 
     code: str
     text: str
@@ -54,7 +51,7 @@ class Mistake(Struct, frozen=True):
 
 
 class ContractError(AssertionError):
-    """A load generator broke its contract; the text has a line for each mistake."""
+    """A load generator broke its contract; the text has one line per mistake."""
 
     def __init__(self, name: str, mistakes: Sequence[Mistake]) -> None:
         self.mistakes = tuple(mistakes)
@@ -63,11 +60,11 @@ class ContractError(AssertionError):
 
     @property
     def codes(self) -> set[str]:
-        """The names of what was found."""
+        """The codes of the mistakes."""
         return {each.code for each in self.mistakes}
 
 
-SINGLY = 1 << 15  # bytes that are fed one by one; the rest of a longer output in pages
+SINGLY = 1 << 15  # bytes fed one by one; the rest of a longer output in pages
 PAGE = 1 << 12
 SEEDS = (1, 2, 3)
 CUTS = (0.3, 0.6, 0.9)
@@ -86,7 +83,7 @@ class Output(Struct, frozen=True):
 
 
 class Read(Struct):
-    """What a reader made of an output. `figures`: of an MPI program over all hosts."""
+    """What a reader returned for an output. `figures`: of an MPI program over all hosts."""
 
     items: list[Item] = field(default_factory=list)
     result: HostResult | None = None
@@ -95,12 +92,12 @@ class Read(Struct):
 
     @property
     def samples(self) -> list[Sample]:
-        """The samples in the order in which they came."""
+        """The samples in order of arrival."""
         return [item for item in self.items if isinstance(item, Sample)]
 
 
 def read(reader: Reader, pieces: Sequence[bytes], err: bytes, exit_code: int | None) -> Read:
-    """Return what a new reader makes of an output in these pieces, asked for as the engine does."""
+    """Return what a new reader returns for an output in these chunks, called as the engine does."""
     found = Read()
     for piece in pieces:
         found.items += reader.feed(piece)
@@ -115,17 +112,17 @@ def read(reader: Reader, pieces: Sequence[bytes], err: bytes, exit_code: int | N
 
 
 def _timeless(item: Item) -> Item:
-    """Return an item without what it owes to when its bytes arrived."""
+    """Return an item without the fields that depend on when its bytes arrived."""
     return replace(item, seconds=None) if isinstance(item, MetadataPhase) else item
 
 
 def ways(data: bytes) -> Iterator[tuple[str, list[bytes]]]:
-    """Yield an output cut into pieces in many ways, each with its name."""
+    """Yield an output split into chunks in many ways, each with its name."""
     pages = [data[at : at + PAGE] for at in range(SINGLY, len(data), PAGE)]
     yield "byte by byte", [*(data[at : at + 1] for at in range(min(SINGLY, len(data)))), *pages]
     yield "line by line", data.splitlines(keepends=True)
     for seed in SEEDS:
-        yield f"in pieces of random lengths (seed {seed})", list(_random(data, seed))
+        yield f"in chunks of random length (seed {seed})", list(_random(data, seed))
 
 
 def _random(data: bytes, seed: int) -> Iterator[bytes]:
@@ -137,22 +134,20 @@ def _random(data: bytes, seed: int) -> Iterator[bytes]:
 
 
 def check_chunks(make: Make, output: Output, whole: Read, where: str) -> Iterator[Mistake]:
-    """Yield what depends on how the output is cut into pieces."""
+    """Yield what depends on how the output is split into chunks."""
     for name, pieces in ways(output.out):
         other = read(make(), pieces, output.err, output.exit_code)
         for part in Read.__struct_fields__:
             if getattr(other, part) != getattr(whole, part):
                 what = "samples" if part == "items" and other.samples != whole.samples else part
                 yield Mistake(
-                    "chunks", f"{where}: {what} are others when it is fed {name} than all at once"
+                    "chunks", f"{where}: {what} differ between feeding {name} and all at once"
                 )
                 return
 
 
 def check_ends(make: Make, output: Output, whole: Read, where: str) -> Iterator[Mistake]:
-    """Yield what is not told of output that was cut off, of a bad end, or of bytes that mean
-    nothing.
-    """
+    """Yield missing problems for truncated output, a bad exit code, and garbage."""
     if whole.result is None:
         return
     for share in CUTS:
@@ -177,7 +172,7 @@ def check_ends(make: Make, output: Output, whole: Read, where: str) -> Iterator[
 
 
 def check_twice(make: Make, output: Output, where: str) -> Iterator[Mistake]:
-    """Yield what is another answer when it is asked for again."""
+    """Yield what changes when it is asked for again."""
     reader = make()
     reader.feed(output.out)
     reader.flush()

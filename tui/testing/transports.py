@@ -1,5 +1,4 @@
-"""The contract of transports, for packages that bring one: a host is reached, and asked for all
-that a run needs.
+"""Check the contract of a transport, for packages that provide one: all that a run needs of a host.
 
 from tui.testing.transports import check_transport
 
@@ -20,7 +19,7 @@ from tui.remote.connections import Connections
 from tui.remote.transport import HostError
 from tui.remote.way_base import HostLimits, HostTransport
 
-STEP_S = 60.0  # of each check: a transport that hangs is named, and does not hang the tests
+STEP_S = 60.0  # per check: a transport that hangs must not hang the tests
 AT_ONCE = 8  # calls
 EVERY_BYTE = bytes(range(256))
 PRINTS = r"""i=0
@@ -31,7 +30,7 @@ LOAD = "t"
 
 
 class TransportContractError(AssertionError):
-    """A transport breaks its contract: a line for each mistake."""
+    """A transport breaks its contract: one line per mistake."""
 
 
 async def check_transport(
@@ -39,8 +38,8 @@ async def check_transport(
 ) -> None:
     """Check a transport with a host that it reaches. Raises TransportContractError.
 
-    `gone`: a host that it cannot reach. The agent runs on the host under /tmp, and is removed at
-    the end.
+    `gone`: a host that it cannot reach. The agent runs on the host under /tmp and is removed at the
+    end.
     """
     mistakes: list[str] = []
     async with Connections() as ssh:
@@ -57,17 +56,17 @@ async def check_transport(
             )
         if gone is not None:
             mistakes += await _within(
-                "a host that is gone", lambda: _gone_is_told(_Reach(way, gone, ssh, "kit-gone"))
+                "an unreachable host", lambda: _gone_is_told(_Reach(way, gone, ssh, "kit-gone"))
             )
         mistakes += await _within("clean", lambda: _nothing_stays(reach))
-        for _ in range(2):  # a second time does no harm
+        for _ in range(2):  # closing twice is harmless
             mistakes += await _within("release()", way.release)
     if mistakes:
         raise TransportContractError("\n".join(mistakes))
 
 
 class _Reach:
-    """A host by its transport, in the name of a run."""
+    """A host reached by its transport, for a run."""
 
     def __init__(
         self, way: HostTransport, address: HostAddress, ssh: Connections, run: str
@@ -84,7 +83,7 @@ class _Reach:
 
 
 async def _within(what: str, check: Callable[[], Awaitable[object]]) -> list[str]:
-    """Return what is wrong, as a line; nothing when nothing is."""
+    """Return the failure of a check as a line; empty if it passed."""
     try:
         async with asyncio.timeout(STEP_S):
             found = await check()
@@ -104,8 +103,8 @@ async def _bytes_are_exact(reach: _Reach) -> str:
         status = await agent.status(LOAD)
     if whole != (EVERY_BYTE, b"said\n"):
         return (
-            f"a load that prints every byte arrives as {len(whole[0])} bytes of stdout,"
-            f" {len(whole[1])} of stderr"
+            f"of a load that prints every byte value, {len(whole[0])} bytes of stdout and "
+            f"{len(whole[1])} of stderr arrive"
         )
     if rest[0] != EVERY_BYTE[100:]:
         return "a stream that is resumed at byte 100 does not have the bytes from there"
@@ -120,7 +119,7 @@ async def _calls_run_at_once(reach: _Reach) -> str:
     return (
         ""
         if all(each.done for each in answers)
-        else f"{AT_ONCE} calls at once do not all have their answer"
+        else f"not all of {AT_ONCE} concurrent calls were answered"
     )
 
 
@@ -144,7 +143,7 @@ async def _limits_are_valid(reach: _Reach) -> str:
     if not isinstance(limits, HostLimits) or (limits.left_s is not None and limits.left_s < 0):
         return f"limits() is {limits!r}"
     ended = await reach.way.why_ended(reach.address)
-    return f"why_ended() of a host that is there: {ended!r}" if ended else ""
+    return f"why_ended() of a reachable host returns {ended!r}" if ended else ""
 
 
 async def _gone_is_told(reach: _Reach) -> str:
@@ -164,7 +163,7 @@ async def _nothing_stays(reach: _Reach) -> str:
     async with reach.agent() as agent:
         await agent.clean()
         left = [task.run for task in await agent.tasks() if task.run == reach.run]
-    return "tasks are left behind" if left else ""
+    return "tasks are left running" if left else ""
 
 
 async def _over(agent: Agent, task: str = LOAD) -> None:

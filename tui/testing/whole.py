@@ -1,4 +1,4 @@
-"""A run of recorded output through everything that reads runs."""
+"""A run of recorded output through all code that reads runs."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from tui.model.search import Limit, Offer, Search
 from tui.testing.streams import Mistake
 from tui.workloads.base import Workload
 
-SECONDS = 2.0  # of a step that offers a rate
-RATE = 100.0  # I/Os a second, over all hosts
+SECONDS = 2.0  # of a step with an offered rate
+RATE = 100.0  # I/Os per second, over all hosts
 SHOWN = 3
 
 
 def check_run(
     run_dir: Path, events: Sequence[AnyEvent], plan: Plan, exports: Path
 ) -> Iterator[Mistake]:
-    """Yield what fails from the journal on: live, record, verify, every exporter, compare, the
-    points of a search.
+    """Yield what fails after the journal: Live, record, verify, all exporters, compare, search
+    points.
     """
     told: Callable[[], Iterator[Mistake]]
     for code, told in (
@@ -72,7 +72,7 @@ def _journal(run_dir: Path, events: Sequence[AnyEvent]) -> Iterator[Mistake]:
 
 
 def _live(events: Sequence[AnyEvent]) -> Iterator[Mistake]:
-    """Look at the run after every event, as Live does."""
+    """Inspect the run after every event, as Live does."""
     state = RunState()
     for event in events:
         fold(state, event)
@@ -114,7 +114,7 @@ def _verify(run_dir: Path) -> Iterator[Mistake]:
 def _exports(run_dir: Path, folder: Path) -> Iterator[Mistake]:
     """Write every format.
 
-    One may say in a line that it has no place for a run, or that its library is missing.
+    An exporter may refuse a run in one line, or say that its library is missing.
     """
     source = source_of(run_dir)
     for name in exporter.installed():
@@ -134,11 +134,13 @@ def _compare(run_dir: Path) -> Iterator[Mistake]:
     found = compare([record], [record])
     worse = [change.name for change in found.changes if change.word in ("better", "worse")]
     if worse or found.word in ("better", "worse"):
-        yield Mistake("compare", f"the run is {found.word} than itself: {', '.join(worse)}")
+        yield Mistake(
+            "compare", f"compared with itself, the run is {found.word}: {', '.join(worse)}"
+        )
 
 
 def _point(step: Step, events: Sequence[AnyEvent], plan: Plan) -> Iterator[Mistake]:
-    """Judge the run as if it were a point of a search."""
+    """Judge the run as a point of a search."""
     results = [event for event in events if isinstance(event, HostResult) and event.dirs]
     if not results:
         return
@@ -160,12 +162,12 @@ def _point(step: Step, events: Sequence[AnyEvent], plan: Plan) -> Iterator[Mista
 def check_searches(kind: type[Any], loaded: LoadedProfile, choices: Choices) -> Iterator[Mistake]:
     """Yield what is wrong with the steps that offer a rate.
 
-    A load generator, or a profile, need not have any.
+    A load generator, or a profile, need not support any.
     """
     if not workloads.get(loaded.profile.tool).searched:
         return
     if kind.pace is Workload.pace:
-        yield Mistake("capacity", "`searched` says that it has `pace`, and it has none")
+        yield Mistake("capacity", "`searched` names `pace`, but the method is missing")
         return
     for wish in (SearchChoice(kind="capacity", limits=("p99 < 1s",)), SearchChoice(kind="curve")):
         with suppress(_UnpacedError):
@@ -173,7 +175,7 @@ def check_searches(kind: type[Any], loaded: LoadedProfile, choices: Choices) -> 
 
 
 class _UnpacedError(Exception):
-    """A load that cannot be paced, or searched with."""
+    """A load that cannot be paced, or is not searchable."""
 
 
 def _searched(loaded: LoadedProfile, choices: Choices) -> Iterator[Mistake]:
@@ -191,7 +193,7 @@ def _searched(loaded: LoadedProfile, choices: Choices) -> Iterator[Mistake]:
         raise _UnpacedError(str(error)) from error
     step = made.step
     offered = sum(sum(job.rate_iops.values()) for job in step.jobs) * len(step.tasks)
-    # jobs that begin later make it longer
+    # a later start of some jobs makes it longer
     if step.runtime_s is None or step.runtime_s < SECONDS * 0.9:
         yield Mistake("capacity", f"pace for {SECONDS:g} s gives a step of {step.runtime_s} s")
     if step.jobs and not made.unpaced and abs(offered - RATE) > RATE / 10:

@@ -1,3 +1,1 @@
-"""Text for screens and plain text alike: lines of runs with roles, columns, tables, charts as
-cells. No drawing.
-"""
+"""Text for screens and plain output: lines of styled runs, columns, tables, charts as cells."""

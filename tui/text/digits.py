@@ -1,4 +1,4 @@
-"""Figures in large digits: tiles of a title, a number three rows high, and its unit."""
+"""Figures in large digits: tiles with a title, a number three rows high, and its unit."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tui.text.line import LABEL, TEXT, VALUE, Line, Run, clip, padded, width_of
 from tui.text.sparkline import Symbols
 
 ROWS = 3
-GAP = 3  # least blanks between two tiles
-WIDEST_GAP = 8  # what is farther apart is not read as one row
-SOLID = {  # five rows of pixels, two of them in a cell
+GAP = 3  # minimum number of blanks between two tiles
+WIDEST_GAP = 8  # tiles farther apart no longer read as one row
+SOLID = {  # five rows of pixels, two per cell
     "0": ("█▀█", "█ █", "▀▀▀"), "1": ("▀█ ", " █ ", "▀▀▀"), "2": ("▀▀█", "█▀▀", "▀▀▀"),
     "3": ("▀▀█", " ▀█", "▀▀▀"),
     "4": ("█ █", "▀▀█", "  ▀"), "5": ("█▀▀", "▀▀█", "▀▀▀"), "6": ("█▀▀", "█▀█", "▀▀▀"),
@@ -37,7 +37,7 @@ SEGMENTS = {
 def large_digits(text: str, symbols: Symbols) -> list[str]:
     """Return a number as three rows of cells.
 
-    A character without a large form stands in the last row as it is.
+    A character without a large form is printed as it is in the last row.
     """
     known = SEGMENTS if symbols == "ascii" else SOLID
     glyphs = [known.get(each, (" ", " ", each)) for each in text]
@@ -45,10 +45,10 @@ def large_digits(text: str, symbols: Symbols) -> list[str]:
 
 
 class FigureTile(Struct, frozen=True):
-    """One figure in large digits. Of the tiles in a row those with the highest `drop` go first, 0
-    never goes.
+    """One figure in large digits.
 
-    `aside` stands behind the title: what the figure was on average.
+    When room is short, the tiles with the highest `drop` are dropped first, those with 0 never.
+    `aside` follows the title: the average.
     """
 
     title: str
@@ -59,7 +59,7 @@ class FigureTile(Struct, frozen=True):
     drop: int = 0
 
     def rows(self, symbols: Symbols) -> list[list[Run]]:
-        """Return the title, and the digits with the unit at their foot."""
+        """Return the title and the rows of digits, with the unit in the last row."""
         digits = large_digits(self.number, symbols)
         runs: list[list[Run]] = [[(row, self.role)] for row in digits]
         runs[-1] += [(f" {self.unit}", LABEL)] if self.unit else []
@@ -71,14 +71,14 @@ class FigureTile(Struct, frozen=True):
 
     @property
     def width(self) -> int:
-        """Cells that the tile takes; not the same in all symbols, so the wider of both."""
+        """Width in cells. It differs between symbol sets, so this is the larger one."""
         number = max(width_of(large_digits(self.number, look)[0]) for look in ("braille", "ascii"))
         head = width_of(self.title) + (2 + width_of(self.aside) if self.aside else 0)
         return max(head, number + (1 + width_of(self.unit) if self.unit else 0))
 
 
 def tiles_that_fit(tiles: Sequence[FigureTile], width: int) -> list[FigureTile]:
-    """Return the tiles that have room next to each other."""
+    """Return the tiles that fit next to each other."""
     kept = list(tiles)
     while len(kept) > 1 and sum(tile.width for tile in kept) + GAP * (len(kept) - 1) > width:
         least = max(kept, key=lambda tile: tile.drop)
@@ -93,7 +93,7 @@ def tile_lines(
 ) -> list[Line]:
     """Return tiles next to each other, four rows: titles, then the digits.
 
-    `wide`: cells that each has at least.
+    `wide`: minimum width of each.
     """
     kept = tiles_that_fit(tiles, width)
     if not kept:

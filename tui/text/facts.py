@@ -1,4 +1,4 @@
-"""Facts of hosts in a few lines: what all have in common by subject, and what differs."""
+"""Host facts in a few lines: common ones by subject, and differences."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ PHRASES: dict[str, dict[str, str]] = {
         "devices.md_action": "RAID {}",
     },
 }
-"""What is told of hosts, by subject, and how.
+"""Facts shown for hosts, by subject, and their format.
 
 Everything is in the record and in `hosts check --facts`.
 """
 
-# of a directory that is missing: of what it would be in
+# parent of a missing directory
 OF_A_TARGET = ("mounts.nfs_version", "mounts.options")
 
 NAMED_FACTS = 6
@@ -101,7 +101,7 @@ def common_lines(found: FactsTogether) -> Fold:
 
 
 def _told(found: FactsTogether, name: str) -> Value:
-    """Return a value that is worth a word: not that there is none of something."""
+    """Return a value worth showing; None for empty ones."""
     if name in OF_A_TARGET and not {"target_fstype"} & {
         *found.common,
         *(each.name for each in found.differing),
@@ -117,18 +117,18 @@ def _phrase(name: str, phrase: str, value: Value) -> str:
 
 
 def machine_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Fold:
-    """Yield a label and a text for hosts that are one machine, as far as their boots tell."""
+    """Yield a label and a text for hosts that are the same machine, by their boot ids."""
     for each in one_boot(hosts):
         count = len(each.hosts)
         are = "are one machine" if each.machine else "run on one kernel"
-        shared = f"what they share, as CPUs and links, is there once, not {count} times"
+        shared = f"they share CPUs and links; do not count them {count} times"
         yield "machine", [(f"{hosts_text(each.hosts)} {are}", TEXT), (f": {shared}", LABEL)]
 
 
 def machines_text(hosts: Mapping[str, Mapping[str, Fact]]) -> str:
-    """Return how few machines hosts are: ``3 names, 1 machine``.
+    """Return how many machines the hosts are: ``3 names, 1 machine``.
 
-    Empty where each may be one of its own.
+    Empty if each may be a machine of its own.
     """
     found = one_boot(hosts)
     if not found:
@@ -139,7 +139,7 @@ def machines_text(hosts: Mapping[str, Mapping[str, Fact]]) -> str:
 
 
 def same_machine(hosts: Mapping[str, Mapping[str, Fact]], host: str) -> Fold:
-    """Yield which other hosts are the same machine as one: ``the same machine as lo1, lo3``."""
+    """Yield the hosts that are the same machine as a host: ``the same machine as lo1, lo3``."""
     for each in one_boot(hosts):
         if host in each.hosts:
             others = [name for name in each.hosts if name != host]
@@ -147,9 +147,9 @@ def same_machine(hosts: Mapping[str, Mapping[str, Fact]], host: str) -> Fold:
 
 
 def differing_lines(found: FactsTogether) -> Fold:
-    """Yield a label and a text for what hosts differ in: who, and in what, each time as one text.
+    """Yield a label and a text for each difference: which hosts, and what.
 
-    What figures may differ by is told; of the rest, how much there is.
+    Differences that matter for performance are listed, the rest is counted.
     """
     mattering = [each for each in found.differing if each.differs and each.matters]
     for hosts, differences in _by_hosts(mattering).items():
@@ -168,14 +168,14 @@ def differing_lines(found: FactsTogether) -> Fold:
 
 
 def _titles(differences: Iterable[FactDifference]) -> str:
-    """Return the first few facts, each once, and how many more there are."""
+    """Return the first few facts, without duplicates, and the number of the rest."""
     return some(dict.fromkeys(each.title.partition(":")[0] for each in differences), NAMED_FACTS)
 
 
 def _by_hosts(
     differences: Iterable[FactDifference],
 ) -> dict[tuple[tuple[str, ...], ...], list[FactDifference]]:
-    """Return differences by the groups that the hosts fall into."""
+    """Return differences by the groups into which they split the hosts."""
     found: dict[tuple[tuple[str, ...], ...], list[FactDifference]] = {}
     for each in differences:
         found.setdefault(tuple(group.hosts for group in each.groups), []).append(each)
@@ -183,13 +183,13 @@ def _by_hosts(
 
 
 def _against_others(before: FactDifference | None, each: FactDifference) -> str:
-    """Return what the smaller group has, and what the larger one."""
+    """Return the values of the smaller group and of the larger one."""
     most, few = (group.value for group in each.groups)
     return _not(before, each, few, most)
 
 
 def _not(before: FactDifference | None, each: FactDifference, own: Value, other: Value) -> str:
-    """Return one value against another: ``governor powersave, not performance``."""
+    """Return one value compared with another: ``governor powersave, not performance``."""
     return (
         f"{_title_after(before, each)} {leaf_text(each.name, own)}, not"
         f" {leaf_text(each.name, other)}"
@@ -197,7 +197,9 @@ def _not(before: FactDifference | None, each: FactDifference, own: Value, other:
 
 
 def _title_after(before: FactDifference | None, each: FactDifference) -> str:
-    """Return the title of a difference; behind one of the same table without the table's name."""
+    """Return the title of a difference, without the table's name if it follows one of the same
+    table.
+    """
     table, colon, column = each.title.partition(": ")
     return (
         column
@@ -207,9 +209,7 @@ def _title_after(before: FactDifference | None, each: FactDifference) -> str:
 
 
 def every_difference(found: FactsTogether) -> Iterator[str]:
-    """Yield a text for each single thing that hosts differ in, or that is known of some of them
-    alone.
-    """
+    """Yield a text for each difference, including facts known for some hosts only."""
     return (
         each.text
         for each in sorted(found.differing, key=lambda each: (not each.differs, not each.matters))
@@ -217,7 +217,7 @@ def every_difference(found: FactsTogether) -> Iterator[str]:
 
 
 def own_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
-    """Yield what each host has of its own."""
+    """Yield what is unique to each host."""
     for host, facts in hosts.items():
         own = [
             name
@@ -232,7 +232,7 @@ def own_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
 
 
 def unknown_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
-    """Yield what could not be read, why, and on which hosts when not on all."""
+    """Yield what could not be read, why, and on which hosts unless on all."""
     found: dict[Unknown, list[str]] = {}
     for host, facts in hosts.items():
         for each in rows(facts, Unknown):
@@ -243,9 +243,9 @@ def unknown_lines(hosts: Mapping[str, Mapping[str, Fact]]) -> Iterator[str]:
 
 
 def odd_lines(found: FactsTogether, host: str) -> Fold:
-    """Yield what one host differs in, a line for the hosts that it differs from.
+    """Yield what is different on one host, one line per group of hosts it differs from.
 
-    What figures may differ by first.
+    Performance-relevant differences first.
     """
     lines: dict[tuple[str, ...], list[Run]] = {}
     last: dict[tuple[str, ...], FactDifference] = {}

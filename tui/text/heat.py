@@ -25,37 +25,35 @@ from tui.metrics.units import latency
 from tui.text.line import LABEL, TEXT, Line, Run, fit
 from tui.text.plot import TimeAxis
 
-OCTAVE = 64  # buckets each time the latency doubles
-SCALE = 8  # cells of the labels at the left
-LEGEND, CAPTION = 10, "% of I/Os"  # cells of the legend at the right
-CLOSE = 4  # rows of a map in which each may have a label
+OCTAVE = 64  # buckets per doubling of latency
+SCALE = 8  # width of the labels on the left
+LEGEND, CAPTION = 10, "% of I/Os"  # width of the legend on the right
+CLOSE = 4  # maximum rows for a label on each
 ROUND = (range(1, 10), (1, 2, 5), (1, 3), (1,))  # first digits of labels, the densest first
 LATENCY = METRICS["latency"]
 LINES = (50.0, 99.0, 99.9)
-IMPORTANCE = (99.9, 50.0, 99.0)  # of lines in one row: the last one is drawn
+IMPORTANCE = (99.9, 50.0, 99.0)  # if lines share a row, the last one is drawn
 MARKS = {50.0: ("─", "-"), 99.0: ("━", "="), 99.9: ("┄", "~")}
-SHADES = "░░░▒▓█"  # by weight, as the others
+SHADES = "░░░▒▓█"  # by weight, as above
 RAMP = "..:+*#"  # none of MARKS
-STRENGTHS = (14, 26, 42, 58, 76, 100)  # of the colour, by weight: per cent
+STRENGTHS = (14, 26, 42, 58, 76, 100)  # strength of the colour by weight, in per cent
 Look = Literal["solid", "shade", "ascii"]
-"""Two rows a cell in colours that can be mixed, one row a cell in shaded blocks, or in ASCII."""
+"""Two rows per cell in blended colours, or one row per cell in shaded blocks or ASCII."""
 
 
 @dataclass(slots=True)
 class HeatCells:
-    """What is drawn of some bins, kept from look to look: columns that did not change are not made
-    again.
-    """
+    """Cached cells of some bins; unchanged columns are not drawn again."""
 
     parts: Sequence[HeatBins] = ()
-    low: int = 0  # the least bucket that is shown, and how many there are
+    low: int = 0  # lowest bucket shown, and the number of buckets
     span: int = OCTAVE
     _drawn: dict[tuple[object, ...], tuple[object, tuple[Run, ...]]] = field(default_factory=dict)
 
     def show(self, parts: Sequence[HeatBins]) -> None:
-        """Draw these bins, added up.
+        """Show the sum of these bins.
 
-        The axis grows by whole octaves, and shrinks for others only.
+        The axis grows by whole octaves; it shrinks only for other bins.
         """
         if len(parts) != len(self.parts) or any(
             a is not b for a, b in zip(parts, self.parts, strict=True)
@@ -75,7 +73,7 @@ class HeatCells:
 
     @property
     def empty(self) -> bool:
-        """Nothing was counted."""
+        """Whether nothing was counted."""
         return not any(part.columns for part in self.parts)
 
     def items(self, start_s: int, end_s: int) -> Items:
@@ -83,16 +81,16 @@ class HeatCells:
         return merged_items(part.between(start_s, end_s) for part in self.parts)
 
     def percentiles(self, start_s: int, end_s: int) -> dict[float, float | None]:
-        """Return the percentiles that are drawn, of some seconds.
+        """Return the percentiles to draw for some seconds.
 
-        None where too few I/Os are behind one.
+        None if too few samples are beyond one.
         """
         return column_percentiles(self.items(start_s, end_s), LINES)
 
     def drawn(
         self, span: tuple[int, int], rows: int, role: str, look: Look, *, here: bool
     ) -> tuple[Run, ...]:
-        """Return the cells of one column, top first; made anew only when something came to it."""
+        """Return the cells of one column, top first; redrawn only if its counts changed."""
         stamp = tuple(part.stamp(*span) for part in self.parts)
         key = (span, rows, role, look, here, self.low)
         held = self._drawn.get(key)
@@ -110,7 +108,7 @@ class HeatCells:
         weights = weights_of(items, self.low, -(-self.span // fine)) if items else {}
         found = column_percentiles(items, LINES) if items else {}
         known = {each: value for each in IMPORTANCE if (value := found.get(each)) is not None}
-        # the most important comes last
+        # last one wins: the most important
         lines = {self.row_of(value, rows): each for each, value in known.items()}
         return tuple(
             _cell(weights, lines.get(row), row, role, look, here=here)
@@ -118,7 +116,7 @@ class HeatCells:
         )
 
     def row_of(self, value_ns: float, rows: int) -> int:
-        """Return the row in which a latency lies."""
+        """Return the row of a latency."""
         return max(
             0, min(rows - 1, (value_to_index(int(value_ns)) - self.low) // -(-self.span // rows))
         )
@@ -127,8 +125,8 @@ class HeatCells:
 def heat_lines(
     cells: HeatCells, axis: TimeAxis, size: tuple[int, int], role: str, look: Look
 ) -> list[Line]:
-    """Return the rows of a heat map of `size` (width, rows), top first: latencies at the left, then
-    the columns.
+    """Return the rows of a heat map of `size` (width, rows), top first: latency labels, then
+    columns.
     """
     width, rows = size[0] - SCALE, size[1]
     cursor = axis.column_of(axis.cursor_s, width) if axis.cursor_s is not None else None
@@ -149,8 +147,8 @@ def heat_lines(
 
 @lru_cache(maxsize=32)
 def density_lines(rows: int, role: str, look: Look) -> Sequence[Line]:
-    """Return what shades stand for, `LEGEND` cells at the right of a map: the share of a column's
-    I/Os, most first.
+    """Return the legend of the shades, `LEGEND` cells wide: shares of a column's I/Os, highest
+    first.
     """
     caption = rows > CLOSE
     room = rows - caption
@@ -167,7 +165,7 @@ def density_lines(rows: int, role: str, look: Look) -> Sequence[Line]:
 
 @lru_cache(maxsize=32)
 def scale(low: int, span: int, rows: int) -> Mapping[int, str]:
-    """Return round latencies by the row that they lie in, 0 the lowest: as many as keep apart."""
+    """Return round latencies by row, 0 the lowest: as many as fit without crowding."""
     step = -(-span // rows)
     edges = [bucket_edge(low + row * step) for row in range(rows + 1)]
     apart = 2 if rows > CLOSE else 1
@@ -181,8 +179,8 @@ def scale(low: int, span: int, rows: int) -> Mapping[int, str]:
 
 
 def _choices(least: float, end: float) -> Iterator[list[float]]:
-    """Yield round latencies that may stand beside a map, the most first: at last powers of ten,
-    without one or many.
+    """Yield sets of round latencies for labels, from the densest to powers of ten, at last one or
+    none.
     """
     for digits in ROUND:
         yield (tens := list(_round_values(digits, least, end)))
@@ -201,7 +199,7 @@ def _round_values(digits: Sequence[int], least: float, end: float) -> Iterator[f
 def _cell(
     weights: Mapping[int, int], line: float | None, row: int, role: str, look: Look, *, here: bool
 ) -> Run:
-    """Return one cell: the percentile whose line goes through it, the cursor, or the shade."""
+    """Return one cell: the percentile line through it, the cursor, or the shade."""
     if look == "solid":
         upper, lower = weights.get(2 * row + 1), weights.get(2 * row)
         if line is None and not here:

@@ -15,9 +15,9 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One thing that was judged.
+    """One test case.
 
-    `group` is what lists sort it under; `detail` is shown when it is opened.
+    `group` becomes its class name; `detail` is shown when a reader opens it.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Suite:
 
 
 def junit_xml(suites: Sequence[Suite]) -> str:
-    """Return the document, newline at the end. Characters that XML cannot hold become ``?``."""
+    """Return the document, with a newline. Characters that XML cannot represent become ``?``."""
     root = ElementTree.Element(
         "testsuites", _counts([case for suite in suites for case in suite.cases])
     )

@@ -1,4 +1,4 @@
-"""Lines of styled runs, with the role each run plays; bars inside a line."""
+"""Lines of styled runs, with the role of each run; bars inside a line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 Run = tuple[str, str]
-"""Text and its role: a name that screens have a style for, with ``*60`` for 60 % of its strength,
+"""Text and its role: the name of a screen style, with ``*60`` for 60 % of its strength,
 ``~`` for reverse, ``a/b`` for one role's colour on another's."""
 
 TEXT, VALUE, LABEL, FAINT = "text", "value", "label", "faint"
@@ -23,19 +23,18 @@ _WORD = re.compile(r"\s*\S+")
 
 
 def width_of(text: str) -> int:
-    """Return the cells that a text takes.
-
-    Of wide and combining characters what the screens take for them.
+    """Return the width of a text in cells, as the screens compute it for wide and combining
+    characters.
     """
     if _NARROW.fullmatch(text):
         return len(text)
-    from rich.cells import cell_len  # tables of Unicode: not for texts that need none
+    from rich.cells import cell_len  # loads Unicode tables; plain ASCII does not need them
 
     return cell_len(text)
 
 
 def cut(text: str, width: int) -> str:
-    """Return the text cut or padded to exactly `width` cells; half a wide character is a blank."""
+    """Cut or pad a text to exactly `width` cells; half a wide character becomes a blank."""
     if _NARROW.fullmatch(text):
         return text[: max(width, 0)].ljust(width)
     from rich.cells import set_cell_size
@@ -44,9 +43,7 @@ def cut(text: str, width: int) -> str:
 
 
 def fit(text: str, width: int, *, right: bool = False) -> str:
-    """Return `text` in exactly `width` cells: cut with an ellipsis, or padded, on the left when it
-    is flush right.
-    """
+    """Cut a text with an ellipsis, or pad it, to exactly `width` cells."""
     if width <= 0:
         return ""
     taken = width_of(text)
@@ -56,9 +53,7 @@ def fit(text: str, width: int, *, right: bool = False) -> str:
 
 
 class Line(Struct, frozen=True):
-    """One row: runs from left to right, and the role of the row's background, if it has one of its
-    own.
-    """
+    """One row: runs from left to right, and optionally the role of the row's background."""
 
     runs: tuple[Run, ...] = ()
     fill: str = ""
@@ -70,7 +65,7 @@ class Line(Struct, frozen=True):
 
     @property
     def width(self) -> int:
-        """Cells that the runs take."""
+        """Width of the runs in cells."""
         return width_of_runs(self.runs)
 
     @property
@@ -80,17 +75,17 @@ class Line(Struct, frozen=True):
 
 
 def width_of_runs(runs: Iterable[Run]) -> int:
-    """Return the cells that runs take."""
+    """Return the width of runs in cells."""
     return sum(width_of(text) for text, _ in runs)
 
 
 def plain_lines(lines: Iterable[Line]) -> list[str]:
-    """Return lines as plain text, without blanks at their ends."""
+    """Return lines as plain text, without trailing blanks."""
     return [line.plain.rstrip() for line in lines]
 
 
 def clip(runs: Sequence[Run], width: int) -> list[Run]:
-    """Return the runs cut to at most `width` cells."""
+    """Cut the runs to at most `width` cells."""
     kept: list[Run] = []
     room = width
     for text, role in runs:
@@ -103,9 +98,7 @@ def clip(runs: Sequence[Run], width: int) -> list[Run]:
 
 
 def with_cell(runs: Sequence[Run], at: int, cell: Run) -> list[Run]:
-    """Return the runs, of which each character takes one cell, with another run of one cell in
-    place `at`.
-    """
+    """Replace the cell `at` of runs by a run of one cell; all characters must be one cell wide."""
     kept: list[Run] = []
     for text, role in runs:
         before, after = text[: max(0, at)], text[max(0, at + 1) :]
@@ -115,7 +108,7 @@ def with_cell(runs: Sequence[Run], at: int, cell: Run) -> list[Run]:
 
 
 def padded(runs: Sequence[Run], width: int, *, right: bool = False) -> list[Run]:
-    """Return the runs, cut or padded to exactly `width` cells."""
+    """Cut or pad runs to exactly `width` cells."""
     kept = clip(runs, width)
     blank: Run = (" " * (width - width_of_runs(kept)), TEXT)
     return [blank, *kept] if right else [*kept, blank]
@@ -126,7 +119,7 @@ def spread(
 ) -> list[Run]:
     """Return the runs with `right` flush right.
 
-    `right` goes first when there is no room for both.
+    `right` is dropped if there is no room for both.
     """
     room = width - width_of_runs(left) - width_of_runs(right)
     if room < 1 and right:
@@ -137,7 +130,7 @@ def spread(
 
 
 def beside(left: Sequence[Line], right: Sequence[Line], at: int) -> list[Line]:
-    """Return lines next to each other, the right ones from cell `at` on."""
+    """Return two sets of lines side by side, the right one starting at cell `at`."""
     pairs = zip_longest(left, right, fillvalue=Line())
     return [
         Line.of(*a.runs, (" " * (at - a.width), TEXT), *b.runs) if b.runs else a for a, b in pairs
@@ -160,13 +153,13 @@ def rule(title: str, tail: str, width: int) -> Line:
     return Line.of(*left, (line + " " * (room + lead - len(line)), FAINT), (tail.lstrip(), LABEL))
 
 
-# -- texts that go on in further lines
+# -- wrapped text
 
 
 def wrap(runs: Sequence[Run], width: int) -> list[tuple[Run, ...]]:
-    """Return runs in as many lines as they need, broken between words.
+    """Wrap runs between words.
 
-    A word that is too long is broken itself.
+    A word longer than the line is broken.
     """
     text = "".join(part for part, _ in runs)
     spans = [
@@ -178,13 +171,13 @@ def wrap(runs: Sequence[Run], width: int) -> list[tuple[Run, ...]]:
 
 
 def _paragraphs(text: str) -> list[tuple[int, str]]:
-    """Return the lines of a text with the place each begins at."""
+    """Return a text's lines and the position where each begins."""
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     return [(start, text[start:].partition("\n")[0]) for start in starts]
 
 
 def _broken(text: str, width: int) -> list[tuple[int, int]]:
-    """Return where the lines of one paragraph begin and end."""
+    """Return begin and end of each line of a paragraph."""
     spans: list[tuple[int, int]] = []
     start = end = 0
     for word in _WORD.finditer(text):
@@ -205,7 +198,7 @@ def _broken(text: str, width: int) -> list[tuple[int, int]]:
 
 
 def _slice(runs: Sequence[Run], start: int, end: int) -> tuple[Run, ...]:
-    """Return the runs of some characters of the whole text."""
+    """Return the runs of a slice of characters of the whole text."""
     kept: list[Run] = []
     place = 0
     for text, role in runs:
@@ -216,7 +209,7 @@ def _slice(runs: Sequence[Run], start: int, end: int) -> tuple[Run, ...]:
 
 
 def packed(items: Iterable[Sequence[Run]], width: int) -> list[Line]:
-    """Return items in as few lines as they need, none of them broken."""
+    """Return items in as few lines as possible, without breaking an item."""
     lines: list[list[Run]] = []
     for item in items:
         if lines and width_of_runs([*lines[-1], *item]) + 2 <= width:
@@ -229,10 +222,9 @@ def packed(items: Iterable[Sequence[Run]], width: int) -> list[Line]:
 def labelled(
     label: Sequence[Run], runs: Sequence[Run], width: int, indent: int | None = None
 ) -> list[Line]:
-    """Return a text beside its label, what does not fit under itself; under a label too long to
-    stand beside it.
+    """Return a label with a text next to it, or below a label that is too long.
 
-    `indent` is where the text goes on: by default as wide as the label.
+    Wrapped lines are indented by `indent`, by default the width of the label.
     """
     taken = width_of_runs(label)
     under = taken if indent is None else indent
@@ -244,7 +236,7 @@ def labelled(
 
 
 def indented(runs: Sequence[Run], width: int, indent: int = 2) -> list[Line]:
-    """Return a text moved to the right, its wrapped lines a little further."""
+    """Return an indented text, with wrapped lines indented slightly more."""
     first, *more = wrap(runs, max(width - indent - 2, 10)) or [()]
     return [
         Line.of((" " * indent, TEXT), *first),
@@ -253,13 +245,13 @@ def indented(runs: Sequence[Run], width: int, indent: int = 2) -> list[Line]:
 
 
 MARKS = {"braille": ("╺", "━", "╸"), "block": ("▐", "█", "▌"), "ascii": ("", "#", "")}
-"""What begins, fills and ends a bar; without half cells a bar is rounded to whole ones."""
+"""Start, fill and end of a bar; without half cells its length is rounded to whole ones."""
 REACHES = (0.2, 0.5, 1.0)
 
 
 def reach_of(widest: float) -> float:
-    """Return the deviation that a whole bar stands for: the least step that holds the widest, 100 %
-    at most.
+    """Return the deviation of a full bar: the smallest step that covers the largest share, at most
+    100 %.
     """
     return next((reach for reach in REACHES if widest <= reach), REACHES[-1])
 
@@ -271,10 +263,10 @@ def diverging(
     role: str,
     symbols: Literal["braille", "block", "ascii"],
 ) -> list[Run]:
-    """Return a bar of `width` cells around a thin middle line: to the left what is below 0, to the
-    right what is above.
+    """Return a bar of `width` cells around a thin middle line: negative to the left, positive to
+    the right.
 
-    `share` None draws nothing. Something beyond half a cell is always seen.
+    `share` None draws nothing. Values beyond half a cell are always visible.
     """
     half = (width - 1) // 2
     start, full, end = MARKS[symbols]

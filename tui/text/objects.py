@@ -1,4 +1,4 @@
-"""Objects of a store in words."""
+"""Objects of an object store as text."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ NAMES_SHOWN = 3
 
 
 def objects_text(objects: ObjectSet) -> str:
-    """Return what becomes of objects: ``puts 64 objects benchtui/h1/*.*_0_1048576 of 1 MiB``."""
+    """Return what happens to objects: ``puts 64 objects benchtui/h1/*.*_0_1048576 of 1 MiB``."""
     does = " and ".join(f"{each}s" for each in objects.does)
     many = "object" if objects.count == 1 else "objects"
     return f"{does} {objects.count} {many} {objects.names} of {units.size(objects.size_bytes)}"
 
 
 def changed_texts(objects: Mapping[str, Sequence[ObjectSet]]) -> list[str]:
-    """Return the objects that each host overwrites or deletes, a line each."""
+    """Return the objects that each host overwrites or deletes, one line each."""
     pairs = ((host, each) for host, sets in objects.items() for each in sets)
     return [
         f"{host}: bucket {each.store}: {objects_text(each)}: owner unknown" for host, each in pairs
@@ -31,7 +31,7 @@ def changed_texts(objects: Mapping[str, Sequence[ObjectSet]]) -> list[str]:
 
 
 def left_texts(left: Sequence[ObjectsLeft]) -> list[str]:
-    """Return which objects a run left in each store, with the names of the first few."""
+    """Return the objects that a run left in each store, with the first few names."""
     stores: dict[str, list[ObjectsLeft]] = {}
     for each in left:
         stores.setdefault(each.store, []).append(each)
@@ -47,7 +47,7 @@ def _left_text(store: str, sets: Sequence[ObjectsLeft]) -> str:
 
 
 def count_text(sets: Iterable[ObjectSet]) -> str:
-    """Return how many objects there are, and of how many bytes in all."""
+    """Return the number of objects and their total size."""
     kept = list(sets)
     count, total = (
         sum(each.count for each in kept),

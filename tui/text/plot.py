@@ -1,4 +1,4 @@
-"""Charts as lines of runs, and the time axis that charts of one run share."""
+"""Charts as lines of runs, and the time axis that the charts of a run share."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ from tui.text.line import (
 )
 
 LEAST_WIDTH, LEAST_HEIGHT = 30, 8
-ROLES = ("read", "write", "other", "latency")  # of curves, in their order
-# of curves, where colour cannot tell them apart; none of a point
+ROLES = ("read", "write", "other", "latency")  # of curves, in order
+# of curves, if colours cannot distinguish them; points have others
 MARKS = ("•", "+", "%", "=", "@", "&", "~", "$")
-BOTH = "#"  # where several of these meet
+BOTH = "#"  # cells where several curves meet
 POINT = "◆"
 WRONG = "✗"
-# of a terminal's 256
+# of the 256 of a terminal
 SGR = {"read": 12, "write": 11, "other": 10, "latency": 13, GOOD: 15, BRIGHT: 15, BAD: 9}
 BRAILLE = 0x2800
-DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # by row and column in a cell
+DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # by row and column within a cell
 ACROSS, DOWN = 2, 4
-DASH = 4  # dots of a dash, and of the gap behind it
-FILL = 45  # per cent of a curve's strength, for what is below it
+DASH = 4  # dots per dash, and per gap
+FILL = 45  # fill strength, in per cent of the curve's
 
 
 class Ticks(Struct, frozen=True):
-    """Where an axis has marks, and what stands there."""
+    """Marks of an axis, and their labels."""
 
     positions: list[float]
     labels: list[str]
 
 
 class Axis(Struct, frozen=True):
-    """What an axis spans, and its marks; `step`: they are so far apart, and fall on whole cells."""
+    """Range and marks of an axis. `step` is set if the marks must be whole cells apart."""
 
     low: float
     high: float
@@ -59,12 +59,10 @@ class Axis(Struct, frozen=True):
 
 
 class Curve(Struct, frozen=True):
-    """Points joined by lines, in parts where values between them are unknown.
+    """Points joined by lines, split into parts where values in between are unknown.
 
-    `points` stand out on it as good, `wrong` as bad, `plain` in its own colour.
-
-    `dashed`: not measured, such as a limit or a model beyond what it was made from. `mark`: its own
-    of MARKS' kind.
+    `points`, `wrong` and `plain` are marked as good, bad, or in the curve's colour. `dashed`: not
+    measured, such as a limit or an extrapolated model. `mark`: a mark of its own.
     """
 
     parts: Sequence[tuple[Sequence[float], Sequence[float]]]
@@ -78,7 +76,7 @@ class Curve(Struct, frozen=True):
     mark: str = ""
 
 
-# dots by row and column of a cell, as in Unicode's braille patterns
+# dots by row and column of a cell, as in Unicode braille
 Cells = dict[tuple[int, int], int]
 
 
@@ -94,9 +92,9 @@ class Canvas(Struct):
     def draw(
         self, parts: Sequence[Sequence[tuple[int, int]]], *, filled: bool, dashed: bool
     ) -> None:
-        """Draw one more curve, in parts, through dots (x, y), y upwards.
+        """Draw a curve, in parts, through dots (x, y), y upwards.
 
-        `filled`: down to the axis.
+        `filled`: fill down to the axis.
         """
         whole = _drawn(parts, self.columns, self.rows, filled=False)
         self.dots.append(_dashed(whole, parts) if dashed else whole)
@@ -108,7 +106,7 @@ class Canvas(Struct):
 def _drawn(
     parts: Sequence[Sequence[tuple[int, int]]], columns: int, rows: int, *, filled: bool
 ) -> Cells:
-    """Return what plotext draws through these dots: one of its pixels is one dot."""
+    """Return the dots that plotext draws for a curve; one plotext pixel is one dot."""
     import plotext
 
     plotext.terminal.limit(False, False)
@@ -124,7 +122,7 @@ def _drawn(
         figure.draw(signal)
     for name, cells, each in (("x", columns, ACROSS), ("y", rows, DOWN)):
         ruler = figure.ruler(name)
-        # plotext's limits are the middles of end cells
+        # plotext's limits are the centres of the edge cells
         ruler.lim((each - 1) / 2, (cells - 1) * each + (each - 1) / 2)
         ruler.ticks([], [])
     text = figure.build().string(colorless=True)
@@ -138,7 +136,7 @@ def _drawn(
 
 
 def _dashed(cells: Cells, parts: Sequence[Sequence[tuple[int, int]]]) -> Cells:
-    """Return every other dash of a curve, along the direction in which it goes further."""
+    """Return every other dash of a curve, along its longer direction."""
     spans = [
         max(each) - min(each)
         for each in zip(*(point for part in parts for point in part), strict=True)
@@ -155,8 +153,9 @@ def _dashed(cells: Cells, parts: Sequence[Sequence[tuple[int, int]]]) -> Cells:
 
 
 def plot_rows(height: int) -> int:
-    """Return the rows of cells that a chart of so many lines has for its curves: the rest is title
-    and axis.
+    """Return the rows available for curves in a chart of so many lines.
+
+    The rest is title and axis.
     """
     return max(height, LEAST_HEIGHT) - 3
 
@@ -170,11 +169,11 @@ class Plot(Struct, frozen=True):
     y: Axis
 
     def lines(self, width: int, height: int, *, coloured: bool = False) -> list[Line]:
-        """Return the chart with its axes, in lines of at most `width` cells, 30 by 8 at least.
+        """Return the chart with its axes, in lines of at most `width` cells, at least 30 by 8.
 
-        `coloured`: the terminal tells curves apart by colour. Else, or with more curves than
-        colours, each has a mark of its own. A legend that does not fit beside the title takes lines
-        of its own, beyond `height`: marks keep their distance.
+        `coloured`: the terminal distinguishes curves by colour. Otherwise, or with more curves
+        than colours, each has its own mark. A legend that does not fit next to the title takes
+        extra lines beyond `height`.
         """
         width, rows = max(width, LEAST_WIDTH), plot_rows(height)
         labels = _row_labels(self.y, rows)
@@ -210,7 +209,10 @@ class Plot(Struct, frozen=True):
 
 
 def _differ_by_colour(curves: Sequence[Curve]) -> bool:
-    """Tell whether no two curves of the legend have one colour; what is dashed is told by that."""
+    """Return whether all solid curves in the legend have different colours.
+
+    Dashes distinguish the rest.
+    """
     roles = [curve.role for curve in curves if curve.name and not curve.dashed]
     return len(set(roles)) == len(roles)
 
@@ -218,9 +220,9 @@ def _differ_by_colour(curves: Sequence[Curve]) -> bool:
 def _head(
     title: str, curves: Sequence[Curve], width: int, *, by_mark: bool, meet: bool
 ) -> list[Line]:
-    """Return the title with the names of the curves at its right, or below it.
+    """Return the title with the curves' names to its right, or below it.
 
-    `meet`: and what the mark of that is.
+    `meet` adds the mark of cells where curves meet.
     """
     named = [(place, curve) for place, curve in enumerate(curves) if curve.name]
     items: list[list[Run]] = []
@@ -247,23 +249,21 @@ def _mark(curve: Curve, place: int) -> str:
 
 
 def _dot(value: float, axis: Axis, dots: int) -> int:
-    """Return the dot that a value falls on, from the low end of an axis.
+    """Return the dot of a value on an axis.
 
-    What lies outside is put on its edge.
+    Values outside are drawn at its edge.
     """
     span = (axis.high - axis.low) or 1.0
     return min(max(round((value - axis.low) / span * (dots - 1)), 0), dots - 1)
 
 
 def row_of(value: float, low: float, high: float, rows: int) -> int:
-    """Return the row of cells, from the bottom up, that a value is drawn in on an axis over so
-    many.
-    """
+    """Return the row, from the bottom, in which an axis of so many rows draws a value."""
     return _dot(value, Axis(low, high, Ticks([], [])), rows * DOWN) // DOWN
 
 
 def _even(axis: Axis, columns: int) -> Axis:
-    """Return the axis so much longer that its marks are whole cells apart."""
+    """Extend an axis until its marks are whole cells apart."""
     if axis.step is None or axis.high <= axis.low:
         return axis
     last = columns * ACROSS - 1
@@ -272,7 +272,7 @@ def _even(axis: Axis, columns: int) -> Axis:
 
 
 def _row_labels(axis: Axis, rows: int) -> dict[int, str]:
-    """Return what stands at which row: the one that a curve of this value is drawn in."""
+    """Return the label of each row, in the row where its value is drawn."""
     found: dict[int, str] = {}
     for value, text in zip(axis.ticks.positions, axis.ticks.labels, strict=True):
         if axis.low <= value <= axis.high * (1 + 1e-9):
@@ -281,16 +281,16 @@ def _row_labels(axis: Axis, rows: int) -> dict[int, str]:
 
 
 def _column_labels(axis: Axis, columns: int) -> dict[int, str]:
-    """Return what stands below which column."""
+    """Return the label of each column."""
     known = zip(axis.ticks.positions, axis.ticks.labels, strict=True)
     inside = ((value, text) for value, text in known if axis.low <= value <= axis.high)
     return {_dot(value, axis, columns * ACROSS) // ACROSS: text for value, text in inside}
 
 
 def _below(columns: dict[int, str], left: int, width: int) -> Line:
-    """Return the labels of the columns, each centred below its mark.
+    """Return the column labels, centred below their marks.
 
-    Those that would touch are left out.
+    Overlapping labels are left out.
     """
     text = ""
     for at, label in sorted(columns.items()):
@@ -322,7 +322,7 @@ def _draw(canvas: Canvas, curve: Curve, x: Axis, y: Axis) -> None:
 def _cells(
     canvas: Canvas, curves: Sequence[Curve], labels: dict[int, str], *, by_mark: bool, grid: bool
 ) -> Iterator[list[Run]]:
-    """Yield what stands in the cells of each row."""
+    """Yield the cells of each row."""
     for row in range(canvas.rows):
         ground: Run = ("·", FAINT) if grid and row in labels else (" ", TEXT)
         yield [
@@ -336,9 +336,7 @@ def _cells(
 def _cell(
     canvas: Canvas, curves: Sequence[Curve], at: tuple[int, int], *, by_mark: bool
 ) -> Run | None:
-    """Return what the curves leave in one cell: all their dots, in the colour of the one that has
-    most of them.
-    """
+    """Return a cell with all curves' dots, in the colour of the curve with most of them."""
     here = [(cells[at], place) for place, cells in enumerate(canvas.dots) if at in cells]
     below = canvas.below.get(at, 0)
     if not here:
@@ -353,7 +351,7 @@ def _cell(
 
 
 def _runs(cells: Sequence[Run]) -> list[Run]:
-    """Return cells as runs, blanks at their end left out."""
+    """Return cells as runs, without trailing blanks."""
     kept = list(cells)
     while kept and kept[-1][0] == " ":
         kept.pop()
@@ -364,7 +362,7 @@ def _runs(cells: Sequence[Run]) -> list[Run]:
 
 
 def coloured(lines: Iterable[Line]) -> str:
-    """Return lines for a terminal, curves in their colours."""
+    """Return lines for a terminal, with curves in colour."""
     return "\n".join("".join(_painted(text, role) for text, role in line.runs) for line in lines)
 
 
@@ -376,16 +374,14 @@ def _painted(text: str, role: str) -> str:
 
 
 SPANS_S = (10, 20, 30, 45, 60, 90, 120, 180, 240, 300, 450, 600, 900, 1200, 1800, 2700)
-LEAST_S = 30  # of a load that has only begun
-LONGER_S = 900  # beyond, an axis grows by as much at once
-LEAST_GAP = 12  # cells between two labels
+LEAST_S = 30  # minimum length at the start of a load
+LONGER_S = 900  # beyond that, an axis grows in these steps
+LEAST_GAP = 12  # minimum cells between two labels
 TICKS_S = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 
 
 class TimeMark(Struct, frozen=True):
-    """Something that happened in a second of the run: its sign and role, and the word that a legend
-    has for it.
-    """
+    """An event in one second of the run: its sign and role, and its word in the legend."""
 
     second: int
     sign: str
@@ -395,10 +391,9 @@ class TimeMark(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class TimeAxis:
-    """`span_s` seconds of the run from second `start_s` on; `cursor_s` is the second that is looked
-    at.
+    """A time axis of `span_s` seconds from `start_s`; `cursor_s` is the selected second.
 
-    Of `marks` in one column the last one is shown.
+    If several `marks` share a column, the last one is shown.
     """
 
     start_s: int
@@ -408,29 +403,29 @@ class TimeAxis:
 
     @property
     def cursor_text(self) -> str:
-        """Which time of the load is looked at: ``at 1:05``; empty: now."""
+        """The selected time: ``at 1:05``; empty means now."""
         return f"at {clock(self.cursor_s - self.start_s)}" if self.cursor_s is not None else ""
 
     def cell(self, column: int, columns: int) -> tuple[int, int]:
         """Return the first and end second of a column of `columns`.
 
-        Where there are more columns than seconds, one.
+        At least one second, if there are more columns than seconds.
         """
         first = self.start_s + column * self.span_s // columns
         return first, max(first + 1, self.start_s + (column + 1) * self.span_s // columns)
 
     def column_of(self, second: int, columns: int) -> int:
-        """Return the column in which a second begins to be shown."""
+        """Return the first column that shows a second."""
         at = -(-(second - self.start_s) * columns // self.span_s) if self.span_s <= columns else 0
         if self.span_s > columns:
             at = ((second - self.start_s + 1) * columns - 1) // self.span_s
         return max(0, min(columns - 1, at))
 
     def labels(self, columns: int, taken: Collection[int] = ()) -> str:
-        """Return the times under the axis in exactly `columns` cells: round ones, each beginning
-        where it lies.
+        """Return round times under the axis in exactly `columns` cells, each starting at its
+        column.
 
-        A time that would stand in a column that is `taken` is left out.
+        A time in a `taken` column is left out.
         """
         step = next(
             (tick for tick in TICKS_S if tick * columns / self.span_s >= LEAST_GAP), TICKS_S[-1]
@@ -445,7 +440,7 @@ class TimeAxis:
         return "".join(line)
 
     def foot(self, columns: int, filler: str) -> list[Run]:
-        """Return the times and marks under the axis, set into a frame's line."""
+        """Return the times and marks under the axis, embedded in a frame's line."""
         seconds = range(self.start_s, self.start_s + self.span_s)
         marks = {
             self.column_of(mark.second, columns): mark
@@ -463,15 +458,15 @@ class TimeAxis:
 
     @property
     def legend(self) -> list[Run]:
-        """What the marks mean, each kind once."""
+        """Legend of the marks, each kind once."""
         return list(dict.fromkeys((f"{mark.sign} {mark.word}", mark.role) for mark in self.marks))
 
 
 def axis_of(
     start_s: int, planned_s: float | None, elapsed_s: float, cursor_s: int | None = None
 ) -> TimeAxis:
-    """Return the axis of a load: the least round length that holds what has passed, at most what is
-    planned.
+    """Return the axis of a load: the shortest round length for the time so far, at most the planned
+    time.
     """
     span = next((span for span in SPANS_S if max(elapsed_s, LEAST_S) <= span), None)
     span = span or (int(elapsed_s) // LONGER_S + 1) * LONGER_S
@@ -489,11 +484,11 @@ def spread_over(
     peaks: bool = False,
     weights: Sequence[float | None] = (),
 ) -> list[float | None]:
-    """Return one value a column: the mean of its seconds, or their largest with `peaks`. None is a
+    """Return one value per column: the mean of its seconds, or the maximum with `peaks`. None is a
     gap.
 
-    `values` are one a second from `first_s` on. Means of latencies have the I/Os of their seconds
-    as `weights`, so that one with few I/Os counts for as little as it is.
+    `values` are one per second from `first_s`. Mean latencies are weighted by the I/Os per second
+    (`weights`).
     """
     found: list[float | None] = []
     for column in range(columns):
@@ -506,9 +501,9 @@ def spread_over(
 def merged(
     values: Sequence[float | None], weights: Sequence[float | None] = (), *, peaks: bool
 ) -> float | None:
-    """Return the mean of known values, weighted where weights are known, or the largest of them.
+    """Return the mean of known values, weighted if weights are given, or their maximum.
 
-    None of none.
+    None without values.
     """
     held = [(value, at) for at, value in enumerate(values) if value is not None]
     if not held or peaks:

@@ -1,4 +1,4 @@
-"""Points of a search, a line each, as progress prints them."""
+"""Points of a search, one line each, as progress output prints them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from tui.model.search import RATE, Limit, MeasuredLimit, Offer, Search, SearchPo
 SAID = {
     "meets": "meets",
     "breaks": "breaks it",
-    "unclear": "cannot be told",
+    "unclear": "unknown",
     "void": "not measured",
 }
 
 
 def point_text(search: Search, point: SearchPoint, number: str) -> str:
-    """Return a point in a line: ``point 4/15: offered 12.0k IOPS, did 11.9k, read p99.9 1.31 ms of
-    2 ms: meets``.
+    """Return a point as a line.
+
+    ``point 4/15: offered 12.0k IOPS, did 11.9k, read p99.9 1.31 ms of 2 ms: meets``
     """
     limits = {limit.text: limit for limit in search.limits}
     figures = [
@@ -32,7 +33,7 @@ def point_text(search: Search, point: SearchPoint, number: str) -> str:
 
 
 def _figure(limit: Limit, found: MeasuredLimit) -> str:
-    """Return what a limit came to: ``read p99.9 1.31 ms of 2.00 ms``."""
+    """Return the measured value of a limit: ``read p99.9 1.31 ms of 2.00 ms``."""
     if limit.metric == "errors":
         return f"{found.value:.0f} errors"
     kind = "mean" if limit.percentile is None else f"p{label(limit.percentile)}"
@@ -43,7 +44,7 @@ def _figure(limit: Limit, found: MeasuredLimit) -> str:
 
 
 def offer_text(offer: Offer) -> str:
-    """Return what is offered: ``offered 12.0k IOPS with iodepth=8``."""
+    """Return the offered load: ``offered 12.0k IOPS with iodepth=8``."""
     knobs = " ".join(f"{name}={value}" for name, value in offer.knobs.items() if name != RATE)
     rate = "full load" if offer.rate_iops is None else f"offered {units.iops(offer.rate_iops)} IOPS"
     return f"{rate} with {knobs}" if knobs else rate

@@ -1,4 +1,4 @@
-"""The value axis of a chart a few rows high: round values, each with a mark at its exact height."""
+"""The value axis of a low chart: round values, each with a mark at its exact height."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tui.text.sparkline import Symbols
 MOST_STEPS = 5
 ROUND = ((1, 2, 2.5, 5), (1.25, 1.5, 3, 4, 6, 7.5))  # leading digits of steps, the roundest first
 SAME = 1e-6
-LEVELS = "▁─▔"  # a line low, in the middle or high in its cell
+LEVELS = "▁─▔"  # low, middle or high in the cell
 PLAIN_LEVELS = "_-'"
-LEAST_COLUMNS = 16  # of a chart beside its labels
+LEAST_COLUMNS = 16  # minimum width of the chart next to its labels
 MOST_EMPTY = "\u2800 "
 
 
 class Tick(Struct, frozen=True):
-    """A value of an axis: the row that it lies in, 0 at the top, its mark there, and its text."""
+    """A tick of an axis: its row, 0 at the top, its mark there, and its text."""
 
     row: int
     mark: str
@@ -32,7 +32,7 @@ def level_of(
 ) -> tuple[int, str]:
     """Return the row, 0 at the top, and the mark of a height from 0 to 1.
 
-    What hangs grows downwards.
+    Hanging charts grow downwards.
     """
     marks = PLAIN_LEVELS if symbols == "ascii" else LEVELS
     level = max(0, min(rows * len(marks) - 1, int(share * rows * len(marks))))
@@ -41,9 +41,7 @@ def level_of(
 
 
 def steps_of(top: float, rows: int, base: int = 1000) -> int:
-    """Return into how many steps an axis from 0 to `top` is divided: the roundest, as many as
-    `rows` keep apart.
-    """
+    """Return the number of steps between 0 and `top`: round ones, as many as fit into `rows`."""
     counts = range(min(MOST_STEPS, (rows + 1) // 2), 1, -1)
     return next(
         (count for known in ROUND for count in counts if _is_round(top / count, base, known)), 1
@@ -51,9 +49,7 @@ def steps_of(top: float, rows: int, base: int = 1000) -> int:
 
 
 def _is_round(step: float, base: int, known: Collection[float]) -> bool:
-    """Tell whether a step is, in its own unit, a power of ten times one of these, or a power of two
-    of bytes.
-    """
+    """Return whether a step is `known` times a power of ten in its unit, or a power of two."""
     while step >= base:
         step /= base
     while 0 < step < 1:
@@ -73,10 +69,7 @@ def ticks_of(
     base: int = 1000,
     below: int = 0,
 ) -> list[Tick]:
-    """Return the ticks of `rows` rows from 0 to `top`.
-
-    Of `below` rows more that hang from 0 the same downwards.
-    """
+    """Return the ticks of `rows` rows from 0 to `top`, and of `below` rows that hang from 0."""
     count = steps_of(top, min(rows, below) if below else rows, base)
     found = [
         Tick(*level_of(step / count, rows, symbols), text(top * step / count))
@@ -91,9 +84,9 @@ def ticks_of(
 
 
 def room_of(ticks: Sequence[Tick], width: int) -> int:
-    """Return the cells of labels and marks beside a chart of `width` cells in all.
+    """Return the width of labels and marks for a chart of `width` cells in all.
 
-    0: there is no room for them.
+    0 if there is no room for them.
     """
     room = max((width_of(each.text) for each in ticks), default=-1) + 1
     return room if width - room >= LEAST_COLUMNS else 0
@@ -102,10 +95,10 @@ def room_of(ticks: Sequence[Tick], width: int) -> int:
 def with_ticks(
     rows: Sequence[Sequence[Run]], ticks: Sequence[Tick], room: int, *, grid: bool
 ) -> list[tuple[Run, ...]]:
-    """Return the rows of a chart behind their labels, `room` cells.
+    """Return the rows of a chart with their labels in front, `room` cells wide.
 
-    `grid`: from each mark a weak line where the chart is empty; the frame is the line of the outer
-    ones.
+    `grid` draws a faint line from each inner mark where the chart is empty; the frame is the outer
+    line.
     """
     known = {each.row: each for each in ticks}
     found: list[tuple[Run, ...]] = []

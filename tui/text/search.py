@@ -1,7 +1,4 @@
-"""Searches in words: the answer, its limits, the scaling law.
-
-For lists, summaries, screens and reports.
-"""
+"""Searches as text: the answer, its limits, the scaling law; for lists, summaries and reports."""
 
 from __future__ import annotations
 
@@ -28,14 +25,14 @@ TITLES = {"capacity": "capacity", "curve": "load curve", "scaling": "scaling"}
 
 
 def rate(value: float | None, unit: str) -> str:
-    """Return a rate that stands alone: ``48.2k IOPS``, ``1.20 GiB/s``."""
+    """Return a rate with its unit: ``48.2k IOPS``, ``1.20 GiB/s``."""
     return BY_UNIT[unit].with_unit(value)
 
 
 def spread(figure: ConfidenceInterval, short: bool = False) -> str:
-    """Return how well a figure is known: ``± 2.1 %``, ``(-5 % +1 %)`` where it is lopsided.
+    """Return a figure's interval: ``± 2.1 %``, or ``(-5 % +1 %)`` if asymmetric.
 
-    Empty: not known.
+    Empty if unknown.
     """
     value, low, high = figure.value, figure.low, figure.high
     if not value or low is None or high is None:
@@ -69,14 +66,14 @@ def _number(value: float) -> str:
 
 
 def between(figure: ConfidenceInterval, unit: str) -> str:
-    """Return the ends of an interval: ``47.1k to 49.0k IOPS``; empty: one is not known."""
+    """Return the ends of an interval: ``47.1k to 49.0k IOPS``; empty if one is unknown."""
     if figure.low is None or figure.high is None:
         return ""
     return f"{BY_UNIT[unit].text(figure.low)} to {rate(figure.high, unit)}"
 
 
 def limits_text(limits: Sequence[LimitRecord]) -> str:
-    """Return what had to hold: ``p99.9 < 2 ms and errors = 0``."""
+    """Return the limits: ``p99.9 < 2 ms and errors = 0``."""
     return " and ".join(limit_text(each) for each in limits)
 
 
@@ -92,7 +89,7 @@ def limit_text(limit: LimitRecord) -> str:
 
 
 def limit_kind(limit: LimitRecord) -> str:
-    """Return what is limited: ``write p99``, ``mean``, ``errors``."""
+    """Return the limited quantity: ``write p99``, ``mean``, ``errors``."""
     if limit.metric == "errors":
         return "errors"
     kind = "mean" if limit.percentile is None else f"p{label(limit.percentile)}"
@@ -100,7 +97,7 @@ def limit_kind(limit: LimitRecord) -> str:
 
 
 def knobs_text(knobs: dict[str, object]) -> str:
-    """Return where a point lies: ``numjobs=4 iodepth=32``."""
+    """Return the settings of a point: ``numjobs=4 iodepth=32``."""
     return " ".join(f"{name}={value}" for name, value in knobs.items())
 
 
@@ -111,15 +108,16 @@ def answer_text(answer: AnswerRecord, limits: Sequence[LimitRecord]) -> str:
     where = f", {knobs_text(dict(answer.knobs))}" if answer.knobs else ""
     if answer.state == "never-met":
         least = f" down to {rate(capacity.high, unit)}" if capacity.high is not None else ""
-        return f"no load keeps {limits_text(limits) or 'the limits'}{least}"
+        return f"no load meets {limits_text(limits) or 'the limits'}{least}"
     if answer.state == "met-at-full-load":
         return (
-            f"capacity ≥ {rate(capacity.value, unit)}{at}: full load keeps it{where}{_held(answer)}"
+            f"capacity ≥ {rate(capacity.value, unit)}{at}: full load meets the "
+            f"limits{where}{_held(answer)}"
         )
     if answer.state == "found":
         return f"capacity {known(capacity, unit)}{at}{where}{_held(answer)}"
     if answer.step is None:
-        return f"unfinished: no load is known yet that keeps {limits_text(limits) or 'the limits'}"
+        return f"unfinished: no load found yet that meets {limits_text(limits) or 'the limits'}"
     low = capacity.low if capacity.low is not None else capacity.value
     most = f", at most {rate(capacity.high, unit)}" if capacity.high is not None else ""
     return f"unfinished: capacity at least {rate(low, unit)}{most}{at}{where}"
@@ -130,12 +128,12 @@ def _held(answer: AnswerRecord) -> str:
 
 
 def hold_text(answer: AnswerRecord) -> str:
-    """Return whether an answer was held; records of older versions do not say."""
+    """Return whether the answer was held; older records do not say."""
     return answer.hold or "not held"
 
 
 def knee_text(knee: KneeRecord) -> str:
-    """Return where latency begins to grow faster than load."""
+    """Return the point above which latency grows faster than load."""
     if knee.iops.value is None:
         return f"no knee: {knee.remark}"
     there = (
@@ -150,12 +148,12 @@ def knee_text(knee: KneeRecord) -> str:
 
 
 def measured_scales(scaling: ScalingRecord) -> dict[int, ScalingPointRecord]:
-    """Return what was measured by numbers of hosts; what the law says of others is left out."""
+    """Return the measured numbers of hosts, without the ones that the law extrapolates."""
     return {point.hosts: point for point in scaling.points if not point.extrapolated}
 
 
 def scaling_text(scaling: ScalingRecord) -> str:
-    """Return how well throughput grows with hosts: ``74.0 % of linear at 8 hosts, 310k IOPS``."""
+    """Return how throughput scales with hosts: ``74.0 % of linear at 8 hosts, 310k IOPS``."""
     measured = measured_scales(scaling)
     if not measured:
         return ""
@@ -167,7 +165,7 @@ def scaling_text(scaling: ScalingRecord) -> str:
 
 
 def headline_text(search: SearchRecord) -> str:
-    """Return what a search found in a line; empty: nothing yet."""
+    """Return the result of a search in one line; empty if there is none yet."""
     if search.answer is not None:
         return search.answer.text or answer_text(search.answer, search.limits)
     if search.scaling is not None:
@@ -181,7 +179,7 @@ def headline_text(search: SearchRecord) -> str:
 
 
 def spent_text(search: SearchRecord) -> str:
-    """Return what was spent: ``9 of 15 points, 2:40 of 30:00``."""
+    """Return the budget spent: ``9 of 15 points, 2:40 of 30:00``."""
     within = f" of {units.duration(search.within_s)}" if search.within_s is not None else ""
     return (
         f"{len(search.points)} of {search.most_points} points,"
@@ -190,15 +188,16 @@ def spent_text(search: SearchRecord) -> str:
 
 
 def shares_text(shares: dict[str, float]) -> str:
-    """Return how jobs share an offered rate: ``readers 71.2 %, writers 28.8 % of each rate, as at
-    full load``.
+    """Return how jobs share an offered rate.
+
+    ``readers 71.2 %, writers 28.8 % of each rate, as at full load``
     """
     told = ", ".join(f"{name} {units.percent(each)}" for name, each in shares.items())
     return f"{told} of each rate, as at full load"
 
 
 def short_text(search: SearchRecord) -> str:
-    """Return what a search found in 17 cells, for lists: ``48.2k IOPS ±2.1%``, ``≥ 61.0k IOPS``."""
+    """Return the result of a search in 17 cells: ``48.2k IOPS ±2.1%``, ``≥ 61.0k IOPS``."""
     answer = search.answer
     if answer is not None:
         return _short_answer(answer)
@@ -212,7 +211,7 @@ def short_text(search: SearchRecord) -> str:
 def _short_answer(answer: AnswerRecord) -> str:
     capacity, unit = answer.capacity, answer.unit
     if answer.state == "never-met":
-        return "no load keeps it"
+        return "no load meets it"
     if answer.state == "found":
         known_to = spread(capacity, short=True).replace(" ", "")
         return f"{rate(capacity.value, unit)} {known_to}".strip()

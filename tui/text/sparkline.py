@@ -9,7 +9,7 @@ from typing import Literal
 
 Symbols = Literal["braille", "block", "ascii"]
 
-# Dots of one braille column, filled from the bottom: 0 to 4 rows.
+# dots in a braille column, filled from the bottom: 0 to 4 rows
 _LEFT = (0x00, 0x40, 0x44, 0x46, 0x47)
 _RIGHT = (0x00, 0x80, 0xA0, 0xB0, 0xB8)
 _BRAILLE = [[chr(0x2800 + left + right) for right in _RIGHT] for left in _LEFT]
@@ -49,9 +49,7 @@ def area(
 
 
 def _fit(values: Sequence[float | None], columns: int) -> list[float | None]:
-    """Return exactly `columns` values: averaged when there are more, gaps on the left when there
-    are fewer.
-    """
+    """Return exactly `columns` values: averaged if more, padded with gaps on the left if fewer."""
     known = [None if value is None or not isfinite(value) else float(value) for value in values]
     missing = columns - len(known)
     if missing >= 0:
@@ -68,7 +66,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 def _levels(
     columns: Sequence[float | None], steps: int, low: float, high: float | None
 ) -> list[int]:
-    """Return how many steps each column is filled: 0 for a gap, else 1 to `steps`."""
+    """Return the filled steps of each column: 0 for a gap, else 1 to `steps`."""
     if high is None:
         high = max((value for value in columns if value is not None), default=low)
     span = high - low
@@ -78,7 +76,7 @@ def _levels(
 def _level(value: float, span: float, steps: int) -> int:
     """Return 1 to `steps`.
 
-    The small constant keeps float noise from lifting an exact step to the next one.
+    The small constant keeps float noise from raising an exact step to the next one.
     """
     if value <= 0 or span <= 0:
         return 1

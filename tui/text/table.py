@@ -1,4 +1,4 @@
-"""Columns, declared once for lists on screens, tables in terminals and in files."""
+"""Columns, declared once for lists on screens, and tables in terminals and files."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tui.text.line import LABEL, TEXT, Line, Run, fit, padded, width_of, width_o
 
 Row = TypeVar("Row")
 Cell = str | Run | list[Run]
-"""What stands in one place of a table: a text in the column's role, a run, or several."""
+"""The content of one cell: a text in the column's role, a run, or several runs."""
 
 
 class Column(Struct, Generic[Row], frozen=True):
-    """One column: its heading, what it shows of a row, how wide it is, what gives way to it.
+    """One column: its heading, content, width, and priority.
 
-    A `width` of 0 takes what the others leave, `least` to `most` cells of it; in a `measured` table
-    it is as wide as its widest cell. The highest `drop` goes first when there is too little room, 0
-    never goes. Columns go until each of the others has the cells that it `wants`.
+    A `width` of 0 shares the remaining room, `least` to `most` cells; in a `measured` table it is
+    as wide as its widest cell. If room is short, the column with the highest `drop` is dropped
+    first, 0 never, until each of the others has the cells that it `wants`.
     """
 
     title: str
@@ -32,9 +32,9 @@ class Column(Struct, Generic[Row], frozen=True):
     right: bool = False
     drop: int = 0
     role: str = TEXT
-    gap: int = 2  # blanks before it, unless it is the first
-    order: Callable[[Row], Any] | None = None  # what lists sort by
-    falling: bool = False  # the largest comes first
+    gap: int = 2  # blanks before it, except in the first column
+    order: Callable[[Row], Any] | None = None  # sort key of lists
+    falling: bool = False  # sort in descending order
 
     def runs(self, row: Row) -> list[Run]:
         """Return a row's cell as runs."""
@@ -51,7 +51,7 @@ class Column(Struct, Generic[Row], frozen=True):
 def measured(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> list[Column[Row]]:
     """Return the columns as wide as their widest cells.
 
-    For tables whose rows are few and all made.
+    For small tables that are built completely.
     """
     return [
         column if column.width else replace(column, width=_widest(column, rows))
@@ -60,16 +60,14 @@ def measured(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> list[Column
 
 
 def fitted(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> tuple[Column[Row], ...]:
-    """Return the columns no wider than what they show: the room that one does not need is left to
-    the others.
-    """
+    """Return the columns no wider than their content; the others share the room saved."""
     return tuple(
         column if column.width else _fitted(column, _widest(column, rows)) for column in columns
     )
 
 
 def _fitted(column: Column[Row], widest: int) -> Column[Row]:
-    # room for the mark of the order
+    # room for the sort mark
     sorts = int(column.order is not None and width_of(column.title) == widest)
     least, wants, most = (
         min(each, widest + sorts) for each in (column.least, column.wants, column.most)
@@ -120,7 +118,7 @@ def head_line(
     rooms: Sequence[int],
     marked: Mapping[Column[Row], Run] | None = None,
 ) -> Line:
-    """Return the headings; `marked` columns have another one than the declared."""
+    """Return the headings; the declared name, or another one for `marked` columns."""
     cells = [[(marked or {}).get(column, (column.title, LABEL))] for column in columns]
     return _line(columns, rooms, cells, "")
 
@@ -144,9 +142,7 @@ def _cell(cell: Sequence[Run], room: int, right: bool) -> list[Run]:
 
 
 def column_at(columns: Sequence[Column[Row]], rooms: Sequence[int], x: int) -> int:
-    """Return the column that cell `x` of a line belongs to, the gap before a column being its
-    own.
-    """
+    """Return the column at cell `x` of a line; the gap before a column belongs to it."""
     edge = 0
     for index, (column, room) in enumerate(zip(columns, rooms, strict=True)):
         edge += room + (column.gap if edge else 0) if room else 0
@@ -160,8 +156,8 @@ def text_table(
 ) -> list[Line]:
     """Return headings and rows, each column as wide as it needs.
 
-    In `width` cells columns are dropped as they say; then the widest of those without a width of
-    their own is cut.
+    With `width`, columns are dropped by priority, then the widest columns without a fixed width are
+    cut.
     """
     rows = list(rows)
     known = measured(columns, rows)

@@ -1,1 +1,1 @@
-"""Inventories of Ansible: through ansible-inventory, or read here where that is not installed."""
+"""Ansible inventories: through ansible-inventory, or a built-in reader if that is not installed."""

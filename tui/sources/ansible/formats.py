@@ -19,11 +19,11 @@ from tui.sources.ansible.groups import ALL, UNGROUPED, AnsibleGroups
 
 _SECTION = re.compile(r"\[([^:\]\s]+)(?::(\w+))?\]\s*(?:#.*)?", re.ASCII)
 KINDS = ("children", "hosts", "vars")
-MOST_VALUE = 4096  # characters of a value that is more than a text
+MOST_VALUE = 4096  # characters of a value that is a list or dictionary
 
 
 def read_ini(text: str, file: str, into: AnsibleGroups) -> None:
-    """Add what a text in INI format says to an inventory. Raises UsageError with the line."""
+    """Add the hosts and groups of an INI text to an inventory. Raises UsageError with the line."""
     reading = _IniReading(file, into)
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
@@ -45,14 +45,14 @@ class _IniReading:
     into: AnsibleGroups
     group: str = UNGROUPED
     kind: str = "hosts"
-    # named before they are there, and the line
+    # child groups mentioned before their section, with the line
     children: dict[str, int] = field(default_factory=dict)
-    # a group may begin behind its variables
+    # a group's variables may come before its hosts
     variables: dict[str, dict[str, Any]] = field(default_factory=dict)
-    places: dict[str, int] = field(default_factory=dict)  # of sections of variables
+    places: dict[str, int] = field(default_factory=dict)  # from :vars sections
 
     def line(self, number: int, text: str) -> None:
-        """Take one line that says something."""
+        """Read one line that is not empty or a comment."""
         if text.startswith("[") and (match := _SECTION.fullmatch(text)):
             self.section(number, match[1], match[2] or "hosts")
         elif self.kind == "hosts":
@@ -76,7 +76,7 @@ class _IniReading:
             self.into.group(group)
 
     def host(self, text: str) -> None:
-        """Take a host or a range with variables behind it."""
+        """Add a host or a range with the variables after it."""
         pattern, *rest = shlex.split(text, comments=True) or [""]
         if not pattern:
             return
@@ -84,12 +84,12 @@ class _IniReading:
         for word in rest:
             name, equals, value = word.partition("=")
             if not equals:
-                raise UsageError(f"'{word[:60]}' behind a host: expected NAME=VALUE")
+                raise UsageError(f"'{word[:60]}' after a host: expected NAME=VALUE")
             variables[name] = value_of(value)
         self.into.add_hosts(self.group, pattern, variables)
 
     def child(self, number: int, text: str) -> None:
-        """Take the name of a group in this group."""
+        """Add a child group to the current group."""
         name = text.split("#", maxsplit=1)[0].strip()
         if not name or any(map(str.isspace, name)):
             raise UsageError(f"'{text[:60]}': expected the name of one group")
@@ -98,16 +98,16 @@ class _IniReading:
             self.children.setdefault(name, number)
 
     def variable(self, text: str) -> None:
-        """Take a variable of a group."""
+        """Set a variable of a group."""
         name, equals, value = text.partition("=")
         if not equals:
             raise UsageError(f"'{text[:60]}': expected NAME=VALUE")
         self.variables.setdefault(self.group, {})[name.strip()] = value_of(value.strip())
 
     def finish(self) -> None:
-        """Give groups their variables.
+        """Assign variables to groups.
 
-        Raises UsageError for groups that were named and never begun.
+        Raises UsageError for groups that are mentioned but have no section.
         """
         for name, line in {**self.children, **self.places}.items():
             if name not in self.into.groups:
@@ -118,7 +118,7 @@ class _IniReading:
 
 
 def value_of(text: str) -> Any:
-    """Return a value as Ansible reads it: a literal of Python, else the text."""
+    """Return a value as Ansible reads it: a Python literal, else the text."""
     if len(text) > MOST_VALUE:
         return text
     try:
@@ -134,12 +134,10 @@ SECTIONS = ("hosts", "children", "vars")
 
 
 def read_yaml(text: str, file: str, into: AnsibleGroups) -> None:
-    """Add what a YAML text says to an inventory. Raises UsageError with its place."""
+    """Add the hosts and groups of a YAML text to an inventory. Raises UsageError with its place."""
     document = load(text, file)
     if "plugin" in document.data:
-        message = (
-            "a plugin makes these hosts: that needs ansible-inventory (pip install ansible-core)"
-        )
+        message = "uses an inventory plugin: needs ansible-inventory (pip install ansible-core)"
         raise UsageError(document.problem(("plugin",), message, key=True))
     for name, data in document.data.items():
         _YamlReading(document, into).group(str(name), data, (name,))
@@ -151,7 +149,7 @@ class _YamlReading:
         self.into = into
 
     def group(self, name: str, data: Any, path: KeyPath) -> None:
-        """Take a group with all that is in it."""
+        """Add a group with everything below it."""
         group = self.into.group(name)
         for key, value in self.mapping(data, path).items():
             here = (*path, key)
@@ -171,7 +169,7 @@ class _YamlReading:
                     self.group(str(inner), of_it, (*here, inner))
 
     def hosts(self, group: str, pattern: str, data: Any, path: KeyPath) -> None:
-        """Take a host, or a range of hosts."""
+        """Add a host, or a range of hosts."""
         try:
             self.into.add_hosts(group, pattern, self.mapping(data, path))
         except UsageError as error:
@@ -180,20 +178,16 @@ class _YamlReading:
             ) from error
 
     def mapping(self, data: Any, path: KeyPath) -> Mapping[Any, Any]:
-        """Return what a key has below it.
+        """Return the mapping below a key.
 
-        A single word stands for a key without anything, as Ansible reads it.
+        A single word is a key without a value, as in Ansible.
         """
         if data is None:
             return {}
         if isinstance(data, str):
             return {data: None}
         if not isinstance(data, dict):
-            raise UsageError(
-                self.document.problem(
-                    path, "a mapping is needed here: NAME: and what belongs to it"
-                )
-            )
+            raise UsageError(self.document.problem(path, "expected a mapping, NAME: VALUE"))
         return data
 
 
@@ -220,7 +214,7 @@ def read_listing(text: str) -> AnsibleGroups:
         found.add_host(ALL, name, _mapping(own))
     if META not in data and found.hosts:
         raise UsageError(
-            "prints no _meta with hostvars: that needs ansible-inventory (pip install ansible-core)"
+            "prints no _meta with hostvars: needs ansible-inventory (pip install ansible-core)"
         )
     return found
 

@@ -1,4 +1,4 @@
-"""Groups, hosts and variables of an inventory of Ansible, with its order of precedence. No I/O."""
+"""Groups, hosts and variables of an Ansible inventory, with Ansible's precedence. No I/O."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class AnsibleGroup:
 
 @dataclass
 class AnsibleGroups:
-    """A whole inventory. `group_files`, `host_files`: variables of group_vars and host_vars."""
+    """A whole inventory. `group_files`, `host_files`: variables from group_vars and host_vars."""
 
     groups: dict[str, AnsibleGroup] = field(
         default_factory=lambda: {ALL: AnsibleGroup(), UNGROUPED: AnsibleGroup()}
     )
-    hosts: dict[str, dict[str, Any]] = field(default_factory=dict)  # their own variables
+    hosts: dict[str, dict[str, Any]] = field(default_factory=dict)  # variables of the hosts
     group_files: dict[str, Variables] = field(default_factory=dict)
     host_files: dict[str, Variables] = field(default_factory=dict)
 
     def group(self, name: str) -> AnsibleGroup:
-        """Return a group, made when it is new."""
+        """Return a group; create it if it is new."""
         return self.groups.setdefault(name, AnsibleGroup())
 
     def add_hosts(self, group: str, pattern: str, variables: Variables) -> None:
@@ -80,7 +80,7 @@ class AnsibleGroups:
         return found
 
     def below(self, group: str) -> list[str]:
-        """Return a group and all groups in it, each once."""
+        """Return a group and all groups below it, each once."""
         found: dict[str, None] = {}
         waiting = [group]
         while waiting:
@@ -92,7 +92,7 @@ class AnsibleGroups:
 
     @cached_property
     def groups_of(self) -> dict[str, set[str]]:
-        """The groups that each host is in, those above its own too, without `all`."""
+        """Return the groups of each host, including parent groups, without `all`."""
         found: dict[str, set[str]] = {name: set() for name in self.hosts}
         count = 0
         for group in self.groups:
@@ -107,7 +107,9 @@ class AnsibleGroups:
 
     @cached_property
     def _depths(self) -> dict[str, int]:
-        """How far below `all` each group is, by its longest way. Raises UsageError for a circle."""
+        """Return each group's depth below `all` by its longest path. Raises UsageError for a
+        circle.
+        """
         depths: dict[str, int] = {}
         parents: dict[str, list[str]] = {name: [] for name in self.groups}
         for name, group in self.groups.items():
@@ -135,7 +137,7 @@ class AnsibleGroups:
     def variables_of(self, host: str) -> dict[str, Any]:
         """Return the variables of a host: `all`, then groups from the outermost, then its own.
 
-        Files win over those.
+        group_vars and host_vars win over those.
         """
         depths = self._depths
         groups = sorted(
@@ -163,7 +165,7 @@ class AnsibleGroups:
             return 1
 
 
-# -- names of hosts: ``www[01:50:2].lab:2222``, ``db-[a:f]``, ``[::1]:22``
+# -- host names: ``www[01:50:2].lab:2222``, ``db-[a:f]``, ``[::1]:22``
 
 
 _RANGE = re.compile(r"\[(?:(\d{1,9}):(\d{1,9})|([A-Za-z]):([A-Za-z]))(?::(\d{1,9}))?\]", re.ASCII)
@@ -172,7 +174,7 @@ _PORT = re.compile(r"(?P<host>[^:\[\]]*(?:\[[^\]]*\][^:\[\]]*)*):(?P<port>\d{1,5
 
 
 def spelled(pattern: str) -> tuple[list[str], int | None]:
-    """Return the hosts of a pattern and the port behind it. Raises UsageError."""
+    """Return the hosts of a pattern and the port after it. Raises UsageError."""
     if match := _V6.fullmatch(pattern):
         return [match[1]], int(match[2]) if match[2] else None
     if match := _PORT.fullmatch(pattern):
@@ -206,9 +208,9 @@ def _expanded(pattern: str) -> Iterator[str]:
 
 
 def _counted(match: re.Match[str]) -> list[str]:
-    """Return what one range stands for, both ends included.
+    """Return the values of one range, both ends included.
 
-    Zeros in front are kept, as Ansible does.
+    Leading zeros are kept, as in Ansible.
     """
     step = int(match[5] or 1)
     if step == 0:

@@ -1,4 +1,4 @@
-"""`ansible:FILE[:GROUP]`: hosts of an inventory of Ansible."""
+"""`ansible:FILE[:GROUP]`: hosts of an Ansible inventory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tui.sources.run_command import output_or_error, program
 
 TOOL = "ansible-inventory"
 BUILT_IN = "the built-in reader of Ansible inventories"
-VARIABLES = ("group_vars", "host_vars")  # folders beside an inventory
+VARIABLES = ("group_vars", "host_vars")  # folders next to an inventory
 YAML_ENDINGS = (".yml", ".yaml", ".json")
 LEFT_OUT = (
     "~",
@@ -34,7 +34,7 @@ LEFT_OUT = (
     ".rst",
     ".md",
     ".txt",
-)  # in a folder
+)  # per folder
 MOST_FILES = 4096  # of variables
 SSH = (
     "ssh",
@@ -46,7 +46,7 @@ SSH = (
 )
 LOCALLY = ("local", "ansible.builtin.local")
 IGNORED = ("ansible_ssh_common_args", "ansible_ssh_extra_args")
-# What a host is reached by, and the variables that say so: the first one that is set wins.
+# Variables with a host's address; the first that is set wins.
 MEANT: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("address", ("ansible_host", "ansible_ssh_host")),
     ("port", ("ansible_port", "ansible_ssh_port")),
@@ -59,11 +59,11 @@ class AnsibleSource(HostSource):
     """An inventory in INI or YAML, a folder of them, or a program that prints one."""
 
     form = "ansible:FILE[:GROUP]"
-    title = "hosts of an Ansible inventory (INI, YAML, dynamic), or of one group or host of it"
+    title = "hosts of an Ansible inventory (INI, YAML, dynamic), or of one of its groups or hosts"
     takes_files = True
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
-        """Return the hosts of a group, of all groups where none is named."""
+        """Return the hosts of a group, or of all groups if none is named."""
         path, wanted = self._parted(text, context)
         tool = program(TOOL, context)
         inventory = through_tool(tool, path, context) if tool else read_here(path, context)
@@ -84,7 +84,7 @@ class AnsibleSource(HostSource):
         return FoundHosts(hosts=hosts, how=tool or BUILT_IN, notes=tuple(notes))
 
     def complete(self, text: str, context: SourceContext) -> Iterable[str]:
-        """Return the groups of a static inventory that is typed whole."""
+        """Return the groups of a static inventory, once its path is typed completely."""
         path, colon, _ = text.rpartition(":")
         if (
             not colon
@@ -95,28 +95,28 @@ class AnsibleSource(HostSource):
         return [f"{path}:{group}" for group in read_here(context.directory / path, context).groups]
 
     def state(self, context: SourceContext) -> str:
-        """Return which reader there is."""
+        """Return which reader is available."""
         return (
             program(TOOL, context)
             or "static inventories by the built-in reader; not installed: ansible-inventory"
         )
 
     def _parted(self, text: str, context: SourceContext) -> tuple[Path, str]:
-        """Return the file and the group that a text names.
+        """Split a text into file and group.
 
-        A file that is there wins over a group behind a colon.
+        An existing file wins over a group after a colon.
         """
         file, colon, group = text.rpartition(":")
         whole = context.directory / from_home(text.replace("\0", "?"))
         if colon and not os.path.lexists(whole):
             if not group:
-                raise UsageError(f"no group behind the colon; allowed is {self.form}")
+                raise UsageError(f"no group after the colon; allowed is {self.form}")
             return existing_file(file, self.form, context, directories=True), group
         return existing_file(text, self.form, context, directories=True), ALL
 
 
 def through_tool(tool: str, path: Path, context: SourceContext) -> AnsibleGroups:
-    """Return an inventory as Ansible itself reads it. Raises UsageError with its last words."""
+    """Read an inventory through ansible-inventory. Raises UsageError with its last message."""
     environ = {
         **context.environ,
         "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true",
@@ -132,7 +132,7 @@ def through_tool(tool: str, path: Path, context: SourceContext) -> AnsibleGroups
 
 
 def read_here(path: Path, context: SourceContext) -> AnsibleGroups:
-    """Return an inventory without Ansible. Raises UsageError for what only Ansible can read."""
+    """Read an inventory without Ansible. Raises UsageError for features that need Ansible."""
     if path.is_dir():
         found = AnsibleGroups()
         for file in sorted(path.iterdir()):
@@ -174,16 +174,14 @@ def _add_file(path: Path, found: AnsibleGroups) -> None:
 
 
 def _looks_like_yaml(text: str) -> bool:
-    """Tell whether a file without an ending is YAML: its first line that says something is ``---``
-    or ``NAME:``.
-    """
+    """Return whether a file without a suffix is YAML: its first line is ``---`` or ``NAME:``."""
     lines = (line.rstrip() for line in text.splitlines())
     first = next((line for line in lines if line.strip() and line.lstrip()[0] not in "#;"), "")
     return first == "---" or (first.endswith(":") and not first.startswith("["))
 
 
 def _add_variables(folder: Path, found: AnsibleGroups) -> None:
-    """Read group_vars and host_vars of the groups and hosts that there are."""
+    """Read group_vars and host_vars of the groups and hosts in the inventory."""
     _read_variables(folder / "group_vars", set(found.groups), found.group_files)
     _read_variables(folder / "host_vars", set(found.hosts), found.host_files)
 
@@ -195,8 +193,8 @@ def _read_variables(folder: Path, known: set[str], into: dict[str, Mapping[str, 
 
 
 def _variable_files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield whom a file of variables is about, and the file: NAME, NAME.yml, or any file in a
-    folder NAME.
+    """Yield name and path of each file with variables: NAME, NAME.yml, or any file in a folder
+    NAME.
     """
     count = 0
     for entry in sorted(folder.iterdir()):
@@ -226,7 +224,7 @@ def _variables(path: Path) -> Mapping[str, Any]:
     text = _text(path)
     if text.startswith("$ANSIBLE_VAULT"):
         raise UsageError(
-            Problem("is encrypted: that needs ansible-inventory and its password", file=str(path))
+            Problem("is encrypted: needs ansible-inventory and its password", file=str(path))
         )
     return load(text, str(path)).data if text.strip().removeprefix("---").strip() else {}
 
@@ -239,9 +237,9 @@ def _text(path: Path) -> str:
 
 
 def host_of(name: str, inventory: AnsibleGroups) -> HostAddress:
-    """Return how a host is reached by its variables.
+    """Return a host's address by its variables.
 
-    Raises UsageError for what no host can be reached by.
+    Raises UsageError for a host that cannot be reached.
     """
     variables = inventory.variables_of(name)
     connection = variables.get("ansible_connection", "ssh")
@@ -263,7 +261,7 @@ def _first_of(variables: Mapping[str, Any], names: Iterable[str]) -> Any:
 def _checked(host: str, key: str, value: Any) -> Any:
     if isinstance(value, str) and "{{" in value:
         raise UsageError(
-            f"host '{host}': {key} is a template, {value[:60]}: only a playbook can tell its value"
+            f"host '{host}': {key} is a template, {value[:60]}: needs ansible-inventory"
         )
     if key == "port":
         text = str(value)

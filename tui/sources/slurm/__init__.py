@@ -1,1 +1,1 @@
-"""Nodes of Slurm: of a job, or of an allocation made for a run."""
+"""Slurm nodes, of a job or of an allocation made for a run."""

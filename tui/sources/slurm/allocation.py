@@ -27,7 +27,7 @@ FORM = (
 PASSED_ON = ("account", "qos", "constraint", "reservation")
 KEYS = ("nodes", "time", "wait", "via", *PASSED_ON)
 MOST_NODES = 4096
-# Reasons for waiting that no waiting ends: the request does not fit the partition, the account or
+# Pending reasons that waiting cannot resolve: the request exceeds the partition, the account or
 # the QOS.
 HOPELESS = re.compile(
     r"PartitionConfig|PartitionNodeLimit|PartitionTimeLimit|BadConstraints|InvalidAccount|InvalidQOS"
@@ -40,7 +40,7 @@ _VALUE = re.compile(r"[\w.&|*()\[\]:+-]{1,200}", re.ASCII)
 
 
 class Wanted(NamedTuple):
-    """What is asked of Slurm. Times in seconds; None: as the partition has it, or for ever."""
+    """A request to Slurm. Times in seconds; None means the partition's default."""
 
     partition: str
     nodes: int = 1
@@ -56,15 +56,15 @@ class Wanted(NamedTuple):
 
 
 def parse_wanted(text: str) -> Wanted:
-    """Return what is behind ``slurm:@``. Raises UsageError."""
+    """Parse the text after ``slurm:@``. Raises UsageError."""
     partition, *options = text.split(",")
     if not _NAME.fullmatch(partition):
         raise wrong(
             FORM,
             (
-                "no partition is named"
+                "no partition given"
                 if not partition
-                else f"'{partition[:60]}' is not the name of a partition"
+                else f"'{partition[:60]}' is not a valid partition name"
             ),
         )
     found: dict[str, str] = {}
@@ -102,28 +102,27 @@ def _seconds(found: Mapping[str, str], key: str) -> float | None:
     except ValueError as error:
         raise UsageError(f"{key}: '{found[key]}' is not a time such as 30m or 2h") from error
     if seconds <= 0:
-        raise UsageError(f"{key}: it must be above 0")
+        raise UsageError(f"{key}: must be above 0")
     return seconds
 
 
 def allocate(wanted: Wanted, context: SourceContext) -> SlurmJob:
-    """Return the running job with the nodes; it ends with the last process of benchtui that uses
-    it.
+    """Allocate nodes; the job ends with the last process of benchtui that uses it.
 
-    Raises UsageError when Slurm refuses, or the wait is over.
+    Raises UsageError if Slurm refuses, or the wait is over.
     """
     salloc, scancel = slurm_program("salloc", context), slurm_program("scancel", context)
     known = partitions(context)
     if wanted.partition not in known:
         hint = did_you_mean(wanted.partition, known)
         raise UsageError(f"no partition '{wanted.partition}'{hint}; partitions: {', '.join(known)}")
-    name = f"benchtui-{secrets.token_hex(6)}"  # by it the job can be ended before its id is known
+    name = f"benchtui-{secrets.token_hex(6)}"  # finds the job before its id is known
     keeper = Keeper([scancel, f"--user={os.getuid()}", f"--name={name}"], context)
     try:
         _wait(wanted.argv(salloc, name), name, wanted, context)
         job = job_in(_queue(name, context))
         if job is None or job.state != "RUNNING":
-            raise UsageError("the allocation ended as soon as it began")
+            raise UsageError("the allocation ended right after it began")
         context.tell(f"Slurm job {job.job_id}: {job.nodes}")
         return job
     except BaseException:
@@ -132,7 +131,7 @@ def allocate(wanted: Wanted, context: SourceContext) -> SlurmJob:
 
 
 def _wait(argv: list[str], name: str, wanted: Wanted, context: SourceContext) -> None:
-    """Run salloc to its end, and tell what it is waiting for. Raises UsageError."""
+    """Run salloc to its end and report what it is waiting for. Raises UsageError."""
     began = time.monotonic()
     with subprocess.Popen(
         argv,
@@ -154,7 +153,7 @@ def _wait(argv: list[str], name: str, wanted: Wanted, context: SourceContext) ->
                     next_word = now + NEXT_WORD_S
                     reason = _reason(name, context)
                     if HOPELESS.fullmatch(reason):
-                        raise UsageError(f"Slurm cannot give this: {reason}")
+                        raise UsageError(f"Slurm cannot satisfy the request: {reason}")
                     context.tell(_waiting(wanted, now - began, reason))
                 time.sleep(POLL_S)
         finally:
@@ -185,7 +184,7 @@ def _queue(name: str, context: SourceContext) -> str:
 
 
 def _error_in(said: str) -> str:
-    """Return why salloc failed: its first line that names an error."""
+    """Return why salloc failed: its first line with an error."""
     lines = [line.removeprefix("salloc: ").strip() for line in said.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("error:")]
-    return printable((errors or lines or ["it said nothing"])[0].removeprefix("error: ")[:200])
+    return printable((errors or lines or ["no error message"])[0].removeprefix("error: ")[:200])

@@ -1,4 +1,4 @@
-"""What Slurm says of a job: its nodes, its state, the time that is left. By squeue and scontrol."""
+"""Facts of a Slurm job, by squeue and scontrol: nodes, state, time left."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ FIELDS = "%i|%T|%N|%L|%P|%r"
 
 
 class SlurmJob(NamedTuple):
-    """One job of the queue. `left_s` None: without limit, or not known."""
+    """One job of the queue. `left_s` None: no limit, or unknown."""
 
     job_id: str
     state: str
-    nodes: str  # as Slurm folds them: n[1-4]
+    nodes: str  # in Slurm's notation: n[1-4]
     left_s: float | None
     partition: str
     reason: str
 
 
 def slurm_program(name: str, context: SourceContext) -> str:
-    """Return the path of a command of Slurm. Raises UsageError when it is not there."""
+    """Return the path of a Slurm command. Raises UsageError if it is not installed."""
     found = program(name, context)
     if found is None:
-        raise UsageError(f"{name} is not installed: benchtui asks Slurm by its commands")
+        raise UsageError(f"{name} is not installed; benchtui needs the Slurm commands")
     return found
 
 
 def job_of(job_id: str, context: SourceContext) -> SlurmJob | None:
-    """Return a job; None when Slurm does not know it any more.
+    """Return a job; None if Slurm no longer knows it.
 
-    Raises UsageError when Slurm does not answer.
+    Raises UsageError if Slurm does not answer.
     """
     argv = [
         slurm_program("squeue", context),
@@ -86,7 +86,7 @@ def partitions(context: SourceContext) -> list[str]:
 
 
 def node_names(folded: str, context: SourceContext) -> list[str]:
-    """Return the nodes of ``n[1-4],m7``; by scontrol, whose notation has more than ours.
+    """Return the nodes of ``n[1-4],m7``, expanded by scontrol, which knows all of Slurm's notation.
 
     Raises UsageError.
     """

@@ -1,6 +1,4 @@
-"""`slurm:JOBID`, `slurm:` inside of a job, `slurm:@PARTITION,nodes=N`: nodes of a running job of
-Slurm.
-"""
+"""`slurm:JOBID`, `slurm:` inside a job, `slurm:@PARTITION,nodes=N`: nodes of a Slurm job."""
 
 from __future__ import annotations
 
@@ -13,18 +11,18 @@ from tui.sources.run_command import program
 from tui.sources.slurm.allocation import FORM, KEYS, allocate, parse_wanted
 from tui.sources.slurm.jobs import JOB_ID, job_of, node_names, own_jobs
 
-ALLOCATES = "nodes are allocated by run, capacity, ab and hosts check alone"
+ALLOCATES = "only run, capacity, ab and hosts check allocate nodes"
 TOOLS = ("squeue", "scontrol")
 
 
-WAYS = {"srun": "slurm", "ssh": "ssh"}  # and the transports that they are
+WAYS = {"srun": "slurm", "ssh": "ssh"}  # and their transports
 
 
 class SlurmSource(HostSource):
     """Nodes of jobs."""
 
-    form = f"slurm:JOBID[,via=ssh], slurm: inside of a job, or {FORM}"
-    title = "nodes of a running Slurm job, or of one that is allocated for the run"
+    form = f"slurm:JOBID[,via=ssh], slurm: inside a job, or {FORM}"
+    title = "nodes of a running Slurm job, or of an allocation for the run"
 
     def find(self, text: str, context: SourceContext) -> FoundHosts:
         """Return the nodes of a job."""
@@ -52,12 +50,12 @@ class SlurmSource(HostSource):
         return self._of_job(job, context)
 
     def complete(self, text: str, context: SourceContext) -> Iterable[str]:
-        """Return the job that this shell is in."""
+        """Return the job that this shell runs in."""
         job = context.environ.get("SLURM_JOB_ID", "")
         return [job] if JOB_ID.fullmatch(job) else ()
 
     def state(self, context: SourceContext) -> str:
-        """Return which commands of Slurm there are."""
+        """Return which Slurm commands are missing."""
         missing = [name for name in TOOLS if program(name, context) is None]
         return (
             f"not installed: {', '.join(missing)}" if missing else str(program(TOOLS[0], context))
@@ -68,7 +66,7 @@ class SlurmSource(HostSource):
             context.environ.get(name, "") for name in ("SLURM_JOB_ID", "SLURM_JOB_NODELIST")
         )
         if not JOB_ID.fullmatch(job) or not nodes:
-            raise UsageError(f"not inside of a Slurm job (no SLURM_JOB_ID); allowed is {self.form}")
+            raise UsageError(f"not inside a Slurm job (no SLURM_JOB_ID); allowed is {self.form}")
         known = job_of(job, context)
         return self._found(job, nodes, context, known.left_s if known else None)
 
@@ -81,14 +79,14 @@ class SlurmSource(HostSource):
         if job.state != "RUNNING":
             why = f" ({job.reason})" if job.reason not in ("", "None") else ""
             raise UsageError(
-                f"job {job_id} is {job.state.lower()}{why}; its nodes are known once it is running"
+                f"job {job_id} is {job.state.lower()}{why}; it has no nodes until it is running"
             )
         return self._found(job_id, job.nodes, context, job.left_s)
 
     def _allocated(self, text: str, context: SourceContext) -> FoundHosts:
         wanted = parse_wanted(text)
         if not context.may_allocate:
-            raise UsageError(f"{ALLOCATES}; name a job: slurm:JOBID")
+            raise UsageError(f"{ALLOCATES}; here give a job: slurm:JOBID")
         job = allocate(wanted, context)
         return self._found(job.job_id, job.nodes, context, job.left_s)
 
@@ -100,7 +98,7 @@ class SlurmSource(HostSource):
 
 
 def without_way(text: str) -> tuple[str, str]:
-    """Return a text without ``via=``, and the transport that it names. Raises UsageError."""
+    """Split a text into the part without ``via=``, and its transport. Raises UsageError."""
     parts = text.split(",")
     named = [part.removeprefix("via=") for part in parts if part.startswith("via=")]
     for way in named:
