@@ -344,7 +344,7 @@ async def test_one_cursor_looks_back_through_all_graphs_hosts_and_percentiles(
         for _ in range(14):
             await pilot.press("left")
         await app.settle(pilot)
-        second = app.live.cursor_s
+        second = app.live.look.cursor_s
         assert second is not None
         state = app.live.feed.state
         at = f"at 0:{second - int(state.current.started_t):02}"
@@ -378,7 +378,7 @@ async def test_one_cursor_looks_back_through_all_graphs_hosts_and_percentiles(
         assert at in app.text_of("#live-pulse") and at in app.text_of("#live-hosts").splitlines()[0]
         await pilot.press("escape")
         await app.settle(pilot)
-        assert app.live.cursor_s is None and at not in app.screen_text()
+        assert app.live.look.cursor_s is None and at not in app.screen_text()
         head = app.text_of("#live-heat").splitlines()[0]
         assert all(name in head for name in ("read clat", " p50 ", " p99 ", " p99.9 "))
 
@@ -398,11 +398,11 @@ async def test_the_heat_map_shows_one_direction_after_the_other_and_one_host(
             "write clat",
             "read + write clat",
         ]
-        whole = sum(count for _, count in app.live.heat_of()["read"].between(0, 60))
+        whole = sum(count for _, count in app.live.heat.shown()["read"].between(0, 60))
         await pilot.press("enter")
         await app.settle(pilot)
-        own = sum(count for _, count in app.live.heat_of()["read"].between(0, 60))
-        host = app.live.feed.state.hosts[str(app.live.host)]
+        own = sum(count for _, count in app.live.heat.shown()["read"].between(0, 60))
+        host = app.live.feed.state.hosts[str(app.live.look.host)]
         assert own == host.dirs["read"].so_far.total and own < whole
 
 
@@ -523,14 +523,14 @@ async def test_16_colours_leave_no_black_band_between_an_area_and_the_one_behind
 async def test_the_heat_map_alone_follows_the_host_under_the_cursor(maker: RunMaker) -> None:
     maker.go().measure(5)
     async with stage(maker) as (app, pilot):
-        whole = sum(count for _, count in app.live.heat_of()["read"].between(0, 60))
+        whole = sum(count for _, count in app.live.heat.shown()["read"].between(0, 60))
         await pilot.press("h")
         await app.settle(pilot)
         first = str(app.live.table.cursor_key)
         assert f"read clat · {first}" in app.text_of("#live-heat") and first not in app.text_of(
             "#live-iops"
         )
-        assert 0 < sum(count for _, count in app.live.heat_of()["read"].between(0, 60)) < whole
+        assert 0 < sum(count for _, count in app.live.heat.shown()["read"].between(0, 60)) < whole
         await pilot.press("j")
         await app.settle(pilot)
         second = str(app.live.table.cursor_key)
@@ -538,7 +538,7 @@ async def test_the_heat_map_alone_follows_the_host_under_the_cursor(maker: RunMa
         await pilot.press("escape")
         await app.settle(pilot)
         assert (
-            app.live.heat_host is None and "weka" not in app.text_of("#live-heat").splitlines()[0]
+            app.live.heat.host is None and "weka" not in app.text_of("#live-heat").splitlines()[0]
         )
 
 

@@ -197,7 +197,7 @@ async def test_while_a_step_is_prepared_neither_findings_nor_the_cursor_are_of_t
             "! client-cpu"
         ) and "client-cpu" in app.text_of("#live-hosts")
         await pilot.press("left", "left")
-        assert app.live.cursor_s is not None
+        assert app.live.look.cursor_s is not None
         maker.looked_at = {}
         maker.end_step(0, 1000.0).add(
             *(HostState(t=maker.t, host=host, state="done") for host in maker.hosts)
@@ -214,7 +214,7 @@ async def test_while_a_step_is_prepared_neither_findings_nor_the_cursor_are_of_t
         )
         maker.start_step(1)
         await app.tick(pilot, maker.measure(5))
-        assert app.live.cursor_s is None and "at 0:00" not in app.text_of("#live-heat")
+        assert app.live.look.cursor_s is None and "at 0:00" not in app.text_of("#live-heat")
         said = app.text_of("#live-health")
         assert "limited by  unknown" in said and "limited by  client CPU" not in said, (
             "the load is not looked at yet"
@@ -299,7 +299,7 @@ async def test_i_shows_all_of_a_host_or_server_at_any_size(tmp_path: Path) -> No
         await app.settle(pilot)
         assert isinstance(app.screen, HostDialog) and app.screen.about.startswith("weka-04 at 0:")
         shown = [line.plain for line in app.screen.query_one(TextPane).builder(70)]
-        over = shown[shown.index("over time") : shown.index("what it is")]
+        over = shown[shown.index("over time") : shown.index("facts")]
         assert [line.split()[0] for line in over if line.strip().endswith("%")][:2] == [
             "CPU",
             "core",

@@ -45,7 +45,7 @@ def test_the_result_of_a_search(
 
 async def test_the_answer_so_far_and_the_current_point_are_in_large_digits(tmp_path: Path) -> None:
     async with stage(half_way(tmp_path), WIDE) as (app, _):
-        view = app.live.search_panel.view
+        view = app.live.points.search_panel.view
         assert view is not None and view.record.answer is not None and view.now is not None
         capacity, now = search_tiles(view)
         answer, (limit,) = (

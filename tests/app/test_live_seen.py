@@ -152,7 +152,7 @@ async def test_the_axis_is_that_of_the_load_to_come_also_when_it_takes_long_to_p
         app.wall += 40
         app.live.tick()
         await app.settle(pilot)
-        assert app.live.axis.span_s == 5
+        assert app.live.look.axis.span_s == 5
 
 
 async def test_versions_that_are_no_tools_are_not_called_so(tmp_path: Path) -> None:
@@ -241,10 +241,10 @@ async def test_the_axis_keeps_its_length_when_a_load_with_a_ramp_is_over(tmp_pat
     (maker.run_dir / PLAN_FILE).write_bytes(msgspec.json.encode(plan))
     maker.begin().go().measure(25)
     async with stage(maker) as (app, pilot):
-        assert app.live.axis.span_s == 25
+        assert app.live.look.axis.span_s == 25
         maker.add(
             PhaseEnded(t=maker.t, phase="measure", step=0),
             PhaseStarted(t=maker.t, phase="collect", step=0),
         )
         await app.tick(pilot, maker)
-        assert app.live.axis.span_s == 25
+        assert app.live.look.axis.span_s == 25

@@ -265,7 +265,7 @@ async def test_where_there_is_room_iterations_are_compared_and_hosts_drawn_over_
 
 async def test_a_run_before_stands_beside_the_rates(maker: RunMaker) -> None:
     async with stage(iterations(maker, 10.0)) as (app, _):
-        app.live.behind = Behind(
+        app.live.behind.shown = Behind(
             "before", "a run", rates={0: {"create": 50_000.0, "stat": 200_000.0}}
         )
         app.live.paint()

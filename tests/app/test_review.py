@@ -429,7 +429,7 @@ async def test_enter_starts_a_search_and_live_follows_it_to_its_answer(
         assert run_dir is not None
         await user.sees(lambda: (run_dir / "run.json").exists() and not is_running(run_dir))
         await user.sees("full load meets the limits")
-        assert user.app.screen.search.record.answer.state == "met-at-full-load"  # type: ignore[attr-defined]
+        assert user.app.screen.points.search.record.answer.state == "met-at-full-load"  # type: ignore[attr-defined]
 
 
 async def test_no_key_starts_a_plan_before_it_has_been_on_the_screen(

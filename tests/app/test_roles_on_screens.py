@@ -35,7 +35,7 @@ async def test_j_goes_from_role_to_role(tmp_path: Path) -> None:
 async def test_the_matrix_has_the_rate_of_every_role_at_once(tmp_path: Path) -> None:
     async with stage(with_roles(tmp_path, 12)) as (app, _):
         measuring = app.live.feed.state.measuring
-        values = [cell.value for cell in app.live.matrix.cells(app.live.feed.state)]
+        values = [cell.value for cell in app.live.points.matrix.cells(app.live.feed.state)]
         assert values == [measuring[0].whole.iops, measuring[1].whole.iops]
         assert all(values)
 

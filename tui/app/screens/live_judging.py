@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,17 @@ async def let_keys_pass(shell: AppShell) -> None:
         await asyncio.sleep(GIVE_WAY_S)
     if waited:
         await asyncio.sleep(FRAME_S)
+
+
+async def in_slices(parts: Iterator[None], shell: AppShell, goes_on: Callable[[], bool]) -> None:
+    """Do a long turn part by part while it `goes_on`; keys that come meanwhile go first."""
+    gave_way = time.monotonic()
+    for _ in parts:
+        if time.monotonic() - gave_way >= LOOK_SLICE_S:
+            await let_keys_pass(shell)
+            if not goes_on():
+                return
+            gave_way = time.monotonic()
 
 
 class Judging:
@@ -74,12 +86,9 @@ class Judging:
                 found.settle(kept, state.clock.now)
         found = self.found(state)
         if found is not None:
-            slices, gave_way = found.looking(state, state.clock.now), time.monotonic()
+            slices = found.looking(state, state.clock.now)
             try:
-                for _ in slices:
-                    if time.monotonic() - gave_way >= LOOK_SLICE_S:
-                        await let_keys_pass(shell)
-                        gave_way = time.monotonic()
+                await in_slices(slices, shell, lambda: True)
             finally:
-                for _ in slices:  # a look that was begun is finished, also by who leaves
+                for _ in slices:  # finish a look that was begun, even if the screen is left
                     pass

@@ -1,12 +1,40 @@
-"""How Live's panels share the lines of the terminal."""
+"""Live: how its panels share the lines of the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
-from tui.app.widgets.figure_tiles import TILE_LINES
+from tui.app.frame.step_screen import BROAD
+from tui.app.screens import live_text
+from tui.app.widgets.figure_tiles import TILE_LINES, FigureTiles
+from tui.app.widgets.graph import GraphPanel, Pulse
+from tui.app.widgets.host_rows import ServerTable
+from tui.app.widgets.host_strip import HostLine
+from tui.app.widgets.run_panels import (
+    Banner,
+    HostFactsBar,
+    MessageLog,
+    PercentileTable,
+)
+from tui.view.live_hosts import LEAST_HOSTS
 
+if TYPE_CHECKING:
+    from tui.app.screens.live_heat import HeatMap
+    from tui.app.screens.live_look import Look
+    from tui.app.screens.live_points import PointsPanels
+    from tui.app.screens.live_watching import WatchingScreen
+
+CHROME_LINES = 4  # top bar, two lines of header, footer
+STRIPS = ("banner", "health")  # as high as their lines
+FIXED = ("percentiles", "messages")  # widgets whose height does not give way
+LEAST_STRIP = 100  # columns of a terminal that has hosts over time beside its graphs
+LEAST_MATRIX = 3  # a heading, the axes, one row
+LEAST_SEARCH = 4
+RATES = ("iops", "bandwidth")
+GRAPH_PANELS = (*RATES, "latency")
 # from this height on there is room for graphs beside the heat map, and for two lines of health
 ROOMY_LINES = 30
 GRAPHS, MOST_GRAPHS = 5, 15
@@ -100,3 +128,232 @@ def with_tiles_if(tiles: bool, room: int, shared: Callable[..., Rooms]) -> Rooms
     """
     rooms = shared(room)
     return with_tiles(room, rooms, shared(room - TILE_LINES, low=True)) if tiles else rooms
+
+
+class PanelRooms:
+    """The lines of each panel, which of them are put away, and the one that has all room."""
+
+    def __init__(
+        self, screen: WatchingScreen, look: Look, heat: HeatMap, points: PointsPanels
+    ) -> None:
+        self.screen = screen
+        self.look = look
+        self.heat = heat
+        self.points = points
+        self.zoomed: str | None = None
+        # panels that were put away; a search leaves no room for these
+        self.hidden = {"heat", "percentiles"} if points.search.searches else set()
+        self._roomy: bool | None = None
+
+    def room_for_operations(self, messages: int) -> int:
+        """Return the lines that a metadata benchmark has: all but those of some hosts, servers and
+        messages.
+        """
+        strips = sum(len(self.screen.query_one(f"#live-{name}", Banner).text) for name in STRIPS)
+        hosts = (
+            min(
+                len(self.screen.feed.state.hosts),
+                max(LEAST_HOST_LINES, self.screen.size.height // 6),
+            )
+            + HEADS
+        )
+        facts = self.screen.query_one("#live-facts", HostFactsBar).wanted
+        return (
+            self.screen.size.height
+            - CHROME_LINES
+            - strips
+            - messages
+            - facts
+            - hosts
+            - self.room_for_servers()
+        )
+
+    def room_for_messages(self, count: int) -> int:
+        """Give the messages a line each under their heading, up to an eighth of the screen.
+
+        Return their height.
+        """
+        log_pane = self.screen.query_one("#live-messages", MessageLog)
+        if self.screen.has_class("-log"):
+            log_pane.styles.height = "1fr"
+        if self.screen.has_class("-log") or not self.is_shown("messages"):
+            return 0
+        height = min(count + 1, max(2, self.screen.size.height // 8))
+        if log_pane.styles.height is None or log_pane.styles.height.value != height:
+            log_pane.styles.height = height
+        return height
+
+    def share_room(self, others: int) -> None:
+        """Share the lines among graphs, heat map and hosts: what has no room stands in a line, or
+        is folded.
+        """
+        height = self.screen.size.height
+        sampled = not self.screen.has_class("-operations")
+        table = self.screen.query_one(PercentileTable)
+        measured = not self.look.is_prepared
+        with_table = sampled and self.is_shown("percentiles") and measured
+        self.screen.set_class(not measured, "-waiting")
+        others += len(table.given) + 1 if with_table else 0
+        others += sum(len(self.screen.query_one(f"#live-{name}", Banner).text) for name in STRIPS)
+        others += self.screen.query_one("#live-facts", HostFactsBar).wanted
+        others += self.room_for_servers()
+        others += self.room_for_matrix(height - CHROME_LINES - others)
+        others += self.room_for_search(height - CHROME_LINES - others)
+        if self.screen.has_class("-nothing"):
+            return
+        roomy = height >= ROOMY_LINES
+        room = height - CHROME_LINES - others
+        graphs, heat = (sampled and self.is_shown(name) for name in ("graphs", "heat"))
+        heat = heat and measured and not self.heat.means_alone
+        hosts, least = len(self.screen.table.hosts), self.screen.table.least_rows
+        if self.screen.has_class("-matrix"):  # it has their lines
+            room, hosts, least = room + HEADS, 0, 0
+        wanted = Shown(hosts, least, graphs, heat)
+        shared = partial(rooms_of, shown=wanted, roomy=roomy)
+        tiles = graphs and bool(self.screen.query_one(FigureTiles).tiles)
+        rooms = with_tiles_if(tiles, room, shared)
+        scarce = 0 < rooms.heat < CLEAR_HEAT and (
+            table.spare > 1 or (roomy and rooms.tiles > 0 and table.spare > 0)
+        )
+        table.shorten(brief=with_table and scarce)
+        if with_table and scarce:
+            rooms = with_tiles_if(tiles, room + table.spare, shared)
+        self.screen.query_one(Pulse).brief = rooms.tiles > 0
+        for name in RATES:
+            self.screen.query_one(f"#live-{name}", GraphPanel).leave_out(told=rooms.tiles > 0)
+        wide = {"graphs": rooms.graphs, "heat": rooms.heat, "pulse": rooms.pulse}
+        for name, lines in (wide | {"figures": rooms.tiles} if sampled else wide).items():
+            self.give(name, lines)
+        line = self.screen.query_one(HostLine)
+        in_line = (
+            rooms.pulse > 0 and rooms.tiles > 0 and self.compares_hosts and self.zoomed is None
+        )
+        in_line = in_line and line.tells(self.screen.size.width - 2)
+        line.set_class(not in_line, "-none")
+        self.screen.query_one("#live-pulse").set_class(
+            in_line or rooms.pulse == 0 or self.zoomed is not None, "-none"
+        )
+        counts = bool(live_text.operation_of(self.screen.feed.state, self.screen.plan))
+        # files stay empty
+        away = {"latency" if rooms.heat or not measured else "", "bandwidth" if counts else ""}
+        away |= (
+            {"bandwidth"} if not measured and self.screen.feed.state.phase != "layout" else set()
+        )
+        away |= self.left_out(away, tiles=rooms.tiles > 0)
+        for name in (*GRAPH_PANELS, "strip"):
+            shown = self.zoomed == name if self.zoomed else name not in away
+            self.screen.query_one(f"#live-{name}").set_class(not shown, "-none")
+        folds = rooms.folds and sampled  # without figures nobody is like the others: they scroll
+        if self.screen.table.folds != folds:
+            self.screen.table.folds = folds
+            self.screen.table.put_rows()
+
+    def left_out(self, away: set[str], *, tiles: bool) -> set[str]:
+        """Return what has no room in the row of graphs: hosts over time, or the bandwidth that
+        tiles tell.
+        """
+        if not self.compares_hosts or self.look.is_prepared or self.screen.size.width < LEAST_STRIP:
+            return {"strip"}
+        graphs = {*GRAPH_PANELS} - away
+        if self.screen.size.width >= BROAD or len(graphs) < len(RATES):
+            return set()
+        if len(graphs) > len(RATES):
+            return {"strip"}
+        return {"bandwidth"} if tiles else set()
+
+    @property
+    def compares_hosts(self) -> bool:
+        """Whether there are hosts to compare, with figures of their own."""
+        return len(self.screen.feed.state.hosts) >= LEAST_HOSTS and not self.screen.has_class(
+            "-operations"
+        )
+
+    def give(self, name: str, lines: int) -> None:
+        """Give a panel so many lines; a zoomed one takes what there is."""
+        panel = self.screen.query_one(f"#live-{name}")
+        within = "heat" if self.zoomed == "heat" else "graphs"
+        if self.zoomed is not None:
+            panel.set_class(name != within, "-none")
+            panel.styles.height = "1fr"
+            return
+        panel.set_class(lines == 0, "-none")
+        if (
+            panel.styles.height is None
+            or panel.styles.height.value != lines
+            or panel.styles.height.is_fraction
+        ):
+            panel.styles.height = lines
+
+    def is_shown(self, name: str) -> bool:
+        """Tell whether a panel was not put away."""
+        return name not in self.hidden
+
+    def room_for_servers(self) -> int:
+        """Give the servers a line each, as far as a quarter of the screen goes, and a heading.
+
+        Return their height.
+        """
+        table = self.screen.query_one("#live-servers", ServerTable)
+        height = (
+            min(len(table.rows), max(2, self.screen.size.height // 4 - 1)) + 1 if table.rows else 0
+        )
+        if table.styles.height is None or table.styles.height.value != height:
+            table.styles.height = height
+            table.set_class(height > 0, "-shown")
+        return height
+
+    def room_for_matrix(self, room: int) -> int:
+        """Give the matrix what it needs; graphs, and some hosts, keep what they need least.
+
+        Return its height.
+        """
+        panel = self.points.matrix_panel
+        wanted = (
+            panel.wanted_height(self.screen.size.width - 2)
+            if self.points.matrix_size != "none"
+            else 0
+        )
+        roomy = self.screen.size.height >= ROOMY_LINES
+        graphs = GRAPHS + LEAST_HEAT if roomy else GRAPHS
+        least = 3 if not roomy else min(len(self.screen.feed.state.hosts) + 2, room // 4)
+        height = min(wanted, room - graphs - (0 if self.points.matrix_size == "most" else least))
+        height = height if height >= LEAST_MATRIX else 0
+        if height != panel.outer_size.height or panel.has_class("-shown") != (height > 0):
+            panel.styles.height = height
+            panel.set_class(height > 0, "-shown")
+        return height
+
+    def room_for_search(self, room: int) -> int:
+        """Give the search what graphs, heat map and the first hosts leave of so many lines.
+
+        Return its height.
+        """
+        panel = self.points.search_panel
+        shown = self.points.search.searches and "search" not in self.hidden
+        taken = sum(
+            lines for name, lines in (("graphs", GRAPHS), ("heat", HEAT)) if name not in self.hidden
+        )
+        least = panel.wanted_height(self.screen.size.width - 2)
+        height = curve_lines(room, least, taken, len(self.screen.feed.state.hosts)) if shown else 0
+        height = height if height >= LEAST_SEARCH else 0
+        if height != panel.outer_size.height or panel.has_class("-shown") != (height > 0):
+            panel.styles.height = height
+            panel.set_class(height > 0, "-shown")
+        return height
+
+    def fit_graphs(self) -> None:
+        """Show graphs beside a search, the heat map beside a matrix, where there is room.
+
+        As long as that does not change, the key decides.
+        """
+        gives_way = (
+            "graphs"
+            if self.points.search.searches
+            else "heat"
+            if self.points.matrix_size != "none"
+            else ""
+        )
+        roomy = self.screen.app.size.height >= ROOMY_LINES
+        if gives_way and roomy != self._roomy:
+            self._roomy = roomy
+            self.hidden = self.hidden - {gives_way} if roomy else self.hidden | {gives_way}

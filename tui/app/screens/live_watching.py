@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,11 +13,11 @@ from textual import events, on, work
 from textual.timer import Timer
 
 from tui.app.dialogs.findings import FindingsDialog
+from tui.app.frame.step_screen import FilteredScreen
 from tui.app.screens import live_text
 from tui.app.screens.live_control import Ending, EngineWatch, RunControl
 from tui.app.screens.live_feed import SLICE_S, LiveFeed, Now, ReplayFeed
-from tui.app.screens.live_judging import GIVE_WAY_S, Judging, let_keys_pass
-from tui.app.screens.live_painting import PaintedScreen, leave_to_rest
+from tui.app.screens.live_judging import GIVE_WAY_S, Judging, in_slices, let_keys_pass
 from tui.app.widgets.host_table import HostTable
 from tui.model.settings import RATES_HZ
 
@@ -27,10 +28,10 @@ NOT_YET = "nothing was checked yet: that begins ten seconds into the load"
 SWITCH_AFTER_S = 3.0
 CATCH_UP_PAINT_S = 0.3
 READ_SHARE = 3.0  # of the time that a paint takes, for reading until the next one
-SEEK_S = 10.0
+MANY_HOSTS, MANY_OBJECTS = 100, 5_000  # what a second of a thousand hosts makes, in two passes
 
 
-class WatchingScreen(PaintedScreen):
+class WatchingScreen(FilteredScreen):
     """A screen of one run that follows it, or plays it again.
 
     `now` is the wall clock in seconds since 1970; `alive` tells whether a run's engine lives
@@ -92,9 +93,14 @@ class WatchingScreen(PaintedScreen):
         self._timer = self.set_interval(1 / self.rate_hz, self.tick)
         self.catch_up()
 
-    def action_cursor(self, places: int) -> None:
-        """Move the cursor of all graphs by columns."""
+    def painting(self) -> Iterator[None]:
+        """Hand the state to the widgets, panel by panel."""
         raise NotImplementedError
+
+    def paint(self) -> None:
+        """Hand the state to the widgets."""
+        for _ in self.painting():
+            pass
 
     @work(exclusive=True, group="catch-up")
     async def catch_up(self, *, anew: bool = True) -> None:
@@ -120,7 +126,7 @@ class WatchingScreen(PaintedScreen):
             await self.judging.look(self.feed.state, self.shell)
             await let_keys_pass(self.shell)
         if self.is_followed:
-            await self.paint_in_slices(lambda: self.is_followed)
+            await in_slices(self.painting(), self.shell, lambda: self.is_followed)
             self.switch_when_over()
 
     async def read_in_pieces(self, painted: float) -> None:
@@ -135,7 +141,7 @@ class WatchingScreen(PaintedScreen):
                 await let_keys_pass(self.shell)
                 begun = time.monotonic()
                 if self.is_followed:
-                    await self.paint_in_slices(lambda: self.is_followed)
+                    await in_slices(self.painting(), self.shell, lambda: self.is_followed)
                 painted, gave_way = time.monotonic(), 0.0
                 pause_s = max(CATCH_UP_PAINT_S, READ_SHARE * (painted - begun))
             if time.monotonic() - gave_way >= SLICE_S:
@@ -243,14 +249,6 @@ class WatchingScreen(PaintedScreen):
             self.feed.toggle()
             self.catch_up()
 
-    def action_seek(self, places: int) -> None:
-        """Move a replay by ten seconds; of a run, the cursor."""
-        if isinstance(self.feed, ReplayFeed):
-            self.feed.seek(SEEK_S * places)
-            self.catch_up()
-        else:
-            self.action_cursor(places)
-
     # -- actions: the run
 
     def action_end(self, what: Ending) -> None:
@@ -279,3 +277,13 @@ class WatchingScreen(PaintedScreen):
         self.app.push_screen(
             FindingsDialog("Findings so far", lambda width: live_lines(found, width, zero_t))
         )
+
+
+def leave_to_rest(hosts: int) -> None:
+    """Have Python look for no garbage in what was read of many hosts, and seldom in what comes.
+
+    A pass over a thousand hosts takes 100 ms, in which no key is handled.
+    """
+    if hosts >= MANY_HOSTS:
+        gc.freeze()
+        gc.set_threshold(MANY_OBJECTS, *gc.get_threshold()[1:])
