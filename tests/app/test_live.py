@@ -93,7 +93,7 @@ async def test_iops_of_all_hosts_are_the_sum_of_their_last_second(maker: RunMake
     maker.go().measure(10)
     async with stage(maker) as (app, _):
         hosts = app.live.feed.state.hosts.values()
-        reads = sum(host.dirs["read"].last.sample.ios for host in hosts)
+        reads = sum(host.dirs["read"].last.amounts.ios for host in hosts)
         assert reads > 0
         assert f"▲{iops(reads)}" in app.text_of("#live-iops")
 

@@ -15,7 +15,7 @@ from tests.app.journal_maker import MIX, READS, RUN_ID, RunMaker, host_names, pl
 from tests.app.stage import SMALL, WIDE, stage
 from tests.app.test_matrix_screens import half_way
 from tui.app.frame.step_screen import KeyBar
-from tui.app.screens import live_details
+from tui.app.screens import live_details, live_watching
 from tui.app.screens.live_layout import HEADS, Shown, rooms_of
 from tui.app.widgets.graph import Graph, Pulse
 from tui.app.widgets.lines import Lines
@@ -248,3 +248,18 @@ async def test_the_axis_keeps_its_length_when_a_load_with_a_ramp_is_over(tmp_pat
         )
         await app.tick(pilot, maker)
         assert app.live.look.axis.span_s == 25
+
+
+async def test_rows_of_very_many_hosts_wait_for_their_turn_or_for_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_watching, "HOSTS_A_SECOND", 0.01)  # as if there were 100,000 hosts
+    maker = maker_of(tmp_path, runtime_s=60.0).begin().go().measure(10)
+    async with stage(maker) as (app, pilot):
+        table = app.live.table
+        seen_t = table.cells.now
+        await app.tick(pilot, maker.measure(1))
+        assert "0:11 / 1:00" in app.text_of("#live-header") and table.cells.now == seen_t
+        await pilot.press("b")
+        await app.settle(pilot)
+        assert table.cells.now == app.live.feed.state.clock.now > seen_t

@@ -101,7 +101,12 @@ def test_merging_is_adding_counts(parts: list[dict[int, int]]) -> None:
 
 
 @given(
-    st.lists(st.dictionaries(st.integers(0, 1855), st.integers(1, 10**9), max_size=50), max_size=5)
+    st.lists(
+        st.dictionaries(
+            st.integers(0, 1855), st.integers(1, 10**9) | st.integers(1, 2**34), max_size=50
+        ),
+        max_size=5,
+    )
 )
 def test_packed_buckets_count_as_they_do_unpacked_whatever_was_asked_meanwhile(
     parts: list[dict[int, int]],
@@ -109,15 +114,21 @@ def test_packed_buckets_count_as_they_do_unpacked_whatever_was_asked_meanwhile(
     packed, plain = Histogram(), Histogram()
     for part in parts:
         buckets = Histogram(part).buckets
-        packed.add(buckets, PackedBuckets(buckets))
+        packed.add(PackedBuckets(buckets))
+        assert PackedBuckets(buckets).buckets == buckets
         plain.add(buckets)
         assert packed.total == plain.total
     joint = Histogram()
     for part in parts:
-        joint.add(Buckets(), PackedBuckets(Histogram(part).buckets))
+        joint.add(PackedBuckets(Histogram(part).buckets))
     assert joint == packed == plain
     joint.take_back(plain)
     assert not joint
+
+
+def test_packed_buckets_of_a_damaged_journal_are_in_order() -> None:
+    damaged = Buckets(idx=[900, 3], n=[1, 2])
+    assert PackedBuckets(damaged).buckets == Buckets(idx=[3, 900], n=[2, 1])
 
 
 @given(sparse, sparse)

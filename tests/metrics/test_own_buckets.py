@@ -4,6 +4,7 @@ when merged.
 
 from __future__ import annotations
 
+from tui.journal.views import Amounts
 from tui.metrics.buckets import value_to_index
 from tui.metrics.histogram import Histogram, combine
 from tui.model.event import Buckets, DirectionSample, LatencyResult
@@ -47,6 +48,8 @@ def test_a_deviation_that_one_host_does_not_know_is_unknown_of_all() -> None:
 
 
 def test_a_mean_without_a_histogram_is_of_all_ios_of_its_interval() -> None:
-    assert DirectionSample(ios=10, bytes=0, lat_sum_ns=1000).timed == 10
-    assert DirectionSample(ios=10, bytes=0).timed == 0
-    assert DirectionSample(ios=10, bytes=0, lat_sum_ns=5, lat=Buckets([5], [1])).timed == 1
+    assert Amounts.of(DirectionSample(ios=10, bytes=0, lat_sum_ns=1000)).timed == 10
+    assert Amounts.of(DirectionSample(ios=10, bytes=0)).timed == 0
+    assert (
+        Amounts.of(DirectionSample(ios=10, bytes=0, lat_sum_ns=5, lat=Buckets([5], [1]))).timed == 1
+    )

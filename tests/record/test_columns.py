@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.samples.events import DATA, histogram, sample, started, write
 from tui.journal.measurement import PercentileBins, p99_of, seconds_of
 from tui.journal.rundir import load_plan
-from tui.journal.views import SeriesSet
+from tui.journal.views import Amounts, SeriesSet
 from tui.library.build import build_record
 from tui.metrics.histogram import Histogram
 from tui.model.event import AnyEvent, DirectionSample
@@ -106,7 +106,7 @@ def test_a_measurement_too_short_for_a_second_is_taken_as_it_is() -> None:
 
 def test_the_rate_in_a_window_takes_the_share_of_the_seconds_at_its_ends() -> None:
     series = SeriesSet()
-    series.add(0.0, 10.0, DirectionSample(ios=1000, bytes=4000))
+    series.add(0.0, 10.0, Amounts.of(DirectionSample(ios=1000, bytes=4000)))
     assert window_rates([(series, 10.0), (series, 10.0)], 2.25, 7.75) == pytest.approx(
         (200.0, 800.0)
     )
@@ -115,7 +115,7 @@ def test_the_rate_in_a_window_takes_the_share_of_the_seconds_at_its_ends() -> No
 def test_what_was_counted_after_the_end_of_the_load_belongs_before_it() -> None:
     series = SeriesSet()
     # the load ended at 1.0, its last object came later
-    series.add(0.0, 1.25, DirectionSample(ios=100, bytes=400))
+    series.add(0.0, 1.25, Amounts.of(DirectionSample(ios=100, bytes=400)))
     assert window_rates([(series, 1.0)], 0.0, 1.0)[0] == pytest.approx(80.0)
     ios, _ = window_rates([(series, 1.1)], 0.0, 1.1)
     assert ios == pytest.approx(100 / 1.1)

@@ -8,13 +8,22 @@ from math import floor
 import msgspec
 from msgspec import Struct
 
-from tui.journal.views import Arrival, Clock, DirectionView, Group, Leaf, SeriesSet
+from tui.journal.views import (
+    NOTHING,
+    Amounts,
+    Arrival,
+    Clock,
+    DirectionView,
+    Group,
+    Leaf,
+    SeriesSet,
+)
 from tui.metrics.buckets import index_to_value, rank
 from tui.metrics.histogram import Histogram, PackedBuckets
 from tui.metrics.registry import BOTH
 from tui.metrics.registry import direction as known_direction
 from tui.metrics.series import HeatBins, parts_of
-from tui.model.event import Buckets, DirectionSample, PhaseName, Sample
+from tui.model.event import Buckets, PhaseName, Sample
 
 HOST_OPEN_S = 3  # samples of one host come in order
 CLUSTER_OPEN_S = 90  # but one host may be behind the others by as long as it takes to reconnect
@@ -42,6 +51,10 @@ def seconds_of(t0: float, t1: float) -> range:
     return range(floor(t0 - 0.5) + 1, floor(t1 - 0.5) + 1)
 
 
+Counts = Buckets | PackedBuckets | Histogram
+"""Of a second: of one interval, until another one covers the second too."""
+
+
 class PercentileBins:
     """The 99th percentile of each second, merged over the intervals that cover the middle of the
     second.
@@ -54,26 +67,22 @@ class PercentileBins:
 
     def __init__(self, open_s: int) -> None:
         # by second, from intervals that cover its middle
-        self._middle: dict[int, Buckets | Histogram] = {}
+        self._middle: dict[int, Counts] = {}
         # from intervals that end in it and cover no middle
-        self._short: dict[int, Buckets | Histogram] = {}
+        self._short: dict[int, Counts] = {}
         # computed of seconds that are open, until something comes to them
         self._known: dict[int, int] = {}
         self._settled: dict[int, int] = {}
         self._open_s = open_s
         self._newest = 0
 
-    def add(
-        self, t0: float, t1: float, buckets: Buckets, packed: PackedBuckets | None = None
-    ) -> None:
-        """Take the histogram of an interval (t0, t1]; `packed`: the same, where others take it
-        too.
-        """
+    def add(self, t0: float, t1: float, buckets: Buckets | PackedBuckets) -> None:
+        """Take the histogram of an interval (t0, t1]."""
         seconds = seconds_of(t0, t1)
         held = self._middle if seconds else self._short
         for second in seconds or (floor(t1),):
             if second not in self._settled:
-                self._put(held, second, buckets, packed)
+                self._put(held, second, buckets)
         if floor(t1) > self._newest:
             self._newest = floor(t1)
             for second in [
@@ -83,20 +92,16 @@ class PercentileBins:
                 for each in (self._middle, self._short, self._known):
                     each.pop(second, None)
 
-    def _put(
-        self,
-        held: dict[int, Buckets | Histogram],
-        second: int,
-        buckets: Buckets,
-        packed: PackedBuckets | None,
-    ) -> None:
+    def _put(self, held: dict[int, Counts], second: int, buckets: Buckets | PackedBuckets) -> None:
         self._known.pop(second, None)
         before = held.setdefault(second, buckets)
         if before is buckets:
             return
-        if isinstance(before, Buckets):
-            before = held[second] = Histogram.from_buckets(before)
-        before.add(buckets, packed)
+        if not isinstance(before, Histogram):
+            whole = held[second] = Histogram()
+            whole.add(before)
+            before = whole
+        before.add(buckets)
 
     def _open(self) -> set[int]:
         return self._middle.keys() | self._short.keys()
@@ -106,7 +111,7 @@ class PercentileBins:
         if value is None:
             held = self._middle[second] if second in self._middle else self._short[second]
             value = self._known[second] = p99_of(
-                held.buckets if isinstance(held, Histogram) else held
+                held if isinstance(held, Buckets) else held.buckets
             )
         return value
 
@@ -119,9 +124,6 @@ class PercentileBins:
         """Return one value a second."""
         known = self.by_second
         return [known.get(second) for second in range(start_s, end_s)]
-
-
-NOTHING = DirectionSample(ios=0, bytes=0)
 
 
 class MeasuringWindow(Struct):
@@ -213,19 +215,19 @@ class Measurement:
             if part.ios and direction not in leaves:  # tools list directions that they never use
                 leaves[direction] = self._new_leaf(sample.host, direction)
         at = Arrival(sample.t, t0, t1, parts_of(t0, t1))
-        packed = {
-            direction: PackedBuckets(part.lat)
-            for direction, part in sample.dirs.items()
-            if part.lat.idx
-        }
+        own = at._replace(parts=[]) if self.for_record and sample.ramp else at
+        did = {direction: Amounts.of(part) for direction, part in sample.dirs.items()}
         for direction, leaf in leaves.items():
-            self._feed(leaf, direction, sample, at, packed.get(direction))
+            amounts = did.get(direction, NOTHING)
+            leaf.add(own, amounts, counts=not sample.ramp)
+            if not self.for_record:
+                self._series[direction].add(t0, t1, amounts, at.parts)
         if sample.ramp:
             return
         if any(leaf.ios for leaf in leaves.values()):
             self._extend_window(sample, t0, t1)
         if self.tails_open_s is not None and self.phase != "layout":  # its writes are not the load
-            self._add_tails(sample, t0, t1, self.tails_open_s, packed)
+            self._add_tails(sample, t0, t1, self.tails_open_s, did)
 
     def _add_jobs(self, sample: Sample, t0: float, t1: float) -> None:
         if sample.host in self.has_result:  # its tool tells them
@@ -242,15 +244,17 @@ class Measurement:
             self.jobs[job].add(msgspec.structs.replace(sample, dirs=dirs, jobs={}), t0, t1)
 
     def _add_tails(
-        self, sample: Sample, t0: float, t1: float, open_s: int, packed: dict[str, PackedBuckets]
+        self, sample: Sample, t0: float, t1: float, open_s: int, did: dict[str, Amounts]
     ) -> None:
-        for direction, number in packed.items():
-            lat = sample.dirs[direction].lat
-            self._tail(None, direction, open_s).add(t0, t1, lat, number)
+        for direction, amounts in did.items():
+            if not amounts.lat.total:
+                continue
+            self._tail(None, direction, open_s).add(t0, t1, amounts.lat)
             if self.for_record:
-                self._tail(sample.host, direction, HOST_OPEN_S).add(t0, t1, lat, number)
+                lat = sample.dirs[direction].lat  # alone in its second: never packed out again
+                self._tail(sample.host, direction, HOST_OPEN_S).add(t0, t1, lat)
             else:
-                self._heat(direction).add(t0, t1, lat, number)
+                self._heat(direction).add(t0, t1, amounts.lat)
 
     def _heat(self, direction: str) -> HeatBins:
         bins = self.heat.get(direction)
@@ -272,15 +276,6 @@ class Measurement:
             for (host, direction), bins in self.tails.items()
             if host is None
         }
-
-    def _feed(
-        self, leaf: Leaf, direction: str, sample: Sample, at: Arrival, packed: PackedBuckets | None
-    ) -> None:
-        part = sample.dirs.get(direction, NOTHING)
-        own = at._replace(parts=[]) if self.for_record and sample.ramp else at
-        leaf.add(own, part, packed, counts=not sample.ramp)
-        if not self.for_record:
-            self._series[direction].add(at.t0, at.t1, part, at.parts)
 
     def _new_leaf(self, host: str, direction: str) -> Leaf:
         joint = self._joint.setdefault(direction, Histogram())

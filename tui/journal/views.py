@@ -6,9 +6,9 @@ when read, once per version: figures that are not on the screen cost nothing."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil, floor
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -26,6 +26,8 @@ SHOWN: tuple[float, ...] = (50, 95, 99, 99.5, 99.9)
 LABELS = ("50", "95", "99", "99.5", "99.9", "max")
 UNKNOWN_PERCENTILES: dict[str, int | None] = dict.fromkeys(LABELS)
 
+KINDS = ("ios", "bytes", "covered", "lat_sum", "lat_n")  # of which there is one value a second
+Kind = Literal["ios", "bytes", "covered", "lat_sum", "lat_n"]
 Values = list[float | None]
 T = TypeVar("T")
 
@@ -39,13 +41,46 @@ class Clock:
         self.now = 0.0
 
 
+class Amounts(Struct):
+    """What one direction did in one interval.
+
+    Its latencies are packed: lists of all hosts would be a large part of the memory, and of the
+    time to make and to free it.
+    """
+
+    ios: int
+    bytes: int
+    timed: int  # how many I/Os `lat_sum_ns` is the sum of
+    lat_sum_ns: int
+    lat_max_ns: int
+    printed_ns: Mapping[str, int]
+    lat: PackedBuckets
+
+    @classmethod
+    def of(cls, sample: DirectionSample) -> Amounts:
+        """Return those of a sample."""
+        lat = PackedBuckets(sample.lat) if sample.lat.idx else NO_LATENCIES
+        return cls(
+            sample.ios,
+            sample.bytes,
+            lat.total or (sample.ios if sample.lat_sum_ns else 0),
+            sample.lat_sum_ns,
+            sample.lat_max_ns,
+            sample.printed_ns,
+            lat,
+        )
+
+
+NO_LATENCIES = PackedBuckets(Buckets())
+NOTHING = Amounts(0, 0, 0, 0, 0, {}, NO_LATENCIES)
+
+
 class Interval(Struct):
     """The last interval of one host and direction."""
 
     t: float  # arrival
     interval_s: float
-    sample: DirectionSample
-    packed: PackedBuckets | None = None  # its latencies
+    amounts: Amounts
 
 
 class Tally:
@@ -63,30 +98,26 @@ class Tally:
 class SeriesSet:
     """I/Os, bytes and latencies over seconds of the run, and how much of each second they cover."""
 
-    __slots__ = ("bytes", "covered", "first_t", "ios", "last_t", "lat_n", "lat_sum")
+    __slots__ = ("_series", "first_t", "last_t")
 
     def __init__(self) -> None:
         self.clear()
 
     def clear(self) -> None:
         """Forget everything."""
-        self.ios, self.bytes, self.covered = RateSeries(), RateSeries(), RateSeries()
-        self.lat_sum, self.lat_n = RateSeries(), RateSeries()
+        self._series = RateSeries(len(KINDS))
         self.first_t: float | None = None
         self.last_t: float | None = None
 
-    def add(
-        self, t0: float, t1: float, sample: DirectionSample, parts: Parts | None = None
-    ) -> None:
+    def rates(self, kind: Kind, start_s: float, end_s: float) -> Values:
+        """Return one value a second; None where no interval was."""
+        return self._series.rates(start_s, end_s, KINDS.index(kind))
+
+    def add(self, t0: float, t1: float, did: Amounts, parts: Parts | None = None) -> None:
         """Spread one interval over its seconds; `parts`: these, where they are known."""
         parts = parts_of(t0, t1) if parts is None else parts
-        lat_n = sample.timed
-        self.ios.put(parts, sample.ios)
-        self.bytes.put(parts, sample.bytes)
-        self.covered.put(parts, t1 - t0)
-        if lat_n:
-            self.lat_sum.put(parts, sample.lat_sum_ns)
-            self.lat_n.put(parts, lat_n)
+        waited_ns = did.lat_sum_ns if did.timed else 0
+        self._series.put(parts, did.ios, did.bytes, t1 - t0, waited_ns, did.timed)
         self.first_t = t0 if self.first_t is None else min(self.first_t, t0)
         self.last_t = t1 if self.last_t is None else max(self.last_t, t1)
 
@@ -100,12 +131,12 @@ def values_over_time(
     if metric != "latency":
         return add_values(
             [
-                (part.bytes if metric == "bandwidth" else part.ios).rates(start_s, end_s)
+                part.rates("bytes" if metric == "bandwidth" else "ios", start_s, end_s)
                 for part in parts
             ]
         )
-    sums = add_values([part.lat_sum.rates(start_s, end_s) for part in parts])
-    counts = add_values([part.lat_n.rates(start_s, end_s) for part in parts])
+    sums = add_values([part.rates("lat_sum", start_s, end_s) for part in parts])
+    counts = add_values([part.rates("lat_n", start_s, end_s) for part in parts])
     return [a / b if a is not None and b else None for a, b in zip(sums, counts, strict=True)]
 
 
@@ -193,13 +224,13 @@ class DirectionView(ABC):
     def iops(self) -> float | None:
         """I/Os per second in the last interval; None: no host reports."""
         current = self.intervals()
-        return sum(each.sample.ios / each.interval_s for each in current) if current else None
+        return sum(each.amounts.ios / each.interval_s for each in current) if current else None
 
     @property
     def bw_bytes_per_s(self) -> float | None:
         """Bytes per second in the last interval."""
         current = self.intervals()
-        return sum(each.sample.bytes / each.interval_s for each in current) if current else None
+        return sum(each.amounts.bytes / each.interval_s for each in current) if current else None
 
     @property
     def lat_mean_ns(self) -> float | None:
@@ -276,17 +307,15 @@ class DirectionView(ABC):
 
 def _mean_of(intervals: Sequence[Interval]) -> float | None:
     """Return the mean latency of intervals in ns; None without I/O."""
-    count = sum(each.sample.timed for each in intervals)
-    return sum(each.sample.lat_sum_ns for each in intervals) / count if count else None
+    count = sum(each.amounts.timed for each in intervals)
+    return sum(each.amounts.lat_sum_ns for each in intervals) / count if count else None
 
 
 def _buckets_of(intervals: Sequence[Interval]) -> Buckets:
     """Return the latencies of intervals together."""
-    if len(intervals) == 1:
-        return intervals[0].sample.lat
     histogram = Histogram()
     for each in intervals:
-        histogram.add(each.sample.lat, each.packed)
+        histogram.add(each.amounts.lat)
     return histogram.buckets
 
 
@@ -356,47 +385,41 @@ class Leaf(DirectionView):
     def add(
         self,
         at: Arrival,
-        sample: DirectionSample,
-        packed: PackedBuckets | None = None,
+        did: Amounts,
         *,
         counts: bool,
     ) -> None:
-        """Add a sample.
-
-        `counts` is False for load that is not measured; `packed`: its latencies, if already packed.
-        """
+        """Add what a sample says; `counts` is False for load that is not measured."""
         t, t0, t1, parts = at
         interval_s = max(t1 - t0, 1e-3)
         if interval_s >= SHORT_S or self.last is None:
-            self.last = Interval(t, interval_s, sample, packed)
+            self.last = Interval(t, interval_s, did)
         if parts:
-            self.over_time.add(t0, t1, sample, parts)
-        if parts and sample.printed_ns:
-            self._print(t0, t1, sample)
+            self.over_time.add(t0, t1, did, parts)
+        if parts and did.printed_ns:
+            self._print(t0, t1, did.printed_ns)
         if counts:
-            self._count(interval_s, sample, packed)
+            self._count(interval_s, did)
         self._changed()
 
-    def _print(self, t0: float, t1: float, sample: DirectionSample) -> None:
+    def _print(self, t0: float, t1: float, printed_ns: Mapping[str, int]) -> None:
         """Keep what the tool printed for the seconds whose middle the interval covers."""
-        for name, value in sample.printed_ns.items():
+        for name, value in printed_ns.items():
             own = self.printed.setdefault(name, {})
             own.update(dict.fromkeys(range(floor(t0 + 0.5), floor(t1 + 0.5)), value))
 
-    def _count(
-        self, interval_s: float, sample: DirectionSample, packed: PackedBuckets | None
-    ) -> None:
-        if sample.ios or self.ios:  # before the first I/O nothing is measured: start delay
+    def _count(self, interval_s: float, did: Amounts) -> None:
+        if did.ios or self.ios:  # before the first I/O nothing is measured: start delay
             self.runtime_s += interval_s
-        self.ios += sample.ios
-        self.bytes += sample.bytes
-        self.lat_sum_ns += sample.lat_sum_ns
-        self.timed += sample.timed
-        if self._keeps_latencies:
-            self._histogram.add(sample.lat, packed)
-            self._joint.add(sample.lat, packed)
-        if sample.lat_max_ns:
-            self.so_far_max = max(self.so_far_max or 0, sample.lat_max_ns)
+        self.ios += did.ios
+        self.bytes += did.bytes
+        self.lat_sum_ns += did.lat_sum_ns
+        self.timed += did.timed
+        if self._keeps_latencies and did.lat.total:
+            self._histogram.add(did.lat)
+            self._joint.add(did.lat)
+        if did.lat_max_ns:
+            self.so_far_max = max(self.so_far_max or 0, did.lat_max_ns)
 
     def silence(self) -> None:
         """The load is over: there is no current interval any more."""

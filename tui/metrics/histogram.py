@@ -42,31 +42,50 @@ __all__ = [
 ]
 
 
-BASE_LESS_ONE = (1 << 64) - 1  # of a packed number, in which each digit is a bucket
+BITS = 32  # per bucket in a packed number
+MOST = (1 << BITS) - 1  # I/Os in a packed number, so that no digit overflows
+GROUP = 256  # packed numbers start at a multiple of this: most start alike and need no shift
 
 
 class PackedBuckets:
-    """Journal buckets to add to several histograms, as one number with 64 bits per bucket.
+    """Journal buckets to add to several histograms, as one number with 32 bits per bucket.
 
-    C code then adds all at once. Sums beyond 64 bits, possible only in a damaged journal, carry
-    into the next bucket.
+    C code then adds all at once. `plain` keeps the buckets as they are when their counts are too
+    large, when they have edges of their own, or when they are not in order (a damaged journal).
     """
 
-    __slots__ = ("number",)
+    __slots__ = ("begin", "number", "plain", "total")
 
     def __init__(self, buckets: Buckets) -> None:
-        counts = array("Q", bytes(8 * (max(buckets.idx, default=-1) + 1)))
-        for index, count in zip(buckets.idx, buckets.n, strict=True):
-            counts[index] = count
-        self.number = int.from_bytes(_little(counts).tobytes(), "little")
+        idx = buckets.idx
+        self.total = sum(buckets.n)
+        self.begin = self.number = 0  # the bucket of the first digit
+        self.plain: Buckets | None = None
+        if self.total > MOST or buckets.upper_ns or idx != sorted(idx):
+            self.plain = buckets
+        elif idx:
+            counts = array("I", bytes(4 * (idx[-1] + 1)))
+            for index, count in zip(idx, buckets.n, strict=True):
+                counts[index] = count
+            self.begin = idx[0] // GROUP * GROUP
+            self.number = int.from_bytes(memoryview(_little(counts))[self.begin :], "little")
+
+    @property
+    def buckets(self) -> Buckets:
+        """The same as lists: indices ascending, no zeros."""
+        if self.plain is not None:
+            return Histogram.from_buckets(self.plain).buckets
+        pairs = [*unpacked(self.begin, self.number)]
+        return Buckets(idx=[index for index, _ in pairs], n=[count for _, count in pairs])
 
 
-def unpacked(number: int) -> Iterator[tuple[int, int]]:
+def unpacked(begin: int, number: int) -> Iterator[tuple[int, int]]:
     """Return index and count of the non-empty buckets of a packed number."""
-    counts = array("Q")
-    counts.frombytes(number.to_bytes(-(-number.bit_length() // 64) * 8, "little"))
+    counts = array("I")
+    counts.frombytes(number.to_bytes(-(-number.bit_length() // BITS) * (BITS // 8), "little"))
     counts = _little(counts)
-    return zip(compress(range(len(counts)), counts), filter(None, counts), strict=True)
+    places = range(begin, begin + len(counts))
+    return zip(compress(places, counts), filter(None, counts), strict=True)
 
 
 def _little(counts: array[int]) -> array[int]:
@@ -92,7 +111,7 @@ class Histogram:
     Packed additions are collected in one number and unpacked on first use.
     """
 
-    __slots__ = ("_held", "_upper", "_waiting")
+    __slots__ = ("_begin", "_held", "_upper", "_waiting", "_waiting_total")
 
     def __init__(
         self, counts: Mapping[int, int] | None = None, upper: Mapping[int, int] | None = None
@@ -100,16 +119,19 @@ class Histogram:
         self._held: dict[int, int] = dict(counts) if counts else {}
         # edges in ns by index, for tools with their own buckets
         self._upper: dict[int, int] = dict(upper) if upper else {}
-        self._waiting = 0
+        self._begin = self._waiting = self._waiting_total = 0
 
     @property
     def _counts(self) -> dict[int, int]:
         if self._waiting:
-            counts = self._held
-            for index, count in unpacked(self._waiting):
-                counts[index] = counts.get(index, 0) + count
-            self._waiting = 0
+            self._unpack()
         return self._held
+
+    def _unpack(self) -> None:
+        counts = self._held
+        for index, count in unpacked(self._begin, self._waiting):
+            counts[index] = counts.get(index, 0) + count
+        self._waiting = self._waiting_total = 0
 
     @classmethod
     def from_buckets(cls, buckets: Counted) -> Histogram:
@@ -133,19 +155,29 @@ class Histogram:
         index = value_to_index(value_ns)
         self._counts[index] = self._counts.get(index, 0) + count
 
-    def add(self, buckets: Buckets, packed: PackedBuckets | None = None) -> None:
-        """Add the counts of journal buckets.
-
-        `packed`: the same counts, if they are added to several histograms.
-        """
-        if packed is not None:
-            self._waiting += packed.number
-            return
+    def add(self, buckets: Buckets | PackedBuckets) -> None:
+        """Add the counts of journal buckets, packed if they are added to several histograms."""
+        if isinstance(buckets, PackedBuckets):
+            if buckets.plain is None:
+                self._let_wait(buckets)
+                return
+            buckets = buckets.plain
         counts = self._held
         for index, count in zip(buckets.idx, buckets.n, strict=True):
             counts[index] = counts.get(index, 0) + count
         if buckets.upper_ns:
             self._widen(_edges(buckets))
+
+    def _let_wait(self, packed: PackedBuckets) -> None:
+        if self._waiting_total + packed.total > MOST:
+            self._unpack()
+        if not self._waiting:
+            self._begin = packed.begin
+        ahead = packed.begin - self._begin
+        if ahead < 0:
+            self._waiting, self._begin = self._waiting << -ahead * BITS, packed.begin
+        self._waiting += packed.number << ahead * BITS if ahead > 0 else packed.number
+        self._waiting_total += packed.total
 
     def _widen(self, edges: Mapping[int, int]) -> None:
         """Merge the edges of other buckets; if two tools differ, the larger edge wins."""
@@ -176,13 +208,12 @@ class Histogram:
         """Clear all counts."""
         self._held.clear()
         self._upper.clear()
-        self._waiting = 0
+        self._waiting = self._waiting_total = 0
 
     @property
     def total(self) -> int:
         """Number of samples."""
-        # sums the digits without unpacking
-        return sum(self._held.values()) + self._waiting % BASE_LESS_ONE
+        return sum(self._held.values()) + self._waiting_total
 
     @property
     def buckets(self) -> Buckets:

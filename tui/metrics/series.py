@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from functools import cache
 from math import ceil, floor, isnan, nan
 
 from tui.metrics.buckets import index_to_value, rank
@@ -13,11 +14,16 @@ from tui.metrics.histogram import Histogram, PackedBuckets
 from tui.model.event import Buckets
 
 CHUNK = 64
-GAPS = array("d", [nan]) * CHUNK
 Parts = list[tuple[int, int, float, float]]
 """For each second that an interval touches: chunk, place in the chunk, seconds covered,
 and the length of the interval.
 """
+
+
+@cache
+def gaps(kinds: int) -> array[float]:
+    """Return a chunk of as many kinds without any amount."""
+    return array("d", [nan]) * (kinds * CHUNK)
 
 
 def parts_of(t0: float, t1: float) -> Parts:
@@ -38,36 +44,40 @@ class RateSeries:
     """Amounts of irregular intervals, spread evenly over the seconds that they cover.
 
     Times are seconds on one clock. A second without an interval is a gap: None, not 0. Values are
-    kept in chunks of 64, so measured seconds take eight bytes each and long gaps nothing.
+    kept in chunks of 64, so measured seconds take eight bytes each and long gaps nothing. A chunk
+    holds the amounts of all `kinds`, one kind after the other.
     """
 
-    __slots__ = ("_chunks",)
+    __slots__ = ("_chunks", "_gaps")
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: int = 1) -> None:
         self._chunks: dict[int, array[float]] = {}
+        self._gaps = gaps(kinds)
 
-    def add(self, t0: float, t1: float, amount: float) -> None:
-        """Add an amount of (t0, t1].
+    def add(self, t0: float, t1: float, *amounts: float) -> None:
+        """Add the amounts of (t0, t1], one of each kind.
 
         An interval without length counts for the second that contains it.
         """
-        self.put(parts_of(t0, t1), amount)
+        self.put(parts_of(t0, t1), *amounts)
 
-    def put(self, parts: Parts, amount: float) -> None:
-        """Add an amount of an interval given as parts, which several series can share."""
+    def put(self, parts: Parts, *amounts: float) -> None:
+        """Add the amounts of an interval given as parts, which several series can share."""
         for number, place, covered, length in parts:
             chunk = self._chunks.get(number)
             if chunk is None:
-                chunk = self._chunks[number] = GAPS[:]
-            before, more = chunk[place], amount * covered / length
-            chunk[place] = more if before != before else before + more
+                chunk = self._chunks[number] = self._gaps[:]
+            for at, amount in enumerate(amounts):
+                column = at * CHUNK + place
+                before, more = chunk[column], amount * covered / length
+                chunk[column] = more if before != before else before + more
 
-    def rates(self, start_s: float, end_s: float) -> list[float | None]:
+    def rates(self, start_s: float, end_s: float, kind: int = 0) -> list[float | None]:
         """Return amount per second for every second from `start_s` to `end_s`; None is a gap."""
         first, end = floor(start_s), ceil(end_s)
-        amounts = array("d")
+        amounts, column = array("d"), kind * CHUNK
         for number in range(first // CHUNK, -(-end // CHUNK)):
-            amounts += self._chunks.get(number, GAPS)
+            amounts += self._chunks.get(number, self._gaps)[column : column + CHUNK]
         skipped = first % CHUNK
         wanted = amounts[skipped : skipped + max(0, end - first)]
         return (
@@ -148,16 +158,12 @@ class HeatBins:
         self._items: dict[int, tuple[tuple[int, int], ...]] = {}
         self._stamps: dict[int, int] = {}  # version of the last change, by column
 
-    def add(
-        self, t0: float, t1: float, buckets: Buckets, packed: PackedBuckets | None = None
-    ) -> None:
+    def add(self, t0: float, t1: float, buckets: Buckets | PackedBuckets) -> None:
         """Count an interval (t0, t1] of run time at its middle; intervals before the start are
         ignored.
-
-        `packed`: the same buckets, if others count them too.
         """
         place = floor((t0 + t1) / 2 - self.start_s) // self.width_s
-        if place < 0 or not buckets.idx:
+        if place < 0 or (isinstance(buckets, Buckets) and not buckets.idx):
             return
         while place >= self._most:
             self._widen()
@@ -165,7 +171,7 @@ class HeatBins:
         column = self.columns.get(place)
         if column is None:
             column = self.columns[place] = Histogram()
-        column.add(buckets, packed)
+        column.add(buckets)
         self._items.pop(place, None)
         self.version += 1
         self._stamps[place] = self.version

@@ -233,11 +233,6 @@ class DirectionSample(Struct, omit_defaults=True):
     # as the tool printed them: never merged
     printed_ns: dict[PercentileName, Count] = field(default_factory=dict)
 
-    @property
-    def timed(self) -> int:
-        """How many I/Os `lat_sum_ns` is the sum of."""
-        return sum(self.lat.n) or (self.ios if self.lat_sum_ns else 0)
-
 
 class Sample(Event, tag="sample"):
     """One interval of one host, from two consecutive cumulative snapshots.

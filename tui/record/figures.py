@@ -111,7 +111,7 @@ def series_column(
     """Return per-second values of a host, or of all hosts together, from `start` to `end`."""
     leaves = measurement.hosts.values() if host is None else [measurement.hosts[host]]
     parts = [each[direction].over_time for each in leaves if direction in each]
-    known = whole_seconds([part.covered.rates(start, end) for part in parts])
+    known = whole_seconds([part.rates("covered", start, end) for part in parts])
     return SeriesColumns(
         host=host,
         direction=direction,
@@ -162,9 +162,12 @@ def window_rates(
     start, end = floor(start_t), ceil(end_t)
     ios = amount = 0.0
     for series, load_end_t in hosts:
-        covered = series.covered.rates(start, end)
+        covered = series.rates("covered", start, end)
         rows = zip(
-            covered, series.ios.rates(start, end), series.bytes.rates(start, end), strict=True
+            covered,
+            series.rates("ios", start, end),
+            series.rates("bytes", start, end),
+            strict=True,
         )
         for second, (seen, count, size) in enumerate(rows, start):
             share = _share(seen or 0.0, second, start_t, end_t, load_end_t)

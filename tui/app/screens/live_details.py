@@ -59,7 +59,7 @@ def printed(state: RunState, host: str, width: int) -> list[Line]:
     lines: list[Line] = []
     leaves = state.current.hosts.get(host, {})
     for name in in_order(leaves):
-        if (last := leaves[name].last) is not None and (text := now_text(last.sample.printed_ns)):
+        if (last := leaves[name].last) is not None and (text := now_text(last.amounts.printed_ns)):
             lines += labelled(
                 [(f"{name} ", LABEL)],
                 [(f"{text} (printed by the tool; not mergeable)", TEXT)],

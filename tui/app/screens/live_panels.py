@@ -74,7 +74,9 @@ class RunPanels:
         )
         self.screen.query_one("#live-banner", Banner).show(strip)
         yield
-        self.paint_hosts(subject, axis)
+        hosts_are_due = self.screen.host_pace.is_due(len(state.hosts))
+        if hosts_are_due:
+            self.paint_hosts(subject, axis)
         yield
         self.paint_health()
         plain, counted = (
@@ -93,7 +95,8 @@ class RunPanels:
             )
         self.paint_graphs(graphs, counted=bool(counted))
         yield
-        self.paint_strip(axis)
+        if hosts_are_due:
+            self.paint_strip(axis)
         yield
         self.screen.query_one(HeatPanel).empty = (
             self.look.waiting.text if self.look.waiting is not None else FIRST_SAMPLES

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 NOT_YET = "nothing was checked yet: that begins ten seconds into the load"
 SWITCH_AFTER_S = 3.0
 CATCH_UP_PAINT_S = 0.3
+HOSTS_A_SECOND = 256  # compared and painted in a second: 1,024 hosts every four seconds
+EARLY_S = 0.5  # refreshes begin at odd moments: up to 128 hosts are in each of them
 READ_SHARE = 3.0  # of the time that a paint takes, for reading until the next one
 MANY_HOSTS, MANY_OBJECTS = 100, 5_000  # what a second of a thousand hosts makes, in two passes
 
@@ -59,6 +61,7 @@ class WatchingScreen(FilteredScreen):
         self.began_over: bool | None = None  # the run was over when this screen opened
         self.touched = False  # a key was pressed since the run ended
         self.ended_at: float | None = None
+        self.host_pace = HostPace()
         self._rests: object = None  # the state that was read and stays
         self._timer: Timer | None = None
         self.engine: EngineWatch | None = None  # a replay has none
@@ -98,7 +101,8 @@ class WatchingScreen(FilteredScreen):
         raise NotImplementedError
 
     def paint(self) -> None:
-        """Hand the state to the widgets."""
+        """Hand the state to the widgets, hosts included."""
+        self.host_pace.skip()
         for _ in self.painting():
             pass
 
@@ -118,6 +122,7 @@ class WatchingScreen(FilteredScreen):
             return
         if anew:
             self.table.sort_anew()
+            self.host_pace.skip()
         if anew and self._rests is not self.feed.state and not self.feed.replay:
             self._rests = self.feed.state
             leave_to_rest(len(self.feed.state.hosts))
@@ -277,6 +282,25 @@ class WatchingScreen(FilteredScreen):
         self.app.push_screen(
             FindingsDialog("Findings so far", lambda width: live_lines(found, width, zero_t))
         )
+
+
+class HostPace:
+    """How often hosts are compared and painted: many hosts less often than once a second."""
+
+    def __init__(self) -> None:
+        self._last_s = float("-inf")  # of time.monotonic()
+
+    def skip(self) -> None:
+        """Have hosts painted next time."""
+        self._last_s = float("-inf")
+
+    def is_due(self, hosts: int) -> bool:
+        """Tell whether so many hosts are painted now."""
+        now_s = time.monotonic()
+        if now_s - self._last_s < hosts / HOSTS_A_SECOND - EARLY_S:
+            return False
+        self._last_s = now_s
+        return True
 
 
 def leave_to_rest(hosts: int) -> None:

@@ -15,13 +15,13 @@ from tui.app.widgets.host_rows import (
     STATE_ORDER,
     RateName,
     age_role,
-    is_comparable,
     known,
     latency_of,
     mark_of,
     message_of,
     percent,
     quick_p99,
+    rate_lately,
     rate_of,
     state_text,
 )
@@ -157,34 +157,22 @@ class HostCells:
 
     def compare(self) -> None:
         """Find out how far each host is from the others."""
-        self.spread = self.spread_now = self.spread_in(None)
+        whole = [host for host in self.hosts if not self.blank and host.state not in BROKEN]
+        known = {host.name: rate_lately(self.figures(host), "iops") for host in self.hosts}
+        rates: dict[str, float | None] = dict.fromkeys(known)
+        rates |= {
+            host.name: known[host.name][0]
+            for host in whole
+            if known[host.name][1] and host.stale_s(self.now) is None
+        }
+        self.spread = self.spread_now = spread_of(rates, self.lag)
         if self.second is not None:
-            self.spread = self.spread_in(self.second)
+            rates = dict.fromkeys(known)
+            rates |= {host.name: rate_of(self.figures(host), "iops", self.second) for host in whole}
+            self.spread = spread_of(rates, self.lag)
         self.widest = self.spread.widest(list(self.spread.shares))
-        rates = (rate_of(self.figures(host), "iops") for host in self.hosts)
-        busiest = max((rate for rate in rates if rate is not None), default=0.0)
+        busiest = max((rate for rate, _ in known.values() if rate is not None), default=0.0)
         self.trend_top = nice_ceiling(busiest * HEADROOM) if busiest else None
-
-    def spread_in(self, second: int | None) -> HostSpread:
-        """Return how far hosts are apart, lately or in a second."""
-        return spread_of(
-            {host.name: self.compared_rate(host, second) for host in self.hosts}, self.lag
-        )
-
-    def compared_rate(self, host: HostView, second: int | None) -> float | None:
-        """Return the rate that a host is compared by; None while it has none that can be."""
-        if (
-            self.blank
-            or host.state in BROKEN
-            or (second is None and host.stale_s(self.now) is not None)
-        ):
-            return None
-        figures = self.figures(host)
-        return (
-            rate_of(figures, "iops", second)
-            if second is not None or is_comparable(figures)
-            else None
-        )
 
     def figures(self, host: HostView) -> HostFigures:
         """Return the figures of the job that is shown."""

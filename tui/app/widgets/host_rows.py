@@ -11,6 +11,7 @@ from tui.app.widgets.graph import merge_values
 from tui.app.widgets.picklist import PickList
 from tui.journal.host import silent_text
 from tui.journal.measurement import p99_of
+from tui.journal.views import NO_LATENCIES
 from tui.metrics.figures import HostSpread, behind_text, total_rates
 from tui.metrics.telemetry import metric_of
 from tui.metrics.units import UNKNOWN, bandwidth
@@ -82,26 +83,21 @@ def rate_of(figures: HostFigures, metric: RateName, second: int | None = None) -
     """
     if second is not None:
         return merge_values(figures.total.values(metric, second, second + 1))
-    if not figures.total.intervals():
+    return rate_lately(figures, metric)[0]
+
+
+def rate_lately(figures: HostFigures, metric: RateName) -> tuple[float | None, bool]:
+    """Return a host's rate now, and whether it is of enough seconds to be compared."""
+    total = figures.total
+    if not total.intervals():
         whole = total_rates(figures.results) if figures.results else None
-        return (
-            merge_values(figures.total.series(metric))
-            if whole is None
-            else whole[0 if metric == "iops" else 1]
-        )
-    known = _lately(figures, metric)
+        if whole is None:
+            return merge_values(total.series(metric)), True
+        return whole[0 if metric == "iops" else 1], True
+    known = [value for value in total.series(metric, last=LATELY_S) if value is not None]
     if len(known) < LEAST_S:
-        return figures.total.iops if metric == "iops" else figures.total.bw_bytes_per_s
-    return sum(known) / len(known)
-
-
-def is_comparable(figures: HostFigures) -> bool:
-    """Tell whether a host's rate is of enough seconds to be compared."""
-    return not figures.total.intervals() or len(_lately(figures, "iops")) >= LEAST_S
-
-
-def _lately(figures: HostFigures, metric: RateName) -> list[float]:
-    return [value for value in figures.total.series(metric, last=LATELY_S) if value is not None]
+        return (total.iops if metric == "iops" else total.bw_bytes_per_s), False
+    return sum(known) / len(known), True
 
 
 def latency_of(figures: HostFigures, name: str, direction: str = "") -> float | None:
@@ -187,9 +183,8 @@ def quick_p99(figures: HostFigures, direction: str) -> float | None:
         else next(iter(figures.dirs.values()))
     )
     current = view.intervals() if view is not None else []
-    return (
-        p99_of(current[0].sample.lat) if len(current) == 1 and current[0].sample.lat.idx else None
-    )
+    lat = current[0].amounts.lat if len(current) == 1 else NO_LATENCIES
+    return p99_of(lat.buckets) if lat.total else None
 
 
 def is_urgent(host: HostView, now: float, spread: HostSpread) -> bool:
