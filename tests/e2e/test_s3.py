@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.command import benchtui, marked_processes, only_run, start
-from tests.e2e.test_secrets import command_lines, texts_below
+from tests.e2e.test_secrets import command_lines, spools_of, texts_below
 from tests.lab.s3 import BUCKET, MOTO, S3Lab, fio_with_http
 from tests.lab.sshd import SshdLab, set_env
 from tests.patience import PATIENCE_S, wait_until
@@ -99,6 +99,9 @@ def test_two_hosts_put_get_and_delete_and_the_keys_are_written_nowhere(
     wait_until(lambda: store.seen["GET", 200] > 0, "a GET")
     keys = [value.encode() for value in store.environ.values()]
     assert not any(key in command_lines() for key in keys)
+    spools = spools_of(only_run(home).name)
+    there = texts_below(home, *spools)
+    assert [path for path, data in there if any(key in data for key in keys)] == []
     out, err = going.communicate(timeout=PATIENCE_S)
     record = json.loads(out)
     assert record["state"] == "complete", err
@@ -109,8 +112,7 @@ def test_two_hosts_put_get_and_delete_and_the_keys_are_written_nowhere(
     assert (store.seen["PUT", 200], store.seen["DELETE", 204]) == (80, 40), (
         "once measured, once before the GETs"
     )
-    spools = Path(f"/tmp/.benchtui-{os.getuid()}") / only_run(home).name
-    held = [path for path, data in texts_below(home, spools) if any(key in data for key in keys)]
+    held = [path for path, data in texts_below(home, *spools) if any(key in data for key in keys)]
     assert (held, any(key.decode() in out + err for key in keys)) == ([], False)
 
 

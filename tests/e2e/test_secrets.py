@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,10 +53,24 @@ def words(lab: SshdLab, target: Path) -> list[str]:
 def texts_below(*folders: Path) -> Iterator[tuple[Path, bytes]]:
     """Every file under folders, unpacked."""
     for path in (path for folder in folders for path in folder.rglob("*")):
-        if path.is_file():
-            yield path, path.read_bytes()
-            if path.suffix == ".gz":
-                yield path, gzip.decompress(path.read_bytes())
+        try:
+            data = path.read_bytes() if path.is_file() else None
+        except FileNotFoundError:
+            continue  # a run puts lines in place under another name
+        if data is not None:
+            yield path, data
+            if path.suffix == ".gz" and path.name.count(".") > 1:
+                yield path, unpacked(data)
+
+
+def unpacked(data: bytes) -> bytes:
+    """Return what a gzip file holds so far: it may still be written."""
+    return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data)
+
+
+def spools_of(run_id: str) -> list[Path]:
+    """Return all that a run has on hosts of the lab: this machine."""
+    return [Path(f"/tmp/.benchtui-{os.getuid()}") / run_id, Path(f"/dev/shm/benchtui-{run_id}")]
 
 
 def holds(data: bytes) -> bool:
@@ -89,13 +104,15 @@ def test_a_secret_reaches_the_load_and_nothing_else(
     )
     wait_until(lambda: journal_has(run_dir, '"sample"'), "samples")
     assert not holds(command_lines()), "in a command line while it runs"
+    spools = spools_of(run_dir.name)
+    held = dict(texts_below(*spools, own, tmp_path / "target"))
+    assert any(b'"description"' in data for path, data in held.items() if path.name == "out")
+    assert [path for path, data in held.items() if holds(data)] == [], "while it runs"
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
     assert not holds(out.encode() + err.encode())
-    spools = Path(f"/tmp/.benchtui-{os.getuid()}") / run_dir.name
-    assert [
-        str(path) for path, data in texts_below(own, tmp_path / "target", spools) if holds(data)
-    ] == []
+    left = texts_below(own, tmp_path / "target", *spools)
+    assert [path for path, data in left if holds(data)] == []
     raw = gzip.decompress(next((run_dir / "raw").glob("*.h1.out.gz")).read_bytes()).decode()
     as_json = json.dumps(SECRET)[1:-1]
     assert f'"description" : "{"*" * len(as_json)}"' in raw, (
@@ -183,11 +200,12 @@ def test_in_the_app_it_is_asked_for_at_launch_and_stays_off_the_screen_and_the_d
         run_dir = only_run(home)
         wait_until(lambda: journal_has(run_dir, '"sample"'), "samples")
         assert b"typed-by-hand" not in command_lines()
+        spools = spools_of(run_dir.name)
+        assert not any(b"typed-by-hand" in data for _, data in texts_below(home, *spools))
         app.wait_until(lambda: shows("COMPLETE"), "the result")
         wait_until(lambda: (run_dir / "run.json").exists(), "the record")
     assert [screen for screen in screens if "typed-by-hand" in screen] == []
-    spools = Path(f"/tmp/.benchtui-{os.getuid()}") / run_dir.name
-    folders = (home, target, spools)
+    folders = (home, target, *spools)
     assert [str(path) for path, data in texts_below(*folders) if b"typed-by-hand" in data] == []
     assert json.loads((run_dir / "run.json").read_text())["state"] == "complete"
 

@@ -36,7 +36,7 @@ from tui.remote.answers import (
     quoted,
 )
 from tui.remote.facts import host_facts, with_unknown
-from tui.remote.scripts import Script, supervisor_script
+from tui.remote.scripts import Script, is_hidden, supervisor_script
 from tui.remote.stream import AgentStream, ClockOffset, Piece, measure_clock
 from tui.remote.transport import HostError, Transport, slow_shell
 
@@ -161,10 +161,12 @@ class Agent:
         """Start a command under supervision, armed: it waits for GO. Returns its private directory
         on the host.
 
-        `files` (name -> text) are written there and end with a newline. `environ` is added to the
-        command's environment and stands in no file and no command line. A repeated start starts
-        nothing.
+        `files` (name -> text) are written there and end with a newline. `environ` are secrets: they
+        are added to the command's environment, stand in no file and no command line, and are
+        masked in what the command prints. A repeated start starts nothing.
         """
+        hidden = [name for name, value in (environ or {}).items() if is_hidden(value)]
+        secrets = {**(environ or {}), "BT_SECRETS": " ".join(hidden)}
         given = {"agent.sh": supervisor_script(), **files}
         texts = [part for name, text in given.items() for part in (name, text.removesuffix("\n"))]
         numbers = [
@@ -174,7 +176,7 @@ class Agent:
             str(len(given)),
         ]
         answer = await self.call(
-            "start", self.run_id, self.mark, task, *numbers, *texts, *argv, environ=environ
+            "start", self.run_id, self.mark, task, *numbers, *texts, *argv, environ=secrets
         )
         return answer.values["dir"]
 

@@ -14,7 +14,18 @@ from pathlib import Path
 
 from msgspec import Struct
 
-AGENT = ("base", "probe", "files", "start", "supervise", "stream", "upkeep", "locks", "clock")
+AGENT = (
+    "base",
+    "probe",
+    "files",
+    "start",
+    "stars",
+    "supervise",
+    "stream",
+    "upkeep",
+    "locks",
+    "clock",
+)
 PARTS = (
     *AGENT,
     "devices",
@@ -27,6 +38,7 @@ PARTS = (
     "made",
     "carry",
 )  # as they are sent
+SHORTEST_WORD = 6
 NAME = re.compile(r"\bbt_\w+")
 DEFINED = re.compile(r"(?m)^ *(?:\S+\) )?(bt_\w+)\(\) ")
 
@@ -58,9 +70,16 @@ def parts_of(command: str) -> tuple[str, ...]:
     return tuple(part for part in PARTS if part in wanted)
 
 
+def is_hidden(secret: str) -> bool:
+    """Tell whether a secret is masked wherever it stands: a short one, or a number, may be a part
+    of a figure.
+    """
+    return len(secret) >= SHORTEST_WORD and not secret.isdigit()
+
+
 def supervisor_script() -> str:
     """Return what stays on a host while a task runs."""
-    return functions("base", "supervise")
+    return functions("base", "stars", "supervise")
 
 
 class Script(Struct, frozen=True):

@@ -14,6 +14,7 @@ from tui.model.event import HostProblem, HostState, HostStateName, Message, Phas
 from tui.model.hostfacts import Fact
 from tui.model.plan import HostTask, Identities, Plan
 from tui.remote.agent import Agent
+from tui.remote.scripts import is_hidden
 from tui.remote.transport import BusyError, DeniedError, GoneError, HostError, Transport
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ NO_SECRET = (
     "no value for the secret {0}: set it in the environment, or start where there is a terminal to"
     " ask on"
 )
-# a shorter value, or a number, may be a part of a figure: it is masked in options alone
-SHORTEST_WORD = 6
 REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -97,7 +96,7 @@ class Mask:
             for value in values
             for text in (value, value.replace("\\", "\\\\").replace('"', '\\"'))
         }
-        words = [text for text in known if len(text) >= SHORTEST_WORD and not text.isdigit()]
+        words = [text for text in known if is_hidden(text.decode())]
         patterns = [re.escape(word) for word in sorted(words, key=len, reverse=True)]
         if options:
             either = b"|".join(re.escape(option.encode()) for option in options)

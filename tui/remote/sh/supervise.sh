@@ -47,8 +47,13 @@ bt_run_load() { # ARGV...: waits for GO when armed, runs the load, records its e
   export BENCHTUI_RUN BENCHTUI_HOST BENCHTUI_TASK
   unset BENCHTUI_AGENT
   [ "$BT_ARMED" = 0 ] || bt_await_go || { bt_put_last exit unknown; bt_wake; exit 0; }
-  umask "$BT_UMASK"
-  "$@" </dev/null >&8 2>&9 8>&- 9>&- &
+  if bt_stars_ready; then
+    umask "$BT_UMASK"
+    "$@" </dev/null >stars.out 2>stars.err 8>&- 9>&- &
+  else
+    umask "$BT_UMASK"
+    "$@" </dev/null >&8 2>&9 8>&- 9>&- &
+  fi
   load=$!
   umask 077
   bt_proc "$load"
@@ -62,6 +67,7 @@ bt_run_load() { # ARGV...: waits for GO when armed, runs the load, records its e
     code=$?
     [ "$code" -gt 128 ] && kill -0 "$load" 2>/dev/null || break
   done
+  bt_stars_end
   bt_put_last exit "$code"
   if bt_alive "$BT_SUP" "$BT_SUP_START" || bt_guarded; then bt_dismiss "$BT_KEEPER"; fi
   bt_wake
