@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -33,6 +33,10 @@ UNSIGNED = (
     " Signature=x"
 )
 SETTING_UP = 4  # requests
+
+KEPT = ("Content-Length", "Content-Range", "Content-Type", "ETag", "Last-Modified")
+Answer = tuple[int, bytes, Mapping[str, str]]
+"""Status, body and the headers that loads read."""
 
 Fault = Callable[[str, int], int | None]
 """What to answer, by method and number (from 1) of a request: a status, or None for what the store
@@ -153,28 +157,24 @@ class S3Lab:
         self.seen.clear()
         self._numbers.clear()
 
-    def take(
-        self, method: str, headers: dict[str, str], path: str, body: bytes
-    ) -> tuple[int, bytes]:
+    def take(self, method: str, headers: dict[str, str], path: str, body: bytes) -> Answer:
         """Answer one request."""
         with self._lock:
             self._numbers[method] += 1
             number = self._numbers[method]
-        status, data = self.fault(method, number) or 0, b""
-        if not status:
-            status, data = self._forward(method, path, body, headers)
+        status = self.fault(method, number)
+        answer = (status, b"", {}) if status else self._forward(method, path, body, headers)
         with self._lock:
-            self.seen[method, status] += 1
-        return status, data
+            self.seen[method, answer[0]] += 1
+        return answer
 
-    def _forward(
-        self, method: str, path: str, body: bytes, headers: dict[str, str]
-    ) -> tuple[int, bytes]:
+    def _forward(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> Answer:
         connection = HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE_S)
         try:
             connection.request(method, path, body or None, headers)
             answer = connection.getresponse()
-            return answer.status, answer.read()
+            kept = {name: text for name in KEPT if (text := answer.getheader(name)) is not None}
+            return answer.status, answer.read(), kept
         finally:
             connection.close()
 
@@ -227,14 +227,19 @@ class S3Lab:
 
             def _answer(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                status, data = lab.take(self.command, dict(self.headers.items()), self.path, body)
+                status, data, headers = lab.take(
+                    self.command, dict(self.headers.items()), self.path, body
+                )
                 self.send_response(status)
                 if status != 204:
-                    self.send_header("Content-Length", str(len(data)))
+                    length = headers.get("Content-Length", "0") if self.command == "HEAD" else ""
+                    for name, text in {**headers, "Content-Length": length or len(data)}.items():
+                        self.send_header(name, str(text))
                 self.end_headers()
-                self.wfile.write(b"" if status == 204 else data)
+                self.wfile.write(b"" if status == 204 or self.command == "HEAD" else data)
 
-            do_GET = do_PUT = do_DELETE = _answer  # noqa: N815  (names of the library)
+            # names of the library
+            do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = _answer  # noqa: N815
 
             def log_message(self, *_: object) -> None:
                 """Say nothing."""

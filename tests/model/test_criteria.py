@@ -6,7 +6,7 @@ import pytest
 
 from tui.model.criteria import parse_criterion
 from tui.model.plain import OPERATIONS
-from tui.workloads.elbencho.phases import PHASES
+from tui.workloads.elbencho.phases import OBJECT_PHASES, PHASES
 from tui.workloads.mdtest import output as mdtest
 
 
@@ -52,7 +52,15 @@ def test_what_is_none_is_refused_with_what_is_allowed(text: str, said: str) -> N
 @pytest.mark.parametrize(
     "name",
     sorted(
-        {*mdtest.OPERATIONS.values(), *(phase.files or phase.name for phase in PHASES.values())}
+        {
+            *mdtest.OPERATIONS.values(),
+            *(
+                phase.files or phase.direction
+                for phases in (PHASES, OBJECT_PHASES)
+                for phase in phases.values()
+                if phase.direction != "trim"
+            ),
+        }
     ),
 )
 def test_every_operation_that_tools_count_may_have_a_criterion(name: str) -> None:

@@ -16,7 +16,9 @@ UnitName = Literal["iops", "bytes_per_s", "ns", "ops_per_s", "score"]
 OPERATIONS = {
     "create": "creates", "stat": "stats", "read": "reads", "remove": "removals",
     "mkdirs": "directories made", "rmdirs": "directories removed", "rmfiles": "files removed",
-    "write-files": "files written", "read-files": "files read",
+    "write-files": "files written", "read-files": "files read", "head": "heads",
+    "mkbuckets": "buckets made", "rmbuckets": "buckets removed",
+    "write-objects": "objects put", "read-objects": "objects got",
 }  # fmt: skip
 MIXED = "mixed"
 BOTH = "both"
@@ -57,6 +59,12 @@ DIRECTIONS = {
         # whole files, open to close, in addition to their I/Os
         Direction("write-files", "files/s", in_total=False, moves_data=False, latency="lat"),
         Direction("read-files", "files/s", in_total=False, moves_data=False, latency="lat"),
+        # the same of a store: HEAD, buckets, whole objects beside the requests for their parts
+        Direction("head", "objects/s", moves_data=False, latency="lat"),
+        Direction("mkbuckets", "buckets/s", moves_data=False, latency="lat"),
+        Direction("rmbuckets", "buckets/s", moves_data=False, latency="lat"),
+        Direction("write-objects", "objects/s", in_total=False, moves_data=False, latency="lat"),
+        Direction("read-objects", "objects/s", in_total=False, moves_data=False, latency="lat"),
     )
 }
 """All directions, in display order."""

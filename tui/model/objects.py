@@ -16,14 +16,14 @@ class ObjectSet(Struct, frozen=True, omit_defaults=True):
     """Objects of a store that a task works on, past any file of the host.
 
     `store` is host and bucket, by which a person agrees to lose what is in it. In `names`, the key
-    of all of them, `*` stands for a number.
+    of all of them, `*` stands for a number; empty: the bucket itself is made or removed.
     """
 
     store: str
     names: str
     count: int
     size_bytes: int
-    does: tuple[Literal["put", "get", "delete"], ...]
+    does: tuple[Literal["put", "get", "head", "delete"], ...]
 
     @property
     def key(self) -> tuple[str, str]:
@@ -33,11 +33,13 @@ class ObjectSet(Struct, frozen=True, omit_defaults=True):
     @property
     def changes(self) -> bool:
         """Whether the objects are overwritten or deleted."""
-        return self.does != ("get",)
+        return not set(self.does) <= {"get", "head"}
 
     def overlaps(self, other: ObjectSet) -> bool:
-        """Tell whether an object can be in both sets."""
-        return self.store == other.store and have_common_name(self.names, other.names)
+        """Tell whether an object can be in both sets; all of a bucket's are in the bucket."""
+        if self.store != other.store:
+            return False
+        return not (self.names and other.names) or have_common_name(self.names, other.names)
 
 
 def have_common_name(one: str, other: str) -> bool:

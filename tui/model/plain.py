@@ -67,4 +67,5 @@ OPERATIONS = (
     "create", "create-stonewall", "stat", "read", "rename", "remove",
     "dir-create", "dir-stat", "dir-read", "dir-rename", "dir-remove", "tree-create", "tree-remove",
     "mkdirs", "write-files", "read-files", "rmfiles", "rmdirs",
+    "head", "mkbuckets", "rmbuckets", "write-objects", "read-objects",
 )  # fmt: skip

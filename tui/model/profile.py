@@ -121,8 +121,9 @@ class HeadlineSpec(Strict):
     )
     direction: Literal[
         "read", "write", "trim", "sync", "mixed", "both", "create", "stat", "remove",
-        "mkdirs", "rmfiles", "rmdirs", "write-files", "read-files", "total", "bandwidth",
-        "metadata",
+        "mkdirs", "rmfiles", "rmdirs", "write-files", "read-files",
+        "head", "mkbuckets", "rmbuckets", "write-objects", "read-objects",
+        "total", "bandwidth", "metadata",
     ] = Field(description="Of which direction; with ops: of which operation; "
             "with score: of which score")  # fmt: skip
     percentile: float | None = Field(

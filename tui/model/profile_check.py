@@ -369,6 +369,11 @@ OPERATIONS_ON_FILES = (
     "read-files",
     "rmfiles",
     "rmdirs",
+    "head",
+    "mkbuckets",
+    "rmbuckets",
+    "write-objects",
+    "read-objects",
 )  # with latencies of their own
 DIRECTIONS = {
     "ops": ("create", "remove", "read", *OPERATIONS_ON_FILES),

@@ -45,6 +45,8 @@ def _put_none(task: HostTask, record: StepRecord) -> bool:
 
 def _deleted_all(task: HostTask, record: StepRecord) -> bool:
     """Return whether a host deleted as many objects as its task names, without an error."""
-    found = record.results.per_host.get(task.host, {}).get("trim")
-    wanted = sum(each.count for each in task.objects if each.does == ("delete",))
+    deleted = [each for each in task.objects if each.does == ("delete",)]
+    name = "trim" if any(each.names for each in deleted) else "rmbuckets"
+    found = record.results.per_host.get(task.host, {}).get(name)
+    wanted = sum(each.count for each in deleted)
     return record.state == "done" and found is not None and 0 < wanted <= (found.ios or 0)

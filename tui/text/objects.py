@@ -18,6 +18,8 @@ NAMES_SHOWN = 3
 def objects_text(objects: ObjectSet) -> str:
     """Return what happens to objects: ``puts 64 objects benchtui/h1/*.*_0_1048576 of 1 MiB``."""
     does = " and ".join(f"{each}s" for each in objects.does)
+    if not objects.names:
+        return f"{does} the bucket itself"
     many = "object" if objects.count == 1 else "objects"
     return f"{does} {objects.count} {many} {objects.names} of {units.size(objects.size_bytes)}"
 

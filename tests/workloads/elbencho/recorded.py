@@ -13,8 +13,10 @@ DATA = Path(__file__).parents[2] / "data" / "elbencho"
 
 
 def command(name: str) -> str:
-    """Return a recorded command; its paths are absolute, as hosts need them."""
+    """Return a recorded command; its paths are absolute, as hosts need them. Buckets are none."""
     line = (DATA / f"{name}.cmd").read_text().strip()
+    if "--s3endpoints" in line:
+        return line
     *words, path = line.split()
     return " ".join([*words, f"/data/{path}"])
 
@@ -35,7 +37,9 @@ def phase_lines(name: str) -> dict[str, str]:
     """Return the JSON line of each recorded phase, by the phase."""
     lines = (DATA / f"{name}.json").read_text().splitlines()
     return {
-        phase.name: line for line in lines if (phase := phase_of(json.loads(line)["phase_type"]))
+        phase.name: line
+        for line in lines
+        if (phase := phase_of(json.loads(line)["phase_type"], objects=name.startswith("s3-")))
     }
 
 

@@ -45,6 +45,11 @@ def samples(items: list[Item]) -> list[Sample]:
     ("rwmix", "write", "write"),
     ("files-live-delete", "rmfiles", "rmfiles"), ("files-live-delete", "rmdirs", "rmdirs"),
     ("files-write-read", "stat", "stat"),
+    ("s3-objects", "write", "write"), ("s3-objects", "write", "write-objects"),
+    ("s3-objects", "stat", "head"), ("s3-objects", "rmobjects", "trim"),
+    ("s3-parts", "write", "write"), ("s3-parts", "read", "read-objects"),
+    ("s3-get-timed", "read", "read"), ("s3-head-timed", "stat", "head"),
+    ("s3-buckets", "mkbuckets", "mkbuckets"), ("s3-buckets", "rmbuckets", "rmbuckets"),
 ])  # fmt: skip
 def test_every_figure_is_the_one_that_elbencho_prints(
     name: str, phase: str, direction: str
@@ -53,7 +58,7 @@ def test_every_figure_is_the_one_that_elbencho_prints(
     last = json.loads(phase_lines(name)[phase])["last_done"]
     assert result is not None and result.final and problems == []
     part = result.dirs[direction]
-    of_files = not direction.startswith(("read", "write")) or direction.endswith("-files")
+    of_files = direction not in ("read", "write")
     latency = last["latency"]["entries" if of_files else "IO"]
     assert part.bytes == (0 if of_files else int(last["bytes"]))
     assert part.iops == pytest.approx(
@@ -119,6 +124,25 @@ def test_what_it_complains_of_is_said_in_a_line(name: str, code: str, said: str)
     _, result, problems = read(step_of("big-write", "write"), printed)
     assert result is None
     assert said in dict(problems)[code]
+
+
+@pytest.mark.parametrize(("name", "code", "said"), [
+    ("s3-403", "elbencho-http-status", "a PUT was answered with HTTP 403: wrong keys"),
+    ("s3-404", "elbencho-http-status", "a GET was answered with HTTP 404: the bucket or the object"),
+    ("s3-no-bucket", "elbencho-http-status", "HTTP 404: the bucket does not exist (nothing r0/"),
+    ("s3-not-empty", "elbencho-http-status", "DELETE of the bucket was answered with HTTP 409"),
+    ("s3-503", "elbencho-http-status", "requests; elbencho repeated it up to 10 times (bench"),
+    ("s3-part-403", "elbencho-http-status", "a PUT of a part was answered with HTTP 403"),
+    ("s3-no-server", "elbencho-no-answer", "http://127.0.0.1:9 got no answer: Couldn't connect"),
+])  # fmt: skip
+def test_a_failed_request_is_one_line_with_status_and_cause(
+    name: str, code: str, said: str
+) -> None:
+    printed = Output((DATA / f"{name}.out").read_bytes(), (DATA / f"{name}.err").read_bytes(), 1)
+    items, result, problems = read(step_of("s3-put", "write"), printed)
+    assert result is None and said in dict(problems)[code]
+    lines = [item for item in items if not isinstance(item, Sample)]
+    assert len(lines) == 1 and said in lines[0][1]
 
 
 @pytest.mark.parametrize("signal", ["sigint", "sigterm"])

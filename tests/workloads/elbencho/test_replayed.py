@@ -20,6 +20,11 @@ RECORDED = [
     ("rand-read-live-ex", "read"),
     ("limited", "read"),
     ("rwmix", "write"),
+    *(("s3-objects", phase) for phase in ("write", "stat", "read", "rmobjects")),
+    *(("s3-parts", phase) for phase in ("write", "read", "rmobjects")),
+    *(("s3-buckets", phase) for phase in ("mkbuckets", "rmbuckets")),
+    ("s3-get-timed", "read"),
+    ("s3-head-timed", "stat"),
 ]
 
 

@@ -23,7 +23,8 @@ from tui.model.quantities import parse_size
 from tui.model.yaml_text import KeyPath, YamlDocument
 from tui.workloads.elbencho import options
 from tui.workloads.elbencho.options import option_problem
-from tui.workloads.elbencho.phases import PHASES, Phase, PhaseName
+from tui.workloads.elbencho.phases import OBJECT_PHASES, PHASES, Phase, PhaseName
+from tui.workloads.elbencho.store import Store, store_problem
 
 DEFAULT_BLOCK = 1 << 20
 
@@ -44,6 +45,21 @@ class Elbencho(Strict):
             "File mode: files or block devices that all threads of a host work on; may hold {host}"
         ),
     )
+    bucket: Scalar | None = Field(
+        None,
+        description="Objects of S3: a bucket; each thread has objects of its own in it",
+    )
+    endpoint: Scalar | None = Field(
+        None, description="Host and port of the S3 service, without https://"
+    )
+    https: Scalar = Field("off", description="off; insecure: HTTPS, elbencho takes any certificate")
+    region: Scalar = Field("us-east-1", description="Region that requests are signed for")
+    prefix: Scalar = Field(
+        "", description="What the names of all objects begin with; may hold {host}"
+    )
+    key_id: Scalar | None = Field(None, description="Access key ID, a parameter of kind secret")
+    key: Scalar | None = Field(None, description="Secret access key, a parameter of kind secret")
+    token: Scalar | None = Field(None, description="Session token, a parameter of kind secret")
     options: dict[str, Scalar] = Field(
         default_factory=dict,
         description="elbencho's options by their long names without dashes, such as threads: 8",
@@ -60,6 +76,7 @@ class Load(Struct, frozen=True):
     directory: str
     files: tuple[str, ...]
     texts: Mapping[str, str]
+    store: Store | None = None
 
     def count(self, name: str, default: int) -> int:
         """Return a number."""
@@ -119,11 +136,11 @@ class Load(Struct, frozen=True):
     def directions(self) -> list[str]:
         """The directions that it reports."""
         if not self.phase.makes_ios:
-            return [self.phase.name]
+            return [self.phase.direction]
         ios = [name for name, does in (("read", self.reads), ("write", self.writes)) if does]
         if not self.size("size"):
             ios = []
-        return [*ios, *([self.phase.files] if self.directory else [])]
+        return [*ios, *([self.phase.files] if self.directory or self.store else [])]
 
 
 def body_of(profile: Profile) -> Elbencho:
@@ -161,31 +178,73 @@ def load_of(profile: Profile, texts: Mapping[str, str]) -> Load:
         )
     values = {name: options.value_text(name, text) for name, text in given.items()}
     files = body.file if isinstance(body.file, list) else [] if body.file is None else [body.file]
+    if told := phase_problem(body.phase, objects=body.bucket is not None):
+        raise UsageError(f"{profile.profile}: elbencho: {told}")
     load = Load(
-        PHASES[body.phase],
+        (PHASES if body.bucket is None else OBJECT_PHASES)[body.phase],
         expand(body.directory, texts) if body.directory is not None else "",
         tuple(expand(each, texts) for each in files),
         {name: text for name, text in values.items() if text is not None},
+        store_of(body, texts),
     )
     if told := problem_of(load):
         raise UsageError(f"{profile.profile}: elbencho: {told}")
     return load
 
 
+def store_of(body: Elbencho, texts: Mapping[str, str]) -> Store | None:
+    """Return the bucket with every placeholder replaced; None: the profile is about files."""
+    if body.bucket is None:
+        return None
+    given = (body.endpoint, body.https, body.bucket, body.region, body.prefix)
+    keys = (body.key_id, body.key, body.token)
+    return Store(
+        *("" if value is None else expand(value, texts) for value in given),
+        *("" if value is None else expand(value, texts) for value in keys),
+    )
+
+
+def phase_problem(name: PhaseName, *, objects: bool) -> str:
+    """Return why a phase does not fit what it works on; empty: it does."""
+    if name in (known := OBJECT_PHASES if objects else PHASES):
+        return ""
+    what = "objects of a bucket" if objects else "files"
+    return f"phase {name} is not one of {what}: allowed are {', '.join(known)}"
+
+
 def problem_of(load: Load) -> str:
     """Return what is wrong with options together; empty: nothing."""
-    for rule in (_places, _sizes, _time, _mix):
+    rules = (problem_of_store, _time, _mix) if load.store else (_places, _sizes, _time, _mix)
+    for rule in rules:
         if told := rule(load):
             return told
     return ""
 
 
+def problem_of_store(load: Load) -> str:
+    """Return what is wrong with a load on objects; empty: nothing."""
+    assert load.store is not None
+    if load.directory or load.files:
+        return "'bucket' works on objects: leave out 'directory' and 'file'"
+    for name in load.texts:
+        if name in options.OF_FILES:
+            return f"options.{name} applies to files only; 'bucket' works on objects"
+    if load.phase.makes_ios and not load.size("size"):
+        return "options.size is needed: bytes of each object"
+    if load.flag("rand") and load.phase.name != "read":
+        return "options.rand is for phase read: parts of objects at random offsets"
+    return store_problem(load.store)
+
+
 def _places(load: Load) -> str:
     if bool(load.directory) == bool(load.files):
-        return "either 'directory' or 'file' says where its files are"
+        return "either 'directory' or 'file' says where its files are, or 'bucket' its objects"
     bad = [path for path in (load.directory, *load.files) if path and not path.startswith("/")]
     if bad:
         return f"'{bad[0]}': an absolute path is needed"
+    of_store = [name for name in load.texts if name.startswith("s3")]
+    if of_store:
+        return f"options.{of_store[0]} is for objects: set 'bucket'"
     if load.files and load.phase.name in ("mkdirs", "rmdirs", "stat"):
         return f"phase {load.phase.name} works on the files of a directory: set 'directory'"
     return ""
@@ -276,9 +335,17 @@ def _together(
         )
         yield document.problem(("elbencho", "file"), message)
     yield from _headline(profile, document, load)
-    if profile.prepare.precondition is not None:
+    yield from _prepared(profile, document, load)
+
+
+def _prepared(profile: Profile, document: YamlDocument, load: Load) -> Iterator[Problem]:
+    """Files are laid out, objects are put by a fill."""
+    if load.store is not None and profile.prepare.layout:
+        message = "objects are put first by 'precondition: {fill: 1, rounds: 0}'"
+        yield document.problem(("prepare", "layout"), message, key=True)
+    if load.store is None and profile.prepare.precondition is not None:
         yield document.problem(
-            ("prepare", "precondition"), "elbencho has no preconditioning", key=True
+            ("prepare", "precondition"), "elbencho has no preconditioning of files", key=True
         )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePath
 
 from msgspec import Struct, field
@@ -19,15 +19,19 @@ from tui.model.problem import Problem, UsageError
 from tui.model.profile import Param, ParamKind, parse_param
 from tui.model.quantities import shown
 from tui.workloads.base import Imported
+from tui.workloads.elbencho import jobimport_s3 as s3
 from tui.workloads.elbencho.options import (
     ELSEWHERE,
+    OF_FILES,
     OPTIONS,
     PHASE_OPTIONS,
+    REFUSED,
     SHORT,
+    STORE,
     UNKNOWN_FILES,
     option_problem,
 )
-from tui.workloads.elbencho.phases import PHASES, Phase
+from tui.workloads.elbencho.phases import OBJECT_PHASES, PHASES, Phase
 
 # Options without a value that are set elsewhere.
 BARE = frozenset(
@@ -64,6 +68,12 @@ class _Command(Struct):
     options: dict[str, str] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)
     drop_caches: bool = False
+    store: dict[str, str] = field(default_factory=dict)  # where objects are
+
+    @property
+    def objects(self) -> bool:
+        """Whether it works on objects of a store."""
+        return s3.works_on_objects(self.store, self.paths)
 
 
 def import_job(text: str, file: str, tag: str | None = None) -> Imported:
@@ -145,6 +155,8 @@ def _command(line: int, words: Sequence[str], file: str, messages: list[Problem]
     found, problems = _Command(line), list[str]()
     for name, value in _options(words, found, problems):
         _take(found, name, value, problems, lambda text: messages.append(Problem(text, file, line)))
+    if found.objects:
+        _of_objects(found, problems, lambda text: messages.append(Problem(text, file, line)))
     if not found.phases and not problems:
         problems.append(
             "no phase: one of --mkdirs, --write, --stat, --read, --delfiles, --deldirs is needed"
@@ -153,14 +165,30 @@ def _command(line: int, words: Sequence[str], file: str, messages: list[Problem]
         problems.append("no path: elbencho works on a directory, a file or a block device")
     found.paths = [each for path in found.paths for each in _expanded(path)]
     relative = [path for path in found.paths if not path.startswith("/")]
-    if relative:
+    if relative and not found.objects:
         problems.append(
             f"'{relative[0]}': an absolute path is needed, hosts have no current directory of yours"
         )
     if problems:
         raise UsageError([Problem(text, file, line) for text in problems])
-    found.phases.sort(key=lambda phase: list(PHASES).index(phase.name))
+    known = OBJECT_PHASES if found.objects else PHASES
+    found.phases.sort(key=lambda phase: list(known).index(phase.name))
     return found
+
+
+def _of_objects(found: _Command, problems: list[str], say: Callable[[str], object]) -> None:
+    """Have a command on objects name the phases of those, without what acts on files only."""
+    by_option = {phase.option: phase for phase in OBJECT_PHASES.values()}
+    found.phases = [by_option[phase.option] for phase in found.phases]
+    problems += s3.store_problems(found.store, found.paths)
+    for name in [name for name in found.options if name in OF_FILES]:
+        del found.options[name]
+        say(f"--{name} is left out: applies to files only; the command works on objects")
+    if found.drop_caches:
+        found.drop_caches = False
+        say("--dropcache is left out: objects bypass the page caches of the hosts")
+    if any(phase.name == "rmobjects" for phase in found.phases):
+        say("objects are put before they are deleted: 'prepare: precondition' is set")
 
 
 def _expanded(path: str) -> list[str]:
@@ -213,7 +241,7 @@ def _bare(name: str) -> bool:
     return (
         name in BARE
         or OPTIONS.get(name) == "flag"
-        or name not in (*OPTIONS, *ELSEWHERE, *UNKNOWN_FILES)
+        or name not in (*OPTIONS, *ELSEWHERE, *UNKNOWN_FILES, *STORE, *REFUSED)
     )
 
 
@@ -224,6 +252,9 @@ def _take(found: _Command, name: str, value: str, problems: list[str], say: obje
     elif name == "dropcache":
         found.drop_caches = True
         tell.append("--dropcache: drop_caches: try drops page caches before each measurement")
+    elif s3.is_of_store(name):
+        tell += filter(None, [s3.option_told(name)])
+        found.store |= {} if tell else {name: value}
     elif name in FATAL or name in UNKNOWN_FILES:
         problems.append(option_problem(name, value))
     elif name in ELSEWHERE:
@@ -270,6 +301,8 @@ def _say_cut(commands: Sequence[_Command], file: str, messages: list[Problem]) -
 def _say_shared(commands: Sequence[_Command], file: str, messages: list[Problem]) -> None:
     """Say that hosts work on the same files where names do not differ by host."""
     for command in commands:
+        if command.objects:
+            continue
         if not ({"files", "dirs"} & set(command.options)) and not all(
             map(is_device, command.paths)
         ):
@@ -335,6 +368,7 @@ def _profile(tag: str, origin: str, command: _Command, phase: Phase, file: str) 
     lines += [
         "",
         *(["drop_caches: try"] if command.drop_caches else []),
+        *(s3.put_first(phase) if command.objects else []),
         *_headline(command, phase),
     ]
     text = "\n".join(lines) + "\n"
@@ -358,7 +392,9 @@ def _fitting(command: _Command, phase: Phase) -> dict[str, str]:
             "limitread",
             "limitwrite",
             "rwmixpct",
-        }
+        } - ({"block"} if command.objects else set())
+    if command.objects and phase.name == "stat" and "timelimit" in command.options:
+        left_out -= {"infloop", "timelimit"}
     return {name: value for name, value in command.options.items() if name not in left_out}
 
 
@@ -366,6 +402,8 @@ def _places(command: _Command, file: str) -> tuple[dict[str, Param], list[str]]:
     """Return the parameter and the lines for where it works: -n or -N say that the path is a
     directory.
     """
+    if command.objects:
+        return s3.store_places(command.store, command.paths)
     if (
         "files" in command.options
         or "dirs" in command.options
@@ -393,7 +431,9 @@ def _headline(command: _Command, phase: Phase) -> list[str]:
     ]
     lines = ["allow_device: true"] if device else []
     if not phase.makes_ios or not command.options.get("size"):
-        return [*lines, f"headline: {{metric: ops, direction: {phase.files or phase.name}}}"]
+        metric = "iops" if phase.direction == "trim" else "ops"
+        direction = phase.files or phase.direction
+        return [*lines, f"headline: {{metric: {metric}, direction: {direction}}}"]
     mixed = phase.name == "write" and command.options.get("rwmixpct", "0") not in ("0", "100")
     metric = (
         "bandwidth" if not command.options.get("rand") and "rand" not in command.options else "iops"

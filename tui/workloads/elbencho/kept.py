@@ -20,11 +20,12 @@ from tui.model.plan import JobLoad
 from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput
 from tui.workloads.elbencho.buckets import QUARTER
-from tui.workloads.elbencho.output import Done, done, part, whole
+from tui.workloads.elbencho.output import BUCKET, Done, done, part, whole
 from tui.workloads.elbencho.phases import Phase, phase_of
 from tui.workloads.reading import budget, numbered
 
 MIB = 1 << 20
+PATH_TYPE = "path type"
 WHOLE = "whole blocks"  # in rows made of JSON: sizes of files are multiples of the block
 KEY = "operation"
 NEEDED = (KEY, "time ms [last]")
@@ -40,7 +41,7 @@ def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
     rows = _of_csv(text, file) if all(name in text for name in NEEDED) else table_rows(text, file)
     found: list[ImportedOutput] = []
     for line, row in rows:
-        if (phase := phase_of(row.get(KEY, ""))) is None:
+        if (phase := phase_of(row.get(KEY, ""), objects=_of_objects(row))) is None:
             continue
         try:
             found += _output(row, phase)
@@ -99,6 +100,7 @@ def _json_output(value: Mapping[str, Any], over: Done) -> ImportedOutput:
     result.end_ms = over.end_ms
     row = {
         "threads": str(config.get("threads", "")),
+        PATH_TYPE: str(config.get("path_type", "")),
         "IO depth": str(config.get("io_depth", "")),
         "direct IO": str(config.get("direct_io", "")),
         "random": str(config.get("random_offsets", "")),
@@ -162,7 +164,7 @@ def _stamp(result: HostResult, row: Row, seconds: float) -> None:
 def _directions(row: Row, phase: Phase, seconds: float) -> Iterator[tuple[str, DirectionResult]]:
     mixed = _number(row, "rwmix read IOPS [last]") is not None
     for prefix, name in (
-        ("", phase.name if phase.makes_ios else None),
+        ("", phase.direction if phase.makes_ios else None),
         ("rwmix read ", "read" if mixed else None),
     ):
         iops = _number(row, f"{prefix}IOPS [last]")
@@ -173,7 +175,7 @@ def _directions(row: Row, phase: Phase, seconds: float) -> Iterator[tuple[str, D
         done_ = round(count if count is not None else entries * seconds)
         rounded = ["iops"] if count is not None else ["iops", "ios"]
         yield (
-            phase.files or phase.name,
+            phase.files or phase.direction,
             DirectionResult(done_, 0, seconds, entries, 0.0, rounded=rounded),
         )
 
@@ -229,7 +231,13 @@ def _loads(row: Row, phase: str, result: HostResult, hosts: int) -> Iterator[Job
         durable="not told in the output",
         block_bytes=int(_number(row, "block size") or 0) or None,
         whole_blocks=bool(row.get(WHOLE)),
+        objects=_of_objects(row),
     )
+
+
+def _of_objects(row: Row) -> bool:
+    """Tell whether entries are objects of a store, not files."""
+    return row.get(PATH_TYPE) == BUCKET
 
 
 def _number(row: Row, name: str) -> float | None:
@@ -264,6 +272,7 @@ NAMES = {
     "Total MiB": "MiB", "MiB write": "MiB", "MiB read": "rwmix read MiB",
     "IOs total": "IOs", "IOs write": "IOs", "IOs read": "rwmix read IOs",
     "Files/s": "entries/s", "Dirs/s": "entries/s", "Objects/s": "entries/s",
+    "Buckets/s": "entries/s", "Buckets total": "entries",
     "Files total": "entries", "Dirs total": "entries", "Objects total": "entries",
 }  # fmt: skip
 PREFIXES = {"IO": "", "IO wr": "", "IO rd": "rwmix read "}
@@ -318,6 +327,8 @@ def _take(row: dict[str, str], what: str, values: str) -> None:
     elif what.startswith("CPU util"):
         row["CPU% [last]"] = last
     elif what in NAMES:
+        if what.startswith(("Objects", "Buckets")):
+            row[PATH_TYPE] = BUCKET
         row[f"{NAMES[what]} [last]"] = last
     elif (
         what.endswith(" latency")

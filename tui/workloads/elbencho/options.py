@@ -28,6 +28,11 @@ OPTIONS: Mapping[str, Kind] = {
     "preallocfile": "flag", "trunc": "flag", "trunctosize": "flag", "verify": "number",
     "verifydirect": "flag",
     "statinline": "flag", "readinline": "flag",
+    # requests of S3
+    "s3fastget": "flag", "s3fastput": "flag", "s3sign": "number", "s3chksumalgo": "text",
+    "s3nocompress": "flag", "s3maxconns": "count", "s3single": "flag", "s3sse": "flag",
+    "s3mpusplit": "size", "s3targetgbps": "number", "s3nompcheck": "flag",
+    "s3multiignore404": "flag", "s3randobj": "flag",
     # GPUs, in builds that have them
     "cufile": "flag", "gds": "flag", "gpuids": "text", "gdsbufreg": "flag", "cuhostbufreg": "flag",
 }  # fmt: skip
@@ -68,6 +73,28 @@ ELSEWHERE: Mapping[str, str] = {
     "nodelerr": "files that are to be removed must be there",
     "opslog": "a line for each I/O slows the load down",
 }  # fmt: skip
+STORE: Mapping[str, str] = {
+    "s3endpoints": "endpoint: and https: say where the store is",
+    "s3region": "region: of the profile",
+    "s3objprefix": "prefix: of the profile",
+    **dict.fromkeys(("s3key", "s3secret", "s3sessiontoken", "s3credfile", "s3credlist"),
+        "a secret is never written down: key_id:, key: and token: name environment variables"),
+}  # fmt: skip
+"""Options whose values are keys of the profile."""
+REFUSED: Mapping[str, str] = {
+    "s3ignoreerrors": "requests that fail would be counted as done",
+    "s3multidel": "it deletes objects that it finds in the bucket, whoever owns them",
+    "s3nompucompl": "uploads without completion leave parts in the store that no run removes",
+    "s3virtaddr": "each bucket is addressed by path: ENDPOINT/BUCKET/KEY",
+    **dict.fromkeys(("s3log", "s3logprefix"), "a log holds signed headers"),
+    **dict.fromkeys(("s3sseckey", "s3ssekmskey"), "a secret is never written down"),
+}
+OF_FILES = frozenset(
+    ("direct", "fadv", "flock", "madv", "mmap", "nofdsharing", "nodiocheck", "preallocfile",
+     "trunc", "trunctosize", "verifydirect", "statinline", "readinline", "cufile", "gds",
+     "gdsbufreg", "norandalign", "backward", "strided", "rwmixpct")
+)  # fmt: skip
+"""Options that act on files only."""
 UNKNOWN_FILES: Mapping[str, str] = {
     **dict.fromkeys(
         ("treefile", "treescan", "treerand", "treeroundrob", "treeroundup", "sharesize"),
@@ -89,8 +116,12 @@ def option_problem(name: str, value: object) -> str:
             f"{name} is not supported: which files {UNKNOWN_FILES[name]} use is not known before"
             " the run"
         )
-    if name.startswith("s3"):
-        return f"{name} is not supported here: this profile is about files"
+    if name in STORE:
+        return f"{name} is not written here: {STORE[name]}"
+    if name in REFUSED:
+        return f"{name} is not supported: {REFUSED[name]}"
+    if name not in OPTIONS and name.startswith("s3"):
+        return f"{name} is not supported: only phases on objects and buckets are"
     if name not in OPTIONS:
         return f"unknown option '{name}'{did_you_mean(name, [*OPTIONS, *ELSEWHERE])}"
     try:

@@ -21,6 +21,7 @@ from tui.workloads.elbencho.phases import MIXED, Phase, phase_of
 
 HEADER = "ISO Date,"
 ALL_THREADS = "Total"
+BUCKET = "bucket"  # the type of a path where objects of a store are meant
 MIX = {"Write": "write", "Read": "read"}
 US = 1000  # ns
 CUT_S = 0.002  # rates are cut to whole numbers, times to ms
@@ -80,23 +81,28 @@ def number(row: Row, name: str) -> int:
 
 
 def counted(
-    row: Row, before: Mapping[str, Counted], interval_s: float, block: int | None
+    row: Row,
+    before: Mapping[str, Counted],
+    interval_s: float,
+    block: int | None,
+    *,
+    objects: bool = False,
 ) -> dict[str, Counted]:
     """Return what each direction of a row has done so far. Raises ValueError."""
-    phase = phase_of(row["Phase"])
+    phase = phase_of(row["Phase"], objects=objects)
     assert phase is not None
     entries = number(row, "Entries")
     if not phase.makes_ios:
         return {
-            phase.name: _grown(
-                before.get(phase.name, Counted()), entries, 0, number(row, "Lat Ent us")
+            phase.direction: _grown(
+                before.get(phase.direction, Counted()), entries, 0, number(row, "Lat Ent us")
             )
         }
-    name = MIX.get(row.get("MixType", ""), phase.name)
+    name = MIX.get(row.get("MixType", ""), phase.direction)
     old, moved = before.get(name, Counted()), number(row, "DoneBytes")
     ios = old.ios + _ios(moved - old.bytes, number(row, "IOPS") * interval_s, block)
     found = {name: _grown(old, ios, moved, number(row, "Lat IO us"))}
-    if entries and name == phase.name:
+    if entries and name == phase.direction:
         files = before.get(phase.files, Counted())
         found[phase.files] = _grown(files, entries, 0, number(row, "Lat Ent us"))
     return found
@@ -119,7 +125,8 @@ def _grown(before: Counted, ios: int, moved: int, mean_us: int) -> Counted:
 def done(value: Mapping[str, Any], block: int | None) -> Done | None:
     """Return a phase by its JSON object; None for one that measures nothing. Raises ValueError."""
     name = str(value.get("phase_type", ""))
-    phase, last, config = phase_of(name), part(value, "last_done"), part(value, "config")
+    last, config = part(value, "last_done"), part(value, "config")
+    phase = phase_of(name, objects=config.get("path_type") == BUCKET)
     if phase is None:
         return None
     start_ms, elapsed_ms = (
@@ -130,9 +137,9 @@ def done(value: Mapping[str, Any], block: int | None) -> Done | None:
     latency = part(last, "latency")
     entries, ios = part(latency, "entries"), part(latency, "IO")
     if not phase.makes_ios:
-        found.dirs[phase.name] = _entries(last, entries, elapsed_ms)
+        found.dirs[phase.direction] = _entries(last, entries, elapsed_ms)
     elif whole(last, "bytes"):
-        found.dirs[phase.name] = _moved(last, ios, part(ios, "histogram"), elapsed_ms, block)
+        found.dirs[phase.direction] = _moved(last, ios, part(ios, "histogram"), elapsed_ms, block)
     if phase.makes_ios and whole(last, "entries"):
         found.dirs[phase.files] = _entries(last, entries, elapsed_ms)
     reads, of_reads = part(last, "rwmix_read"), part(part(ios, "histogram"), "rwmix_read")

@@ -6,13 +6,22 @@ Pure.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tui.model.address import HostAddress
+from tui.model.objects import check_apart
 from tui.model.plan import FILE_NUMBER, FileSpec, HostTask, JobLoad, Step, is_device
 from tui.model.problem import UsageError
 from tui.model.profile import ParamValue, Profile, host_params
 from tui.workloads.elbencho.body import Load, resolve
+from tui.workloads.elbencho.store import (
+    Shape,
+    Store,
+    check_put,
+    exports,
+    object_sets,
+    words_of,
+)
 
 JOB_FILE = "elbencho.sh"
 ARGV = ["sh", JOB_FILE]
@@ -52,10 +61,9 @@ def planned_step(
     seeds: Mapping[str, int],
 ) -> Step:
     """Return the step of hosts whose loads are known. Raises UsageError."""
-    offset, tasks = 0, []
-    for host, load in loads.items():
-        tasks.append(_task(profile, params, host, load, seeds[host], offset))
-        offset += load.threads
+    tasks = list(_tasks(profile, params, loads, seeds))
+    check_apart((task.host, each) for task in tasks for each in task.objects)
+    check_put(tasks, put_first=_puts_first(profile))
     first = next(iter(loads.values()), None)
     seconds = first.seconds if first else None
     return Step(
@@ -72,6 +80,50 @@ def planned_step(
     )
 
 
+def _tasks(
+    profile: Profile,
+    params: Mapping[str, ParamValue],
+    loads: Mapping[str, Load],
+    seeds: Mapping[str, int],
+) -> Iterator[HostTask]:
+    """Yield what each host does: ranks go on from host to host, unless names hold the host."""
+    prefixes = {load.store.prefix for load in loads.values() if load.store}
+    apart = len(prefixes) == len(loads)
+    offset = 0
+    for host, load in loads.items():
+        if load.store is not None:
+            yield _store_task(load.store, host, load, seeds[host], None if apart else offset)
+        else:
+            yield _task(profile, params, host, load, seeds[host], offset)
+        offset += load.threads
+
+
+def _store_task(store: Store, host: str, load: Load, seed: int, first_rank: int | None) -> HostTask:
+    """Return what one host does with objects; without a first rank its prefix tells them apart."""
+    of_buckets = load.phase.name in ("mkbuckets", "rmbuckets")
+    offset = 0 if of_buckets else first_rank or 0
+    ranks = range(offset, offset + load.threads)
+    shape = Shape(load.count("dirs", 1), load.count("files", 1), load.size("size"))
+    sets = object_sets(store, load.phase.name, shape, ranks, told_apart=first_rank is not None)
+    total = sum(each.count * each.size_bytes for each in sets)
+    moved = total if load.phase.makes_ios else 0
+    changed = max(total, 1) if any(each.changes for each in sets) else 0
+    return HostTask(
+        host=host,
+        randseed=seed,
+        job_file=script(load, offset),
+        argv=list(ARGV),
+        writes_bytes=changed,
+        moves_bytes=None if load.seconds or load.flag("rand") else moved,
+        objects=sets,
+    )
+
+
+def _puts_first(profile: Profile) -> bool:
+    """Tell whether a profile's objects are put before they are measured."""
+    return profile.prepare.precondition is not None and profile.prepare.precondition.fill > 0
+
+
 def job_load(load: Load) -> JobLoad:
     """Return what one host does in the field's words."""
     limit = load.size("limitwrite" if load.phase.name == "write" else "limitread")
@@ -85,6 +137,7 @@ def job_load(load: Load) -> JobLoad:
         queues=load.depth > 1,
         direct=load.flag("direct"),
         stores=bool(ios),
+        objects=load.store is not None,
         paced=limit > 0,
         rate_bytes_per_s=(
             {name: limit * load.threads * shares_of(load)[name] for name in ios} if limit else {}
@@ -205,22 +258,29 @@ def script(load: Load, offset: int) -> str:
     """Return the shell script that runs elbencho: its results come on the stdout that the script
     was given.
     """
-    return "\n".join(["exec 3>&1", _command(words(load, offset)), ""])
+    keys = exports(load.store) if load.store else []
+    return "\n".join(["exec 3>&1", *keys, _command(words(load, offset)), ""])
 
 
 def words(load: Load, offset: int) -> list[str]:
     """Return elbencho's words, an option each with its value; the paths last."""
-    ranks = [f"--rankoffset {offset}"] if load.directory and offset else []
-    return [
-        f"--{load.phase.option}",
-        *_own(load),
-        *ranks,
-        *PRINTS,
-        *_quoted(load.files or (load.directory,)),
-    ]
+    ranks = [f"--rankoffset {offset}"] if offset and not load.files else []
+    return [f"--{load.phase.option}", *_own(load), *ranks, *PRINTS, *_places(load)]
+
+
+def _places(load: Load) -> list[str]:
+    """Return where it works: paths, or the bucket."""
+    return [load.store.bucket] if load.store else _quoted(load.files or (load.directory,))
 
 
 def _own(load: Load) -> list[str]:
+    return [
+        *(words_of(load.store) if load.store else ()),
+        *_options(load),
+    ]
+
+
+def _options(load: Load) -> list[str]:
     return [
         f"--{name} {shlex.quote(text)}" if text else f"--{name}"
         for name, text in load.texts.items()
@@ -247,7 +307,7 @@ def plain_command(load: Load) -> str:
                 "elbencho",
                 f"--{load.phase.option}",
                 *_own(load),
-                *_quoted(load.files or (load.directory,)),
+                *_places(load),
             ]
         )
         + "\n"

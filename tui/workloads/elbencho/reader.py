@@ -9,6 +9,7 @@ import json
 from tui.model.event import DirectionSample, HostResult, PhaseName, Sample
 from tui.model.plan import Step
 from tui.workloads.base import Item
+from tui.workloads.elbencho import requests
 from tui.workloads.elbencho.output import (
     HEADER,
     Counted,
@@ -35,7 +36,9 @@ class ElbenchoReader:
     def __init__(self, host: str, step: Step, phase: PhaseName) -> None:
         self._host, self._step, self._phase = host, step, phase
         self._block = step.jobs[0].block_bytes if step.jobs and phase == "measure" else None
+        self._objects = any(task.objects for task in step.tasks)
         self._out, self._err = LineSplitter(LONGEST_LINE), LineSplitter()
+        self._requests = requests.Joiner()
         self._said = explainer()
         self._columns: list[str] = []
         self._pending: Row | None = None  # writes of a mixed phase, whose reads are the next row
@@ -52,7 +55,7 @@ class ElbenchoReader:
 
     def feed_stderr(self, data: bytes) -> list[LogLine]:
         """Return explained lines of stderr."""
-        return self._said.explain_all(self._err.feed(data))
+        return self._said.explain_all([*self._requests.join(self._err.feed(data))])
 
     def flush(self) -> list[Item]:
         """Return what the end of both streams completes."""
@@ -100,7 +103,8 @@ class ElbenchoReader:
         if self._finished is None:
             self._finished = [item for line in self._out.close() for item in self._line(line)]
             self._finished += self._take_pending()
-            self._finished += self._said.explain_all(self._err.close())
+            rest = [*self._requests.join(self._err.close()), *self._requests.rest()]
+            self._finished += self._said.explain_all(rest)
 
     def _why_no_output(self, exit_code: int | None) -> str:
         ended = "how it ended is unknown" if exit_code is None else f"exit code {exit_code}"
@@ -171,7 +175,9 @@ class ElbenchoReader:
         now = {
             name: each
             for row in rows
-            for name, each in counted(row, self._so_far, interval_s, self._block).items()
+            for name, each in counted(
+                row, self._so_far, interval_s, self._block, objects=self._objects
+            ).items()
         }
         dirs = {name: each.since(self._so_far.get(name, Counted())) for name, each in now.items()}
         self._so_far.update(now)
@@ -223,6 +229,7 @@ _TABLE = silent(
 )
 RULES = (
     _TABLE,
+    *requests.RULES,
     rule(
         r"Terminating due to interrupt signal",
         "warning",

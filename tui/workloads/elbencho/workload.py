@@ -11,7 +11,7 @@ from tui.workloads.base import Imported, ImportedOutput, LatencyKind, Paced, Req
 if TYPE_CHECKING:
     from tui.model.address import HostAddress
     from tui.model.event import PhaseName
-    from tui.model.plan import FileSpec, Step
+    from tui.model.plan import FileSpec, HostTask, Step
     from tui.model.problem import Problem
     from tui.model.profile import ParamValue, Profile
     from tui.model.search import Change, Offer
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 SOURCE = (
     "static builds for x86_64 and ARM64 are at github.com/breuner/elbencho/releases; no"
     " distribution packages it"
+)
+S3 = Requirement(
+    "elbencho",
+    trial_args=("--s3fastget", "--version"),
+    trial_of="S3",
+    source="a build with S3_SUPPORT=1, such as the static builds of the releases",
 )
 ADVICE = {
     "files-there": "elbencho/files-rm",
@@ -123,8 +129,19 @@ class ElbenchoWorkload(Workload):
         return lengths(profile)
 
     def requirements(self, steps: Sequence[Step]) -> list[Requirement]:
-        """Return elbencho; the shell that starts it is everywhere."""
-        return [Requirement("elbencho", source=SOURCE)]
+        """Return elbencho, with S3 for objects; the shell that starts it is everywhere."""
+        stores = any(task.objects for step in steps for task in step.tasks)
+        return [Requirement("elbencho", source=SOURCE), *([S3] if stores else [])]
+
+    def fill(self, steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
+        """Return what each host does to put all objects of these steps. Raises UsageError."""
+        from tui.workloads.elbencho.store import fill_tasks
+
+        return fill_tasks([task for step in steps for task in step.tasks], times)
+
+    def extras(self) -> list[Requirement]:
+        """Return S3: many builds have none."""
+        return [S3]
 
     def layout_job(self, files: list[FileSpec]) -> str:
         """Return the script that writes these files whole, once, in sequence."""

@@ -13,6 +13,7 @@ from tui.workloads.base import LatencyKind, LogLine
 from tui.workloads.fio.other_job import contradictions
 from tui.workloads.fio.results import Meter, host_result
 from tui.workloads.fio.snapshot import Framer, SnapshotError, StatusJob, decode
+from tui.workloads.http_status import answered
 from tui.workloads.messages import Explainer, rule, silent
 from tui.workloads.reading import OTHER_JOB, LineSplitter
 
@@ -67,23 +68,12 @@ def _job_failed(match: re.Match[str]) -> str:
     return f"a fio job failed {where}: {errno_text(int(match['number']))}"
 
 
-_HTTP_HINTS = {
-    301: "the bucket is in another region",
-    307: "the bucket is in another region",
-    400: "the store does not take the request; often the region is another one",
-    401: "the keys are not accepted",
-    403: "wrong keys, no permission in the bucket, or the host's clock is off",
-    404: "the bucket does not exist",
-    429: "the store asks for fewer requests; fio does not repeat one",
-    503: "the store is overloaded or asks for fewer requests; fio does not repeat one",
-}
 _REQUESTS = {"WRITE": "PUT", "READ": "GET", "TRIM": "DELETE"}
 
 
 def _http_failed(match: re.Match[str]) -> str:
     """Explain a status that fio's http engine does not take for success."""
-    hint = _HTTP_HINTS.get(int(match["status"]), "the log of the store says more")
-    return f"a {_REQUESTS[match['op']]} was answered with HTTP {match['status']}: {hint}"
+    return answered(_REQUESTS[match["op"]], int(match["status"]), "fio does not repeat one")
 
 
 RULES = (

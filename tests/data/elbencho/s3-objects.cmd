@@ -1,0 +1,1 @@
+elbencho --s3endpoints http://127.0.0.1:40617 --s3region us-east-1 -w --stat -r -F -t 2 -n 1 -N 200 -s 16k -b 16k --s3objprefix x/ --lat --lathisto --livecsv stdout --liveint 1000 --nolive --resfile /dev/null --csvfile /dev/null --jsonfile s3-objects.json bench

@@ -1,0 +1,1 @@
+elbencho --s3endpoints http://127.0.0.1:40617 --s3region us-east-1 -w -r -F -t 2 -n 0 -N 2 -s 16m -b 5m --lat --lathisto --livecsv stdout --liveint 1000 --nolive --resfile /dev/null --csvfile /dev/null --jsonfile s3-parts.json bench

@@ -1,0 +1,1 @@
+elbencho --s3endpoints http://127.0.0.1:40617 --s3region us-east-1 -w -t 2 -n 1 -N 10 -s 4k -b 4k --lat --lathisto --livecsv stdout --liveint 1000 --nolive --resfile /dev/null --csvfile /dev/null --jsonfile s3-put.json bench

@@ -1,0 +1,187 @@
+"""Objects of S3 that elbencho puts, gets and deletes: where they are, how they are named, how they
+are put first.
+
+Each rank has objects of its own, `PREFIXrN/dM/rN-fK`, without directories `PREFIXrN-fK`. A GET or
+HEAD that is answered with 404 is an error; a DELETE of a missing object is answered with 204 and
+counts as done. Keys come from the environment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from tui.model.objects import NUMBER, ObjectSet
+from tui.model.plain import SECRET_PATTERN
+from tui.model.plan import HostTask
+from tui.model.problem import UsageError
+from tui.model.quantities import shown
+from tui.workloads.elbencho.phases import PhaseName
+
+HTTPS = {"off": "http", "insecure": "https"}
+ENDPOINT = re.compile(r"[A-Za-z0-9._-]+(:\d{1,5})?|\[[0-9A-Fa-f:]+\](:\d{1,5})?")
+BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]+")
+REGION = re.compile(r"[A-Za-z0-9-]+")
+PREFIX = re.compile(r"[A-Za-z0-9!_./-]*")  # '%' stands for random text in elbencho
+KEYS = {
+    "key_id": "AWS_ACCESS_KEY_ID",
+    "key": "AWS_SECRET_ACCESS_KEY",
+    "token": "AWS_SESSION_TOKEN",
+}
+NEVER_CHECKED = "elbencho never checks certificates: use insecure, or off for HTTP"
+PUT_FIRST = "prepare: {precondition: {fill: 1, rounds: 0}}"
+ONLY_MEASURED = ("infloop", "timelimit", "rand", "randamount", "randalgo", "limitread",
+    "s3fastget", "s3randobj")  # fmt: skip
+"""Options of a phase that a fill of its objects does without."""
+
+
+class Store(Struct, frozen=True):
+    """A bucket, and how a host gets at it. Keys are names of environment variables in ${}."""
+
+    endpoint: str
+    https: str
+    bucket: str
+    region: str
+    prefix: str
+    key_id: str = ""
+    key: str = ""
+    token: str = ""
+
+    @property
+    def url(self) -> str:
+        """The endpoint as elbencho takes it."""
+        return f"{HTTPS[self.https]}://{self.endpoint}"
+
+    @property
+    def name(self) -> str:
+        """Host and bucket, by which a person agrees to lose what is in it."""
+        return f"{self.endpoint}/{self.bucket}"
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """What each variable that the SDK reads is set to."""
+        given = {"key_id": self.key_id, "key": self.key, "token": self.token}
+        return {KEYS[name]: text for name, text in given.items() if text}
+
+
+def store_problem(store: Store) -> str:
+    """Return what is wrong with a bucket; empty: nothing. A written key is not repeated."""
+    for name, text in (("key_id", store.key_id), ("key", store.key), ("token", store.token)):
+        if text and not re.fullmatch(SECRET_PATTERN, text):
+            return f"{name}: a secret is never written down: use a parameter of kind secret"
+    if store.https not in HTTPS:
+        if store.https == "on":
+            return f"https: on: {NEVER_CHECKED}"
+        return f"https: found {shown(store.https)}, allowed are off, insecure"
+    for name, text, pattern, allowed in (
+        ("endpoint", store.endpoint, ENDPOINT, "HOST or HOST:PORT, without https://"),
+        ("bucket", store.bucket, BUCKET, "letters, digits, '.', '-' and '_'"),
+        ("region", store.region, REGION, "letters, digits and '-'"),
+        ("prefix", store.prefix, PREFIX, "letters, digits and any of !_./-"),
+    ):
+        if not pattern.fullmatch(text):
+            return f"{name}: found {shown(text)}, allowed are {allowed}"
+    return ""
+
+
+# -- names
+
+DOES: dict[PhaseName, Literal["put", "get", "head", "delete"]] = {
+    "write": "put",
+    "read": "get",
+    "stat": "head",
+    "rmobjects": "delete",
+}
+
+
+class Shape(Struct, frozen=True):
+    """How many objects each rank has, and of how many bytes."""
+
+    dirs: int
+    files: int
+    size: int
+
+
+def object_sets(
+    store: Store, phase: PhaseName, shape: Shape, ranks: range, *, told_apart: bool
+) -> list[ObjectSet]:
+    """Return the objects of one host: one set of all of its ranks, or a set of each rank where only
+    the rank tells them apart from those of other hosts.
+    """
+    dirs, each, size = shape.dirs, max(shape.dirs, 1) * shape.files, shape.size
+    if phase in ("mkbuckets", "rmbuckets"):
+        return [ObjectSet(store.name, "", 1, 0, ("put" if phase == "mkbuckets" else "delete",))]
+    folder = f"d{NUMBER}/" if dirs else ""
+    found = []
+    for rank in map(str, ranks) if told_apart else (NUMBER,):
+        below = f"r{rank}/{folder}" if dirs else ""
+        names = f"{store.prefix}{below}r{rank}-f{NUMBER}"
+        count = each if told_apart else each * len(ranks)
+        found.append(ObjectSet(store.name, names, count, size, (DOES[phase],)))
+    return found
+
+
+def check_put(tasks: Sequence[HostTask], *, put_first: bool) -> None:
+    """Raise UsageError when objects are deleted that no step of the plan puts: a DELETE of a
+    missing object counts as done.
+    """
+    needed = (each for task in tasks for each in task.objects if each.does == ("delete",))
+    if not put_first and (each := next((each for each in needed if each.names), None)):
+        raise UsageError(
+            f"delete of {each.names}: a DELETE of a missing object counts as successful, so the"
+            f" plan must put them: {PUT_FIRST}"
+        )
+
+
+# -- commands
+
+
+def exports(store: Store) -> list[str]:
+    """Return the lines of a shell script that give the SDK its keys, by the names of variables."""
+    return [f'export {name}="{text}"' for name, text in store.secrets.items()]
+
+
+def words_of(store: Store) -> list[str]:
+    """Return elbencho's words for where the objects are."""
+    prefix = [f"--s3objprefix {store.prefix}"] if store.prefix else []
+    return [f"--s3endpoints {store.url}", f"--s3region {store.region}", *prefix]
+
+
+def fill_tasks(tasks: Sequence[HostTask], times: int) -> list[HostTask]:
+    """Return what each host does to put all objects of these tasks. Raises UsageError."""
+    if times != 1:
+        raise UsageError("fill: objects are put once; allowed is 1")
+    seen: set[tuple[str, str]] = set()
+    return list(_fills(tasks, seen))
+
+
+def _fills(tasks: Sequence[HostTask], seen: set[tuple[str, str]]) -> Iterator[HostTask]:
+    for task in tasks:
+        new = [each for each in task.objects if each.names and each.key not in seen]
+        if not new:
+            continue
+        seen |= {each.key for each in new}
+        put = sum(each.count * each.size_bytes for each in new)
+        yield HostTask(
+            host=task.host,
+            randseed=task.randseed,
+            job_file=_putting(task.job_file),
+            argv=task.argv,
+            writes_bytes=put,
+            moves_bytes=put,
+            objects=[
+                ObjectSet(each.store, each.names, each.count, each.size_bytes, ("put",))
+                for each in new
+            ],
+        )
+
+
+def _putting(script: str) -> str:
+    """Return the script of a phase as the one that puts its objects, once."""
+    lines = re.sub(r"--(read|stat|delfiles|write) ", "--write ", script, count=1).splitlines()
+    dropped = tuple(f"  --{name}" for name in ONLY_MEASURED)
+    kept = [line for line in lines if not line.startswith(dropped)]
+    return "\n".join([*kept, ""])
