@@ -151,9 +151,7 @@ def test_an_address_that_answers_something_else_than_http_is_named(
         port = listening.getsockname()[1]
         assert not follow(plain.run_dir, "influx", f"http://127.0.0.1:{port}/write", said.append)
     assert (
-        len(said) == 2
-        and "SSH-2.0-OpenSSH; retrying" in said[0]
-        and "streaming stopped" in said[1]
+        len(said) == 2 and "SSH-2.0-OpenSSH; retrying" in said[0] and "streaming stopped" in said[1]
     )
 
 

@@ -74,6 +74,12 @@ def test_a_worker_that_waits_for_syncs_is_in_flight() -> None:
     assert said("concurrency", evidence({"h1": {"write": write}})) == [("error", 0.25)]
 
 
+def test_whole_files_are_in_flight_instead_of_their_ios_and_not_beside_them() -> None:
+    ios, opened = direction(100.0, 30_000_000.0), direction(100.0, 40_000_000.0)
+    assert found("concurrency", evidence({"h1": {"write": ios, "write-files": opened}})) == []
+    assert said("concurrency", evidence({"h1": {"write": ios}})) == [("error", 0.75)]
+
+
 def test_fewer_in_flight_on_a_client_whose_cpu_is_busy_weakens_the_figure_only() -> None:
     busy = TelemetryColumn(name="cpu.busy", unit="percent", mean=97.0)
     host = HostTelemetryRecord(host="h1", start_s=0.0, end_s=60.0, columns=[busy])

@@ -404,5 +404,9 @@ DERIVED_JOBS = {
 }
 DERIVED = list(DERIVED_JOBS)
 TOOLS = [*IO500, *SEARCHES, *ELBENCHO, *SUITES["elbencho/files"]]
-S3 = ["s3/put", "s3/get", "s3/delete", "s3/all"]
+ELBENCHO_S3 = ("put", "head", "get", "delete", "small", "large-put", "large-get", "large")
+S3 = [
+    *("s3/put", "s3/get", "s3/delete", "s3/all"),
+    *(f"elbencho/s3-{name}" for name in ELBENCHO_S3),
+]
 OTHERS = ["demo/quick", "weka/mdtest", "ior/file-per-process", *TOOLS, *DERIVED, *S3]

@@ -57,9 +57,7 @@ def test_a_pod_that_is_not_running_yet_is_named(context: SourceContext) -> None:
 
 
 def test_a_selector_without_pods_says_so(context: SourceContext) -> None:
-    assert "no pod in namespace 'storage' matches app=non" in refusal(
-        context, "storage/app=non"
-    )
+    assert "no pod in namespace 'storage' matches app=non" in refusal(context, "storage/app=non")
 
 
 def test_pods_stay_those_of_the_cluster_in_which_they_were_found(context: SourceContext) -> None:

@@ -137,20 +137,23 @@ def occupied(dirs: Mapping[str, DirectionRecord], held: int) -> float | None:
     """Return the mean share of `held` I/Os in flight; 1.0 if the rest is the load generator's own
     time.
 
-    Includes syncs: the worker waits for them like for any other I/O. None if a latency is
+    Includes syncs: the worker waits for them like for any other I/O. Whole files, which consist of
+    I/Os, count instead of these where they take longer: to open and close. None if a latency is
     missing."""
     counted = [MIXED] if MIXED in dirs else [name for name in dirs if direction(name).in_total]
     if BOTH in dirs:  # reads and writes have no separate latencies
         counted = [BOTH, *(name for name in counted if name not in ("read", "write"))]
-    waited, rate = 0.0, 0.0
+    waited, whole, rate = 0.0, 0.0, 0.0
     for name in dict.fromkeys([*counted, *(name for name in dirs if not direction(name).in_total)]):
         latency = _whole(dirs[name])
         if dirs[name].iops is None or latency is None or latency.mean_ns is None:
             return None
-        waited += (dirs[name].iops or 0.0) * latency.mean_ns / 1e9
+        here = (dirs[name].iops or 0.0) * latency.mean_ns / 1e9
+        waited, whole = (waited, whole + here) if direction(name).of else (waited + here, whole)
         rate += (dirs[name].iops or 0.0) if name in counted else 0.0
     if not rate or not held:
         return None
+    waited = max(waited, whole)
     between_ns = (held - waited) / rate * 1e9
     return 1.0 if 0 < between_ns < BETWEEN_NS else waited / held
 

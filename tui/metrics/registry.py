@@ -29,7 +29,8 @@ class Direction:
     """A kind of request. `in_total`: it counts in sums over directions; `moves_data`: it has a
     bandwidth.
 
-    `latency` is its only latency kind; None: it has the step's latency kinds.
+    `latency` is its only latency kind; None: it has the step's latency kinds. `of`: the direction of
+    the I/Os that each of its operations consists of.
     """
 
     name: str
@@ -37,6 +38,12 @@ class Direction:
     in_total: bool = True
     moves_data: bool = True
     latency: Literal["lat"] | None = None
+    of: str = ""
+
+
+def _whole(name: str, counted: str, of: str) -> Direction:
+    """Return the direction of whole files or objects beside the I/Os on them."""
+    return Direction(name, counted, in_total=False, moves_data=False, latency="lat", of=of)
 
 
 DIRECTIONS = {
@@ -57,14 +64,14 @@ DIRECTIONS = {
         Direction("rmfiles", "files/s", moves_data=False, latency="lat"),
         Direction("rmdirs", "dirs/s", moves_data=False, latency="lat"),
         # whole files, open to close, in addition to their I/Os
-        Direction("write-files", "files/s", in_total=False, moves_data=False, latency="lat"),
-        Direction("read-files", "files/s", in_total=False, moves_data=False, latency="lat"),
+        _whole("write-files", "files/s", "write"),
+        _whole("read-files", "files/s", "read"),
         # the same of a store: HEAD, buckets, whole objects beside the requests for their parts
         Direction("head", "objects/s", moves_data=False, latency="lat"),
         Direction("mkbuckets", "buckets/s", moves_data=False, latency="lat"),
         Direction("rmbuckets", "buckets/s", moves_data=False, latency="lat"),
-        Direction("write-objects", "objects/s", in_total=False, moves_data=False, latency="lat"),
-        Direction("read-objects", "objects/s", in_total=False, moves_data=False, latency="lat"),
+        _whole("write-objects", "objects/s", "write"),
+        _whole("read-objects", "objects/s", "read"),
     )
 }
 """All directions, in display order."""

@@ -86,9 +86,7 @@ class AnswerRecord(RecordPart):
             " first"
         )
     )
-    capacity: ConfidenceInterval = Field(
-        description="achieved rate within all limits, in `unit`"
-    )
+    capacity: ConfidenceInterval = Field(description="achieved rate within all limits, in `unit`")
     unit: Literal["iops", "bytes_per_s"] = Field(description="unit of capacity")
     knobs: dict[str, Scalar] = Field(default_factory=dict, description="where it was reached")
     step: int | None = Field(None, description="index of the step that is the evidence")

@@ -78,6 +78,7 @@ class Holder(Struct, frozen=True):
 
 
 NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
+NO_VALUES: Mapping[str, str] = MappingProxyType({})
 
 
 class Lease(Struct, frozen=True):
@@ -136,12 +137,13 @@ class Agent:
                 raise
             return with_unknown(probe.facts(), error.message)
 
-    async def trial(self, words: Sequence[str]) -> str:
-        """Run a command that touches nothing.
+    async def trial(self, words: Sequence[str], environ: Mapping[str, str] = NO_VALUES) -> str:
+        """Run a command that touches nothing, with these values added to its environment.
 
         Return what it said when it did not end well, else an empty text.
         """
-        values = (await self.call("trial", *words, timeout_s=PROBE_TIMEOUT_S)).values
+        answer = await self.call("trial", *words, timeout_s=PROBE_TIMEOUT_S, environ=environ)
+        values = answer.values
         return (
             ""
             if values.get("exit") == "0"

@@ -267,6 +267,8 @@ def _table(
         if operation
         else (f"{direction} ({kind_of(direction, kind)})", known.counted)
     )
+    if len(name) + len(rate) >= NAME_WIDTH + 6:
+        name = direction  # only whole objects, which have one kind of latency
     moves_data = known.moves_data and not operation
     bandwidth = "MiB/s" if moves_data else ""
     header = f"{name}{rate:>{NAME_WIDTH + 6 - len(name)}}{bandwidth:>9}  " + "".join(

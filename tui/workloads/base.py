@@ -36,6 +36,7 @@ __all__ = [
     "LogLine",
     "Reader",
     "Requirement",
+    "TargetCheck",
     "TermJob",
     "TermParam",
     "Workload",
@@ -59,6 +60,20 @@ class Requirement(Struct, frozen=True):
     trial_fine: str = ""
     source: str = ""
     package: str = ""
+
+
+class TargetCheck(Struct, frozen=True):
+    """A command that shows from a host whether a target past its files is there.
+
+    It changes nothing.
+
+    It runs before anything starts, with the secrets of the run in its environment, if the host has
+    the command `needs`. `target` is what messages call it.
+    """
+
+    target: str
+    words: tuple[str, ...]
+    needs: str
 
 
 class Paced(Struct, frozen=True):
@@ -160,6 +175,14 @@ class OnHost(Protocol):
     def extras(self) -> Sequence[Requirement]:
         """Return features that only some profiles need; `hosts check` tests and lists them."""
         return ()
+
+    def target_checks(self, steps: Sequence[Step]) -> Sequence[TargetCheck]:
+        """Return how a host of these steps finds out whether their targets are there."""
+        return ()
+
+    def target_problem(self, check: TargetCheck, said: str) -> tuple[str, str] | None:
+        """Return (code, message) for what a check said that did not end well; None: go on."""
+        return f"{check.needs}-no-target", f"{check.target}: {said}"
 
     def program(self, step: Step) -> MpiProgram:
         """Return the program that a step of the MPI executor launches."""

@@ -33,6 +33,8 @@ class HostFindings(Struct):
     ours: frozenset[str] = frozenset()  # files that runs of ours made
     # what commands said that failed at what they are for
     trials: dict[str, str] = field(default_factory=dict)
+    # targets past the host's files that do not answer
+    unreached: list[Problem] = field(default_factory=list)
 
     def room_of(self, path: str) -> DirFacts | None:
         """Return the file system that a file lies on, or will; None when it was not looked at."""

@@ -4,6 +4,7 @@ refuse it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -269,7 +270,8 @@ async def _preflight_host(
             async def ask(call: Callable[[Agent], Awaitable[T]]) -> T:
                 return await call(agent)
 
-            findings = await look_at(plan, address.name, ask, made_files.on(address.name))
+            made = made_files.on(address.name)
+            findings = await look_at(plan, address.name, ask, made, known_secrets(plan))
             facts, holder = await facts_of(plan, address.name, ask, findings), await agent.locked()
             launches = {
                 key: step.mpi for key, step in launched(plan).items() if address.name in step.hosts
@@ -282,6 +284,11 @@ async def _preflight_host(
             return (findings, facts, holder), seen
     finally:
         heard(address.name)
+
+
+def known_secrets(plan: Plan) -> dict[str, str]:
+    """Return the secrets of a plan that the environment holds."""
+    return {name: os.environ[name] for name in plan.secrets if os.environ.get(name)}
 
 
 def launched(plan: Plan) -> dict[str, Step]:

@@ -42,7 +42,7 @@ from tui.remote.answers import DirFacts, FileInfo, HostProbe
 from tui.remote.devices import read_devices, read_room
 from tui.remote.files import stat_files
 from tui.remote.made import identify
-from tui.workloads.base import Requirement
+from tui.workloads.base import Requirement, Workload
 
 NOTHING_COPIED: Mapping[str, CarriedProgram] = MappingProxyType({})
 OWN_PROGRAM = "; or copy a static one for the run: --with DIR"
@@ -210,10 +210,12 @@ class Ask(Protocol):
         """Return the agent's answer. Raises HostError."""
 
 
-async def look_at(plan: Plan, host: str, ask: Ask, made: Files) -> HostFindings:
+async def look_at(
+    plan: Plan, host: str, ask: Ask, made: Files, secrets: Mapping[str, str]
+) -> HostFindings:
     """Look at one host for the rules that judge it.
 
-    `made` are the files that runs of ours made there.
+    `made` are the files that runs of ours made there; `secrets` those of the run that are known.
     """
     tasks = tasks_of(plan, host)
     directories = required_directories(tasks)
@@ -230,10 +232,14 @@ async def look_at(plan: Plan, host: str, ask: Ask, made: Files) -> HostFindings:
     if not directories:
         probe = replace(probe, dirs=room)
     trials = await try_commands(ask, requirements_of(plan, host), probe)
+    able = not trials and all(name in secrets for name in plan.secrets)
+    unreached = await check_targets(plan, host, ask, probe, secrets) if able else []
     counts = {spec.path: spec.count for task in tasks for spec in task.files}
     known = to_identify(files, made)
     now = await ask(lambda agent: identify(agent, known, counts)) if known else Identities()
-    return HostFindings(probe, files, devices, room, ours(files, made, now.files), trials)
+    return HostFindings(
+        probe, files, devices, room, ours(files, made, now.files), trials, unreached
+    )
 
 
 async def facts_of(plan: Plan, host: str, ask: Ask, found: HostFindings) -> dict[str, Fact]:
@@ -266,12 +272,29 @@ async def try_commands(ask: Ask, needs: Iterable[Requirement], probe: HostProbe)
     return {what: said for what, said in answers.items() if said}
 
 
+async def check_targets(
+    plan: Plan, host: str, ask: Ask, probe: HostProbe, secrets: Mapping[str, str]
+) -> list[Problem]:
+    """Return which targets past the files of a host are not there or do not answer."""
+    values = {name: secrets[name] for name in plan.secrets}
+    found: list[Problem] = []
+    for workload, steps in tools_of(plan, host):
+        for check in workload.target_checks(steps):
+            if check.needs in probe.tools:
+                said = await ask(partial(Agent.trial, words=check.words, environ=values))
+                for value in values.values():
+                    said = said.replace(value, "***")
+                problem = workload.target_problem(check, said) if said else None
+                found += [problem] if problem is not None else []
+    return list(dict.fromkeys(found))
+
+
 def judge_host(plan: Plan, host: str, findings: HostFindings) -> list[Problem]:
     """Return why this host cannot run the plan: tool, directories, targets."""
     needs = requirements_of(plan, host)
     copied = of_machine(plan.carried, str(findings.probe.values.get("arch")))
     problems = [each for need in needs for each in tool_problems(need, findings.probe, copied)]
-    problems += trial_problems(needs, findings)
+    problems += [*trial_problems(needs, findings), *findings.unreached]
     for task in tasks_of(plan, host):
         problems += (
             directory_problems(task.required_dir, findings.probe) if task.required_dir else []
@@ -282,12 +305,17 @@ def judge_host(plan: Plan, host: str, findings: HostFindings) -> list[Problem]:
 
 def requirements_of(plan: Plan, host: str | None = None) -> list[Requirement]:
     """Return what the load generators of a plan need, on a host or on any."""
+    return [
+        need for workload, steps in tools_of(plan, host) for need in workload.requirements(steps)
+    ]
+
+
+def tools_of(plan: Plan, host: str | None = None) -> list[tuple[Workload, list[Step]]]:
+    """Return the load generators of a plan with their steps, on a host or on any."""
     own = plan.steps if host is None else [*filter(None, (of_host(s, host) for s in plan.steps))]
     tools = dict.fromkeys(step.tool for step in own)
     steps = {tool: [step for step in own if step.tool == tool] for tool in tools}
-    return [
-        need for tool in tools for need in workloads.of(steps[tool][0]).requirements(steps[tool])
-    ]
+    return [(workloads.of(steps[tool][0]), steps[tool]) for tool in tools]
 
 
 def of_host(step: Step, host: str) -> Step | None:

@@ -386,7 +386,8 @@ async def _say_slow(session: HostSession) -> None:
 
 async def _findings(ctx: RunContext, session: HostSession) -> HostFindings:
     await copy_programs(ctx, session)
-    found = await look_at(ctx.plan, session.name, session.ask, ctx.made_files.on(session.name))
+    made, secrets = ctx.made_files.on(session.name), session.secrets.values
+    found = await look_at(ctx.plan, session.name, session.ask, made, secrets)
     known = await facts_of(ctx.plan, session.name, session.ask, found)
     known |= carried_facts(ctx.plan.carried, known)
     clock = await session.ask(lambda agent: agent.clock())

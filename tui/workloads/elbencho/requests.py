@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from tui.workloads.base import TargetCheck
 from tui.workloads.http_status import answered
 from tui.workloads.messages import rule
 
@@ -62,6 +63,24 @@ class Joiner:
             yield "; ".join(line.strip() for line in held)
 
 
+def bucket_problem(check: TargetCheck, said: str) -> tuple[str, str] | None:
+    """Return why a bucket cannot be used, by what a HEAD of it said.
+
+    403 may mean no more than that the keys may not list the bucket: the first PUT or GET tells.
+    """
+    found = re.search(LAST + r"(-?\d+)", said)
+    status = int(found[1]) if found else 0
+    if status < 0:
+        why = re.search(r"Message: (?:curlCode: \d+, )?(.*?) *HTTP Error", said)
+        return NO_ANSWER, (
+            f"{check.target}: no answer: {why[1] if why else said}; check endpoint, https and the"
+            " network of the host"
+        )
+    if status == 404:
+        return STATUS, f"{check.target}: {answered('HEAD of the bucket', status)}"
+    return None
+
+
 def _told(match: re.Match[str]) -> str:
     status, detail = int(match["status"]), match["detail"]
     request = next((name for said, name in REQUESTS if said in match["what"]), match["what"])
@@ -79,7 +98,7 @@ def _told(match: re.Match[str]) -> str:
 
 def _of(detail: str, name: str) -> str:
     """Return a detail of a request; empty: not printed."""
-    found = re.search(rf"(?:^|; ){name}: (.*?)(?=; (?:[A-Z][\w ]*): |$)", detail)
+    found = re.search(rf"(?:^|; ){name}:(.*?)(?=; [A-Z][\w ]*:|$)", detail)
     return found[1].strip() if found else ""
 
 

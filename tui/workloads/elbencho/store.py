@@ -19,6 +19,7 @@ from tui.model.plain import SECRET_PATTERN
 from tui.model.plan import HostTask
 from tui.model.problem import UsageError
 from tui.model.quantities import shown
+from tui.workloads.base import TargetCheck
 from tui.workloads.elbencho.phases import PhaseName
 
 HTTPS = {"off": "http", "insecure": "https"}
@@ -87,6 +88,9 @@ def store_problem(store: Store) -> str:
     return ""
 
 
+ONE_ATTEMPT = ("export AWS_RETRY_MODE=standard", "export AWS_MAX_ATTEMPTS=1")
+QUIET = ("--nolive", "--resfile /dev/null", "--csvfile /dev/null", "--jsonfile /dev/null")
+
 # -- names
 
 DOES: dict[PhaseName, Literal["put", "get", "head", "delete"]] = {
@@ -148,6 +152,28 @@ def words_of(store: Store) -> list[str]:
     """Return elbencho's words for where the objects are."""
     prefix = [f"--s3objprefix {store.prefix}"] if store.prefix else []
     return [f"--s3endpoints {store.url}", f"--s3region {store.region}", *prefix]
+
+
+def bucket_checks(tasks: Sequence[HostTask]) -> list[TargetCheck]:
+    """Return a HEAD of each bucket that these tasks use before they make it, with one attempt."""
+    found: dict[str, TargetCheck] = {}
+    made: set[str] = set()
+    for task in tasks:
+        for store in dict.fromkeys(each.store for each in task.objects):
+            if any(not each.names and each.does == ("put",) for each in task.objects):
+                made.add(store)
+            elif store not in made:
+                found.setdefault(store, TargetCheck(store, _asking(task.job_file), "elbencho"))
+    return list(found.values())
+
+
+def _asking(script: str) -> tuple[str, ...]:
+    """Return the command that asks for the bucket of a phase's script."""
+    lines = [line.removesuffix(" \\").strip() for line in script.splitlines()]
+    keys = [line for line in lines if line.startswith("export ")]
+    where = [line for line in lines if line.startswith(("--s3endpoints ", "--s3region "))]
+    words = ["exec elbencho --s3statdirs", *where, *QUIET, lines[-1]]
+    return "sh", "-c", "\n".join([*keys, *ONE_ATTEMPT, " ".join(words)])
 
 
 def fill_tasks(tasks: Sequence[HostTask], times: int) -> list[HostTask]:

@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from tui.workloads.base import Imported, ImportedOutput, LatencyKind, Paced, Requirement, Workload
+from tui.workloads.base import (
+    Imported,
+    ImportedOutput,
+    LatencyKind,
+    Paced,
+    Requirement,
+    TargetCheck,
+    Workload,
+)
 
 if TYPE_CHECKING:
     from tui.model.address import HostAddress
@@ -142,6 +150,18 @@ class ElbenchoWorkload(Workload):
     def extras(self) -> list[Requirement]:
         """Return S3: many builds have none."""
         return [S3]
+
+    def target_checks(self, steps: Sequence[Step]) -> list[TargetCheck]:
+        """Return a HEAD of each bucket."""
+        from tui.workloads.elbencho.store import bucket_checks
+
+        return bucket_checks([task for step in steps for task in step.tasks])
+
+    def target_problem(self, check: TargetCheck, said: str) -> tuple[str, str] | None:
+        """Return why a bucket cannot be used."""
+        from tui.workloads.elbencho.requests import bucket_problem
+
+        return bucket_problem(check, said)
 
     def layout_job(self, files: list[FileSpec]) -> str:
         """Return the script that writes these files whole, once, in sequence."""
