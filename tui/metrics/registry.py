@@ -29,8 +29,8 @@ class Direction:
     """A kind of request. `in_total`: it counts in sums over directions; `moves_data`: it has a
     bandwidth.
 
-    `latency` is its only latency kind; None: it has the step's latency kinds. `of`: the direction of
-    the I/Os that each of its operations consists of.
+    `latency` is its only latency kind; None: it has the step's latency kinds. `of`: the direction
+    of the I/Os that each of its operations consists of.
     """
 
     name: str

@@ -128,7 +128,7 @@ def test_what_it_complains_of_is_said_in_a_line(name: str, code: str, said: str)
 
 @pytest.mark.parametrize(("name", "code", "said"), [
     ("s3-403", "elbencho-http-status", "a PUT was answered with HTTP 403: wrong keys"),
-    ("s3-404", "elbencho-http-status", "a GET was answered with HTTP 404: the bucket or the object"),
+    ("s3-404", "elbencho-http-status", "404: the bucket or the object is missing (bench none/r0/d0/r0-f0)"),
     ("s3-no-bucket", "elbencho-http-status", "HTTP 404: the bucket does not exist (nothing r0/"),
     ("s3-not-empty", "elbencho-http-status", "DELETE of the bucket was answered with HTTP 409"),
     ("s3-503", "elbencho-http-status", "requests; elbencho repeated it up to 10 times (bench"),
