@@ -230,7 +230,7 @@ def test_metadata_operations_are_compared_with_the_mean_of_theirs() -> None:
 def test_parameters_as_published_are_no_difference() -> None:
     found = one(compare(run("ceph/randread", step()), SHIPPED), "slow")
     assert found.differs == ()
-    assert found.badge == "set-up not fully known"
+    assert found.badge == "setup not fully known"
 
 
 def test_smaller_parameters_make_it_scaled_down() -> None:
@@ -293,7 +293,7 @@ def test_another_version_of_the_tool_is_named_and_another_major_one_cannot_be_co
     )
     found = one(compare(record, SHIPPED), "aws")
     assert differing(found) == {"fio": ("3.33", "3.20, assumed by the source")}
-    assert found.badge == "set-up not fully known"
+    assert found.badge == "setup not fully known"
     record.steps[0].tasks["h1"].tool_version = "fio-4.0"
     assert one(compare(record, SHIPPED), "aws").badge == "fio differs (not comparable)"
 
@@ -304,7 +304,7 @@ def test_the_departures_that_a_profile_declares_are_named() -> None:
         " kind: deviation}\n"
     )
     found = one(compare(run("ceph/randread", step(), profile={"text": text}), SHIPPED), "slow")
-    assert differing(found) == {"the profile departs from the source in": ("layout, seed", "")}
+    assert differing(found) == {"the profile deviates from the source in": ("layout, seed", "")}
 
 
 def test_a_profile_text_that_cannot_be_read_does_no_harm() -> None:
@@ -323,7 +323,7 @@ def test_a_run_that_did_not_go_well_is_not_comparable(state: str, verdict: str) 
     )
     assert (
         found.badge
-        == f"our run is {'partial' if state == 'partial' else 'invalid'} (not comparable)"
+        == f"this run is {'partial' if state == 'partial' else 'invalid'} (not comparable)"
     )
 
 
@@ -407,7 +407,7 @@ def test_the_section_fits_80_columns_and_says_all_once() -> None:
     lines = text.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[0] == "published figures: 8 for ceph/randread"
-    assert lines[1] == "  all: set-up not fully known"  # before any ratio
+    assert lines[1] == "  all: setup not fully known"  # before any ratio
     assert (
         " ".join(lines[3].split()) == "1 slow, numjobs=1 bs=4k read BW 3.81 MiB/s 4 MB/s 0.95-1.00x"
     )
@@ -469,7 +469,7 @@ def test_json_has_ours_theirs_and_the_printed_text() -> None:
         4e6,
     )
     assert found["baseline"]["source"]["document"] == "Fio on Ceph benchmark report"
-    assert found["badge"] == "set-up not fully known"
+    assert found["badge"] == "setup not fully known"
 
 
 def test_numbers_are_shortened_and_a_whole_setup_is_called_by_its_name() -> None:
@@ -505,7 +505,7 @@ def test_our_figure_of_an_invalid_run_has_its_mark_also_when_it_is_scaled_down()
     scaled = step(params={"size": 2**30, "runtime": 10.0, "numjobs": 1, "bs": 4096})
     record = run("ceph/randread", scaled, verdict="invalid")
     found = compare(record, SHIPPED)
-    assert found[0].badge == "our run is invalid and scaled-down (not comparable)"
+    assert found[0].badge == "this run is invalid and scaled-down (not comparable)"
     assert all(row.ours.endswith(" !") for row in view_of(record, found, len(found)).rows)
     assert comparison_json(found[0])["verdict"] == "invalid"
     doubted = run("ceph/randread", scaled, verdict="valid-with-warnings")

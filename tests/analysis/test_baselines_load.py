@@ -63,17 +63,17 @@ BROKEN = [
     ("title: Our old array\n", "", "b.yaml:1:1: missing key 'title'"),
     (
         "iops: 120k", "iops: 120 kilo",
-        "b.yaml:12:23: workloads.0.results.0.read.iops: found '120 kilo'; it must be "
+        "b.yaml:12:23: workloads.0.results.0.read.iops: found '120 kilo'; expected "
         "a number with k or M and iops or ops/s, such as 16.9k, 438k iops, ~60000 iops",
     ),
     (
         "p99: 1.5 ms", "p99: 1.5",
-        "b.yaml:12:41: workloads.0.results.0.read.clat.p99: found 1.5; it must be "
+        "b.yaml:12:41: workloads.0.results.0.read.clat.p99: found 1.5; expected "
         "a number with ns, us, ms or s, such as 23.6 ms, 4705.1k us",
     ),
     (
         "p99: 1.5 ms", "median: 1.5 ms",
-        "b.yaml:12:36: workloads.0.results.0.read.clat: found the name 'median'; "
+        "b.yaml:12:36: workloads.0.results.0.read.clat: found the key 'median'; "
         "allowed are min, max, mean, stddev, or a percentile such as p99.5",
     ),
     (
@@ -83,7 +83,7 @@ BROKEN = [
     ),
     (
         "profile: weka/read-iops", "profile: WEKA read",
-        "b.yaml:8:14: workloads.0.profile: found 'WEKA read'; it must look like family/name in small letters, "
+        "b.yaml:8:14: workloads.0.profile: found 'WEKA read'; must match family/name in small letters, "
         "such as weka/read-iops",
     ),
     (
@@ -92,11 +92,11 @@ BROKEN = [
     ),
     (
         "  raid: {hardware", "  other: {}\n  raid: {hardware",
-        "b.yaml:13:9: it must say which setup it is of: other, raid",
+        "b.yaml:13:9: setup is required; allowed are other, raid",
     ),
     (
         "{read: {iops: 120k, clat: {p99: 1.5 ms}}}", "{label: empty}",
-        "b.yaml:12:9: it has no figure: one of read, write, mixed, operations is needed",
+        "b.yaml:12:9: no figure; one of read, write, mixed, operations is required",
     ),
     (
         "    hosts: 2\n", "    hosts: none\n",
@@ -112,7 +112,7 @@ BROKEN = [
     ),
     (
         "  raid: {hardware", "  raid: {}\n  raid: {hardware",
-        "b.yaml:7:3: the key 'raid' stands twice; it was first given on line 6",
+        "b.yaml:7:3: duplicate key 'raid', first on line 6",
     ),
 ]  # fmt: skip
 
@@ -151,7 +151,7 @@ def test_printed_figures_are_read_in_their_units(
     "text", ["", "k", "1.2.3 MB/s", "5 Mb/s", "-5 MB/s", "5", "1e3 MB/s", "nan MB/s", "5 MB"]
 )
 def test_what_is_no_bandwidth_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="it must be a number with"):
+    with pytest.raises(ValueError, match="expected a number with"):
         parse_printed("bytes_per_s", text)
 
 
@@ -164,7 +164,7 @@ def test_any_text_is_a_figure_or_a_clean_refusal(unit: Unit, text: object) -> No
     try:
         assert isinstance(parse_printed(unit, text), Quantity)
     except ValueError as error:
-        assert str(error).startswith(("it must be a number", "the smaller number"))
+        assert str(error).startswith(("expected a number", "the smaller number"))
 
 
 @settings(max_examples=200, deadline=None)

@@ -55,7 +55,7 @@ def plan_on(runs: Path, day: int = 1) -> Plan:
 def test_the_newest_earlier_run_of_the_same_load_is_found_however_long_it_was(runs: Path) -> None:
     found = run_before(plan_on(runs), "20261105T101530Z-mine-reads-0005", RunStore(runs))
     assert found is not None and found.word == "before"
-    assert found.said.startswith("the run before, 20261102T101530Z-mine-reads-0002 (read ")
+    assert found.said.startswith("previous run, 20261102T101530Z-mine-reads-0002 (read ")
     values = found.values(0, "", "read", "iops")
     assert len(values) >= 3 and fmean(value for value in values if value is not None) > 1000
     assert found.values(0, "weka-01", "read", "iops") and found.values(0, "", "read", "p99")
@@ -92,6 +92,6 @@ def test_published_figures_are_a_level_and_of_this_load_only(
     found = published(plan_on(runs), tmp_path)
     assert (found is not None) == there
     if found is not None:
-        assert found.said == "published figures, Our old array, 2 clients"
+        assert found.said == "published results, Our old array, 2 clients"
         assert found.values(0, "", "read", "iops") == (120_000.0,)
         assert found.values(0, "", "read", "p99") == (1_500_000.0,)

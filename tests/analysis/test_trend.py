@@ -144,7 +144,7 @@ def test_runs_without_a_headline_are_counted_as_left_out() -> None:
     (lambda record: record.provenance.tool_versions.update(h1="fio-2.99"), "tool fio 2, here fio"),
     (lambda record: setattr(record.profile, "version", 2), "version of the profile 2, here 1"),
     (lambda record: setattr(record.profile, "text", "fio: {global: {bs: 64k}}"),
-        "another text of the profile"),
+        "different text of the profile"),
     (lambda record: setattr(record, "latency_kind", "lat"), "latency counted lat, here clat"),
     (lambda record: setattr(record, "precondition", PreconditionRecord(left_out=True)),
      "preconditioning left out yes, here none"),

@@ -173,7 +173,7 @@ class SearchMaker(MatrixMaker):
             measured=tuple(measured), verdict=verdict,
             why=f"lost {', '.join(lost)}" if lost else "",
             hosts=len(self.hosts) - len(lost), lost=tuple(lost), deviation=0.01, intended=intended,
-            intended_why="without an offered rate no I/O has an intended start" if offer.rate_iops is None else "",
+            intended_why="without an offered rate, I/Os have no intended start" if offer.rate_iops is None else "",
         )  # fmt: skip
 
     @staticmethod

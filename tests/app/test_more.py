@@ -46,10 +46,10 @@ async def test_a_spent_search_is_asked_for_more_at_the_field_that_was_spent(home
     maker = spent(home, within_s=600.0)
     async with opened(options(home)) as user:
         await asked(user, MoreDialog)
-        await user.sees("its 3 points are spent")
+        await user.sees("all 3 points used")
         assert "3 of 3 points in 0:3" in user.text
         await user.press("enter")
-        await user.sees("! would measure no further point: its 3 points are spent")
+        await user.sees("! would measure no further point: all 3 points used")
         await user.press("backspace", "2")
         await user.sees("allowed are 3, as before, to 500 in all")
         await user.press("enter")
@@ -67,7 +67,7 @@ async def test_where_time_was_spent_more_of_it_is_asked_for(home: Path) -> None:
     spent(home, points=6, within_s=40.0)
     async with opened(options(home)) as user:
         await asked(user, MoreDialog)
-        await user.sees("its time is spent, 0:40 of load and pauses")
+        await user.sees("time used up: 0:40 of load and pauses")
         await user.press("enter")
         await user.sees("! would measure no further point")
         await user.press("ctrl+u", *"soon", "enter")

@@ -128,7 +128,7 @@ def test_one_path_for_several_hosts_is_warned_of() -> None:
     given = plan()
     tasks = [replace(each, files=[FileSpec("/mnt/t/one", GIB)]) for each in given.steps[0].tasks]
     (warning,) = review_plan.warnings(replace(given, steps=[replace(given.steps[0], tasks=tasks)]))
-    assert "h1, h2 write /mnt/t/one: on a shared file system that is one file" in warning
+    assert "h1, h2 write /mnt/t/one: on a shared file system this is one file" in warning
 
 
 @pytest.mark.parametrize(("width", "last", "more"), [(30, 9, 31), (50, 6, 34), (100, 17, 23)])

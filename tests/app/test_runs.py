@@ -196,7 +196,7 @@ async def test_the_filter_is_the_language_of_runs_list(newest: RunMaker) -> None
 async def test_a_filter_that_means_nothing_is_told(newest: RunMaker) -> None:
     async with stage(newest, step="runs") as (app, pilot):
         await pilot.press("slash", *"hots:x")
-        assert "no key 'hots:' in a filter (did you mean 'host'?)" in str(
+        assert "unknown filter key 'hots:' (did you mean 'host'?)" in str(
             app.screen.query_one(STATIC).render()
         )
 
@@ -449,7 +449,7 @@ async def test_what_cannot_be_imported_is_told_with_its_place(
         app.screen.query_one(TextInput).value = str(kept)
         await pilot.press("enter")
         await app.settle(pilot)
-        told = f"{kept}: holds no output of fio"
+        told = f"{kept}: contains no readable output of fio"
         await seen(lambda: any(told in str(each.message) for each in app._notifications), told)
 
 

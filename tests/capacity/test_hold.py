@@ -69,7 +69,9 @@ def test_a_failed_hold_sets_points_of_another_state_aside_and_a_lower_answer_nam
     found = answer(search, points)
     assert found.state == "found"
     assert found.capacity.value == pytest.approx(3_000, rel=0.03)
-    assert any(f"point {len(before) + 1} " in each and "went down" in each for each in found.notes)
+    assert any(
+        f"point {len(before) + 1} " in each and "was lowered" in each for each in found.notes
+    )
 
 
 def test_holds_are_bounded() -> None:

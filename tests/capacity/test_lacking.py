@@ -38,14 +38,12 @@ def test_what_is_lacking_is_what_is_measured_next_and_is_told_in_words() -> None
 
 def test_why_a_search_went_no_further_is_said() -> None:
     few = Search("curve", points=2)
-    assert why_over(few, went(few, queue(7_000))) == "its 2 points are spent"
+    assert why_over(few, went(few, queue(7_000))) == "all 2 points used"
     short = Search("curve", within_s=25.0, points=13)
-    assert (
-        why_over(short, went(short, queue(7_000))) == "its time is spent, 0:25 of load and pauses"
-    )
+    assert why_over(short, went(short, queue(7_000))) == "time used up: 0:25 of load and pauses"
     whole = Search("curve", points=13)
     points = went(whole, queue(7_000))
-    assert why_over(whole, points) == "the search needs no further point"
+    assert why_over(whole, points) == "no further point needed"
     assert why_over(whole, points[:4]) == "it was stopped"
     offer = points[4].offer
     assert why_over(whole, [*points[:4], void(whole, offer, 4), void(whole, offer, 5)]) == (

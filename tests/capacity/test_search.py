@@ -88,15 +88,14 @@ def test_limit_that_full_load_keeps_is_met_at_full_load() -> None:
     assert [each.offer.role for each in points] == ["maximum", "confirm"]
     assert found.capacity.value == TOP
     assert found.headroom == {LIMIT.text: pytest.approx(0.8)}
-    assert found.not_tried == ["more load than this generator makes: more jobs, depth or hosts"]
+    assert found.not_tried == ["more load than this generator produced: more jobs, depth or hosts"]
 
 
 def test_what_makes_more_load_is_told_as_the_options_of_the_next_search() -> None:
     search = capacity_search(heavier=("rate numjobs", "rate iodepth=8,16"))
     (said,) = answer(search, went(search, lambda rate: 2e6)).not_tried
     assert (
-        "the same with --over rate --over numjobs, or with --over rate --over iodepth=8,16 ("
-        in said
+        "repeat with --over rate --over numjobs, or with --over rate --over iodepth=8,16 (" in said
     )
     assert "over: rate numjobs or rate iodepth=8,16)" in said
 
@@ -137,7 +136,7 @@ def test_search_that_was_stopped_tells_what_it_knows() -> None:
     assert found.state == "unfinished"
     assert found.capacity.low is not None and found.capacity.high is not None
     assert found.capacity.low < 7_000 < found.capacity.high
-    assert found.not_tried == ["what is left of the search: it was stopped"]
+    assert found.not_tried == ["the rest of the search: it was stopped"]
     assert answer(search, []).state == "unfinished"
 
 
@@ -211,7 +210,7 @@ def test_without_a_rate_the_heaviest_setting_that_keeps_the_limits_is_found() ->
     found = answer(search, points)
     assert (found.state, found.knobs, found.capacity.value) == ("found", {"numjobs": 4}, 3_600.0)
     assert found.capacity.high == 7_200.0, "between 4 and 8 jobs nothing is known"
-    assert found.not_tried == ["numjobs 1, 2: known by lighter or heavier ones"]
+    assert found.not_tried == ["numjobs 1, 2: implied by lighter or heavier ones"]
     assert len(points) <= 3
 
 
@@ -237,7 +236,7 @@ def test_setting_beside_those_on_the_way_is_measured_too() -> None:
     search = two_knobs((1, 8))
     found = answer(search, on_grid(search, lambda depth, jobs: jobs == 1))
     assert (found.state, found.knobs) == ("found", {"iodepth": 8, "numjobs": 1})
-    assert found.not_tried == ["iodepth=1 numjobs=1: known by lighter or heavier ones"]
+    assert found.not_tried == ["iodepth=1 numjobs=1: implied by lighter or heavier ones"]
     assert (found.capacity.value, found.capacity.high) == (801.0, 6408.0)
 
 
@@ -257,7 +256,7 @@ def test_best_of_all_settings_that_keep_the_limits_is_found(most: tuple[int, int
     found = answer(search, points)
     assert (found.state, found.capacity.value) == ("found", best)
     assert len(points) <= 12
-    assert all(each.endswith("known by lighter or heavier ones") for each in found.not_tried)
+    assert all(each.endswith("implied by lighter or heavier ones") for each in found.not_tried)
 
 
 def test_settings_that_were_not_measured_are_named_when_points_are_spent() -> None:
@@ -280,7 +279,7 @@ def test_lighter_setting_that_broke_what_a_heavier_one_kept_decides_and_is_a_dou
     assert (found.knobs, found.capacity.value) == ({"numjobs": 1}, 900.0)
     (doubt,) = found.doubts
     assert doubt.startswith(
-        "point 1 kept the limits at numjobs 4, point 2 broke them at numjobs 2: "
+        "point 1 met the limits at numjobs 4, point 2 exceeded them at numjobs 2: "
     )
 
 
@@ -419,7 +418,7 @@ def test_points_that_contradict_each_other_are_told_as_a_doubt() -> None:
     assert answer(search, points).doubts == []
     slower = point(search, Offer(3_000.0, 10.0), 4, lambda rate: 40e6)
     (doubt,) = answer(search, [*points, slower]).doubts
-    assert "point 5 broke them at 3.00k: the system was not the same all the time" in doubt
+    assert "point 5 exceeded them at 3.00k: the system changed during the search" in doubt
     well = point(search, replace(slower.offer, role="recover"), 5, queue(7_000))
     (told,) = answer(search, [*points, slower, well]).doubts
     assert "point 5" in told and "point 6" in told and "not counted" in told
@@ -436,6 +435,6 @@ def test_full_load_that_kept_the_limits_and_then_broke_them_is_a_doubt() -> None
     ]
     (doubt,) = answer(search, [*points, *low]).doubts
     assert doubt.startswith(
-        "point 1 kept the limits at full load, point 2 broke them at full load: "
+        "point 1 met the limits at full load, point 2 exceeded them at full load: "
     )
     assert answer(search, [points[1], *low]).doubts == []

@@ -329,11 +329,11 @@ def test_a_curve_that_ran_out_of_points_says_which_shares_it_lacks(tmp_path: Pat
     maker.offer(0, full).decide(0, full)
     part = Offer(MOST_IOPS * shares_in_order(search)[0], 10.0, role="curve")
     maker.offer(1, part).decide(1, part)
-    maker.finish("complete", "unfinished: its 2 points are spent")
+    maker.finish("complete", "unfinished: all 2 points used")
     record = build_record(maker.run_dir)
     left = ", ".join(f"{share * 100:.0f} %" for share in shares_in_order(search)[1:])
     assert record.search is not None
-    assert record.search.not_tried == [f"{left} of the maximum: its 2 points are spent"]
+    assert record.search.not_tried == [f"{left} of the maximum: all 2 points used"]
     assert f"not tried: {left} of the maximum" in summary_text(record)
 
 
@@ -389,8 +389,8 @@ def test_several_searches_on_a_side_are_repetitions(record: RunRecord) -> None:
     few = compare(a[:3], b[:3])
     assert few.word == "too few repetitions to say"
     text = "\n".join(plain_lines(comparison_lines(few, 100)))
-    assert "3 and 3, 4 each are needed; ranges do not overlap" in " ".join(text.split())
-    assert "all else is of the first of each side" in text
+    assert "3 and 3, need 4 each; ranges do not overlap" in " ".join(text.split())
+    assert "all other figures are from the first of each side" in " ".join(text.split())
     b[3].search.limits[0].most = 1e6  # type: ignore[union-attr]
     assert compare(a, b).word == "not comparable"
 
@@ -434,7 +434,7 @@ def test_two_searches_are_compared_by_capacity_and_by_latency_at_equal_load(
     assert record.search is not None
     record.search.job_shares = {}
     assert other.word == "not comparable"
-    assert other.search is not None and "jobs share the load otherwise" in other.search.why
+    assert other.search is not None and "jobs share the load differently" in other.search.why
     (suite,) = ElementTree.fromstring(as_junit([(found, ())]))
     assert {case.get("name"): case[0].tag for case in suite if len(case)} == {"capacity": "failure"}
     slower.search.limits[0].most = 1e6
@@ -484,7 +484,7 @@ def test_a_system_that_keeps_the_limits_at_no_load_is_worse_than_one_that_does(
     some = compare([record] * 4, [record, record, record, none])
     assert some.search is not None
     assert (some.word, some.search.why) == ("inconclusive",
-        "4 and 3, 4 each are needed; ranges overlap; "
+        "4 and 3, need 4 each; ranges overlap; "
                                             "no load meets the limits in 1 of 4 searches of B")  # fmt: skip
 
 
@@ -497,7 +497,7 @@ def test_latency_over_common_load_has_an_interval_of_the_points_or_says_why_not(
     without = compare_searches([a.search], [b.search])
     assert without.latency.value == pytest.approx(1.3, 0.02) and without.latency.low is None
     said = " ".join(" ".join(plain_lines(search_lines(without, 80))).split())
-    assert "how surely is not known: the points have no seconds" in said
+    assert "no confidence interval: the points have no per-second data" in said
     whole = compare([a], [b]).search
     assert whole is not None and whole.latency.low is not None and 1.2 < whole.latency.low < 1.3
 

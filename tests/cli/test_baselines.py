@@ -145,7 +145,7 @@ def test_a_broken_file_is_named_and_the_rest_is_shown(
         code, out, err = run(capsys, *argv)
         assert (code, "weka/read-iops" in out) == (0, True)
         assert err.startswith(f"benchtui: {path}:7:")
-        assert "found 'many'; it must be a number with k or M" in err
+        assert "found 'many'; expected a number with k or M" in err
 
 
 def test_check_says_what_is_wrong(home: Path, tmp_path: Path, capsys: Captured) -> None:

@@ -159,7 +159,7 @@ def test_files_of_one_name_in_several_directories_are_all_kept(
 
 def test_a_file_that_is_named_twice_is_refused_by_name(home: Path, capsys: Captured) -> None:
     assert main(["import", str(MAPR[0]), str(MAPR[0])]) == 2
-    assert f"{MAPR[0]}: is named twice" in capsys.readouterr().err
+    assert f"{MAPR[0]}: given twice" in capsys.readouterr().err
 
 
 def test_an_imported_run_takes_notes_and_has_nothing_to_resume(
@@ -177,7 +177,7 @@ def test_an_imported_run_takes_notes_and_has_nothing_to_resume(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("nothing of the kind\n", "holds no output of fio"),
+        ("nothing of the kind\n", "contains no readable output of fio"),
         (
             "Block size = 4k, 70/30, 16 jobs, queue depth 32: 438k IOPS with a delay of 2.6 ms\n",
             "benchtui baselines",

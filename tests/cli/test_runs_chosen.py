@@ -47,7 +47,7 @@ def test_a_list_of_some_runs_is_theirs_alone(
     [
         (
             ["hots:h1"],
-            "benchtui: no key 'hots:' in a filter (did you mean 'host'?); known: tag, profile",
+            "benchtui: unknown filter key 'hots:' (did you mean 'host'?); known: tag, profile",
         ),
         (
             ["--sort", "headlin"],

@@ -195,8 +195,8 @@ def test_a_curve_of_shares_of_full_load_that_ran_out_of_points_says_so_and_goes_
     )
     assert done.returncode == 6, done.stderr
     record = record_of(last_run(home))
-    assert "its 2 points are spent; runs resume --points" in record["reason"]
-    assert record["search"]["not_tried"][0].endswith("% of the maximum: its 2 points are spent")
+    assert "all 2 points used; runs resume --points" in record["reason"]
+    assert record["search"]["not_tried"][0].endswith("% of the maximum: all 2 points used")
     done = benchtui(home, "runs", "resume", "last", "--points", "5")
     assert done.returncode in (0, 1), done.stderr
     points = record_of(last_run(home))["search"]["points"]

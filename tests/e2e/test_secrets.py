@@ -225,7 +225,7 @@ def test_a_secret_that_is_typed_as_an_argument_is_refused_and_not_repeated(
     done = benchtui(own, *words(lab, tmp_path / "target"), "--set", f"key={SECRET}")
     assert done.returncode == 2
     assert (
-        "a secret is never written down: ${NAME} says which environment variable holds it"
+        "a secret must be a reference to an environment variable: ${NAME}"
         in done.stderr
     )
     assert not holds(done.stderr.encode())

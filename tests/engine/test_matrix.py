@@ -106,11 +106,11 @@ def test_a_sweep_may_be_asked_for_at_launch(tmp_path: Path) -> None:
         ({"bs": ["4q"]}, "--sweep: parameter 'bs': '4q' is not a size"),
         (
             {"jobs": ["1", "2", "1"]},
-            "--sweep: parameter 'jobs': '1' is there twice; --repeat measures points again",
+            "--sweep: parameter 'jobs': '1' is a duplicate; --repeat measures points again",
         ),
         (
             {"bs": ["4k", "4096"]},
-            "--sweep: parameter 'bs': '4096' is '4k' once more; --repeat measures points again",
+            "--sweep: parameter 'bs': '4096' equals '4k'; --repeat measures points again",
         ),
     ],
 )
@@ -255,10 +255,10 @@ def test_a_suite_is_repeated_as_a_whole(tmp_path: Path) -> None:
             "suite: [{profile: demo/quick, set: {runtme: 1s}}]",
             "demo/quick has no parameter 'runtme' (did you mean",
         ),
-        ("suite: [my/all]", "4:9: a suite cannot hold itself"),
+        ("suite: [my/all]", "4:9: a suite cannot contain itself"),
         (
             "suite: [demo/quick]\nsweep: {hosts: [1]}",
-            "5:1: a suite has no 'sweep' of its own; its profiles have",
+            "5:1: 'sweep' is not allowed in a suite; set it in its profiles",
         ),
     ],
 )
@@ -306,5 +306,5 @@ def test_no_parameter_may_be_called_hosts(tmp_path: Path) -> None:
     (tmp_path / "sweep.yaml").write_text(
         PROFILE.format(more=USED, spread="false").replace("jobs", "hosts")
     )
-    with pytest.raises(UsageError, match="parameter 'hosts': the name is taken"):
+    with pytest.raises(UsageError, match="parameter 'hosts': reserved"):
         Catalogue(tmp_path).load("my/sweep")

@@ -64,7 +64,7 @@ def test_steps_that_were_left_out_for_want_of_time_are_made_with_more_of_it(tmp_
         (2, None, "--points 2: allowed are 3, as before, to 500"),
         (501, None, "--points 501: "),
         (None, 30.0, "--within: 1m were allowed before"),
-        (3, None, "would measure no further point: its 3 points are spent"),
+        (3, None, "would measure no further point: all 3 points used"),
     ],
 )
 def test_less_than_before_is_no_more(
@@ -81,5 +81,5 @@ def test_a_search_that_knows_needs_no_more(tmp_path: Path) -> None:
     run_dir = spent(
         tmp_path, Search("capacity", limits=(LIMIT,), points=12, tolerance=0.3), len(offers())
     ).run_dir
-    with pytest.raises(UsageError, match="the search needs no further point"):
+    with pytest.raises(UsageError, match="no further point needed"):
         plan_of_more(run_dir, 20, None)

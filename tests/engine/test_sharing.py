@@ -1,4 +1,4 @@
-"""Hosts that use one and the same file of a shared file system: told before the launch and in the
+"""Hosts that use the same file of a shared file system: told before the launch and in the
 record, made once.
 """
 
@@ -113,7 +113,7 @@ def test_it_is_told_before_the_launch(home: Path, lab: SshdLab, fixed: Path) -> 
         for line in done.stdout.splitlines()
         if line.startswith("note ") and "h1, h2 write" in line
     ]
-    assert "on a shared file system that is one file" in line
+    assert "on a shared file system this is one file" in line
 
 
 @pytest.mark.e2e
@@ -129,9 +129,9 @@ async def test_one_file_is_told_made_and_counted_once(
         assert end.state == "complete", run.events("host_problem")
         record = build_record(run.ctx.run_dir)
         (said,) = [
-            message.text for message in record.messages if "one and the same file" in message.text
+            message.text for message in record.messages if "the same file" in message.text
         ]
-        assert said.startswith("h1, h2 write one and the same file")
+        assert said.startswith("h1, h2 write the same file")
         assert [finding.scope for finding in record.findings if finding.id == "shared-files"] == [
             {"hosts": "h1 h2"}
         ]

@@ -231,7 +231,7 @@ def test_no_directory_is_made_for_the_home_of_nobody(
     assert main(["export", str(plain.run_dir), "csv", "-o", "~no-such-user/out/"]) == 2
     assert (
         capsys.readouterr().err
-        == "benchtui: ~no-such-user/out/: no user is called 'no-such-user'\n"
+        == "benchtui: ~no-such-user/out/: unknown user 'no-such-user'\n"
     )
     assert sorted(tmp_path.iterdir()) == before
 

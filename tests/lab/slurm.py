@@ -176,7 +176,7 @@ class SlurmLab:
 
 
 def running() -> Iterator[tuple[bytes, bytes]]:
-    """Yield command line and environment of every process that can be read."""
+    """Yield command line and environment of every process."""
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             if entry.name.isdigit():

@@ -109,10 +109,10 @@ def test_a_filter_means(text: str, found: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("profil:weka", "no key 'profil:' in a filter (did you mean 'profile'?)"),
-        ("verdict:vald", "no verdict 'vald' (did you mean 'valid'?)"),
-        ("state:done", "no state 'done'"),
-        ("is:stared", "no 'is:stared' (did you mean 'starred'?)"),
+        ("profil:weka", "unknown filter key 'profil:' (did you mean 'profile'?)"),
+        ("verdict:vald", "unknown verdict 'vald' (did you mean 'valid'?)"),
+        ("state:done", "unknown state 'done'"),
+        ("is:stared", "unknown 'is:stared' (did you mean 'starred'?)"),
         ("since:2026-13-01", "'2026-13-01' is not a date"),
         ("until:soon", "'soon' is not a date; allowed: today, yesterday, 7d"),
         ("since:999999w", "is not a date"),

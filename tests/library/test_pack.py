@@ -318,9 +318,9 @@ def replaced(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
         (replaced(b'"plan.json"', b'"engine.pid"'), "'engine.pid': not allowed in a packed run"),
         (replaced(b'"plan.json"', b'"raw//x"'), "'raw//x': not allowed in a packed run"),
         (replaced(b'"plan.json"', b'".profile"'), "'.profile': not allowed in a packed run"),
-        (replaced(b'"plan.json"', b'"run.json"'), "names files twice"),
+        (replaced(b'"plan.json"', b'"run.json"'), "lists files twice"),
         (replaced(RUN_ID.encode(), b".."), "'..' is not a run ID"),
-        (replaced(b"pack/1", b"pack/9"), "is of the schema 'benchtui.pack/9'"),
+        (replaced(b"pack/1", b"pack/9"), "has schema 'benchtui.pack/9'"),
         (lambda _: b"[]", "not a manifest:"),
     ],
 )

@@ -93,7 +93,7 @@ def invented(document: dict[str, object]) -> None:
     ("change", "named"),
     [(figure, "headline.value: "), (verdict, "verdict: 'valid' in run.json"),
         (fewer_checks, "verdict: valid in"),
-     (invented, "certified: in run.json, but not derived")],
+     (invented, "certified: in run.json, but cannot be derived")],
 )  # fmt: skip
 def test_a_changed_record_is_named_by_the_value(
     run_dir: Path, change: Callable[[dict[str, object]], object], named: str

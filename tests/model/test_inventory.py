@@ -102,13 +102,13 @@ def test_an_inventory_may_be_empty(text: str) -> None:
         (
             "hosts:\n  a: {user: -lroot}\n",
             (
-                "i.yaml:2:13: hosts.a.user: found '-lroot'; it must look like one word that does"
+                "i.yaml:2:13: hosts.a.user: found '-lroot'; must match one word that does"
                 " not begin with a dash"
             ),
         ),
         (
             "hosts:\n  a: {identity: ''}\n",
-            "i.yaml:2:17: hosts.a.identity: found ''; it must not be empty",
+            "i.yaml:2:17: hosts.a.identity: found ''; must not be empty",
         ),
         (
             "hosts:\n  h[1-3: {}\n",
@@ -121,7 +121,7 @@ def test_an_inventory_may_be_empty(text: str) -> None:
         ("hosts:\n  h[1-2]:\n  h2:\n", "i.yaml:3:3: host 'h2' stands twice"),
         (
             "hosts:\n  a:\n  a:\n",
-            "i.yaml:3:3: the key 'a' stands twice; it was first given on line 2",
+            "i.yaml:3:3: duplicate key 'a', first on line 2",
         ),
         ("hosts:\n  local:\n", "i.yaml:2:3: host 'local' is always this machine"),
         ("hosts:\n  h[1-2]: {address: x}\n", "i.yaml:2:21: 'h[1-2]' names 2 hosts, its address 1"),
@@ -137,7 +137,7 @@ def test_an_inventory_may_be_empty(text: str) -> None:
         (
             "groups: {'x y': []}\n",
             (
-                "i.yaml:1:10: groups: found the name 'x y'; it must look like letters, digits, _ ."
+                "i.yaml:1:10: groups: found the key 'x y'; must match letters, digits, _ ."
                 " and -, such as clients"
             ),
         ),

@@ -93,10 +93,10 @@ def test_what_is_given_wins() -> None:
         ("size", "4Q",
             "parameter 'size': '4Q' is not a size: bytes as a whole number, or a number with k, m, g, t or "
                        "p (powers of 1024), such as 4k, 128G"),
-        ("size", "0", "parameter 'size': '0' is not allowed: it must be more than 0"),
+        ("size", "0", "parameter 'size': '0' is not allowed: must be more than 0"),
         ("size", "4k", "parameter 'size': '4k' is not allowed: at least 1M"),
         ("size", "2T", "parameter 'size': '2T' is not allowed: at most 1T"),
-        ("runtime", "0", "parameter 'runtime': '0' is not allowed: it must be more than 0"),
+        ("runtime", "0", "parameter 'runtime': '0' is not allowed: must be more than 0"),
         ("runtime", "5min",
             "parameter 'runtime': '5min' is not a duration: seconds, or a number with us, ms, s, m, h "
                             "or d, such as 300s, 15m, 1h30m"),
@@ -112,17 +112,17 @@ def test_what_is_given_wins() -> None:
         ("pattern", "trim",
             "parameter 'pattern': 'trim' is not allowed: one of randread, randwrite"),
         ("directory", "mnt/t",
-            "parameter 'directory': 'mnt/t' is not an absolute path on the hosts: it must begin "
+            "parameter 'directory': 'mnt/t' is not an absolute path on the hosts: must begin "
                                "with /"),
         ("directory", "/a;b",
-            "parameter 'directory': '/a;b' is not a path that can be used: it holds ;"),
+            "parameter 'directory': '/a;b' is not allowed in a path: ;"),
         ("device", "/tmp/x",
-            "parameter 'device': '/tmp/x' is not a device: it must begin with /dev/"),
+            "parameter 'device': '/tmp/x' is not a device: must begin with /dev/"),
         ("device", "/dev/../etc/passwd",
-            "parameter 'device': '/dev/../etc/passwd' is not a device: it must begin "
+            "parameter 'device': '/dev/../etc/passwd' is not a device: must begin "
                                          "with /dev/"),
         ("note", "a\nb",
-            "parameter 'note': 'a\\nb' is not allowed: one printable line without blanks at its ends"),
+            "parameter 'note': 'a\\nb' is not allowed: expected one printable line without leading or trailing blanks"),
     ],
 )  # fmt: skip
 def test_a_bad_value_is_refused_with_what_is_allowed(name: str, value: str, message: str) -> None:

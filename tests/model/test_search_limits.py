@@ -26,5 +26,5 @@ def test_limits_are_read(text: str, limit: Limit) -> None:
     "text", ["read.errors = 0", "errors < 0.5", "errors = 1.5", "errors < 0", "errors < 1ms"]
 )
 def test_errors_are_a_whole_count_of_all_directions(text: str) -> None:
-    with pytest.raises(ValueError, match="whole count, of all directions together"):
+    with pytest.raises(ValueError, match="whole number, without a direction"):
         parse_limit(text)

@@ -1,1 +1,1 @@
-"""Compare runs, follow them over time, hold them against published results."""
+"""Compare runs, follow them over time, compare them with published results."""

@@ -1,4 +1,4 @@
-"""When an A/B test may stop, and its interim looks kept on disk."""
+"""Stopping rules of A/B tests, and their interim looks on disk."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from tui.model.problem import NotComparableError, Problem
 from tui.model.rundir import LOOKS_FILE
 
 Answer = Literal["higher", "lower", "no difference as large", "go on"]
-ORDER = "ABBA"  # what drifts in a straight line drifts out
+ORDER = "ABBA"  # in pairs: a linear drift cancels out
 LEAST_RUNS = 4
 LEAST_MOST = 10
 POWER = 0.9
-FAR = 99.0  # of a logarithm: nothing is known
-# few runs tell their deviation badly: of n degrees of freedom its square is taken 1 + WARY / n
-# times
+FAR = 99.0  # of a logarithm: unknown
+# few runs underestimate their deviation: its square grows by 1 + WARY / degrees of freedom
+# factor
 WARY = 2.0
-# runs at most, by (deviation / change)², until a change is found in 9 of 10: bench ab_budget
+# maximum runs, by (deviation / change)², to detect a change in 9 of 10 tests: bench ab_budget
 PRICE = 95.0
 
 
 @dataclass(frozen=True, slots=True)
 class InterimLook:
-    """What is known after `runs` of both sides: B / A with its repeated 95 % interval, and whether
-    that is an answer.
+    """The result after `runs` of both sides: B / A with its repeated 95 % interval, and whether it
+    decides.
 
-    `detectable` is the least change (a share) that so many runs would have found with a power of 90
-    %; `most` how many runs it takes at most, as far as is known by then; `alpha` how often this
-    look may err, `spent` all looks so far.
+    `detectable` is the smallest change (a share) that so many runs detect with a power of 90 %;
+    `most` the maximum number of runs, as estimated so far; `alpha` the error probability of this
+    look, `spent` that of all looks so far.
     """
 
     runs: int
@@ -56,14 +56,14 @@ class InterimLook:
 
     @property
     def all_spent(self) -> bool:
-        """Whether another look could say nothing."""
+        """Whether the error budget is used up, so that another look cannot decide."""
         return self.spent > ALPHA * (1 - 1e-9)
 
 
 @dataclass(frozen=True, slots=True)
 class PastLooks:
-    """The looks of earlier sittings at the runs that there are, and what those at others have spent
-    (`lost`).
+    """Looks of earlier runs of this test at the existing runs, and the error spent on runs since
+    removed (`lost`).
     """
 
     looks: Sequence[InterimLook] = ()
@@ -71,7 +71,7 @@ class PastLooks:
 
     @property
     def spent(self) -> float:
-        """The error of all of them together."""
+        """The error spent by all of them."""
         return self.lost + sum(each.alpha for each in self.looks)
 
 
@@ -79,21 +79,20 @@ NOTHING_MADE = PastLooks()
 
 
 def side_of(index: int) -> str:
-    """Return which side the run with this number, from 0, is of."""
+    """Return the side of the run with this number, counted from 0."""
     return ORDER[index % len(ORDER)]
 
 
 def spent(share: float) -> float:
-    """Return how much of alpha is spent when a share of the runs is made."""
+    """Return how much of alpha is spent at a share of the runs."""
     return ALPHA * log(1 + (e - 1) * min(max(share, 0.0), 1.0))
 
 
 def runs_for(detect: float, deviation: float, degrees: float = inf) -> int:
-    """Return how many runs there must be time for, so that a change of `detect` is found in 9 of 10
-    experiments.
+    """Return the runs to plan for so that a change of `detect` is found in 9 of 10 experiments.
 
-    Both are shares; the deviation is that between runs, known by so many degrees of freedom. In the
-    mean half as many are made when there is such a change.
+    Both are shares; the run-to-run deviation has so many degrees of freedom. On average half as
+    many are needed if there is such a change.
     """
     needed = PRICE * (deviation / log(1 + detect)) ** 2 * (1 + WARY / degrees)
     return max(LEAST_MOST, 2 * ceil(needed / 2))
@@ -107,11 +106,10 @@ def after_looks(
     floor: Floor | None = None,
     made: PastLooks = NOTHING_MADE,
 ) -> tuple[InterimLook | None, list[InterimLook]]:
-    """Return what is known of repetitions in their order (None before there are four), and the
-    looks made for that now.
+    """Return the current result (None before four repetitions), and the looks made for it now.
 
-    Looks are made at 4, 6, 8 ... runs. One that was made before stays as it was, whatever is asked
-    by now; one for which nothing is left to spend tells only how many runs it takes.
+    Looks are made at 4, 6, 8 ... runs. Earlier looks stay as they were, even if the request
+    changes; without error budget left, a look only estimates the number of runs.
     """
     pairs = min(len(a), len(b))
     if 2 * pairs < LEAST_RUNS:
@@ -127,7 +125,7 @@ def after_looks(
     last = known[max((runs for runs, each in known.items() if each.alpha > 0), default=LEAST_RUNS)]
     answer = _answer(log(last.low), log(last.high), log(1 + detect))
     found = replace(last, answer=answer, most=newest.most, spent=before)
-    # less is asked for by now: one more look spends the rest
+    # a smaller request: one more look spends the rest
     if not found.all_spent and found.most <= 2 * pairs:
         found = replace(found, most=min(room, 2 * pairs + 2))
     return found, [each for each in looked.values() if each.alpha > 0]
@@ -141,12 +139,11 @@ def look(
     floor: Floor | None = None,
     before: float = 0.0,
 ) -> InterimLook:
-    """Return what is known of as many repetitions of both sides; there is time for `room` runs,
+    """Return the result of as many repetitions of both sides; there is time for `room` runs,
     `before` is spent.
 
-    What this look spends goes by the runs that it takes to find a change of `detect`, not by the
-    time. The deviation is that of the repetitions, pooled with a noise floor that was measured
-    before.
+    The error spent depends on the runs needed to detect a change of `detect`, not on time. The
+    deviation is that of the repetitions, pooled with a noise floor measured earlier.
     """
     logs = [log(each) for each in a], [log(each) for each in b]
     runs = len(a) + len(b)
@@ -166,7 +163,7 @@ def look(
 
 
 def _answer(low: float, high: float, limit: float) -> Answer:
-    # first: what is surely less than what matters is no difference, though it is one
+    # first: a difference certainly below the threshold counts as none, even if significant
     if -limit < low and high < limit:
         return "no difference as large"
     if low > 0 or high < 0:
@@ -178,7 +175,7 @@ LOOK_SCHEMA = "benchtui.looks/1"
 
 
 class KeptLook(Struct, frozen=True):
-    """A look, and the runs of both sides that it was at, in their order."""
+    """A look, and the runs of both sides it used, in order."""
 
     look: InterimLook
     a: list[str]
@@ -196,7 +193,7 @@ _decoder = PlainDecoder(_LooksFile)
 def keep_looks(
     looks: Iterable[InterimLook], a: Sequence[str], b: Sequence[str], runs_dir: Path
 ) -> list[KeptLook]:
-    """Keep looks at the runs of two sides, given by their ids in order, and return what is kept.
+    """Save the looks at the runs of two sides, given by ids in order, and return what is saved.
 
     Raises NotComparableError.
     """
@@ -215,9 +212,9 @@ def keep_looks(
 
 
 def looks_after(run_dir: Path) -> list[KeptLook]:
-    """Return the looks that were kept with a run.
+    """Return the looks saved with a run.
 
-    Raises NotComparableError for what cannot be read.
+    Raises NotComparableError if they cannot be read.
     """
     path = run_dir / LOOKS_FILE
     try:
@@ -229,8 +226,9 @@ def looks_after(run_dir: Path) -> list[KeptLook]:
 
 
 def made_at(kept: Iterable[KeptLook], a: Sequence[str], b: Sequence[str]) -> PastLooks:
-    """Return what looks are worth at these runs: of one at others nothing is left but what it has
-    spent.
+    """Return the looks valid for these runs.
+
+    Of looks at other runs only the error spent remains.
     """
     looks, lost = list[InterimLook](), 0.0
     for each in kept:

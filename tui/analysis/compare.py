@@ -39,18 +39,18 @@ if TYPE_CHECKING:
 Word = Literal["better", "worse", "no difference detected", "inconclusive",
     "too few repetitions to say",
                "too few samples", "not measured", "not comparable"]  # fmt: skip
-THRESHOLD = 0.02  # what is less is not worth a word, however surely it is known
-WIDE = 0.05  # an interval that reaches further says that a difference may well be there
+THRESHOLD = 0.02  # smaller changes are not reported, however significant
+WIDE = 0.05  # with a wider interval, a difference may well exist
 WITHIN_RUNS: tuple[stats.Method, ...] = ("within one run", "one run, order statistics")
 UNKNOWN_WORDS = ("inconclusive", "too few repetitions to say", "too few samples", "not measured")
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One figure of one point: A, B, and what can be said of the difference."""
+    """One figure of one point: A, B, and the difference."""
 
     figure: Headline
-    name: str  # read.p99, as thresholds write it
+    name: str  # read.p99, as in thresholds
     title: str
     unit: str
     a: float | None
@@ -66,27 +66,27 @@ class Change:
 
     @property
     def counts(self) -> bool:
-        """Whether builds go by it: of single runs the headline alone, their tails come and go with
-        a stall.
+        """Whether builds depend on it: for single runs only the headline, since one stall changes
+        their tails.
         """
         return self.headline or (self.effect is not None and self.effect.method == "repetitions")
 
     @property
     def within_runs(self) -> bool:
-        """Whether the figure is of single runs whose run-to-run noise is unknown."""
+        """Whether it is of single runs with unknown run-to-run noise."""
         return self.effect is not None and self.effect.method in WITHIN_RUNS
 
     @property
     def change(self) -> float | None:
-        """B / A - 1; None when either is not known."""
+        """B / A - 1; None if either is unknown."""
         if self.effect is None and self.a and self.b == 0:
             return -1.0
         return self.effect.ratio - 1 if self.effect is not None else None
 
     @property
     def undecided(self) -> bool:
-        """Whether B may be worse by more than 5 %, or with repetitions by the noise floor where
-        that is more.
+        """Whether B may be worse by more than 5 %, or with repetitions by the noise floor if that
+        is larger.
         """
         effect = self.effect
         if self.word != "inconclusive" or self.within_runs:
@@ -99,31 +99,31 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class PointChange:
-    """One point of both sides: its headline first, then every other figure."""
+    """Changes of one point: its headline first, then all other figures."""
 
     name: str
     changes: tuple[Change, ...]
 
     @property
     def headline(self) -> Change | None:
-        """The figure that was declared before."""
+        """The headline, declared before the run."""
         return next((each for each in self.changes if each.headline), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """B against A."""
+    """Comparison of B with A."""
 
     a: tuple[RunRecord, ...]
     b: tuple[RunRecord, ...]
     gate: tuple[SetupDifference, ...]
     points: tuple[PointChange, ...]
     across: tuple[str, ...] = field(default=())
-    search: SearchChange | None = None  # of two runs that searched: what stands in place of points
+    search: SearchChange | None = None  # for two searches, in place of points
 
     @property
     def obstacles(self) -> list[SetupDifference]:
-        """Why the runs are not comparable; empty when they are."""
+        """Why the runs are not comparable; empty if they are."""
         return [each for each in self.gate if each.blocks]
 
     @property
@@ -133,9 +133,7 @@ class Comparison:
 
     @property
     def undecided(self) -> bool:
-        """Whether nobody can tell if B is worse: what the runs are about is not known well
-        enough.
-        """
+        """Whether the headlines are too uncertain to say if B is worse."""
         if self.search is not None:
             return self.search.word in UNKNOWN_WORDS
         headlines = [each for each in self.changes if each.headline]
@@ -143,7 +141,7 @@ class Comparison:
 
     @property
     def word(self) -> Word:
-        """What is said of it whole: of the headlines, the worst first."""
+        """The overall result: that of the worst headline."""
         if self.obstacles:
             return "not comparable"
         if self.search is not None:
@@ -165,9 +163,9 @@ def compare(
     floors: NoiseFloors | None = None,
     across: Collection[str] = (),
 ) -> Comparison:
-    """Return B against A; each side is one run, or several that are repetitions of each other.
+    """Compare B with A; each side is one run, or several repetitions.
 
-    Runs that searched are held against each other by what they found.
+    Searches are compared by their results.
     """
     searches = [[each.search for each in side if each.search is not None] for side in (a, b)]
     if all(searches) and sum(map(len, searches)) == len(a) + len(b):
@@ -184,7 +182,7 @@ def compare(
         for pair in pairs
     ]
     judged: Iterator[Change] = iter(_judged([change for changes in found for change in changes]))
-    if any(each.blocks for each in gate):  # shown side by side, and nothing is said of it
+    if any(each.blocks for each in gate):  # shown side by side without a verdict
         judged = (replace(each, word="not comparable", why="") for each in judged)
     points = [PointChange(pair[0].name, tuple(next(judged) for _ in changes))
               for pair, changes in zip(pairs, found, strict=True)]  # fmt: skip
@@ -198,7 +196,7 @@ def _shared(a: ComparedPoint, b: ComparedPoint) -> list[Headline]:
 def _floor(
     floors: NoiseFloors | None, a: ComparedPoint, b: ComparedPoint, figure: Headline
 ) -> Floor | None:
-    """Return the noise floor of a figure, the larger one where the sides have one each."""
+    """Return the noise floor of a figure, the larger one if both sides have one."""
     records = [point.attempts[0].record for point in (a, b)]
     known = (
         [floors.floor(record, name_of(a, figure)) for record in records]
@@ -211,7 +209,7 @@ def _floor(
 
 
 def _change(a: ComparedPoint, b: ComparedPoint, figure: Headline, floor: Floor | None) -> Change:
-    """Return one figure with its effect; the word comes when all are known."""
+    """Return one figure with its effect; verdicts are added when all figures are known."""
     values = [
         [value for attempt in point.attempts if (value := attempt.value(figure)) is not None]
         for point in (a, b)
@@ -243,7 +241,7 @@ def _change(a: ComparedPoint, b: ComparedPoint, figure: Headline, floor: Floor |
 
 
 def _of_nothing(change: Change) -> Change:
-    """Return a change where something was 0: a side that did nothing at all needs no test."""
+    """Return a change if a figure is 0: no test is needed for a side that did no I/O."""
     a, b = (max(values) > 0 for values in (change.values_a, change.values_b))
     always = all(
         min(values) > 0 or max(values) <= 0 for values in (change.values_a, change.values_b)
@@ -269,9 +267,7 @@ def effect_of(
     figure: Headline,
     values: Sequence[Sequence[float]],
 ) -> stats.Effect:
-    """Return the effect: of repetitions, or of single runs as far as they tell within
-    themselves.
-    """
+    """Return the effect of repetitions, or of single runs as far as their own data show it."""
     if len(values[0]) == len(values[1]) == 1:
         iterations = a[0].iterations(figure), b[0].iterations(figure)
         if min(map(len, iterations)) >= LEAST_RANKED_REPETITIONS and all(map(all, iterations)):
@@ -286,9 +282,9 @@ def effect_of(
 
 
 def spread_of(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | None:
-    """Return how well a figure of one run is known from the run itself.
+    """Return the uncertainty of a figure from the run itself.
 
-    None when it does not tell.
+    None if it cannot be derived.
     """
     columns = attempt.series(figure)
     if columns is None:
@@ -312,8 +308,8 @@ def spread_of(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | N
 
 
 def told_by(record: RunRecord) -> Callable[[int, str, float | None], tuple[float, float] | None]:
-    """Return what says how well a percentile (None: the mean) of a step is known from its seconds
-    and histogram.
+    """Return the uncertainty of a step's percentile (None: the mean), from its seconds and
+    histogram.
     """
     steps = {step.index: step for step in record.steps}
 
@@ -329,8 +325,8 @@ def told_by(record: RunRecord) -> Callable[[int, str, float | None], tuple[float
 
 
 def _by_ranks(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | None:
-    """Return how well a percentile of few seconds is known: by its ranks, and half as well, seconds
-    may be alike.
+    """Return the uncertainty of a percentile over a few seconds: from ranks, doubled for correlated
+    seconds.
     """
     latency = attempt.latency(figure)
     if figure.percentile is None or latency is None or latency.buckets is None:
@@ -341,8 +337,8 @@ def _by_ranks(attempt: PointRepetition, figure: Headline) -> stats.LogSpread | N
 
 
 def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> stats.LogSpread | None:
-    """Return how well the share of I/Os beyond a percentile is known, from how it comes and goes
-    with the seconds.
+    """Return the uncertainty of the share of I/Os beyond a percentile, from its variation over
+    time.
     """
     value = percentile_of(latency, percentile)
     seconds = zip(columns.lat_mean_ns, columns.p99_ns, columns.iops, strict=False)
@@ -354,15 +350,14 @@ def _beyond(columns: SeriesColumns, latency: Latency, percentile: float) -> stat
     return stats.within_run([share * ios for share, ios in zip(shares, rates, strict=True)], rates)
 
 
-# -- words
+# -- verdicts
 
 
 def _judged(changes: Iterable[Change]) -> list[Change]:
-    """Return the changes with their words. The headlines are a family of their own: they were
-    declared before.
+    """Return the changes with their verdicts.
 
-    Both families share the error of 5 %; where all headlines differ their part goes to the others
-    (Wiens 2003).
+    Headlines, declared before the run, are tested as a family of their own. Both families share the
+    error of 5 %; if all headlines differ, their part goes to the others (Wiens 2003).
     """
     found = [each if _is_tested(each) else _untested(each) for each in changes]
     alpha = HEADLINE_ALPHA
@@ -385,16 +380,14 @@ def _is_tested(change: Change) -> bool:
 
 
 def _untested(change: Change) -> Change:
-    """Return a change of single runs of which nothing is known between runs: whatever it is, it may
-    be noise.
-    """
+    """Return a change of single runs with unknown run-to-run noise: it may be noise."""
     if change.effect is None or change.effect.p is None:
         return _worded(change, 0, 0.0)
     return replace(change, word="inconclusive", why="within-run only; run-to-run noise is unknown")
 
 
 def _worded(change: Change, family: int, alpha: float) -> Change:
-    """Return a change with its word and, where the word needs one, the reason."""
+    """Return a change with its verdict and, if needed, the reason."""
     effect = change.effect
     if effect is None:
         return change
@@ -411,8 +404,8 @@ def _worded(change: Change, family: int, alpha: float) -> Change:
         )
     if effect.method == "repetitions" and not can_decide(*counts, family, alpha):
         why = (
-            f"{family} figures at once need {repetitions_needed(family, alpha)} repetitions, not"
-            f" {min(counts)}"
+            f"{family} figures tested at once need {repetitions_needed(family, alpha)} "
+            f"repetitions, not {min(counts)}"
         )
         return replace(change, word="too few repetitions to say", why=why)
     if max(effect.high - 1, 1 - effect.low) <= max(WIDE, change.threshold):
@@ -423,12 +416,12 @@ def _worded(change: Change, family: int, alpha: float) -> Change:
 def _why_too_few(change: Change) -> str:
     counts = len(change.values_a), len(change.values_b)
     if counts == (1, 1):
-        return f"one run each, without {stats.LEAST_SECONDS} known seconds"
+        return f"one run each, with less than {stats.LEAST_SECONDS} known seconds"
     apart = max(change.values_a) < min(change.values_b) or max(change.values_b) < min(
         change.values_a
     )
     said = "ranges do not overlap" if apart else "ranges overlap"
-    return f"{counts[0]} and {counts[1]}, {LEAST_RANKED_REPETITIONS} each are needed; {said}"
+    return f"{counts[0]} and {counts[1]}, need {LEAST_RANKED_REPETITIONS} each; {said}"
 
 
 def _percent(share: float) -> str:

@@ -1,4 +1,4 @@
-"""Judge runs by criteria: those of their profile, and those given on the command line."""
+"""Judge runs by thresholds: those of their profile, and those given on the command line."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ JUNIT: dict[Outcome, junit.Outcome] = {
 
 
 class JudgedCriterion(Struct, frozen=True):
-    """What became of a criterion in one figure of one point.
+    """The result of a threshold for one figure of one point.
 
-    `measured` and `why` are for people.
+    `measured` and `why` are text.
     """
 
     criterion: str
@@ -43,7 +43,7 @@ class JudgedCriterion(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """For people: ``read.p99 > 2ms: broken, read p99 latency is 2.31 ms``."""
+        """As text: ``read.p99 > 2ms: broken, read p99 latency is 2.31 ms``."""
         if self.why:
             return f"criterion {self.outcome}: {self.why}"
         where = f" at {self.point}" if self.point else ""
@@ -52,14 +52,14 @@ class JudgedCriterion(Struct, frozen=True):
 
     @property
     def case(self) -> junit.Case:
-        """For build servers."""
+        """As a test case for build servers."""
         return junit.Case(
             f"{self.criterion} {self.point}".strip(), JUNIT[self.outcome], self.text, "thresholds"
         )
 
 
 def named_criteria(texts: Iterable[str]) -> list[Criterion]:
-    """Return the criteria that somebody named. Raises UsageError."""
+    """Return the thresholds given by the user. Raises UsageError."""
     try:
         return [parse_criterion(text) for text in texts]
     except ValueError as error:
@@ -69,11 +69,10 @@ def named_criteria(texts: Iterable[str]) -> list[Criterion]:
 def criteria_of(
     records: Iterable[RunRecord], named: Iterable[str] = ()
 ) -> list[Criterion | JudgedCriterion]:
-    """Return the criteria of the records' profiles and those that are named, each once. Raises
-    UsageError.
+    """Return the thresholds of the records' profiles and the given ones, without duplicates.
 
-    What a record has and this version cannot read is returned as judged: nothing else of the record
-    depends on it.
+    Raises UsageError. Thresholds in a record that this version cannot read are returned as judged;
+    the rest of the record does not depend on them.
     """
     found: dict[str, Criterion | JudgedCriterion] = {}
     for text in dict.fromkeys(text for record in records for text in record.criteria):
@@ -85,7 +84,7 @@ def criteria_of(
 
 
 def judge_against(found: Comparison, named: Iterable[str] = ()) -> list[JudgedCriterion]:
-    """Return how B of a comparison stands by its profile's criteria and those that are named.
+    """Judge B of a comparison by its profile's thresholds and the given ones.
 
     Raises UsageError.
     """
@@ -101,9 +100,9 @@ def judge(
     *,
     comparable: bool = True,
 ) -> list[JudgedCriterion]:
-    """Return how B stands by its criteria.
+    """Judge B by its thresholds.
 
-    Relative ones are of its change against A, and left out without an A.
+    Relative ones apply to its change against A, and are left out without an A.
     """
     ours, theirs = points_of(a), points_of(b)
     found = []
@@ -113,7 +112,7 @@ def judge(
             continue
         if criterion.relative and not a:
             continue
-        if criterion.relative and not comparable:  # there is a change, and it says nothing of B
+        if criterion.relative and not comparable:  # a change in the profile says nothing about B
             found.append(JudgedCriterion(criterion.text, "", "", "", "not comparable"))
             continue
         judged = [
@@ -128,10 +127,10 @@ def judge(
 def _judged(
     criterion: Criterion, a: ComparedPoint | None, b: ComparedPoint
 ) -> Iterator[JudgedCriterion]:
-    """Yield how each figure of a point that the criterion is about stands; nothing where there is
+    """Yield the result for each figure of a point that the threshold names; nothing if there is
     none.
 
-    A percentile that too few samples are behind is none that was kept.
+    A percentile with too few samples beyond it does not count as met.
     """
     for figure in _figures(criterion, b):
         value, before = _middle(b, figure), _middle(a, figure) if a is not None else None
@@ -160,9 +159,9 @@ def _judged(
 
 
 def _figures(criterion: Criterion, point: ComparedPoint) -> Iterator[Headline]:
-    """Yield the figures that a criterion is about.
+    """Yield the figures that a threshold names.
 
-    Of reads and writes together only when that is what is named.
+    Of reads and writes together only if that is named.
     """
     if criterion.metric == "ops":
         names = {

@@ -1,4 +1,4 @@
-"""What runs measured in the points they share, and the run-to-run noise of a profile."""
+"""Results of runs in the points they share, and the run-to-run noise of a profile."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ class PointRepetition(Struct, frozen=True):
 
     @property
     def latency_kind(self) -> str:
-        """Which latency its figures are of."""
+        """The latency kind of its figures."""
         return self.record.latency_kind_of(self.step)
 
     def value(self, figure: Headline) -> float | None:
         """Return a figure.
 
-        None when it was not measured, `units.Few` when too few I/Os are behind it.
+        None if not measured, `units.Few` if too few samples are beyond it.
         """
         return step_value(
             figure, self.step.results.aggregate, self.latency_kind, self.step.metadata
         )
 
     def latency(self, figure: Headline) -> figures.Latency | None:
-        """Return the latency that a figure is of."""
+        """Return the latency that a figure belongs to."""
         result = self.step.results.aggregate.get(self.found_in(figure))
         return (
             None
@@ -62,13 +62,13 @@ class PointRepetition(Struct, frozen=True):
         )
 
     def found_in(self, figure: Headline) -> str:
-        """Return the direction that has a figure: reads and writes together may be told as `both`,
-        or be one alone.
+        """Return the direction that has a figure: reads plus writes may be `both`, or a single
+        direction.
         """
         return figures.found_in(figure, self.step.results.aggregate)
 
     def series(self, figure: Headline) -> SeriesColumns | None:
-        """Return what all hosts together did second by second."""
+        """Return per-second values of all hosts together."""
         found = self.step.series.columns if self.step.series is not None else []
         wanted = self.found_in(figure)
         return next(
@@ -82,8 +82,8 @@ class PointRepetition(Struct, frozen=True):
 
 
 class ComparedPoint(Struct, frozen=True):
-    """One point of a sweep, one profile of a suite, or all there is: its repetitions, and what it
-    is about.
+    """One point of a sweep, one profile of a suite, or the whole run: its repetitions and its
+    headline.
     """
 
     key: PointKey
@@ -93,15 +93,15 @@ class ComparedPoint(Struct, frozen=True):
 
     @property
     def figures(self) -> list[Headline]:
-        """Every figure that was measured, the one that it is about first."""
+        """All measured figures, the headline first."""
         found = [each for attempt in self.attempts for each in _figures(attempt)]
         first = [self.headline] if self.headline is not None else []
         return list(dict.fromkeys([*first, *found]))
 
     def merged(self, name: str) -> Histogram:
-        """Return the latencies of a direction, all repetitions together.
+        """Return the latencies of a direction, merged over all repetitions.
 
-        Empty where no histogram is known.
+        Empty without histograms.
         """
         found = Histogram()
         for attempt in self.attempts:
@@ -112,9 +112,7 @@ class ComparedPoint(Struct, frozen=True):
 
 
 def points_of(records: Sequence[RunRecord]) -> dict[PointKey, ComparedPoint]:
-    """Return the points of runs that are repetitions of each other, in the order of the first that
-    has them.
-    """
+    """Return the points of runs that repeat each other, in order of first appearance."""
     found: dict[PointKey, ComparedPoint] = {}
     for record in records:
         for cell, steps in by_point(record.steps).items():
@@ -130,7 +128,7 @@ def points_of(records: Sequence[RunRecord]) -> dict[PointKey, ComparedPoint]:
 
 
 def was_measured(step: StepRecord) -> bool:
-    """Tell whether a step has figures of its own."""
+    """Return whether a step has figures of its own."""
     return step.state not in LEFT_OUT and (
         bool(step.results.aggregate) or step.metadata is not None
     )
@@ -146,7 +144,7 @@ def _name(cell: str, step: StepRecord) -> str:
 
 
 def headline_of(record: RunRecord, step: StepRecord) -> Headline | None:
-    """Return what a step is about: of a suite what its member is about."""
+    """Return the headline of a step: in a suite that of its member."""
     cells = record.matrix.cells if record.matrix is not None else []
     own = next((cell.headline for cell in cells if step.index in cell.steps), None)
     found = own or record.headline
@@ -168,7 +166,7 @@ def _figures(attempt: PointRepetition) -> Iterator[Headline]:
 
 
 def _of_direction(name: str, *, operations: bool) -> Iterable[Headline]:
-    if not operations and name != BOTH:  # its I/Os are those of reads and writes
+    if not operations and name != BOTH:  # its I/Os are already in read and write
         yield Headline("iops", name)
         if direction(name).moves_data:
             yield Headline("bandwidth", name)
@@ -181,25 +179,23 @@ Key = tuple[str, int | None, str | None, tuple[str, ...], str]
 
 
 class Floor(Struct, frozen=True):
-    """How far apart `n` same runs came out in one figure: `cov` is their deviation as a share of
-    the mean.
-    """
+    """Noise of a figure over `n` equal runs: `cov` is their deviation relative to the mean."""
 
     n: int
     cov: float
 
     @property
     def of_one_run(self) -> float:
-        """The least share that two single runs must be apart to be different (95 %): t, of a
-        difference of two.
+        """The smallest significant relative difference of two single runs (95 %): t of a difference
+        of two.
         """
         return t_975(self.n - 1) * sqrt(2) * self.cov
 
 
 class Configuration(Struct):
-    """What was measured again and again: profile, target, hosts and parameters.
+    """What was measured repeatedly: profile, target, hosts and parameters.
 
-    And each figure's floor by name.
+    With each figure's noise floor by name.
     """
 
     profile: str
@@ -212,7 +208,7 @@ class Configuration(Struct):
 
     @property
     def key(self) -> Key:
-        """What makes it the same configuration."""
+        """Key of equal configurations."""
         return self.profile, self.version, self.target, tuple(self.hosts), self.params
 
 
@@ -230,7 +226,7 @@ def name_of(point: ComparedPoint, figure: Headline) -> str:
 
 
 def figure_name(figure: Headline) -> str:
-    """Return the short name of a figure, as thresholds write it: ``read.iops``, ``write.p99.9``,
+    """Return the short name of a figure, as in thresholds: ``read.iops``, ``write.p99.9``,
     ``read.mean``.
     """
     if figure.metric == "latency":
@@ -240,7 +236,7 @@ def figure_name(figure: Headline) -> str:
 
 
 def configuration(record: RunRecord) -> Configuration:
-    """Return the configuration of a run, without floors."""
+    """Return the configuration of a run, without noise floors."""
     params = [(name, str(value)) for name, value in sorted(record.profile.params.items())]
     points = [step.cell or step.name for step in record.steps if not step.warmup]
     text = msgspec.json.encode([params, list(dict.fromkeys(points))]).decode()
@@ -249,7 +245,7 @@ def configuration(record: RunRecord) -> Configuration:
 
 
 def measure(records: Sequence[RunRecord]) -> Configuration:
-    """Return the floors of runs that are the same: two or more, or one with repetitions."""
+    """Return the noise floors of equal runs: two or more, or one with repetitions."""
     found = configuration(records[0])
     found.runs = [record.run_id for record in records]
     for point in points_of(records).values():
@@ -263,7 +259,7 @@ def measure(records: Sequence[RunRecord]) -> Configuration:
 
 
 class NoiseFloors:
-    """The floors that were kept, in one file."""
+    """Saved noise floors, in one file."""
 
     def __init__(
         self, path: Path, configurations: Mapping[Key, Configuration] | None = None
@@ -273,9 +269,9 @@ class NoiseFloors:
 
     @classmethod
     def read(cls, path: Path) -> NoiseFloors:
-        """Read the file; without one nothing is known.
+        """Read the file; empty if there is none.
 
-        Raises BenchtuiError when it cannot be read.
+        Raises BenchtuiError if it cannot be read.
         """
         try:
             data = _files.decode(read_file(path))
@@ -286,7 +282,7 @@ class NoiseFloors:
         return cls(path, {each.key: each for each in data.configurations})
 
     def keep(self, found: Configuration) -> None:
-        """Keep a configuration's floors in place of older ones. Raises BenchtuiError."""
+        """Save a configuration's floors in place of older ones. Raises BenchtuiError."""
         self._known[found.key] = found
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -300,17 +296,15 @@ class NoiseFloors:
             ) from error
 
     def floor(self, record: RunRecord, name: str) -> Floor | None:
-        """Return the floor of a figure in the configuration of a run.
+        """Return the floor of a figure in a run's configuration.
 
-        None when nobody measured it.
+        None if it was not measured.
         """
         known = self._known.get(configuration(record).key)
         return known.figures.get(name) if known is not None else None
 
     def renamed(self, records: Iterable[tuple[RunRecord, RunRecord]]) -> NoiseFloors:
-        """Return the floors of the first record of each pair as those of the second one, which has
-        other names.
-        """
+        """Copy the floors of each pair's first record to the second one, which has other names."""
         pairs = [(self._known.get(configuration(record).key), other) for record, other in records]
         known = {configuration(other).key: found for found, other in pairs if found is not None}
         return NoiseFloors(self.path, known)

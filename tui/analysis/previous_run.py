@@ -1,4 +1,4 @@
-"""The overlay of Live: the previous run with the same load, or published results of that load."""
+"""The overlay of Live: the previous run with the same load, or published results for it."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from tui.model.rundir import RECORD_FILE
 if TYPE_CHECKING:
     from tui.model.baseline import Baseline, PublishedFigure
 
-MOST = 25  # runs of the profile that are looked into, the newest first
-LENGTH = ("runtime",)  # a parameter that says for how long, and changes nothing of the load
+MOST = 25  # runs of the profile to inspect, newest first
+LENGTH = ("runtime",)  # a parameter that only sets the duration
 Values = Sequence[float | None]
 
 
 class Behind(Struct, frozen=True):
-    """Figures to watch a run against. `word` stands beside them, `said` tells whose they are.
+    """Reference figures for a running run. `word` is the short label, `said` names the source.
 
-    `courses`: by step, by host ("": all together) and direction, by metric (iops, bandwidth,
-    latency, p99; SI, ns): a value a second of the load, or one that holds for all of it. `rates`:
-    by step, operations per second.
+    `courses`: by step, host ("": all together) and direction, by metric (iops, bandwidth, latency,
+    p99; SI, ns): one value per second of the load, or a single one for all of it. `rates`: by step,
+    operations per second.
     """
 
     word: str
@@ -45,7 +45,7 @@ class Behind(Struct, frozen=True):
         return not (any(self.courses.values()) or any(self.rates.values()))
 
     def values(self, step: int | None, host: str, direction: str, metric: str) -> Values:
-        """Return what is drawn behind one curve; empty: nothing."""
+        """Return the values to draw behind one curve; empty if there are none."""
         found = (
             self.courses.get(-1 if step is None else step, {})
             .get((host, direction), {})
@@ -54,7 +54,7 @@ class Behind(Struct, frozen=True):
         return found if any(value is not None for value in found) else ()
 
 
-# -- the run before
+# -- the previous run
 
 
 class _Column(Struct):
@@ -66,7 +66,7 @@ class _Column(Struct):
     p99_ns: list[float | None] = field(default_factory=list)
 
     def metrics(self, step_s: float) -> dict[str, Values]:
-        """Return the curves that are known, a value a second."""
+        """Return the known curves, one value per second."""
         own = {
             "iops": self.iops,
             "bandwidth": self.bw_bytes_per_s,
@@ -106,10 +106,10 @@ _records = PlainDecoder(_RecordSeries)
 
 
 def run_before(plan: Plan, run_id: str, store: RunStore) -> Behind | None:
-    """Return the newest whole run before this one that had the same load on as many hosts; None:
-    there is none.
+    """Return the newest complete run with the same load on as many hosts before this one; None
+    without one.
 
-    How long it lasted may differ. Raises UsageError when runs cannot be listed.
+    Durations may differ. Raises UsageError if runs cannot be listed.
     """
     runs = (
         run
@@ -119,7 +119,7 @@ def run_before(plan: Plan, run_id: str, store: RunStore) -> Behind | None:
     for run in islice(runs, MOST):
         if run.verdict == "invalid":
             continue
-        said = f"the run before, {run.run_id}" + (f" ({run.headline})" if run.headline else "")
+        said = f"previous run, {run.run_id}" + (f" ({run.headline})" if run.headline else "")
         found = _of_run(plan, store.directory_of(run), said)
         if found is not None and not found.empty:
             return found
@@ -127,9 +127,9 @@ def run_before(plan: Plan, run_id: str, store: RunStore) -> Behind | None:
 
 
 def _of_run(plan: Plan, run_dir: Path, said: str) -> Behind | None:
-    """Return what a run measured in the steps that it has in common with a plan.
+    """Return a run's results in the steps that it shares with a plan.
 
-    None: it has none of them.
+    None if it shares none.
     """
     with suppress(OSError, BenchtuiError, *NO_JSON):
         other = load_plan(run_dir)
@@ -147,7 +147,7 @@ def _of_run(plan: Plan, run_dir: Path, said: str) -> Behind | None:
 
 
 def _pairs(plan: Plan, other: Plan) -> Iterator[tuple[int, int]]:
-    """Yield the indices of the steps of two plans that put the same load on as many hosts."""
+    """Yield the indices of steps of two plans with the same load on as many hosts."""
     free = {step.index: step for step in other.steps}
     for step in plan.steps:
         theirs = next((index for index, each in free.items() if is_same_load(step, each)), None)
@@ -157,7 +157,7 @@ def _pairs(plan: Plan, other: Plan) -> Iterator[tuple[int, int]]:
 
 
 def is_same_load(ours: Step, theirs: Step) -> bool:
-    """Tell whether two steps put the same load on as many hosts; for how long may differ."""
+    """Return whether two steps have the same load on as many hosts; durations may differ."""
     return _load(ours) == _load(theirs)
 
 
@@ -181,13 +181,13 @@ def _rates(step: _StepSeries) -> dict[str, float]:
     return {name: each.mean for name, each in operations.items() if each.mean is not None}
 
 
-# -- published figures
+# -- published results
 
 
 def published(plan: Plan, user_dir: Path) -> Behind | None:
-    """Return published figures of the loads of a plan, those of as many clients first.
+    """Return published results for the loads of a plan, for the same number of clients first.
 
-    None: there are none.
+    None if there are none.
     """
     from tui.analysis.published import find_baselines
 
@@ -212,8 +212,9 @@ def _tags(plan: Plan, step: Step) -> list[str]:
 
 
 def _is_about(baseline: Baseline, step: Step, tags: Sequence[str]) -> bool:
-    """Tell whether a baseline is of the load of a step: figures of another load behind it would
-    mislead.
+    """Return whether a published result is for a step's load.
+
+    Figures of another load would mislead.
     """
     from tui.analysis.published import is_at, is_of, same
 
@@ -231,7 +232,7 @@ def _is_about(baseline: Baseline, step: Step, tags: Sequence[str]) -> bool:
 
 def _title(baseline: Baseline) -> str:
     of = f", {baseline.hosts} client{'' if baseline.hosts == 1 else 's'}" if baseline.hosts else ""
-    return f"published figures, {baseline.title}{of}"
+    return f"published results, {baseline.title}{of}"
 
 
 def _levels(baseline: Baseline, kind: str) -> dict[tuple[str, str], dict[str, Values]]:
@@ -243,7 +244,7 @@ def _levels(baseline: Baseline, kind: str) -> dict[tuple[str, str], dict[str, Va
 
 
 def _metric_of(figure: PublishedFigure, kind: str) -> str | None:
-    """Return the curve that a figure is of; None: of none that is drawn."""
+    """Return the curve that a figure belongs to; None if it is not drawn."""
     if figure.metric in ("iops", "bandwidth"):
         return figure.metric if figure.statistic in ("", "mean") else None
     shown = (
@@ -263,5 +264,5 @@ def _published_rates(baseline: Baseline) -> dict[str, float]:
 
 
 def _value(figure: PublishedFigure) -> float:
-    """Return a published figure; of a range its lower end, which is claimed at least."""
+    """Return a published figure; the lower end of a range, which is the minimum claimed."""
     return figure.quantity.low

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 Weight = Literal["scaled", "param", "profile", "setup", "note"]
 SPAN = re.compile(r"\d+(\.\d+)?(us|ms|s|h|d)|(\d+(us|ms|s|m|h|d)){2,}")
 PLACES = ("directory", "filename", "image", "target", "lun_a", "lun_b", "program", "addresses")
-OUR_RUN = "our run is"
+OUR_RUN = "this run is"
 
 
 class Compared(Struct, frozen=True):
     """One published figure and ours.
 
-    Ratios are ours / theirs; two of them when theirs is a range; None: unknown.
+    Ratios are ours / theirs: two if theirs is a range; None if unknown.
     """
 
     figure: PublishedFigure
@@ -43,7 +43,7 @@ class Compared(Struct, frozen=True):
 
 
 class PublishedDifference(Struct, frozen=True):
-    """Something that is not the same in the two set-ups, and how much it matters for comparing."""
+    """A difference between the two set-ups, and how much it matters."""
 
     what: str
     ours: str
@@ -61,7 +61,7 @@ class PublishedDifference(Struct, frozen=True):
 
 
 class PublishedComparison(Struct, frozen=True):
-    """One baseline beside the steps of a run that measured the same point.
+    """One published result next to the steps of a run that measured the same point.
 
     Several steps are repetitions.
     """
@@ -71,32 +71,28 @@ class PublishedComparison(Struct, frozen=True):
     figures: tuple[Compared, ...]
     differs: tuple[PublishedDifference, ...]
     unknown: tuple[str, ...]
-    verdict: Verdict | None = None  # of our run
+    verdict: Verdict | None = None  # of this run
 
     @property
     def badge(self) -> str:
-        """Say in a few words whether the ratio may be quoted."""
+        """Return in a few words whether the ratio may be quoted."""
         return badge_of(self)
 
 
 def tags_of(record: RunRecord) -> set[str]:
-    """Return the tags of all profiles that a run was made from: its own, those it extends, members
-    of a suite.
-    """
+    """Return the tags of all profiles behind a run: its own, its bases, members of a suite."""
     tags = {tag for step in record.steps for tag in step_tags(record, step)}
     return tags | {record.profile.tag}
 
 
 def step_tags(record: RunRecord, step: StepRecord) -> list[str]:
-    """Return the tags that a step measures, the nearest first."""
+    """Return the tags that a step measures, the most specific first."""
     extended = record.profile.extends
     return [step.profile] if step.profile else [record.profile.tag, *extended]
 
 
 def compare(record: RunRecord, baselines: Iterable[Baseline]) -> list[PublishedComparison]:
-    """Return every baseline beside what the run measured at the same point, in the order of the
-    steps.
-    """
+    """Return each published result with the run's results at the same point, in step order."""
     known = [each for each in baselines if each.host is None]
     found = []
     for group in repetitions(record.steps):
@@ -107,9 +103,9 @@ def compare(record: RunRecord, baselines: Iterable[Baseline]) -> list[PublishedC
 
 
 def repetitions(steps: Sequence[StepRecord]) -> list[list[StepRecord]]:
-    """Return the measured steps, together when they repeat the same point.
+    """Return the measured steps, grouped by point.
 
-    Warm-ups count for nothing.
+    Without warm-ups.
     """
     groups: dict[object, list[StepRecord]] = {}
     for step in steps:
@@ -119,12 +115,12 @@ def repetitions(steps: Sequence[StepRecord]) -> list[list[StepRecord]]:
 
 
 def is_of(baseline: Baseline, tags: Collection[str]) -> bool:
-    """Tell whether a baseline belongs to one of these profiles."""
+    """Return whether a published result belongs to one of these profiles."""
     return baseline.profile in tags or any(tag in tags for tag in baseline.variants)
 
 
 def is_at(baseline: Baseline, step: StepRecord | Step) -> bool:
-    """Tell whether a step measured the point of a baseline."""
+    """Return whether a step measured the point of a published result."""
     values = {**step.params, **step.point}
     return all(name in values and same(values[name], value) for name, value in baseline.at.items())
 
@@ -132,7 +128,7 @@ def is_at(baseline: Baseline, step: StepRecord | Step) -> bool:
 def comparison(
     record: RunRecord, steps: Sequence[StepRecord], baseline: Baseline
 ) -> PublishedComparison:
-    """Return one baseline beside the repetitions of one measurement."""
+    """Compare a published result with the repetitions of one point."""
     return PublishedComparison(
         baseline=baseline,
         steps=tuple(step.index for step in steps),
@@ -149,7 +145,7 @@ def comparison(
 
 
 def compared(record: RunRecord, steps: Sequence[StepRecord], figure: PublishedFigure) -> Compared:
-    """Return a figure beside ours; of repetitions the median."""
+    """Compare a figure with ours; the median of repetitions."""
     values = [value for step in steps if (value := our_value(record, step, figure)) is not None]
     if not values:
         return Compared(figure, None)
@@ -160,7 +156,7 @@ def compared(record: RunRecord, steps: Sequence[StepRecord], figure: PublishedFi
 
 
 def our_value(record: RunRecord, step: StepRecord, figure: PublishedFigure) -> float | None:
-    """Return what a step measured of the same kind; None when it did not."""
+    """Return a step's result for the same figure; None if not measured."""
     if figure.metric == "ops":
         return operation_rate(step, figure)
     result = step.results.aggregate.get(figure.of)
@@ -174,8 +170,8 @@ def our_value(record: RunRecord, step: StepRecord, figure: PublishedFigure) -> f
 
 
 def operation_rate(step: StepRecord, figure: PublishedFigure) -> float | None:
-    """Return max, min, mean or standard deviation of an MPI program's operation, per second, or of
-    its bandwidth.
+    """Return max, min, mean or standard deviation of an MPI program's operation, per second or as
+    bandwidth.
     """
     found = step.metadata.operations.get(figure.of) if step.metadata is not None else None
     if found is None or (figure.metric != "ops" and not found.bytes_per_op):
@@ -204,15 +200,13 @@ def statistic_of(latency: Latency, name: str) -> float | None:
     )
 
 
-# -- what differs
+# -- differences
 
 
 def differences(
     record: RunRecord, step: StepRecord, baseline: Baseline
 ) -> Iterator[PublishedDifference]:
-    """Yield what is not the same: parameters first, then the profile, hosts, tool, and the states
-    of the runs.
-    """
+    """Yield differences: parameters first, then profile, hosts, tool, and the runs' states."""
     yield from param_differences(record, step, baseline)
     yield from profile_differences(record, step, baseline)
     hosts = clients_of(record, step)
@@ -234,7 +228,7 @@ def differences(
 def param_differences(
     record: RunRecord, step: StepRecord, baseline: Baseline
 ) -> Iterator[PublishedDifference]:
-    """Yield parameters that are not as published, and those that were changed from the profile's
+    """Yield parameters that differ from the published ones, and changes from the profile's
     defaults.
     """
     for name, theirs in baseline.params.items():
@@ -258,20 +252,20 @@ def param_differences(
 def profile_differences(
     record: RunRecord, step: StepRecord, baseline: Baseline
 ) -> Iterator[PublishedDifference]:
-    """Yield what the profile itself changes: a variant, an own profile, the deviations that it
-    declares.
+    """Yield differences of the profile: a variant, your own profile, declared deviations from the
+    source.
     """
     tag = step_tags(record, step)[0]
     if tag not in (baseline.profile, *baseline.variants):
         yield PublishedDifference("profile", tag, baseline.profile, "profile")
     elif record.profile.preset is False:
-        yield PublishedDifference("profile", "is your own of this name", "", "profile")
+        yield PublishedDifference("profile", "is your own profile of that name", "", "profile")
     if names := deviations_of(profile_data(record)):
-        yield PublishedDifference("the profile departs from the source in", ", ".join(names), "")
+        yield PublishedDifference("the profile deviates from the source in", ", ".join(names), "")
 
 
 def profile_data(record: RunRecord) -> dict[str, Any]:
-    """Return the data of the profile's YAML; nothing for a text that is none."""
+    """Return the data of the profile's YAML; empty if it is not a mapping."""
     from tui.model.yaml_text import load
 
     try:
@@ -281,7 +275,7 @@ def profile_data(record: RunRecord) -> dict[str, Any]:
 
 
 def deviations_of(data: dict[str, Any]) -> list[str]:
-    """Return what a profile says it does otherwise than its source, each once."""
+    """Return the deviations from its source that a profile declares, without duplicates."""
     found = data.get("deviations")
     entries = found if isinstance(found, list) else []
     return list(
@@ -292,7 +286,7 @@ def deviations_of(data: dict[str, Any]) -> list[str]:
 
 
 def kinds_of(data: dict[str, Any]) -> dict[str, str]:
-    """Return what kind of value each parameter of a profile has."""
+    """Return the type of each parameter of a profile."""
     found = data.get("params")
     entries = found if isinstance(found, dict) else {}
     return {
@@ -301,7 +295,7 @@ def kinds_of(data: dict[str, Any]) -> dict[str, str]:
 
 
 def unknown_facts(record: RunRecord, step: StepRecord, baseline: Baseline) -> Iterator[str]:
-    """Yield what the source does not say, with ours where that is known."""
+    """Yield what the source does not say, with our value if known."""
     ours = {f"{baseline.tool.name} version": ", ".join(tool_versions(record, step))}
     ours["number of clients"] = str(clients_of(record, step))
     for text in dict.fromkeys(baseline.unknown):
@@ -309,13 +303,13 @@ def unknown_facts(record: RunRecord, step: StepRecord, baseline: Baseline) -> It
 
 
 def clients_of(record: RunRecord, step: StepRecord) -> int:
-    """Return how many hosts a step's figures add up."""
+    """Return how many hosts a step's figures cover."""
     hosts = next((result.hosts for result in step.results.aggregate.values()), [])
     return len(hosts or step.tasks or record.hosts)
 
 
 def tool_versions(record: RunRecord, step: StepRecord) -> list[str]:
-    """Return the distinct versions of the tool, bare: ``3.33``."""
+    """Return the distinct versions of the tool, without its name: ``3.33``."""
     if step.metadata is not None:
         return [bare_version(step.metadata.version)] if step.metadata.version else []
     named = [task.tool_version for task in step.tasks.values() if task.tool_version]
@@ -334,20 +328,20 @@ def bare_version(text: str) -> str:
 
 
 def major(version: str) -> str:
-    """Return the first number of a version."""
+    """Return the major version."""
     return version.partition(".")[0]
 
 
 def is_place(name: str, value: str) -> bool:
-    """Tell whether a parameter says where the storage is: that is always another place."""
+    """Return whether a parameter is the location of the storage, which always differs."""
     return name in PLACES or value.startswith("/")
 
 
-# -- values as published and as resolved
+# -- published and resolved values
 
 
 def number_of(value: Scalar | None) -> float | None:
-    """Return a published value as the record has it: bytes for 4k, seconds for 300s.
+    """Return a published value in the record's units: bytes for 4k, seconds for 300s.
 
     None for other texts.
     """
@@ -362,7 +356,10 @@ def number_of(value: Scalar | None) -> float | None:
 
 
 def same(ours: Scalar | None, theirs: Scalar) -> bool:
-    """Tell whether a resolved parameter has a published value; of a path the last part counts."""
+    """Return whether a resolved parameter equals a published value.
+
+    For paths only the last part counts.
+    """
     one, other = number_of(ours), number_of(theirs)
     if one is not None and other is not None:
         return one == other
@@ -383,14 +380,14 @@ def is_less(ours: Scalar | None, theirs: Scalar) -> bool:
 
 
 def shown_like(ours: Scalar | None, theirs: Scalar) -> str:
-    """Return a resolved parameter in the way the published one is written."""
+    """Return a resolved parameter in the notation of the published one."""
     if isinstance(theirs, str) and isinstance(ours, int | float) and number_of(theirs) is not None:
         return plain_duration(ours) if SPAN.fullmatch(theirs) else plain_size(int(ours))
     return str(ours)
 
 
 def badge_of(found: PublishedComparison) -> str:
-    """Return in a few words whether the ratio may be quoted: never that one side is better."""
+    """Return in a few words whether the ratio may be quoted; never that one side is better."""
     weights: list[Weight] = ["param", "profile", "setup"]
     invalid = f"{OUR_RUN} invalid and " if found.verdict == "invalid" else ""
     if any(each.weight == "scaled" for each in found.differs):
@@ -404,7 +401,7 @@ def badge_of(found: PublishedComparison) -> str:
             return f"{' and '.join(names[:2])} (not comparable)"
     if found.baseline.validity == "error":
         return "the published run ended with an error (not comparable)"
-    return "set-up not fully known" if found.unknown else "same parameters and clients"
+    return "setup not fully known" if found.unknown else "same parameters and clients"
 
 
 def _name(difference: PublishedDifference) -> str:
@@ -417,16 +414,16 @@ SUFFIXES = (".yaml", ".yml")
 
 
 class BaselineFiles(Struct, frozen=True):
-    """Baselines with what is wrong in files that could not be read.
+    """Published results, and the errors of files that could not be read.
 
-    Such a file hides nothing else.
+    One bad file does not hide the others.
     """
 
     baselines: tuple[Baseline, ...]
     problems: tuple[Problem, ...]
 
     def of(self, tags: Collection[str]) -> list[Baseline]:
-        """Return the baselines of these profiles, variants included."""
+        """Return the published results of these profiles, including variants."""
         return [
             each
             for each in self.baselines
@@ -435,7 +432,7 @@ class BaselineFiles(Struct, frozen=True):
 
 
 def find_baselines(user_dir: Path | None, tags: Collection[str] | None = None) -> BaselineFiles:
-    """Return all baselines, shipped ones first.
+    """Return all published results, shipped ones first.
 
     With `tags` only files that name one of these are parsed.
     """
@@ -452,7 +449,7 @@ def find_baselines(user_dir: Path | None, tags: Collection[str] | None = None) -
 
 
 def baseline_text(path: Path, *, pipes: bool = False) -> str:
-    """Return the text of a file; `pipes`: a person named it. Raises UsageError."""
+    """Return the text of a file; `pipes`: the user named it. Raises UsageError."""
     try:
         return read_text(path, encoding="utf-8-sig", pipes=pipes)
     except (OSError, UnicodeDecodeError) as error:

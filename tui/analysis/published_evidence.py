@@ -1,4 +1,4 @@
-"""Published results as evidence for the checks that every run gets."""
+"""Published results as evidence for the checks that judge every run."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from tui.record.headline import metadata_record, step_value
 from tui.record.step import measured_s
 from tui.record.timeline import HostSpan, JournalData, timing_record
 
-LINK = "link"  # what the link between client and storage is called
-STAMP_ERROR_S = 1.0  # stamps are whole seconds
+LINK = "link"  # name of the link between client and storage
+STAMP_ERROR_S = 1.0  # time stamps are whole seconds
 KINDS = ("slat", "clat", "lat")
 
 
 def clients_of(baseline: Baseline, parts: Sequence[Baseline]) -> list[str]:
-    """Return the names of the clients of a baseline.
+    """Return the client names of a published result.
 
-    One that stands for all where their number was not told.
+    A single name stands for all if their number is unknown.
     """
     named = [each.host for each in parts if each.host is not None]
     if named or baseline.hosts is None:
@@ -46,11 +46,11 @@ def clients_of(baseline: Baseline, parts: Sequence[Baseline]) -> list[str]:
 
 
 def evidence_of(baseline: Baseline, parts: Sequence[Baseline], plan: Plan) -> RunEvidence:
-    """Return a baseline as evidence. `parts` are the figures of its clients one by one, where the
-    source has them.
+    """Return a published result as evidence. `parts` are per-client figures, if the source has
+    them.
 
-    `plan` is that of its profile at the published parameters; its first step at the point is what
-    was measured.
+    `plan` is that of its profile at the published parameters; its first step at the point is the
+    measured one.
     """
     hosts = [host.name for host in plan.hosts]
     known = [step for step in plan.steps if _is_at(baseline, step)]
@@ -128,9 +128,7 @@ def _record(
 
 
 def _each_known(baseline: Baseline, parts: Sequence[Baseline]) -> bool:
-    """Tell whether what each client did is known: there is one, or the source has them one by
-    one.
-    """
+    """Return whether each client's result is known: there is one, or the source lists them."""
     return baseline.hosts == 1 or any(each.host is not None for each in parts)
 
 
@@ -146,7 +144,7 @@ def _directions(baseline: Baseline, step: Step) -> dict[str, DirectionRecord]:
 
 
 def _summed(baseline: Baseline) -> dict[str, DirectionRecord]:
-    """Return the rates of several clients that were added up; nothing else of them can be."""
+    """Return summed rates of several clients; other figures cannot be summed."""
     rates: dict[str, dict[str, float | None]] = {}
     for figure in baseline.figures:
         rates.setdefault(figure.of, {})[figure.metric] = figure.quantity.value
@@ -164,7 +162,7 @@ def _direction(part: Directed, step: Step) -> DirectionRecord:
     block = sizes.pop() if len(sizes) == 1 else None
     iops, bandwidth, seconds = _value(part.iops), _value(part.bandwidth), _value(part.runtime)
     if part.ios and seconds:
-        iops = part.ios / seconds  # exact, where the rate that is printed is rounded
+        iops = part.ios / seconds  # exact, unlike the printed rate
     record = DirectionRecord(
         ios=part.ios or 0,
         bytes=int(_value(part.moved) or 0),
@@ -208,7 +206,7 @@ def _value(quantity: Quantity | None) -> float | None:
 
 
 def _rounding(baseline: Baseline) -> float:
-    """Return by which share rate x mean latency may be off as they were printed."""
+    """Return the possible relative rounding error of rate x mean latency as printed."""
     found = [0.0]
     for part in (baseline.result.read, baseline.result.write, baseline.result.mixed):
         if part is not None:
@@ -250,7 +248,7 @@ def _operations(baseline: Baseline, step: Step, rates: OperationRates) -> Metada
     )
 
 
-# -- how it ran
+# -- execution
 
 
 def _task(baseline: Baseline) -> TaskRecord:
@@ -264,7 +262,7 @@ def _task(baseline: Baseline) -> TaskRecord:
 
 
 def _spans(parts: Sequence[Baseline], hosts: Sequence[str]) -> Iterator[tuple[str, HostSpan]]:
-    """Yield when each client measured: until its end stamp, for its runtime."""
+    """Yield each client's span: its runtime until its end time."""
     for each in parts:
         ended = parse_stamp(each.date or "")
         found = (each.result.read, each.result.write, each.result.mixed)
@@ -298,8 +296,8 @@ def _telemetry(
     aggregate: Mapping[str, DirectionRecord],
     runtime_s: float | None,
 ) -> Iterator[HostTelemetryRecord]:
-    """Yield what the source tells of the clients: CPU of one load generator, bytes over a link that
-    has a speed.
+    """Yield the source's data on clients: CPU of a load generator, bytes over a link of known
+    speed.
     """
     columns = []
     if (busy := _value(baseline.result.cpu.get(f"{baseline.tool.name}_client"))) is not None:

@@ -31,15 +31,15 @@ from tui.text.line import BAD, BRIGHT, GOOD, LABEL, TEXT, VALUE, WARN, Line, Run
 from tui.text.search import known, limits_text, measured_scales, rate, shares_text
 from tui.text.table import Column, text_table
 
-# capacity and full load are what is compared first
+# capacity and full load are compared first
 FITTED = ("knee", "one_host", "contention", "coherence")
-RATES = ("knee", "one_host")  # a ratio of the others says nothing: they may be 0
+RATES = ("knee", "one_host")  # other figures may be 0, so they have no ratio
 
 
 class HostsChange(Struct, frozen=True):
-    """B against A with so many hosts.
+    """B against A at one number of hosts.
 
-    Efficiency against linear growth from the fewest of each side.
+    Efficiency relative to linear growth from the lowest number of each side.
     """
 
     hosts: int
@@ -51,14 +51,14 @@ class HostsChange(Struct, frozen=True):
 
 
 class FitChange(Struct, frozen=True):
-    """A figure that was fitted to the points of each side; a side that has none is unknown."""
+    """A fitted figure of both sides; unknown if a side has none."""
 
     a: SearchFigure
     b: SearchFigure
 
     @property
     def ratio(self) -> Estimate:
-        """B over A of a rate; of a term of the law nothing, it may be 0."""
+        """B / A for rates; None for terms of the law, which may be 0."""
         return (
             ratio_of(estimate(self.a.figure), estimate(self.b.figure))
             if self.a.name in RATES
@@ -67,7 +67,7 @@ class FitChange(Struct, frozen=True):
 
     @property
     def apart(self) -> bool | None:
-        """Whether the intervals have nothing in common; None: one has no ends."""
+        """Whether the intervals do not overlap; None if one has no ends."""
         ends = [end for side in (self.a, self.b) for end in (side.figure.low, side.figure.high)]
         low, high, other_low, other_high = ends
         if low is None or high is None or other_low is None or other_high is None:
@@ -76,14 +76,14 @@ class FitChange(Struct, frozen=True):
 
 
 def estimate(figure: ConfidenceInterval) -> Estimate:
-    """Return a figure of a record as one to reckon with."""
+    """Return a record's figure as an Estimate."""
     return Estimate(figure.value, figure.low, figure.high)
 
 
 def most_hosts(searches: Sequence[SearchRecord]) -> int | None:
-    """Return the most hosts that all of these measured throughput with.
+    """Return the highest number of hosts at which all of these measured throughput.
 
-    None: there is no such number.
+    None if there is none.
     """
     measured = [
         set(measured_scales(each.scaling)) if each.scaling is not None else set()
@@ -93,15 +93,15 @@ def most_hosts(searches: Sequence[SearchRecord]) -> int | None:
 
 
 def rate_with(search: SearchRecord, hosts: int | None) -> ConfidenceInterval:
-    """Return throughput with so many hosts; unknown where that was not measured."""
+    """Return throughput with this number of hosts; unknown if not measured."""
     found = measured_scales(search.scaling) if search.scaling is not None else {}
     return found[hosts].iops if hosts in found else UNKNOWN
 
 
 def by_hosts(a: SearchRecord, b: SearchRecord) -> list[HostsChange]:
-    """Return throughput with each number of hosts that both measured.
+    """Return throughput for each number of hosts that both measured.
 
-    Nothing of searches for something else.
+    Empty for searches for something else.
     """
     if a.scaling is None or b.scaling is None:
         return []
@@ -117,7 +117,7 @@ def by_hosts(a: SearchRecord, b: SearchRecord) -> list[HostsChange]:
 
 
 def fits(a: SearchRecord, b: SearchRecord) -> list[FitChange]:
-    """Return knee and terms of the law, where either side has them."""
+    """Return knee and terms of the law that either side has."""
     ours, theirs = ({each.name: each for each in found_figures(side)} for side in (a, b))
     made = []
     for name in FITTED:
@@ -128,16 +128,16 @@ def fits(a: SearchRecord, b: SearchRecord) -> list[FitChange]:
     return [each for each in made if (each.a.figure.value, each.b.figure.value) != (None, None)]
 
 
-# -- words
+# -- text
 
 
 def hosts_lines(found: Sequence[HostsChange], width: int) -> list[Line]:
-    """Return throughput with each number of hosts as a table; nothing without one."""
+    """Return a table of throughput by number of hosts; empty if there is none."""
     return text_table(hosts_columns(), found, width) if found else []
 
 
 def hosts_columns() -> list[Column[HostsChange]]:
-    """Return the columns of throughput with as many hosts."""
+    """Return the columns of that table."""
     rate = METRICS["iops"].text
     return [
         Column("hosts", lambda row: str(row.hosts), right=True),
@@ -150,7 +150,7 @@ def hosts_columns() -> list[Column[HostsChange]]:
 
 
 def fit_facts(found: Sequence[FitChange]) -> Iterator[tuple[str, list[Run]]]:
-    """Yield knee and terms of the law of both sides: a name, its runs."""
+    """Yield knee and terms of the law of both sides: a name and its runs of text."""
     for each in found:
         told: list[Run] = [(f"{figure_text(each.a)} → {figure_text(each.b)}", TEXT)]
         if each.ratio.value is not None:
@@ -177,20 +177,19 @@ ROLES: dict[Word, str] = {"better": GOOD, "worse": BAD, "no difference detected"
     "inconclusive": WARN,
                           "not comparable": BAD, "not measured": WARN,
                           "too few repetitions to say": WARN}  # fmt: skip
-LEAST = 0.02  # what is less is not worth a word
-WIDE = 0.05  # an interval that reaches further says that a difference may well be there
-SHARES = (0.25, 0.5, 0.75, 1.0)  # of the load that both curves have
-SAME_SHARES = 0.05  # of the load: jobs never reach quite the same at full load
+LEAST = 0.02  # smaller changes are not reported
+WIDE = 0.05  # with a wider interval, a difference may well exist
+SHARES = (0.25, 0.5, 0.75, 1.0)  # of the load range that both curves cover
+SAME_SHARES = 0.05  # of the load: jobs never reach exactly the same at full load
 
 
 @dataclass(frozen=True, slots=True)
 class SearchChange:
-    """B against A. `ratio`: of the capacities, of full load where no limits were asked for, of
-    rates over most hosts.
+    """B against A. `ratio`: of capacities, of full load without limits, or of rates at most hosts.
 
-    `latency`: of B's curve over A's, in the mean over the rates `low` to `high`; `at`: rate, A's
-    and B's ns there. Of several searches on a side the capacities are repetitions, and `a` and `b`
-    their medians; all else is of the first.
+    `latency`: B's curve over A's, mean over the rates `low` to `high`; `at`: rate, A's and B's ns
+    there. With several searches on a side, the capacities are repetitions, and `a` and `b` their
+    medians; all else is from the first.
     """
 
     figure: str
@@ -218,7 +217,7 @@ class SearchChange:
 
 
 Told = Callable[[int, str, float | None], tuple[float, float] | None]
-"""How well a percentile (None: the mean) of a step is known: standard error of its logarithm,
+"""Uncertainty of a step's percentile (None: the mean): standard error of its logarithm,
 degrees of freedom.
 """
 
@@ -228,16 +227,15 @@ def compare_searches(
     b: Sequence[SearchRecord],
     told: tuple[Told | None, Told | None] = (None, None),
 ) -> SearchChange:
-    """Return what can be said of the second side against the first; each is one search, or
-    repetitions of one.
+    """Compare the second side with the first; each is one search, or repetitions of one.
 
-    `told` says of the first search of each side how well its points are known.
+    `told` gives the uncertainty of the points of each side's first search.
     """
     first, hosts = (a[0], b[0]), most_hosts([*a, *b])
     figure, ours, theirs = _figures(*first, hosts)
     why = next((each for other in (*a[1:], *b) if (each := _obstacle(a[0], other))), "")
     if not why and hosts is None and a[0].scaling is not None and b[0].scaling is not None:
-        why = "no number of hosts that all of them measured"
+        why = "no number of hosts measured by all"
     ratio = ratio_of(estimate(ours), estimate(theirs))
     word: Word = "not comparable" if why else _word(ratio)
     made = SearchChange(figure, rate_unit(a[0]), ours, theirs, ratio, word, why)
@@ -259,7 +257,7 @@ def compare_searches(
 def _with_never_met(
     made: SearchChange, a: Sequence[SearchRecord], b: Sequence[SearchRecord]
 ) -> SearchChange:
-    """Return the change where searches found that no load meets the limits: an answer, and no
+    """Return the change if searches found that no load meets the limits: an answer, not a
     missing figure.
     """
     none = [
@@ -287,9 +285,7 @@ def _with_never_met(
 
 
 def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) -> SearchChange:
-    """Return the change by what each search of both sides found: Mann and Whitney's test, from four
-    on.
-    """
+    """Return the change over all searches of both sides: Mann-Whitney test, from four on."""
     from tui.analysis import stats
 
     effect = stats.of_repetitions(a, b)
@@ -299,10 +295,7 @@ def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) 
     if effect.p is None:
         apart = max(a) < min(b) or max(b) < min(a)
         word, said = "too few repetitions to say", "do not overlap" if apart else "overlap"
-        why = (
-            why
-            or f"{len(a)} and {len(b)}, {LEAST_RANKED_REPETITIONS} each are needed; ranges {said}"
-        )
+        why = why or f"{len(a)} and {len(b)}, need {LEAST_RANKED_REPETITIONS} each; ranges {said}"
     elif effect.p > stats.ALPHA and word in ("better", "worse"):
         word = "inconclusive"
     word = "not comparable" if made.word == "not comparable" else word
@@ -321,9 +314,7 @@ def _of_repetitions(made: SearchChange, a: Sequence[float], b: Sequence[float]) 
 def _figures(
     a: SearchRecord, b: SearchRecord, hosts: int | None
 ) -> tuple[str, ConfidenceInterval, ConfidenceInterval]:
-    """Return what is held against each other first: the capacity, throughput with so many hosts, or
-    full load.
-    """
+    """Return the figure to compare first: capacity, throughput with most hosts, or full load."""
     if a.answer is not None and b.answer is not None:
         ours, theirs = (
             each.capacity if each.step is not None else UNKNOWN for each in (a.answer, b.answer)
@@ -344,14 +335,14 @@ def _obstacle(a: SearchRecord, b: SearchRecord) -> str:
         return f"other limits: {limits_text(a.limits) or 'none'}; {limits_text(b.limits) or 'none'}"
     if a.job_shares and b.job_shares and _apart(a.job_shares, b.job_shares) > SAME_SHARES:
         return (
-            f"jobs share the load otherwise: {shares_text(a.job_shares)};"
+            f"jobs share the load differently: {shares_text(a.job_shares)};"
             f" {shares_text(b.job_shares)}"
         )
     return "another objective" if a.objective != b.objective else ""
 
 
 def _apart(a: Mapping[str, float], b: Mapping[str, float]) -> float:
-    """Return by how much the share of a job differs at most."""
+    """Return the largest difference of a job's share."""
     return max((abs(a.get(name, 0.0) - b.get(name, 0.0)) for name in {*a, *b}), default=0.0)
 
 
@@ -388,9 +379,7 @@ def _with_curves(
 
 
 def _known(trace: Trace, told: Told | None) -> list[UncertainPoint]:
-    """Return the paced points by ascending rate, each with what its own seconds say of how well it
-    is known.
-    """
+    """Return the paced points by ascending rate, with the uncertainty from their own seconds."""
     paced = [
         each for each in trace.points if each.point.offered_iops is not None and each.latency_ns > 0
     ]
@@ -420,7 +409,7 @@ def _at_equal_load(
 
 
 def _between(rates: Sequence[float], values: Sequence[float], wanted: float) -> float:
-    """Return the latency at a rate, on the line between the points beside it."""
+    """Return the latency at a rate, interpolated between neighbouring points."""
     at = min(max(bisect_left(rates, wanted), 1), len(rates) - 1) if len(rates) > 1 else 0
     if at == 0 or rates[at] == rates[at - 1]:
         return values[at]
@@ -428,13 +417,11 @@ def _between(rates: Sequence[float], values: Sequence[float], wanted: float) -> 
     return values[at - 1] + share * (values[at] - values[at - 1])
 
 
-# -- words
+# -- text
 
 
 def search_lines(found: SearchChange, width: int) -> list[Line]:
-    """Return the comparison: figures with their intervals, what was fitted, throughput with each
-    number of hosts.
-    """
+    """Return the comparison: figures with intervals, fitted terms, throughput by hosts."""
     lines = [
         line
         for name, runs in search_facts(found)
@@ -444,7 +431,7 @@ def search_lines(found: SearchChange, width: int) -> list[Line]:
 
 
 def search_facts(found: SearchChange) -> Iterator[tuple[str, list[Run]]]:
-    """Yield what is said of two searches: a name, its runs."""
+    """Yield the facts of two searches: a name and its runs of text."""
     runs: list[Run] = [(f"{known(found.a, found.unit)} → {known(found.b, found.unit)}  ", TEXT)]
     runs += [(f"{signed(found.ratio)} ", BRIGHT), (found.word, ROLES[found.word])]
     yield found.figure, [*runs, *([(f" ({found.why})", LABEL)] if found.why else [])]
@@ -452,7 +439,10 @@ def search_facts(found: SearchChange) -> Iterator[tuple[str, list[Run]]]:
         counts = (
             f"{len(found.values_a)} and {len(found.values_b)} searches: medians, Mann-Whitney U"
         )
-        yield "repetitions", [(f"{counts}; all else is of the first of each side", LABEL)]
+        yield (
+            "repetitions",
+            [(f"{counts}; all other figures are from the first of each side", LABEL)],
+        )
     if found.latency.value is not None and found.low is not None and found.high is not None:
         span = f"over {rate(found.low, found.unit)} to {rate(found.high, found.unit)}"
         told: list[Run] = [

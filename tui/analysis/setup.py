@@ -1,6 +1,6 @@
-"""What runs have in common and what differs: parameters, load, hosts, tool.
+"""Common and differing setup of runs: parameters, load, hosts, tool.
 
-Whether they are comparable.
+Decides whether they are comparable.
 """
 
 from __future__ import annotations
@@ -43,27 +43,20 @@ NOT_OF_THE_LOAD = frozenset(
      "allow_device", "hosts",
      "deviations")
 )  # fmt: skip
-"""Keys of a profile that leave a point's load as it is, or stand in the record themselves."""
+"""Keys of a profile that do not affect a point's load, or are in the record anyway."""
 PROFILE_TEXT, HOSTS, MEASUREMENT = "text of the profile", "hosts", "measurement"
 LONG = 40
 
 
 class PointSetup(Struct, frozen=True):
-    """How a point was measured, as what and value; empty: not known."""
+    """How a point was measured, by name and value; empty: unknown."""
 
     parts: tuple[tuple[str, str], ...] = ()
 
     def differs(self, shown: PointSetup) -> str:
-        """Return for people what is not as in another one: ``bs 64k, here 4k.
-
-        Hosts h2, here h1``.
-        """
+        """Return the differences from another one: ``bs 64k, here 4k. Hosts h2, here h1``."""
         if not self.parts or not shown.parts:
-            return (
-                "not known how it was measured"
-                if not self.parts
-                else "known how it was measured, here not"
-            )
+            return "setup unknown" if not self.parts else "setup known, here unknown"
         ours, theirs = dict(self.parts), dict(shown.parts)
         names = [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
         return "; ".join(
@@ -73,7 +66,7 @@ class PointSetup(Struct, frozen=True):
 
 def _other(name: str, ours: str, shown: str) -> str:
     if name == PROFILE_TEXT:
-        return "another text of the profile"
+        return "different text of the profile"
     if max(len(ours), len(shown)) <= LONG:
         return f"{name} {ours}, here {shown}"
     counts = [len(each.split(", ")) for each in (ours, shown)]
@@ -84,7 +77,7 @@ UNKNOWN = PointSetup()
 
 
 class PointHeadline(Struct, frozen=True):
-    """The headline of a point, as `run.json` has it."""
+    """The headline of a point, as in `run.json`."""
 
     value: float | None = None
     unit: str = ""
@@ -92,14 +85,14 @@ class PointHeadline(Struct, frozen=True):
 
 
 class PointMeasurement(Struct, frozen=True):
-    """A point of a run, how it was measured, and its headline; None: it is the run's own."""
+    """A point of a run, its setup, and its headline; None: the run's own."""
 
     point: str = ""
     setup: PointSetup = UNKNOWN
     headline: PointHeadline | None = None
 
 
-# -- the part of run.json that tells it; the rest is skipped unparsed
+# -- the part of run.json with the setup; the rest is skipped unparsed
 
 
 class _Cell(Struct):
@@ -173,7 +166,7 @@ class _Precondition(Struct):
 
 
 class Head(Struct):
-    """What a record says of how it was measured."""
+    """The part of a record that says how it was measured."""
 
     profile: _ProfileSetup = field(default_factory=_ProfileSetup)
     target: str | None = None
@@ -192,9 +185,9 @@ _heads = PlainDecoder(Head)
 
 
 def head_at(run_dir: Path) -> Head | None:
-    """Return what the record in a run directory says.
+    """Return that part of the record in a run directory.
 
-    None when there is none, or it cannot be read.
+    None if there is none, or it cannot be read.
     """
     with suppress(OSError, *NO_JSON):
         return _heads.decode(read_file(run_dir / RECORD_FILE))
@@ -202,7 +195,7 @@ def head_at(run_dir: Path) -> Head | None:
 
 
 def head_of(record: RunRecord) -> Head:
-    """Return the same of a record in memory, such as that of a run that goes on."""
+    """Return the same of a record in memory, such as that of a running run."""
     steps = {"__all__": set(_StepSetup.__struct_fields__) - {"results"}}
     wanted: dict[str, Any] = {**dict.fromkeys(Head.__struct_fields__, True), "steps": steps}
     return msgspec.convert(record.model_dump(mode="json", include=wanted), Head)
@@ -211,7 +204,7 @@ def head_of(record: RunRecord) -> Head:
 def measured_at(run_dir: Path) -> list[PointMeasurement]:
     """Return the points of the run in a directory.
 
-    One of which nothing is known when its record cannot be read.
+    A single unknown one if its record cannot be read.
     """
     head = head_at(run_dir)
     return [PointMeasurement()] if head is None else measured(head)
@@ -220,7 +213,7 @@ def measured_at(run_dir: Path) -> list[PointMeasurement]:
 def measured(head: Head) -> list[PointMeasurement]:
     """Return each point of a sweep or a suite, else the run as one.
 
-    A counter-experiment has no place in a history.
+    Counter-experiments are not part of a history.
     """
     if head.proves is not None:
         return []
@@ -250,7 +243,7 @@ def _setup(head: Head, step: _StepSetup) -> PointSetup:
 
 
 def _parts(head: Head, step: _StepSetup) -> Iterator[tuple[str, str]]:
-    """Yield what must be the same. Swept values name the point already."""
+    """Yield what must be equal. Swept values are in the point's name."""
     texts: list[_Text] = [member for member in head.profile.members if member.tag == step.profile]
     profile = texts[0] if texts else head.profile
     yield "version of the profile", str(profile.version or "")
@@ -279,9 +272,9 @@ def _of_search(search: _Search) -> Iterator[tuple[str, str]]:
 
 
 def imported_parts(step: _StepSetup | StepRecord) -> Iterator[tuple[str, str]]:
-    """Yield what a run that was made elsewhere is known by, it has no parameters.
+    """Yield what identifies an imported run, which has no parameters.
 
-    Empty: not known.
+    Empty: unknown.
     """
     yield MEASUREMENT, step.name
     yield "I/Os in flight", str(step.in_flight or "")
@@ -303,9 +296,7 @@ def _tool(head: Head, step: _StepSetup) -> str:
 
 @cache
 def _read(text: str) -> tuple[str, Mapping[str, str]]:
-    """Return a digest of what a profile's YAML says of the load, and what kind of value each
-    parameter has.
-    """
+    """Return a digest of the load-relevant profile YAML, and the type of each parameter."""
     try:
         data = load(text, "").data
     except UsageError:

@@ -1,4 +1,4 @@
-"""What differs between two sides besides what was changed on purpose."""
+"""Differences between two sides besides the intended ones."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ WHOLE = ("complete", "imported")
 
 @dataclass(frozen=True, slots=True)
 class SetupDifference:
-    """Something that is not the same.
+    """A difference.
 
-    `blocks`: the figures may not be compared; `matters`: they may differ by it.
+    `blocks`: the figures must not be compared; `matters`: it may affect them.
     """
 
     what: str
@@ -53,10 +53,10 @@ class SetupDifference:
 def differences(
     a: Side, b: Side, across: Collection[str] = (), *, searches: bool = False
 ) -> list[SetupDifference]:
-    """Return what is not the same in two sides; parameters in `across` are meant to differ, points
-    of `searches` do.
+    """Return the differences of two sides; parameters in `across` and points of `searches` may
+    differ.
 
-    Every run counts: one that is not like the others of its side is no repetition of them.
+    Every run counts: one that differs from its own side is no repetition of it.
     """
     found = [
         *_of_profiles(a, b),
@@ -71,9 +71,9 @@ def differences(
 def points_missing(
     a: dict[PointKey, ComparedPoint], b: dict[PointKey, ComparedPoint]
 ) -> list[SetupDifference]:
-    """Return the points that one side alone measured.
+    """Return the points that only one side measured.
 
-    When there is no other, nothing can be compared.
+    If there are no others, nothing can be compared.
     """
     alone = [[point.name or "the only point" for key, point in one.items() if key not in other]
              for one, other in ((a, b), (b, a))]  # fmt: skip
@@ -81,7 +81,7 @@ def points_missing(
         return []
     return [
         SetupDifference(
-            "points of one side alone",
+            "points of one side only",
             _few(alone[0]),
             _few(alone[1]),
             blocks=not a.keys() & b.keys(),
@@ -103,9 +103,9 @@ def _differs(
     blocks: bool = False,
     matters: bool = True,
 ) -> Iterator[SetupDifference]:
-    """Yield a difference when the sides have not the same set of values.
+    """Yield a difference if the sides do not have the same set of values.
 
-    A side may hold several where none blocks.
+    A side may have several values if none of them blocks.
     """
     known = [
         sorted({str(value) for record in side if (value := of(record)) not in (None, "")})
@@ -137,9 +137,9 @@ def _precondition_left_out(record: RunRecord) -> str:
 
 
 def _of_points(a: Side, b: Side, across: Collection[str]) -> Iterator[SetupDifference]:
-    """Yield what differs in the same point, between the sides or within one.
+    """Yield differences in the same point, between the sides or within one.
 
-    What is swept is the point's own.
+    Swept values are part of the point.
     """
     ours, theirs = _by_place(a), _by_place(b)
     for place in [each for each in ours if each in theirs]:
@@ -149,7 +149,7 @@ def _of_points(a: Side, b: Side, across: Collection[str]) -> Iterator[SetupDiffe
 
 
 def _of_searches(a: Side, b: Side, across: Collection[str]) -> Iterator[SetupDifference]:
-    """Yield what differs in what two sides searched with; their points differ."""
+    """Yield differences in what two searches varied; their points differ anyway."""
     over = {name for record in (*a, *b) if record.search is not None for name in record.search.over}
     yield from _of_attempts([*_searched(a, over)], [*_searched(b, over)], over.union(across))
 
@@ -220,9 +220,9 @@ def _of_tools(ours: Attempts, theirs: Attempts) -> Iterator[SetupDifference]:
 
 
 def _of_loads(ours: Attempts, theirs: Attempts) -> Iterator[SetupDifference]:
-    """Yield what runs that were made elsewhere are known by: they have no parameters.
+    """Yield differences of imported runs, which have no parameters.
 
-    Names are anybody's choice.
+    Names are arbitrary there.
     """
     loads = [[dict(imported_parts(each.step)) for each in side] for side in (ours, theirs)]
     for name in dict.fromkeys(name for side in loads for each in side for name in each):
@@ -242,7 +242,7 @@ def _difference(
 ) -> SetupDifference:
     """Return a difference in a point.
 
-    One that is `meant` does not block where each side has one value.
+    An intended one does not block if each side has a single value.
     """
     ours, theirs = sorted(set(a)), sorted(set(b))
     alike = len(ours) == len(theirs) == 1
@@ -252,7 +252,7 @@ def _difference(
 
 
 def _of_states(a: Side, b: Side) -> Iterator[SetupDifference]:
-    """Yield runs that are not whole or not valid: their figures are no evidence."""
+    """Yield runs that are incomplete or invalid: their figures are no evidence."""
     for side, records in (("A", a), ("B", b)):
         for record in records:
             if record.state not in WHOLE:
@@ -266,7 +266,7 @@ def _of_states(a: Side, b: Side) -> Iterator[SetupDifference]:
                 )
             if record.judged_since:
                 yield SetupDifference(
-                    f"{side} {record.run_id}: NOT the verdict that was sealed, see runs verify",
+                    f"{side} {record.run_id}: verdict differs from the sealed one, see runs verify",
                     "",
                     "",
                 )
@@ -291,7 +291,7 @@ def _of_setups(a: Side, b: Side) -> Iterator[SetupDifference]:
 
 
 def _of_facts(a: Side, b: Side) -> Iterator[SetupDifference]:
-    """Yield what the hosts of one side are known to be and those of the other are not."""
+    """Yield known host facts of one side that the other side does not share."""
     facts = {f"{side}\t{run.run_id}\t{host.name}": host.facts
              for side, records in (("A", a), ("B",
                  b)) for run in records for host in run.hosts}  # fmt: skip

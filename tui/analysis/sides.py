@@ -1,6 +1,4 @@
-"""Which of several runs are repetitions of each other, and what differs between sides on
-purpose.
-"""
+"""Group runs into sides of repetitions, and find what differs between sides on purpose."""
 
 from __future__ import annotations
 
@@ -16,14 +14,14 @@ from tui.model.problem import UsageError, did_you_mean
 from tui.model.record import RunRecord
 from tui.text.search import limits_text
 
-CLIENTS = "number of clients"  # as the gate calls it
-HOSTS = "hosts"  # as --across calls it
+CLIENTS = "number of clients"  # its name in the comparison
+HOSTS = "hosts"  # its name in --across
 
 
 class Sides(Struct, frozen=True):
-    """Runs by their places, side by side.
+    """Runs grouped side by side, by index.
 
-    `by` is what they were joined by, empty when each stands alone.
+    `by` is what they were grouped by, empty if each is on its own.
     """
 
     places: tuple[tuple[int, ...], ...]
@@ -31,7 +29,7 @@ class Sides(Struct, frozen=True):
 
     @property
     def meant(self) -> bool:
-        """Whether somebody said before what the sides are."""
+        """Whether the sides were declared before the runs."""
         return self.by == BY_AB
 
     def turned(self, times: int) -> Sides:
@@ -40,7 +38,7 @@ class Sides(Struct, frozen=True):
         return replace(self, places=self.places[first:] + self.places[:first])
 
 
-BY_AB = "what benchtui ab ran"
+BY_AB = "benchtui ab"
 
 
 def apart(records: Sequence[RunRecord]) -> Sides:
@@ -49,11 +47,11 @@ def apart(records: Sequence[RunRecord]) -> Sides:
 
 
 def joined(records: Sequence[RunRecord]) -> Sides:
-    """Return runs that are repetitions of each other together, in the order of their first.
+    """Group runs that repeat each other, in order of first appearance.
 
-    By what `ab` says, else by configuration (profile, parameters, target, hosts), else by their
-    tags: the first of them by which there are several sides, and fewer than runs. Where there is
-    none each run stands alone.
+    By the sides of `ab` if declared, else by configuration (profile, parameters, target, hosts),
+    else by the first tag that gives several sides, but fewer than runs. Otherwise each run is on
+    its own.
     """
     keys: tuple[tuple[str, Callable[[RunRecord], object]], ...] = (
         (BY_AB, _of_ab),
@@ -70,15 +68,15 @@ def joined(records: Sequence[RunRecord]) -> Sides:
 
 
 def _of_ab(record: RunRecord) -> object:
-    """Return a run's side in its experiment; one that is in none stands alone."""
+    """Return a run's side in its experiment; a run without one is on its own."""
     side = record.tags.get(AB_SIDE_TAG)
     return record.run_id if side is None else (record.tags.get(AB_TAG), side)
 
 
 def _configuration(record: RunRecord) -> object:
-    """Return what makes runs repetitions of each other.
+    """Return the configuration that repetitions share.
 
-    Which points a search measured is its own affair.
+    The points that a search chose do not count.
     """
     if record.search is None:
         return configuration(record).key
@@ -88,7 +86,7 @@ def _configuration(record: RunRecord) -> object:
 
 
 def differing(found: Sequence[Comparison]) -> tuple[str, ...]:
-    """Return the parameters that keep runs from being compared, which may be meant to differ.
+    """Return the parameters that differ and so prevent a comparison, unless intended.
 
     `hosts`: their number.
     """
@@ -100,7 +98,7 @@ def differing(found: Sequence[Comparison]) -> tuple[str, ...]:
 
 
 def check_across(names: Iterable[str], records: Iterable[RunRecord]) -> None:
-    """Raise UsageError for a name of what is meant to differ that none of the runs has."""
+    """Raise UsageError for an unknown parameter in --across."""
     known = [*sorted(_params(records)), HOSTS]
     for name in names:
         if name not in known:

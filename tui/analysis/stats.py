@@ -1,4 +1,4 @@
-"""How sure a difference between two sets of measurements is. Loads numpy and scipy."""
+"""Uncertainty of the difference between two sets of measurements. Loads numpy and scipy."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Method = Literal[
 
 ALPHA = 0.05
 LEAST_SECONDS = 10
-MOST_ORDERS = 20_000  # ways to deal out tied repetitions that are all counted: 8 and 8 have 12,870
-BLOCKS = 5  # a series is cut into so many blocks at least
+MOST_ORDERS = 20_000  # permutations of tied repetitions that are enumerated: 8 and 8 have 12,870
+BLOCKS = 5  # minimum number of blocks of a series
 LEAST_BLOCK = 2
-UNCORRELATED = 0.1  # autocorrelation below which seconds are taken as independent
-EVERY_LAG = 300  # up to here each lag is looked at, from here on every twentieth part further
-BLOCK_LAGS = 3.0  # a block is as many times the lag at which seconds are no longer correlated
-ACROSS = 1.5  # tuned until pairs of the same differ in 5 % at most: tests/long/bench/same_pairs.py
-HALF_BUCKET = 0.0078  # fio's buckets are this exact
+UNCORRELATED = 0.1  # autocorrelation below which seconds count as independent
+EVERY_LAG = 300  # every lag up to here, then in steps of a twentieth
+BLOCK_LAGS = 3.0  # block length over the lag of the last correlation
+ACROSS = 1.5  # tuned so that at most 5 % of equal pairs differ: tests/long/bench/same_pairs.py
+HALF_BUCKET = 0.0078  # resolution of fio's buckets
 NORMAL = NormalDist()
 
 
@@ -39,7 +39,7 @@ NORMAL = NormalDist()
 class Effect:
     """B / A: the ratio, its 95 % interval, the two-sided p of no difference.
 
-    `degrees` of freedom where it has some.
+    `degrees` of freedom, if defined.
     """
 
     ratio: float
@@ -50,7 +50,10 @@ class Effect:
 
     @property
     def half_width(self) -> float | None:
-        """The further end of the interval, as a share of the ratio; None without an interval."""
+        """The larger distance to an end of the interval, relative to the ratio.
+
+        None without an interval.
+        """
         if self.low is None or self.high is None:
             return None
         return max(self.high / self.ratio - 1, 1 - self.low / self.ratio)
@@ -58,22 +61,19 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class LogSpread:
-    """How well the logarithm of one figure is known: its standard error, by so many degrees of
-    freedom.
-    """
+    """Uncertainty of a figure's logarithm: standard error and degrees of freedom."""
 
     error: float
     degrees: float
 
 
-# -- repetitions: the run is what is repeated
+# -- repetitions: the unit is the run
 
 
 def of_repetitions(a: Sequence[float], b: Sequence[float]) -> Effect:
-    """Return the effect of repetitions, all of them above 0: Hodges and Lehmann's shift of their
-    logarithms.
+    """Return the effect of positive repetitions: Hodges-Lehmann shift of their logarithms.
 
-    p is Mann and Whitney's; the interval holds the ratios that this test does not reject. Below
+    p is from the Mann-Whitney test; the interval holds the ratios that it does not reject. Below
     LEAST_REPETITIONS on either side there is no p and no interval.
     """
     ratios = sorted(each / other for each in b for other in a)
@@ -87,7 +87,7 @@ def of_repetitions(a: Sequence[float], b: Sequence[float]) -> Effect:
 def _not_rejected(
     a: Sequence[float], b: Sequence[float], ratios: Sequence[float]
 ) -> tuple[float, float]:
-    """Return the lowest and the highest ratio that the test does not reject."""
+    """Return the lowest and highest ratio that the test does not reject."""
     between = [sqrt(low * high) for low, high in pairwise(ratios)]
     inside = [
         at
@@ -98,10 +98,10 @@ def _not_rejected(
 
 
 def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
-    """Return the two-sided p: exact, where values are tied too, as they are in buckets of latency.
+    """Return the exact two-sided p, also with ties, which buckets of latency produce.
 
-    Of tied values p is that of the permutations of their mean ranks; of too many of them the normal
-    one, corrected for ties and for being whole (Mann and Whitney 1947).
+    With ties, p is from the permutations of mean ranks; with too many, from the normal
+    approximation, corrected for ties and continuity (Mann and Whitney 1947).
     """
     ranks, ties = _double_ranks([*a, *b])
     seen = sum(ranks[: len(a)])
@@ -113,7 +113,7 @@ def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def _double_ranks(values: Sequence[float]) -> tuple[list[int], list[int]]:
-    """Return twice the mean rank of each value, which is whole, and how many there are of each."""
+    """Return twice the mean rank of each value, an integer, and the size of each group of ties."""
     counts = Counter(values)
     ends = dict(
         zip(sorted(counts), accumulate(counts[each] for each in sorted(counts)), strict=True)
@@ -122,16 +122,14 @@ def _double_ranks(values: Sequence[float]) -> tuple[list[int], list[int]]:
 
 
 def _two_sided(ways: Sequence[int], seen: int) -> float:
-    """Return twice the smaller tail at `seen`, both with it, from the ways to come to each sum."""
+    """Return twice the smaller tail including `seen`, from the number of ways to each sum."""
     tail = min(sum(ways[: seen + 1]), sum(ways[seen:]))
     return float(min(Fraction(1), Fraction(2 * tail, sum(ways))))
 
 
 @lru_cache(maxsize=64)
 def _ways(a: int, b: int) -> tuple[int, ...]:
-    """Return in how many ways U comes to 0, 1, ... a b without ties: the Gaussian binomial
-    coefficients.
-    """
+    """Return the ways to U = 0, 1, ... a b without ties: Gaussian binomial coefficients."""
     ways = [1] + [0] * (a * b)
     for each in range(1, a + 1):
         for at in range(a * b, b + each - 1, -1):
@@ -143,7 +141,7 @@ def _ways(a: int, b: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=256)
 def _tied_ways(ranks: tuple[int, ...], chosen: int) -> tuple[int, ...]:
-    """Return in how many ways so many of the ranks come to each sum."""
+    """Return the number of ways in which so many ranks give each sum."""
     ways = [[0] * (sum(ranks) + 1) for _ in range(chosen + 1)]
     ways[0][0] = 1
     for rank in ranks:
@@ -163,13 +161,11 @@ def _normal_p(rank_sum: float, a: int, b: int, ties: Sequence[int]) -> float:
     return min(1.0, 2 * NORMAL.cdf(-apart / sqrt(variance)))
 
 
-# -- one run: its seconds are resampled in blocks
+# -- one run: block bootstrap of its seconds
 
 
 def block_length(values: Sequence[float]) -> tuple[int, int]:
-    """Return for how many seconds blocks hold together, and from which lag on seconds are no longer
-    correlated.
-    """
+    """Return the block length in seconds, and the lag from which seconds are uncorrelated."""
     mean, n = fmean(values), len(values)
     centred = [each - mean for each in values]
     power = sum(map(mul, centred, centred))
@@ -188,13 +184,12 @@ def _lags(end: int) -> Iterator[int]:
 
 
 def within_run(top: Sequence[float], bottom: Sequence[float] | None = None) -> LogSpread | None:
-    """Return how well a mean over the seconds of one run is known; None of fewer than
-    LEAST_SECONDS.
+    """Return the uncertainty of a mean over the seconds of one run; None below LEAST_SECONDS.
 
-    The mean is sum(`top`) / sum(`bottom`), such as of latency x I/Os and I/Os; without `bottom`
-    that of `top`. By moving blocks (Kuensch 1989): each second stays with its neighbours, so that
-    slow changes count as what they are. Nothing is drawn: the variance over all blocks is what
-    resamples of them come to.
+    The mean is sum(`top`) / sum(`bottom`), such as latency x I/Os over I/Os; without `bottom` that
+    of `top`. By moving blocks (Kuensch 1989), which keep neighbouring seconds together, so that
+    slow changes count fully. Nothing is drawn at random: the variance over all blocks is the limit
+    of resampling.
     """
     n = len(top)
     lower = [1.0] * n if bottom is None else bottom
@@ -208,14 +203,14 @@ def within_run(top: Sequence[float], bottom: Sequence[float] | None = None) -> L
     tops, bottoms = (_block_sums(part, length) for part in (top, lower))
     ratio, size = sum(tops) / sum(bottoms), fmean(bottoms)
     apart = pvariance([up - ratio * down for up, down in zip(tops, bottoms, strict=True)])
-    # what is alike across the ends of blocks is lost by cutting there
+    # correlation across block ends is lost
     across = 1 + ACROSS * lag / length
     error = sqrt(apart / round(blocks)) / size / usual * sqrt(across * blocks / (blocks - 1))
     return LogSpread(error, blocks - 1)
 
 
 def _block_sums(values: Sequence[float], length: int) -> list[float]:
-    """Return the sum of each block of so many neighbours, wherever it begins."""
+    """Return the sum of every block of so many neighbours, at all offsets."""
     sums = [0.0, *accumulate(values)]
     return [end - begin for begin, end in zip(sums, sums[length:], strict=False)]
 
@@ -223,7 +218,7 @@ def _block_sums(values: Sequence[float], length: int) -> list[float]:
 def of_spreads(
     a: float, b: float, spread_a: LogSpread, spread_b: LogSpread, method: Method
 ) -> Effect:
-    """Return the effect of two figures above 0 whose spreads are known: Welch's interval of the
+    """Return the effect of two positive figures with known uncertainty: Welch's interval of
     logarithms.
     """
     variances = spread_a.error**2, spread_b.error**2
@@ -239,12 +234,11 @@ def of_spreads(
 
 
 def with_noise(effect: Effect, deviation: float, runs: int) -> Effect:
-    """Return the effect of single runs as known between runs, from the deviation of `runs` runs of
-    the same.
+    """Return the effect of single runs, from the deviation of `runs` equal runs.
 
-    `deviation` is that of one run, as a share. The interval is Student's of a difference of two
-    single runs on logarithms, or the one within the runs where that reaches further: these runs may
-    be noisier than those were.
+    `deviation` is that of one run, relative. The interval is Student's for the difference of two
+    single runs on logarithms, or the one within the runs if that is wider: these runs may be
+    noisier.
     """
     error, degrees = sqrt(2) * deviation, runs - 1
     shift = log(effect.ratio)
@@ -266,11 +260,10 @@ def percentile_interval(
     beyond: LogSpread | None = None,
     at_most: float | None = None,
 ) -> tuple[float, float] | None:
-    """Return the 95 % interval of a percentile in ns by order statistics, free of any distribution;
-    None: no samples.
+    """Return the 95 % interval of a percentile in ns by order statistics; None without samples.
 
-    `beyond` is how well the share of I/Os beyond it is known when neighbours in time are alike: a
-    stall of one second is one event, and not as many as there were I/Os in it.
+    `beyond` is the uncertainty of the share of I/Os beyond it if they are correlated in time: a
+    stall of one second is one event, not as many as it has I/Os.
     """
     counts = list(accumulate(n))
     if not counts or counts[-1] <= 0:
@@ -292,9 +285,7 @@ def percentile_interval(
 
 
 def shares_beyond(limit: float, means: Sequence[float], p99s: Sequence[float]) -> list[float]:
-    """Return which share of each second's I/Os is above `limit`, a second being lognormal by its
-    mean and its p99.
-    """
+    """Return each second's share of I/Os above `limit`, lognormal by mean and p99."""
     return [_share_beyond(log(limit), mean, p99) for mean, p99 in zip(means, p99s, strict=True)]
 
 
@@ -311,18 +302,18 @@ def _at_rank(idx: Sequence[int], counts: Sequence[int], rank: float) -> float:
 
 
 def of_interval(interval: tuple[float, float], degrees: float) -> LogSpread:
-    """Return the spread that a 95 % interval stands for."""
+    """Return the uncertainty that a 95 % interval implies."""
     reach = 2 * NORMAL.inv_cdf(1 - ALPHA / 2)
     return LogSpread(log(interval[1] / interval[0]) / reach, degrees)
 
 
-# -- several at once
+# -- multiple tests
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:
-    """Return p values corrected for being several (Holm 1979).
+    """Return p values corrected for multiple tests (Holm 1979).
 
-    Those that are None stay so and do not count.
+    None stays None and does not count.
     """
     known = sorted((value, at) for at, value in enumerate(values) if value is not None)
     found: list[float | None] = [None] * len(values)

@@ -1,6 +1,4 @@
-"""The history of a profile on a target, point by point: where the figure changed and stayed
-changed.
-"""
+"""History of a profile on a target, point by point: lasting changes of its headline."""
 
 from __future__ import annotations
 
@@ -19,18 +17,16 @@ from tui.analysis.setup import UNKNOWN, PointMeasurement, PointSetup
 from tui.analysis.stats import ALPHA
 from tui.library.summary import RunSummary
 
-LEAST = 4  # runs before a change and after it
+LEAST = 4  # runs before and after a change
 SHUFFLES = 999
-SEED = 20261122  # the same runs always give the same answer
+SEED = 20261122  # deterministic: the same runs always give the same answer
 WHOLE = ("complete", "imported")
 Look = Callable[[RunSummary], Sequence[PointMeasurement]]
 
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
-    """From run number `at` on the headline is another one: B / A of the medians of the spans around
-    it.
-    """
+    """A change of the headline from run number `at`: B / A of the medians around it."""
 
     at: int
     ratio: float
@@ -39,9 +35,7 @@ class ChangePoint:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """Runs that are another history, `newest` the last of them, and what is not as in the one that
-    is shown.
-    """
+    """Runs of another history, `newest` the last of them, and how they differ."""
 
     runs: int
     newest: RunSummary
@@ -50,12 +44,11 @@ class Other:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Runs of one profile on one target that were measured alike, oldest first, and where they
-    changed.
+    """Comparable runs of one profile on one target, oldest first, with the changes found.
 
-    `left_out` are not whole or invalid. Of a sweep or a suite it is the history of one `point`: the
-    headlines of its runs are of that point. `others` were measured otherwise: with other
-    parameters, hosts, or another tool.
+    `left_out` are incomplete or invalid. For a sweep or a suite it is the history of one `point`,
+    with the headlines of that point. `others` were measured differently: other parameters, hosts,
+    or another tool.
     """
 
     profile: str
@@ -80,11 +73,11 @@ class Trend:
 
     @property
     def spans(self) -> list[tuple[int, int]]:
-        """Where the runs between two changes begin and end."""
+        """Begin and end of each span between changes."""
         return list(pairwise([0, *(each.at for each in self.changes), len(self.runs)]))
 
 
-Alike = tuple[PointSetup, str]  # how it was measured, and the unit of its headline
+Alike = tuple[PointSetup, str]  # its setup, and the unit of its headline
 Place = tuple[str, str]  # target and point
 
 
@@ -97,11 +90,11 @@ def trends_of(
     *,
     every: bool = False,
 ) -> list[Trend]:
-    """Return the trends of a profile, one a target and point, the one with the most runs first.
+    """Return the trends of a profile, one per target and point, the one with the most runs first.
 
-    `look` tells how the points of a run were measured; without it all were measured alike. Runs
-    that were measured otherwise are no part of a history: it is that of the newest run, or of
-    `like`, a setup by point, or `every` one.
+    `look` returns the setup of a run's points; without it all count as equal. Runs with another
+    setup are not part of a history: it is that of the newest run, or of `like`, a setup by point,
+    or `every` one.
     """
     places: dict[Place, dict[Alike, list[RunSummary]]] = {}
     left_out: Counter[tuple[Place, PointSetup]] = Counter()
@@ -176,11 +169,10 @@ def _by_point(run: RunSummary, look: Look | None) -> Iterator[tuple[str, PointSe
 
 
 def change_points(values: Sequence[float], tests: int = 1) -> list[ChangePoint]:
-    """Return where a history changed, first to last: binary segmentation (Vostrikova 1981), each
-    split held against the largest one that shuffled histories have; of those that are left, what is
-    less than the threshold is none.
+    """Return lasting changes, first to last, by binary segmentation (Vostrikova 1981).
 
-    Of several histories looked at together, `tests`, each has its share of the error (Bonferroni).
+    Each split is compared with the largest one of shuffled histories; changes below the threshold
+    are dropped. `tests` histories share the error (Bonferroni).
     """
     places = sorted(_splits([log(each) for each in values], 0, Random(SEED), ALPHA / tests))
     edges = [0, *(at for at, _ in places), len(values)]
@@ -211,7 +203,7 @@ def _splits(
 def _p_of_shuffles(logs: Sequence[float], strength: float, random: Random, alpha: float) -> float:
     """Return how often shuffled histories split as much.
 
-    None are shuffled once it is more than alpha for certain.
+    Stops once it is certainly above alpha.
     """
     times = max(SHUFFLES, round(2 / alpha))
     shuffled, as_much = list(logs), 1
@@ -224,8 +216,8 @@ def _p_of_shuffles(logs: Sequence[float], strength: float, random: Random, alpha
 
 
 def _strengths(logs: Sequence[float]) -> list[float]:
-    """Return how far apart the means before and after each place are, weighted by how many runs
-    they are of.
+    """Return the difference of the means before and after each place, weighted by the number of
+    runs.
     """
     n, sums = len(logs), list(accumulate(logs))
     return [
@@ -235,9 +227,7 @@ def _strengths(logs: Sequence[float]) -> list[float]:
 
 
 def others_of(found: Sequence[Trend]) -> list[Other]:
-    """Return the runs that these histories leave out because they were measured otherwise, each
-    once.
-    """
+    """Return the runs left out because of another setup, without duplicates."""
     return list(
         {
             (each.newest.run_id, each.differs): each for trend in found for each in trend.others

@@ -1,4 +1,1 @@
-"""Find the most load within limits: the next point, what a point says, the knee, the scaling law.
-
-Pure.
-"""
+"""Find the capacity: next point, verdict of a point, knee, scaling law. Pure."""

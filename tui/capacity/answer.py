@@ -23,17 +23,17 @@ from tui.metrics.units import iops
 from tui.model.plain import some
 from tui.model.search import Search, SearchPoint
 
-EVIDENCE = 0.75  # of a capacity: a point that kept the limits has to be so near
-OFFERED = "the offered rate"  # what is broken where less is done than was offered, and no limit is
-MOST_NAMED = 3  # settings that were not tried, by name
+EVIDENCE = 0.75  # of a capacity: a point that met the limits must be this close
+OFFERED = "the offered rate"  # binding if it was not achieved, within all limits
+MOST_NAMED = 3  # settings not measured, by name
 State = Literal["found", "never-met", "met-at-full-load", "unfinished"]
 
 
 class CapacityAnswer(Struct, frozen=True):
-    """What the system sustains. `capacity` in `unit`; `step`: of the point that is the evidence.
+    """The capacity that a search found. `capacity` in `unit`; `step` is the point that proves it.
 
-    `binding`: the limit that is broken first, or OFFERED; `headroom`: share of each limit that is
-    left at that point, by its text; `doubts`: why points do not fit each other.
+    `binding`: the limit that is exceeded first, or OFFERED; `headroom`: share of each limit unused
+    at that point, by the limit's text; `doubts`: contradictions between points.
     """
 
     state: State
@@ -52,7 +52,7 @@ class CapacityAnswer(Struct, frozen=True):
 
 
 def answer(search: Search, points: Sequence[SearchPoint]) -> CapacityAnswer:
-    """Return what a capacity search found so far."""
+    """Return the answer of a capacity search so far."""
     measured = usable(points)
     whole = in_state(search, measured) if has_rate(search) else measured
     state, capacity, point = (_of_rate if has_rate(search) else _of_ladder)(search, points, whole)
@@ -79,17 +79,13 @@ def answer(search: Search, points: Sequence[SearchPoint]) -> CapacityAnswer:
 
 
 def maximum_of(points: Sequence[SearchPoint]) -> Estimate:
-    """Return what was done at full load, by the points that were: several as their mean, one by its
-    seconds.
-    """
+    """Return the rate at full load: the mean of several points, or one with its own uncertainty."""
     found = [each for each in points if each.offer.rate_iops is None and each.verdict != "void"]
     return achieved(found[:1]) if found and found[0].offer.role == "search" else achieved(found)
 
 
 def achieved(points: Sequence[SearchPoint]) -> Estimate:
-    """Return the mean achieved rate of points, with its interval: between points, or by the seconds
-    of a single one.
-    """
+    """Return the mean achieved rate with its interval, from points or the seconds of one."""
     if not points:
         return Estimate()
     rates = [each.iops for each in points]
@@ -103,7 +99,7 @@ def achieved(points: Sequence[SearchPoint]) -> Estimate:
 
 
 def _within(point: SearchPoint) -> float:
-    """Return half the width of a rate's interval by how its seconds differ."""
+    """Return half the width of a rate's interval, from the variation of its seconds."""
     return Z_975 * (point.deviation or 0.0) * point.iops / sqrt(max(point.seconds, 1.0))
 
 
@@ -146,9 +142,7 @@ def _of_rate(
 
 
 def _best(search: Search, whole: Sequence[SearchPoint]) -> KnobState | None:
-    """Return the best setting that was searched: the one with the highest capacity that is
-    known.
-    """
+    """Return the best setting searched: the one with the highest known capacity."""
     found = list(explored(search, whole))
     met = [each for each in found if each.highest_met is not None]
     return max(met, key=_middle) if met else found[0]
@@ -183,17 +177,17 @@ def _of_ladder(
 
 
 def _up_to(best: Estimate, beyond: Sequence[float]) -> Estimate:
-    """Return what the best setting does, up to what heavier ones did: of those between nothing is
-    known.
+    """Return the rate of the best setting, and of heavier ones as the upper end: settings between
+    are unknown.
     """
     return replace(best, high=max([best.high or 0.0, *beyond]))
 
 
-# -- what stands beside it
+# -- headroom, doubts, untested settings
 
 
 def _binding_point(search: Search, whole: Sequence[SearchPoint], point: SearchPoint | None) -> str:
-    """Return the limit that is broken first: by the least load that broke one, else the nearest at
+    """Return the limit exceeded first: at the lowest load that exceeded one, else the closest at
     the answer.
     """
     broken = [each for each in whole if each.verdict == "breaks"]
@@ -215,9 +209,7 @@ def _binding_point(search: Search, whole: Sequence[SearchPoint], point: SearchPo
 
 
 def headroom(search: Search, point: SearchPoint) -> dict[str, float]:
-    """Return which share of each limit is left at a point, by its text: the least over
-    directions.
-    """
+    """Return the unused share of each limit at a point: the lowest of all directions."""
     limits = {each.text: each.most for each in search.limits if each.most > 0}
     found: dict[str, float] = {}
     for each in point.measured:
@@ -228,10 +220,10 @@ def headroom(search: Search, point: SearchPoint) -> dict[str, float]:
 
 
 def doubts(points: Sequence[SearchPoint]) -> list[str]:
-    """Return why points do not fit each other: clearly less load than was kept at another time
-    broke a limit.
+    """Return contradictions between points: a limit exceeded at clearly less load than was met
+    before.
 
-    So did full load that had kept it.
+    Also full load that exceeded a limit after it had met all.
     """
     paced = [
         (at, each)
@@ -252,13 +244,12 @@ def doubts(points: Sequence[SearchPoint]) -> list[str]:
 
 
 def _recovered(points: Sequence[SearchPoint]) -> list[str]:
-    """Return the violations that the answer does not count: less load than before, kept after a
-    longer pause.
+    """Return the violations that the answer ignores: right after an overload, and not repeated
+    after a pause.
     """
     return [
-        f"point {at + 1} broke the limits at {iops(_offered((at, each)))} "
-        f"IOPS right after an overload and is not "
-        f"counted: point {at + 2} kept them there after a pause of "
+        f"point {at + 1} exceeded the limits at {iops(_offered((at, each)))} IOPS right after an "
+        f"overload and is not counted: point {at + 2} met them there after a pause of "
         f"{points[at + 1].offer.settle_s:g} s"
         for at, each in enumerate(points) if not_recovered(points, at)
     ]  # fmt: skip
@@ -275,8 +266,8 @@ def _doubts_of_full_load(points: Sequence[SearchPoint]) -> list[str]:
 
 
 def doubts_of_settings(search: Search, points: Sequence[SearchPoint]) -> list[str]:
-    """Return the same of settings at full load: a lighter one broke a limit that a heavier one had
-    kept.
+    """Return contradictions between settings at full load: a lighter one exceeded a limit, a
+    heavier one did not.
     """
     at = {
         step: [place for place, each in enumerate(points) if each.offer.knobs == dict(step)]
@@ -296,8 +287,8 @@ def doubts_of_settings(search: Search, points: Sequence[SearchPoint]) -> list[st
 
 
 def _doubt(met: int, kept: str, broke: int, lost: str) -> str:
-    told = f"point {met + 1} kept the limits at {kept}, point {broke + 1} broke them at {lost}"
-    return f"{told}: the system was not the same all the time"
+    told = f"point {met + 1} met the limits at {kept}, point {broke + 1} exceeded them at {lost}"
+    return f"{told}: the system changed during the search"
 
 
 def _offered(point: tuple[int, SearchPoint]) -> float:
@@ -305,11 +296,11 @@ def _offered(point: tuple[int, SearchPoint]) -> float:
 
 
 def not_tried(search: Search, points: Sequence[SearchPoint], state: State) -> list[str]:
-    """Return in words what was not measured, and why."""
+    """Return what was not measured, and why, as text."""
     found = _settings_left(search, points)
     lost = sorted({host for each in points for host in each.lost})
     if lost:
-        found.append(f"points that lost a host again: {', '.join(lost)}")
+        found.append(f"points that lost a host twice: {', '.join(lost)}")
     if (
         state in ("found", "unfinished")
         and next_offer(unbounded(search, points), points) is not None
@@ -320,40 +311,38 @@ def not_tried(search: Search, points: Sequence[SearchPoint], state: State) -> li
             "less load than 2 % of the maximum" if has_rate(search) else "anything lighter"
         )
     if state == "met-at-full-load":
-        found.append(f"more load than this generator makes: {_heavier(search)}")
+        found.append(f"more load than this generator produced: {_heavier(search)}")
     return found
 
 
 def _heavier(search: Search) -> str:
-    """Return what makes more load: the options with which the same search goes on, as far as the
-    profile has any.
+    """Return how to produce more load: options to repeat the search with, as far as the profile has
+    any.
     """
     options = [" ".join(f"--over {word}" for word in words.split()) for words in search.heavier]
     if not options:
         return "more jobs, depth or hosts"
     typed = " or ".join(search.heavier)
     return (
-        f"the same with {', or with '.join(options)} (in the app r on Runs, then over: {typed}), or"
-        " with more hosts"
+        f"repeat with {', or with '.join(options)} (in the app r on Runs, then over: {typed}), or "
+        f"with more hosts"
     )
 
 
 def _settings_left(search: Search, points: Sequence[SearchPoint]) -> list[str]:
-    """Return the settings that were not measured, apart from those that follow from others, without
-    a rate.
-    """
+    """Return the settings not measured, apart from those implied by others; without a rate."""
     whole = usable(points)
     left = [step for step in rungs(search) if step and not of_rung(whole, step)]
     if has_rate(search):
         return [_named(left)] if left else []
     unknown = standing(search, whole).left
     implied = [step for step in left if step not in unknown]
-    follow = [f"{_named(implied)}: known by lighter or heavier ones"] if implied else []
+    follow = [f"{_named(implied)}: implied by lighter or heavier ones"] if implied else []
     return [*([_named(unknown)] if unknown else []), *follow]
 
 
 def _named(steps: Sequence[Rung]) -> str:
-    """Return settings in words: ``iodepth 1, 8``, or ``iodepth=8 numjobs=1, iodepth=8 numjobs=2 and
+    """Return settings as text: ``iodepth 1, 8``, or ``iodepth=8 numjobs=1, iodepth=8 numjobs=2 and
     7 more``.
     """
     if all(len(step) == 1 for step in steps):
@@ -371,5 +360,5 @@ def _why_unfinished(search: Search, points: Sequence[SearchPoint]) -> str:
     ):
         return f"more than {search.within_s:g} s of load"
     if points and points[-1].verdict == "void":
-        return f"what is left of the search: {points[-1].why}"
-    return "what is left of the search: it was stopped"
+        return f"the rest of the search: {points[-1].why}"
+    return "the rest of the search: it was stopped"

@@ -1,4 +1,4 @@
-"""Where the capacity lies: what each point says, and the posterior of all points together."""
+"""Estimate the capacity: the evidence of each point, and the posterior of all points together."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from tui.model.search import Limit, MeasuredLimit, Search, SearchPoint
 if TYPE_CHECKING:
     import numpy as np
 
-LEAST_ERROR = 0.003  # of a latency, as a share: buckets are no finer
-BROKEN_DOWN = 1.5  # ln(latency / limit) that a point has at least which did not do what was offered
-UNSURE = 1.0  # standard error of a share of which none is known
-# |ln(latency / limit)| of points that are as sure as each other, second for second
+LEAST_ERROR = 0.003  # of a latency, as a share: the resolution of buckets
+BROKEN_DOWN = 1.5  # minimum ln(latency / limit) of a point that did not achieve the offered load
+UNSURE = 1.0  # assumed standard error of a share, if unknown
+# |ln(latency / limit)| below which points are weighted by their seconds only
 EQUALLY_SURE = 0.7
 
 
 class PointEvidence(Struct, frozen=True):
-    """A point at `rate`: ln(latency / limit) of its binding limit with a standard error; or only on
-    which side it is.
+    """A point at `rate`: ln(latency / limit) of its binding limit with a standard error, or only
+    its side.
 
-    `side`: "least" where the ratio is that at least, because the point was ended early or did not
-    do what was offered; "over", "under" where there is no latency to go by. `share`: ln(I/Os above
-    the limit / those that may be); of a mean ln(mean / limit): what adds up over seconds, so that
-    its mean over points is right where seconds differ.
+    `side`: "least" if the ratio is a lower bound, because the point was ended early or did not
+    achieve the offered load; "over", "under" if there is no latency. `share`: ln(I/Os above the
+    limit / allowed I/Os), for a mean ln(mean / limit): a sum over seconds, so that its mean over
+    points is correct even if seconds differ.
     """
 
     rate: float
@@ -51,19 +51,19 @@ class PointEvidence(Struct, frozen=True):
 
     @property
     def near(self) -> bool:
-        """Whether it is a figure near the limit."""
+        """Whether it is a figure close to the limit."""
         return self.side == "figure" and abs(self.ratio) < EQUALLY_SURE
 
 
 def usable(points: Sequence[SearchPoint]) -> list[SearchPoint]:
-    """Return the points that were measured whole."""
+    """Return the points that were measured completely."""
     return [each for each in points if each.verdict != "void"]
 
 
 def evidence_of(search: Search, points: Sequence[SearchPoint]) -> list[PointEvidence]:
-    """Return what each paced point says.
+    """Return the evidence of each paced point.
 
-    Points measured before the system had recovered say nothing.
+    Points measured before the system had recovered are ignored.
     """
     found = []
     for at, each in enumerate(points):
@@ -74,12 +74,12 @@ def evidence_of(search: Search, points: Sequence[SearchPoint]) -> list[PointEvid
 
 
 def _evened(found: Sequence[PointEvidence]) -> list[PointEvidence]:
-    """Return evidence whose figures near the limit are as sure as each other, by their seconds.
+    """Return evidence with the uncertainty of points near the limit based on their seconds only.
 
-    By chance a point has few slow I/Os: then it is low, and looks surer than one that has many.
-    Weighed by what each says of itself, latencies would be too low. How much seconds differ is
-    known by those that met a slow spell, so a point counts by the slow I/Os that it has: most
-    points are between two spells, and know of none.
+    A point that by chance has few slow I/Os is low and looks more certain than one with many.
+    Weighting by the points' own uncertainty would therefore underestimate latency. Only points with
+    a slow spell know how much seconds vary; most points fall between two spells. So points are
+    weighted by the number of slow I/Os they contain.
     """
     near = [each for each in found if each.near]
     if not near:
@@ -101,8 +101,9 @@ def _even(each: PointEvidence, variance: float, slope: float) -> PointEvidence:
 
 
 def not_recovered(points: Sequence[SearchPoint], at: int) -> bool:
-    """Tell whether a point broke a limit only because of the overload before it: a recover point
-    behind it met it.
+    """Return whether a point exceeded a limit only because of the overload before it.
+
+    True if a recovery point after it met the limit.
     """
     later = points[at + 1] if at + 1 < len(points) else None
     return (
@@ -115,9 +116,9 @@ def not_recovered(points: Sequence[SearchPoint], at: int) -> bool:
 
 
 def binding(search: Search, point: SearchPoint) -> tuple[Limit, MeasuredLimit] | None:
-    """Return the limit on a latency that a point is nearest to, or furthest beyond.
+    """Return the latency limit that a point is closest to, or exceeds most.
 
-    None: none was measured.
+    None if no latency was measured.
     """
     limits = {each.text: each for each in search.limits if each.metric == "latency"}
     found = [
@@ -130,7 +131,7 @@ def _of_point(search: Search, point: SearchPoint) -> PointEvidence:
     offered = point.offer.rate_iops or 0.0
     nearest = binding(search, point)
     if point.offer.role == "hold" and not held(search, point) and unlike(search, point):
-        # a mean over two states is the latency of neither
+        # the mean over two states is not the latency of either
         return PointEvidence(offered, side="over")
     if not_achieved(point):
         return PointEvidence(offered, BROKEN_DOWN, 0.1, side="least", seconds=point.seconds)
@@ -157,9 +158,9 @@ def _of_point(search: Search, point: SearchPoint) -> PointEvidence:
 
 
 def _share(limit: Limit, figure: MeasuredLimit, ratio: float, point: SearchPoint) -> float:
-    """Return ln(I/Os above a limit / those that may be).
+    """Return ln(I/Os above a limit / allowed I/Os).
 
-    Points of old journals tell it by their percentile alone.
+    Points of old journals have only a percentile to derive it from.
     """
     if limit.percentile is None or figure.over is None:
         return ratio / figure.slope
@@ -171,60 +172,60 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[np.float64]]
 
 CELLS, FINE = 200, 160
-LOWEST, HIGHEST = 0.005, 4.0  # of the maximum that was measured, where a capacity is looked for
+LOWEST, HIGHEST = 0.005, 4.0  # of the measured maximum: prior range of a capacity
 SLOPES = (0.12, 0.22, 0.4, 0.7, 1.2, 2.2, 4.0, 7.0, 13.0, 25.0, 60.0)
-# latencies that grow less than the load does, near a limit, are rare
+# near a limit, latencies rarely grow more slowly than the load
 FLAT_SLOPE, FLAT_PRIOR = 1.0, 0.25
-# by how much the capacity differs from point to point, as a share
+# relative deviation of the capacity from point to point
 WANDER = (0.003, 0.008, 0.02, 0.045)
 WANDER_PRIOR = (0.2, 0.3, 0.3, 0.2)
-CLIFF_WANDER_PRIOR = (0.05, 0.15, 0.4, 0.4)  # whether a short point falls off is chance
-BUNCHED = (1.0, 1.4, 2.0, 3.0)  # times as unsure as a point looks by its own seconds
+CLIFF_WANDER_PRIOR = (0.05, 0.15, 0.4, 0.4)  # whether a short point catches a stall is chance
+BUNCHED = (1.0, 1.4, 2.0, 3.0)  # factor on the uncertainty that a point's own seconds give
 BUNCHED_PRIOR = (0.3, 0.3, 0.25, 0.15)
 LEAST_SHARE_ERROR = 0.02
 SHARE_MISFIT = 0.15  # of ln(share above the limit / allowed share)
-CLIFF = 0.2  # prior share of the model with a cliff
-CAP = 1.5  # ln(latency / limit) from which on a point only says that it was over
-MISFIT = 0.35  # of ln(latency / limit): how far the smooth model may be off
+CLIFF = 0.2  # prior probability of the model with a cliff
+CAP = 1.5  # ln(latency / limit) above which a point only counts as over
+MISFIT = 0.35  # of ln(latency / limit): error of the smooth model
 LEAST_MISFIT = 0.01
-ODD = 0.03  # share of points that fit nothing
-BREAKS_ODDLY = 0.004  # share of those that break down for no reason
-CALM = 0.2  # how far ln(latency / limit) differs between neighbours below a cliff
+ODD = 0.03  # share of outliers among points
+BREAKS_ODDLY = 0.004  # share of points that fail for no reason
+CALM = 0.2  # difference of ln(latency / limit) between neighbours below a cliff
 RANGE = 6.0  # of ln(latency / limit)
 BEYOND = 0.06  # prior mass above the maximum: a system may thrash at full load
-NEAR = 1.05  # of the maximum: up to there a capacity is no surprise
+NEAR = 1.05  # of the maximum: a capacity up to here is expected
 
 
 class Belief(Struct, frozen=True):
-    """A posterior over the capacity: ascending rates, and the share of it up to each."""
+    """A posterior of the capacity: ascending rates, and the cumulative probability of each."""
 
     rates: tuple[float, ...]
     shares: tuple[float, ...]
-    cliff: float  # how probable a cliff is
+    cliff: float  # probability of a cliff
 
     def quantile(self, share: float) -> float:
-        """Return the rate below which the capacity lies with that probability."""
+        """Return the rate below which the capacity lies with this probability."""
         import numpy as np
 
         return float(np.exp(np.interp(share, self.shares, np.log(self.rates))))
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The rates between which it lies with 95 %."""
+        """The 95 % interval."""
         return self.quantile(0.025), self.quantile(0.975)
 
     @property
     def half_width(self) -> float:
-        """The further end of the interval, as a share of the median."""
+        """The larger distance from the median to an end of the interval, relative to the median."""
         low, high = self.interval
         middle = self.quantile(0.5)
         return max(high / middle - 1, 1 - low / middle)
 
 
 def believe(evidence: Sequence[PointEvidence], top: float) -> Belief:
-    """Return where the capacity lies.
+    """Return the posterior of the capacity.
 
-    `top`: the achieved rate at full load, the scale of what is likely beforehand.
+    `top`: the achieved rate at full load, the scale of the prior.
     """
     return _believe(tuple(evidence), top)
 
@@ -245,7 +246,7 @@ def _believe(evidence: tuple[PointEvidence, ...], top: float) -> Belief:
 
 
 def _posterior(evidence: Sequence[PointEvidence], logs: Array, top: float) -> tuple[Array, float]:
-    """Return the mass of each capacity (logarithms), and the share of the cliff in it."""
+    """Return the log mass of each capacity, and the probability of a cliff."""
     import numpy as np
 
     prior = np.log(_prior(np.exp(logs) / top))
@@ -280,7 +281,7 @@ def _posterior(evidence: Sequence[PointEvidence], logs: Array, top: float) -> tu
 
 
 def _prior(ratio: Array) -> Array:
-    """Return the prior density over ln(capacity): likelier near the maximum, seldom above it."""
+    """Return the prior density of ln(capacity): higher near the maximum, low above it."""
     import numpy as np
 
     below = 0.5 * ratio / NEAR + 0.5 / np.log(NEAR / LOWEST)
@@ -289,9 +290,7 @@ def _prior(ratio: Array) -> Array:
 
 
 def _normal(z: Array) -> Array:
-    """Return the normal distribution function, good to 2e-3: by its logistic neighbour (Bowling
-    2009).
-    """
+    """Return the normal distribution function to 2e-3, approximated (Bowling 2009)."""
     import numpy as np
 
     found: Array = 1 / (1 + np.exp(-np.clip(1.5976 * z + 0.07056 * z**3, -60, 60)))
@@ -305,7 +304,7 @@ def _log(values: Array) -> Array:
 
 
 def _said(shift: Array, slopes: Array) -> Array:
-    """Return ln(latency / limit) in the smooth model at ln(rate / capacity)."""
+    """Return ln(latency / limit) of the smooth model at ln(rate / capacity)."""
     import numpy as np
 
     found: Array = -np.log(np.maximum(1 - slopes * (np.exp(shift) - 1), np.exp(-2 * CAP)))
@@ -315,7 +314,7 @@ def _said(shift: Array, slopes: Array) -> Array:
 def _smooth(
     each: PointEvidence, logs: Array, slopes: Array, wander: Array, bunched: Array
 ) -> Array:
-    """Return the logarithm of the likelihood of a point in the smooth model."""
+    """Return the log likelihood of a point in the smooth model."""
     import numpy as np
 
     shift = np.log(each.rate) - logs
@@ -337,12 +336,11 @@ def _smooth(
 
 
 def _by_share(each: PointEvidence, expected: Array, wandered: Array, bunched: Array) -> Array:
-    """Return the same of a point near the limit, by the share of I/Os above it: its logarithm is
-    linear in the rate.
+    """Return the same for a point near the limit, from its share of I/Os above it.
 
-    Where slow I/Os come in bunches most points have fewer of them than the mean and few have many:
-    log-normal around the mean. How bunched they are is unknown, `bunched` times what each point
-    shows of it.
+    The logarithm of that share is linear in the rate. If slow I/Os are bursty, most points have
+    fewer than the mean and few have many: log-normal around the mean. The burstiness is unknown:
+    `bunched` times what each point shows.
     """
     import numpy as np
 
@@ -355,9 +353,7 @@ def _by_share(each: PointEvidence, expected: Array, wandered: Array, bunched: Ar
 
 
 def _cliff(each: PointEvidence, logs: Array, wander: Array, calm: float) -> Array:
-    """Return the logarithm of the likelihood of a point where latency only tells the side of a
-    cliff.
-    """
+    """Return the log likelihood of a point if latency only shows the side of a cliff."""
     import numpy as np
 
     above = _normal((np.log(each.rate) - logs) / np.sqrt(wander**2 + 0.003**2))
@@ -372,8 +368,8 @@ def _cliff(each: PointEvidence, logs: Array, wander: Array, calm: float) -> Arra
 
 
 def _calm(each: PointEvidence, evidence: Sequence[PointEvidence]) -> float:
-    """Return the density of a figure below a cliff: anything at first, then much like that at the
-    next lower rate.
+    """Return the density of a figure below a cliff: wide at first, then close to that of the next
+    lower rate.
     """
     lower = [
         other

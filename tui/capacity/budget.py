@@ -1,4 +1,4 @@
-"""What points cost, and which points a load curve or a scaling measures and still lacks."""
+"""The cost of points, and which points a load curve or a scaling run still needs."""
 
 from __future__ import annotations
 
@@ -12,32 +12,31 @@ from tui.metrics import units
 from tui.metrics.units import TAIL_SAMPLES
 from tui.model.search import HOSTS, Offer, Search, SearchPoint, usual_ramp_s
 
-BEHIND = 40  # I/Os that lie behind a percentile, for a point to tell it to about 15 %
-DRAWN = (50.0, 99.0, 99.9)  # percentiles of a curve, the last where no latency is limited
-MOST_PERCENTILE = 99.999  # for the length of a point
-AFTER_OVER_S = 3.0  # without load, after a point that was too much
+BEHIND = 40  # I/Os beyond a percentile for a precision of about 15 %
+DRAWN = (50.0, 99.0, 99.9)  # percentiles of a curve, the last one if no latency is limited
+MOST_PERCENTILE = 99.999  # of the length of a point
+AFTER_OVER_S = 3.0  # pause after an overload
 
 
 def spent_s(points: Sequence[SearchPoint]) -> float:
-    """Return the seconds of load and pauses that points took, with the load before each that is not
-    measured.
-    """
+    """Return the seconds of load and pauses that points took, including unmeasured lead time."""
     return sum(cost_s(each.offer, each.seconds) for each in points)
 
 
 def cost_s(offer: Offer, seconds: float) -> float:
-    """Return the seconds of load and pauses that a point takes that is measured for so long."""
+    """Return the seconds of load and pauses that a point of this length takes."""
     return offer.settle_s + offer.lead_s + seconds
 
 
 def lead_s(search: Search, seconds: float) -> float:
-    """Return how long the load goes on before a point of so many seconds is measured."""
+    """Return how long the load runs before a point of this length is measured."""
     return search.lead_s + (0.0 if search.own_ramp else usual_ramp_s(seconds))
 
 
 def seconds_for(search: Search, rate: float | None, longer: float = 1.0) -> float:
-    """Return how long a point lasts: until its percentiles have enough I/Os behind them, within the
-    search's bounds.
+    """Return how long a point must last to have enough I/Os beyond its percentiles.
+
+    Within the bounds of the search.
     """
     needed = max(search.point_s, _least_ios(search) / rate) if rate else search.point_s
     return float(
@@ -46,9 +45,7 @@ def seconds_for(search: Search, rate: float | None, longer: float = 1.0) -> floa
 
 
 def _least_ios(search: Search) -> float:
-    """Return how many I/Os a point needs: its limits shall be told, and what a curve draws be
-    known.
-    """
+    """Return how many I/Os a point needs to decide its limits and to draw its curve."""
     limits = [each for each in search.limits if each.metric == "latency"]
     wanted = [(BEHIND, each.percentile) for each in limits if each.percentile is not None]
     drawn = DRAWN[: 2 if limits else 3] if search.kind == "curve" else ()
@@ -57,16 +54,16 @@ def _least_ios(search: Search) -> float:
 
 
 def settle_after(points: Sequence[SearchPoint]) -> float:
-    """Return how long the system is left alone before the next point."""
+    """Return the pause before the next point."""
     if not points or points[-1].verdict != "breaks":
         return 0.0
     return AFTER_OVER_S
 
 
 def fits(search: Search, points: Sequence[SearchPoint], offer: Offer) -> Offer | None:
-    """Return an offer as the time that is left allows it, with its lead.
+    """Return an offer shortened to the time left, with its lead.
 
-    None: not even a shortest point.
+    None if not even the shortest point fits.
     """
     seconds = offer.seconds
     if search.within_s is not None:
@@ -78,16 +75,14 @@ def fits(search: Search, points: Sequence[SearchPoint], offer: Offer) -> Offer |
     return replace(offer, seconds=seconds, lead_s=lead_s(search, seconds))
 
 
-FEW = 5  # numbers of hosts below which each is measured twice: a model of three unknowns needs more
+FEW = 5  # below this many numbers of hosts, each is measured twice: the model has three unknowns
 
 
 def next_of_curve(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
-    """Return the next point of a load curve: the maximum, then the shares of it that are not
-    measured yet.
-    """
+    """Return the next point of a load curve: the maximum, then its shares not measured yet."""
     top = next((each.iops for each in reversed(points) if each.offer.rate_iops is None), None)
     if top is None:
-        why = "what it does at full load"
+        why = "rate at full load"
         return Offer(
             None, seconds_for(search, None), role="maximum", settle_s=settle_after(points), why=why
         )
@@ -102,9 +97,7 @@ def next_of_curve(search: Search, points: Sequence[SearchPoint]) -> Offer | None
 
 
 def _shares_left(search: Search, points: Sequence[SearchPoint], top: float) -> list[float]:
-    """Return the shares that no point is nearest to: full load measured again is a little off the
-    time before.
-    """
+    """Return the shares without a point near them: repeated full load is slightly off the first."""
     order = shares_in_order(search)
     rates = [each.offer.rate_iops for each in points if each.offer.rate_iops is not None]
     measured = {min(order, key=lambda share: abs(share * top - rate)) for rate in rates}
@@ -112,10 +105,10 @@ def _shares_left(search: Search, points: Sequence[SearchPoint], top: float) -> l
 
 
 def shares_in_order(search: Search) -> list[float]:
-    """Return the shares of the maximum in the order in which they are measured.
+    """Return the shares of the maximum in measuring order.
 
-    Random: load and time are not confused. Up-down: every other one upwards, the rest downwards, so
-    that what the load before leaves behind shows.
+    Random, so that load is not confounded with time. Up-down measures every other one upwards and
+    the rest downwards, which shows after-effects of the previous load.
     """
     shares = sorted(set(search.shares))
     if search.order == "up-down":
@@ -125,16 +118,17 @@ def shares_in_order(search: Search) -> list[float]:
 
 
 def hosts_in_order(search: Search) -> list[int]:
-    """Return the numbers of hosts in the order in which they are measured: few of them twice, there
-    and back.
+    """Return the numbers of hosts in measuring order.
+
+    Few of them are measured twice, up and down.
     """
     values = next((knob.values for knob in search.over if knob.name == HOSTS), ())
     return [*values, *(reversed(values) if len(values) < FEW else ())]
 
 
 def next_of_scaling(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
-    """Return the next point of throughput over hosts: each number at full load, as often as it is
-    wanted.
+    """Return the next point of a scaling run: each number of hosts at full load, as often as
+    requested.
     """
     done, seen = Counter(each.offer.knobs.get(HOSTS, each.hosts) for each in points), set[int]()
     for hosts in hosts_in_order(search):
@@ -148,13 +142,13 @@ def next_of_scaling(search: Search, points: Sequence[SearchPoint]) -> Offer | No
 
 
 OF_FULL_LOAD = " of the maximum"
-AS_IF_IOPS = 1e6  # of a maximum, where nothing was measured yet
+AS_IF_IOPS = 1e6  # of the maximum, if nothing was measured yet
 
 
 def lacking(search: Search, points: Sequence[SearchPoint]) -> list[Offer]:
-    """Return the points that are still to be measured, in their order.
+    """Return the points still to measure, in order.
 
-    None of a capacity search, which decides.
+    None for a capacity search, which decides as it goes.
     """
     following = {"curve": next_of_curve, "scaling": next_of_scaling}.get(search.kind)
     found: list[Offer] = []
@@ -178,15 +172,15 @@ def lacking(search: Search, points: Sequence[SearchPoint]) -> list[Offer]:
 
 
 def points_planned(search: Search) -> int:
-    """Return how many points a search measures when none has to be made again.
+    """Return how many points a search measures if none must be repeated.
 
-    Of a capacity, how many it may.
+    For a capacity search, the maximum.
     """
     return min(search.points, len(lacking(search, ())) or search.points)
 
 
 def lacking_text(search: Search, points: Sequence[SearchPoint]) -> str:
-    """Return the points that are still to be measured in words; empty: none."""
+    """Return the points still to measure as text; empty if there are none."""
     whys = [offer.why for offer in lacking(search, points)]
     shares = [why.removesuffix(OF_FULL_LOAD) for why in whys if why.endswith(OF_FULL_LOAD)]
     others = [why for why in whys if not why.endswith(OF_FULL_LOAD)]

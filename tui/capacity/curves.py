@@ -28,13 +28,13 @@ CURVE_SEED = 20261122
 GRID = 400
 LEAST_LATENCY_ERROR = 0.01  # of a latency
 MOST_TAIL = 60.0
-FULL = 0.999  # of m: the curve has no end there
+FULL = 0.999  # of m: the curve has no end within the data
 
 
 class CurveKnee(Struct, frozen=True):
-    """Where latency begins to grow faster than load.
+    """The point above which latency grows faster than load.
 
-    `remark`: why there is none, or what it cannot say.
+    `remark`: why there is none, or its caveat.
     """
 
     rate: Estimate
@@ -43,9 +43,7 @@ class CurveKnee(Struct, frozen=True):
 
 
 def knee(rates: Sequence[float], latencies_ns: Sequence[float]) -> CurveKnee:
-    """Return the knee of a curve by its points: achieved rates and one figure of latency at
-    each.
-    """
+    """Return the knee of a curve, from achieved rates and one latency figure at each."""
     check_statistics("the knee of a load curve")
     import numpy as np
 
@@ -57,17 +55,14 @@ def knee(rates: Sequence[float], latencies_ns: Sequence[float]) -> CurveKnee:
     at = int(places[0])
     if at == GRID - 1:
         return CurveKnee(Estimate(None, float(grid[int(np.percentile(places, 2.5))]), None),
-                    remark="latency does not grow faster than load "
-                    "up to the highest rate")  # fmt: skip
+                    remark="latency grows no faster than load up to the highest rate")  # fmt: skip
     low, high = (float(each) for each in np.percentile(grid[places], [2.5, 97.5]))
     value = float(grid[at])
     return CurveKnee(Estimate(value, min(low, value), max(high, value)), float(curves[0, at]))
 
 
 def _curves(rates: Sequence[float], latencies_ns: Sequence[float], grid: Array) -> Array:
-    """Return ln(latency) over the grid: in the first row the fit's, below that of curves drawn
-    around it.
-    """
+    """Return ln(latency) over the grid: the fit in the first row, resampled curves below."""
     import numpy as np
     from scipy.optimize import least_squares
 
@@ -100,7 +95,7 @@ def _curves(rates: Sequence[float], latencies_ns: Sequence[float], grid: Array) 
 
 
 def _log_latency(terms: Array, x: Array, top: float) -> Array:
-    """Return ln(latency) of each row of terms: ln a, ln b, ln(m / top - 1), ln p."""
+    """Return ln(latency) for each row of terms: ln a, ln b, ln(m / top - 1), ln p."""
     import numpy as np
 
     load = np.minimum(x / (top * (1 + np.exp(terms[:, 2:3]))), FULL)
@@ -110,17 +105,17 @@ def _log_latency(terms: Array, x: Array, top: float) -> Array:
     return found
 
 
-LEAST_INSIDE = 3  # points of each curve that have a part in the mean, for an interval
+LEAST_INSIDE = 3  # points of each curve with a real weight in the mean, for an interval
 LEAST_SHARE = 0.01
-WIDEST = log(2)  # an interval that reaches further to each side says nothing
-SAME = 0.01  # rates that are closer are one point, measured again
-MANY = 1000  # degrees of freedom from which on Student's t is the normal distribution
+WIDEST = log(2)  # wider intervals are useless
+SAME = 0.01  # closer rates are repeats of one point
+MANY = 1000  # degrees of freedom above which Student's t is taken as normal
 
 
 class UncertainPoint(Struct, frozen=True):
-    """A point: its rate, its latency, and the standard error of ln(latency) by so many degrees.
+    """A point: rate, latency, and the standard error of ln(latency) with its degrees of freedom.
 
-    None: not known.
+    None: unknown.
     """
 
     rate: float
@@ -130,10 +125,9 @@ class UncertainPoint(Struct, frozen=True):
 
 
 class Area(Struct, frozen=True):
-    """Latency of curve B over that of A, in the mean over the rates from `low` to `high` that both
-    were measured at.
+    """Mean ratio of latency, curve B over A, at rates from `low` to `high` that both cover.
 
-    `remark`: why it is not said how surely that is known.
+    `remark`: why there is no interval.
     """
 
     ratio: Estimate
@@ -143,9 +137,7 @@ class Area(Struct, frozen=True):
 
 
 class _Mean(Struct, frozen=True):
-    """The mean of ln(latency): smooth, by straight lines, each point's share in it, how many have a
-    real part in it.
-    """
+    """Mean of ln(latency): smoothed, and by straight lines; weights and effective points."""
 
     smooth: float
     straight: float
@@ -154,7 +146,10 @@ class _Mean(Struct, frozen=True):
 
 
 def between(a: Sequence[UncertainPoint], b: Sequence[UncertainPoint]) -> Area | None:
-    """Return how latency differs over the load that both curves have; None: there is none."""
+    """Return the latency difference over the load that both curves cover.
+
+    None if they do not overlap.
+    """
     sides = [_merged(side) for side in (a, b)]
     if not all(sides):
         return None
@@ -168,7 +163,9 @@ def between(a: Sequence[UncertainPoint], b: Sequence[UncertainPoint]) -> Area | 
     bent = abs((theirs.smooth - theirs.straight) - (ours.smooth - ours.straight))
     reach = _reach([*_parts(sides[0], ours.shares), *_parts(sides[1], theirs.shares)]) + bent
     if reach > WIDEST:
-        return Area(Estimate(value), low, high, "the points scatter too much to say how surely")
+        return Area(
+            Estimate(value), low, high, "no confidence interval: the points scatter too much"
+        )
     return Area(Estimate(value, value * exp(-reach), value * exp(reach)), low, high)
 
 
@@ -176,18 +173,16 @@ def _too_few(sides: Sequence[Sequence[UncertainPoint]], means: Sequence[_Mean]) 
     counts = [mean.inside for mean in means]
     if min(counts) < LEAST_INSIDE:
         return (
-            f"of {counts[0]} and {counts[1]} points: {LEAST_INSIDE} each are needed to say how"
-            " surely"
+            f"no confidence interval: {counts[0]} and {counts[1]} points, {LEAST_INSIDE} each are "
+            f"needed"
         )
     if any(all(each.error is None for each in side) for side in sides):
-        return "how surely is not known: the points have no seconds"
+        return "no confidence interval: the points have no per-second data"
     return ""
 
 
 def _scatter(points: Sequence[UncertainPoint]) -> tuple[float, int]:
-    """Return the variance of points around a latency that never falls while load grows, and its
-    degrees of freedom.
-    """
+    """Return the variance of points around a monotonic curve, and its degrees of freedom."""
     logs = [log(each.latency_ns) for each in points]
     rising = _rising(logs)
     degrees = len(logs) - len(set(rising))
@@ -196,9 +191,7 @@ def _scatter(points: Sequence[UncertainPoint]) -> tuple[float, int]:
 
 
 def _rising(values: Sequence[float]) -> list[float]:
-    """Return the nearest values that never fall: the mean of neighbours that do (pool adjacent
-    violators).
-    """
+    """Return the closest non-decreasing values (pool adjacent violators)."""
     pools: list[list[float]] = []
     for value in values:
         pools.append([value])
@@ -209,9 +202,9 @@ def _rising(values: Sequence[float]) -> list[float]:
 
 
 def _merged(points: Sequence[UncertainPoint]) -> list[UncertainPoint]:
-    """Return the points by ascending rate, those of the same rate as one.
+    """Return the points by ascending rate, merging those of the same rate.
 
-    Without an error they have the usual one.
+    A point without an error gets the typical one.
     """
     usual = median([each.error for each in points if each.error is not None] or [inf])
     full = [each if each.error is not None or usual == inf else UncertainPoint(each.rate,
@@ -225,8 +218,9 @@ def _merged(points: Sequence[UncertainPoint]) -> list[UncertainPoint]:
 
 
 def _one(points: Sequence[UncertainPoint]) -> UncertainPoint:
-    """Return the mean of points of the same rate: as sure as they are themselves, or as far apart
-    as they came out.
+    """Return the mean of points at the same rate.
+
+    Its error is the larger one of their own errors and their scatter.
     """
     if len(points) == 1:
         return points[0]
@@ -269,8 +263,8 @@ def _mean(points: Sequence[UncertainPoint], low: float, high: float) -> _Mean:
 
 
 def _parts(points: Sequence[UncertainPoint], shares: Sequence[float]) -> list[tuple[float, float]]:
-    """Return what the variance of a mean is made of, with degrees of freedom: each point's own, and
-    their scatter.
+    """Return the variance components of a mean with degrees of freedom: each point's own, and the
+    scatter.
     """
     own = [((share * each.error) ** 2, max(each.degrees, 1.0))
            for share, each in zip(shares, points, strict=True) if each.error]  # fmt: skip
@@ -279,7 +273,7 @@ def _parts(points: Sequence[UncertainPoint], shares: Sequence[float]) -> list[tu
 
 
 def _reach(parts: Sequence[tuple[float, float]]) -> float:
-    """Return half the 95 % interval, its degrees of freedom by Welch and Satterthwaite."""
+    """Return half the 95 % interval, with degrees of freedom by Welch and Satterthwaite."""
     variance = sum(part for part, _ in parts)
     if not variance:
         return 0.0
@@ -289,16 +283,16 @@ def _reach(parts: Sequence[tuple[float, float]]) -> float:
 
 SCALING_UNKNOWNS = 3
 RESAMPLES = 500
-SCALING_SEED = 20261122  # the same points always give the same answer
-LEAST_RATE_ERROR = 0.005  # of a rate: nobody measures better than that
-FAR = 2.0  # times the most hosts that were measured: so far the curve is drawn on
-MOST_HOSTS = 1e6  # a maximum beyond it is none
+SCALING_SEED = 20261122  # deterministic: the same points always give the same answer
+LEAST_RATE_ERROR = 0.005  # of a rate: the best precision in practice
+FAR = 2.0  # times the largest number of hosts measured: end of the drawn curve
+MOST_HOSTS = 1e6  # a maximum beyond this is none
 
 
 class ScalingPoint(Struct, frozen=True):
-    """What so many hosts did together.
+    """The rate of so many hosts together.
 
-    `error`: standard error of the rate by its own seconds, as a share of it.
+    `error`: relative standard error of the rate, from its own seconds.
     """
 
     hosts: int
@@ -307,7 +301,9 @@ class ScalingPoint(Struct, frozen=True):
 
 
 class ScalePoint(Struct, frozen=True):
-    """A point of the chart. `efficiency`: against linear growth from the fewest hosts."""
+    """A point of the chart. `efficiency`: relative to linear growth from the lowest number of
+    hosts.
+    """
 
     hosts: int
     rate: Estimate
@@ -316,9 +312,9 @@ class ScalePoint(Struct, frozen=True):
 
 
 class Scaling(Struct, frozen=True):
-    """The law, where points allow it.
+    """The scaling law, if the points allow one.
 
-    `best_hosts`: where it has its maximum; without a value it has none.
+    `best_hosts`: the number of hosts at its maximum; None if it has none.
     """
 
     points: list[ScalePoint] = field(default_factory=list)
@@ -330,7 +326,7 @@ class Scaling(Struct, frozen=True):
 
 
 def scales_of(points: Iterable[SearchPoint]) -> list[ScalingPoint]:
-    """Return the points of a search at full load, by how many hosts measured them."""
+    """Return the points of a search at full load, by number of hosts."""
     return [
         ScalingPoint(
             each.offer.knobs.get(HOSTS, each.hosts),
@@ -346,9 +342,9 @@ def scaling(measured: Sequence[ScalingPoint]) -> Scaling:
     """Return the fitted law with its uncertainty, and measured and extrapolated points."""
     numbers = sorted({each.hosts for each in measured})
     if len(numbers) < SCALING_UNKNOWNS:
-        few = f"{len(numbers)} numbers of hosts: the law has three unknowns, so nothing is fitted"
+        few = f"{len(numbers)} numbers of hosts: the law has three unknowns and is not fitted"
         return Scaling(_measured_points(measured), remark=few)
-    check_statistics("the law of a scaling run")
+    check_statistics("the scaling law")
     import numpy as np
 
     fits = _fits(measured)
@@ -377,7 +373,7 @@ def _further(most: int) -> list[int]:
     return sorted({round(most * (1 + (FAR - 1) * part / 4)) for part in range(1, 5)} - {most})
 
 
-# -- the fit: rows of (1, contention, coherence) / rate; the first row is of the points themselves
+# -- the fit: rows of (1, contention, coherence) / rate; the first row is the points themselves
 
 
 def _fits(measured: Sequence[ScalingPoint]) -> Array:
@@ -397,7 +393,7 @@ def _fit(hosts: Array, rates: Array) -> Array:
     from scipy.optimize import nnls
 
     rows = np.column_stack([np.ones_like(hosts), hosts - 1, hosts * (hosts - 1)])
-    scale = rates / hosts  # a share of each point counts the same
+    scale = rates / hosts  # relative errors: each point counts the same
     size = scale.max()
     found, _ = nnls(rows * (scale / size)[:, None], np.ones_like(hosts) / size)
     result: Array = np.maximum(found, [1e-12 / size, 0.0, 0.0])
@@ -412,8 +408,8 @@ def _law(fits: Array, hosts: Array) -> Array:
 
 
 def _spread(measured: Sequence[ScalingPoint], residuals: Array) -> Array:
-    """Return each point's standard error as a share: by what the curve leaves over, at least by its
-    own seconds.
+    """Return each point's relative standard error: from the residuals, at least that of its own
+    seconds.
     """
     import numpy as np
 
@@ -427,7 +423,7 @@ def _spread(measured: Sequence[ScalingPoint], residuals: Array) -> Array:
 
 
 def _estimate(values: Array) -> Estimate:
-    """Return the first as the figure, with the interval of all others around it."""
+    """Return the first value as the figure, with the interval of all others around it."""
     import numpy as np
 
     low, high = np.percentile(values[1:], [2.5, 97.5])
@@ -436,7 +432,7 @@ def _estimate(values: Array) -> Estimate:
 
 
 def _best(fits: Array) -> Estimate:
-    """Return where the law has its maximum: sqrt((1 - contention) / coherence).
+    """Return the number of hosts at the law's maximum: sqrt((1 - contention) / coherence).
 
     Ends without a bound are None.
     """
@@ -457,7 +453,7 @@ def _best(fits: Array) -> Estimate:
     )
 
 
-# -- what was measured, and what it cannot say
+# -- remarks
 
 
 def _per_host(measured: Sequence[ScalingPoint]) -> float:
@@ -484,11 +480,9 @@ def _measured_points(measured: Sequence[ScalingPoint]) -> list[ScalePoint]:
 def _remark(measured: Sequence[ScalingPoint], numbers: Sequence[int], best: Estimate) -> str:
     found = []
     if len(measured) == SCALING_UNKNOWNS:
-        found.append(
-            "three points for three unknowns: nothing is left over to tell whether the law holds"
-        )
+        found.append("three points for three unknowns: the fit cannot be checked")
     if best.value is None:
-        found.append("no maximum: more hosts cost nothing that can be seen")
+        found.append("no maximum: no measurable cost of more hosts")
     elif best.high is None or best.value > FAR * numbers[-1]:
-        found.append(f"the maximum lies beyond what {numbers[-1]} hosts can tell")
+        found.append(f"the maximum is too far beyond {numbers[-1]} hosts to estimate")
     return "; ".join(found)

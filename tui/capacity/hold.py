@@ -1,5 +1,5 @@
-"""Hold a load for long: how steady it was, what a failed hold says of earlier points, and what no
-hold can see.
+"""Hold a load for a long time: its steadiness, what a failed hold implies, and what it cannot
+detect.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from tui.capacity.seconds import ClusterSecond
     from tui.model.search import Limit, Offer
 
-HOLDS = 4  # attempts to hold a load: each failed one lowers the next
-LEAST_HELD = 0.5  # of the asked time: the budget may shorten a hold by so much
-# of twice a log-likelihood, beside 4 ln n: one change point is looked for at every second
+HOLDS = 4  # attempts to hold a load, each at a lower rate than the last
+LEAST_HELD = 0.5  # of the requested time: the budget may shorten a hold to this share
+# added to 4 ln n, for twice a log-likelihood: a change point may be at any second
 CHANGE_COST = 10.0
-MOSTLY = 0.5  # share of bad seconds that a changed state has at least
-SELDOM = 0.25  # and share that the state before has at most
-ALWAYS = 0.9  # share of bad seconds from which a state has changed before the hold
-NEAR_S = 3  # bad seconds so near belong to one stall
-# of a rate that met the limits: what broke them below it was another state of the system
+MOSTLY = 0.5  # minimum share of bad seconds after a change of state
+SELDOM = 0.25  # maximum share before it
+ALWAYS = 0.9  # share of bad seconds if the state had changed before the hold
+NEAR_S = 3  # bad seconds this close are one stall
+# of a rate that met the limits: exceeding them below this means the system was in another state
 APART = 0.9
-LONGER = 3.0  # times, for each contradiction: until a point sees all states
-SPELLS = 3.0  # a point covers so many stalls
+LONGER = 3.0  # factor per contradiction, until a point covers all states
+SPELLS = 3.0  # a point should cover this many stalls
 RISE_BLOCKS = 12
 SURE_RISE = 2.58  # standard deviations of Kendall's S: 1 %
-RISE = 1.05  # last third over first third: less is no drift worth a word
-# times the allowed share of slow I/Os: what the interval of a capacity does not explain
+RISE = 1.05  # last third over first third: a smaller drift is not reported
+# times the allowed share of slow I/Os: more than a capacity's interval explains
 SURELY = 1.5
-HALF = 0.5  # of the load that is due: a second with less stands still
+HALF = 0.5  # of the offered load: a second with less is stalled
 
 
 def steadiness_of(
@@ -45,10 +45,9 @@ def steadiness_of(
     seconds: Sequence[ClusterSecond],
     directions: Mapping[str, Sequence[str]],
 ) -> Steadiness:
-    """Return how steady a load was, by the seconds that broke a limit and the trend of the mean
-    latency.
+    """Return how steady a load was: seconds that exceeded a limit, and the trend of mean latency.
 
-    `directions`: those each limit holds for, by its text.
+    `directions`: the ones each limit applies to, by its text.
     """
     bad = [_is_bad(limits, offer, each, directions) for each in seconds]
     changed = change_point(bad)
@@ -70,7 +69,7 @@ def _is_bad(
     second: ClusterSecond,
     directions: Mapping[str, Sequence[str]],
 ) -> bool:
-    """Tell whether a second alone broke a limit, or stood still."""
+    """Return whether a single second exceeded a limit, or stalled."""
     if (
         offer.rate_iops is not None
         and sum(second.ios.values()) < HALF * offer.rate_iops * second.seconds
@@ -91,11 +90,10 @@ def _is_bad(
 
 
 def change_point(bad: Sequence[bool]) -> int | None:
-    """Return the second at which a load that kept the limits began to break them for good; None: it
-    did not.
+    """Return the second from which a load exceeded the limits for good; None if there is none.
 
-    By the likelihood ratio of two shares of bad seconds against one, with the cost of looking at
-    every second.
+    By the likelihood ratio of two shares of bad seconds against one, corrected for testing every
+    second.
     """
     count, total = len(bad), sum(bad)
     best, found, before = 0.0, None, 0
@@ -111,14 +109,14 @@ def change_point(bad: Sequence[bool]) -> int | None:
 
 
 def _likely(hits: int, count: int) -> float:
-    """Return the greatest log-likelihood of so many hits."""
+    """Return the maximum log-likelihood of so many hits."""
     return sum(each * log(each / count) for each in (hits, count - hits) if each)
 
 
 def spells_of(bad: Sequence[bool]) -> list[int]:
     """Return the seconds at which spells of bad seconds begin.
 
-    Those less than NEAR_S apart are one.
+    Spells less than NEAR_S apart are one.
     """
     found: list[int] = []
     last = -NEAR_S - 1
@@ -130,7 +128,7 @@ def spells_of(bad: Sequence[bool]) -> list[int]:
 
 
 def _rises(seconds: Sequence[ClusterSecond]) -> bool:
-    """Tell whether the mean latency rises through the load: Kendall's S of blocks (Mann 1945)."""
+    """Return whether the mean latency rises during the load: Kendall's S of blocks (Mann 1945)."""
     pairs = [
         (sum(map(time_in, each.lat.values())), sum(sum(lat.n) for lat in each.lat.values()))
         for each in seconds
@@ -147,13 +145,11 @@ def _rises(seconds: Sequence[ClusterSecond]) -> bool:
     return grown and score > SURE_RISE * sqrt(count * (count - 1) * (2 * count + 5) / 18)
 
 
-# -- what holds say
+# -- evidence of holds
 
 
 def held(search: Search, point: SearchPoint) -> bool:
-    """Tell whether a held load kept the limits: no limit's figure is above it, and the offered load
-    was done.
-    """
+    """Return whether a held load met the limits: all limits met, and the offered load achieved."""
     if point.verdict == "meets":
         return True
     limits = {each.text: each.most for each in search.limits}
@@ -164,25 +160,25 @@ def held(search: Search, point: SearchPoint) -> bool:
 
 
 def failed_holds(search: Search, points: Sequence[SearchPoint]) -> list[int]:
-    """Return the places of holds that broke a limit."""
+    """Return the indices of holds that exceeded a limit."""
     return [at for at,
         each in enumerate(points) if each.offer.role == "hold" and each.verdict != "void"
             and not held(search, each)]  # fmt: skip
 
 
 def unlike(search: Search, point: SearchPoint) -> bool:
-    """Tell whether a failed hold shows another state of the system than shorter points before it.
+    """Return whether a failed hold shows another state of the system than shorter points before it.
 
-    A load that is only a little too high breaks the limits now and then as well: that is the state
-    that points saw.
+    A load that is slightly too high also exceeds the limits now and then; that is the known state.
     """
     kind = point.steadiness.kind if point.steadiness is not None else "steady"
     return kind != "steady" and excess(search, point) > SURELY
 
 
 def excess(search: Search, point: SearchPoint) -> float:
-    """Return how far a point is above its limits: I/Os over a limit as a multiple of those allowed,
-    or mean / limit.
+    """Return by how much a point exceeds its limits.
+
+    I/Os over a limit as a multiple of those allowed, or mean / limit.
     """
     limits = {each.text: each.most for each in search.limits if each.metric == "latency"}
     found = [each.over if each.over is not None else (each.value or 0.0) / limits[each.limit]
@@ -191,18 +187,18 @@ def excess(search: Search, point: SearchPoint) -> float:
 
 
 def in_state(search: Search, points: Sequence[SearchPoint]) -> list[SearchPoint]:
-    """Return the points of the present state: from the last failed hold or contradiction that shows
-    another one.
+    """Return the points of the current state: from the last hold or contradiction that shows a new
+    one.
     """
     begun = [at for at in failed_holds(search, points) if unlike(search, points[at])]
     return list(points[max([*begun, *contradictions(search, points)], default=0) :])
 
 
 def contradictions(search: Search, points: Sequence[SearchPoint]) -> list[int]:
-    """Return the places of points that no single state explains, with those before: less load broke
-    a limit than met.
+    """Return the indices of points that contradict earlier ones: a limit exceeded at less load than
+    met.
 
-    What breaks right after an overload counts when it breaks again after the longest pause.
+    Right after an overload, a violation counts only if it repeats after the longest pause.
     """
     found: list[int] = []
     begin = 0
@@ -229,9 +225,7 @@ def contradictions(search: Search, points: Sequence[SearchPoint]) -> list[int]:
 
 
 def _settled(points: Sequence[SearchPoint], at: int) -> bool:
-    """Tell whether a point speaks for the system itself, and not for an overload right before
-    it.
-    """
+    """Return whether a point describes the system, not the effect of an overload before it."""
     point, before = points[at], points[at - 1] if at else None
     if point.verdict != "breaks" or before is None:
         return True
@@ -241,8 +235,8 @@ def _settled(points: Sequence[SearchPoint], at: int) -> bool:
 
 
 def _contradict(one: SearchPoint, other: SearchPoint) -> bool:
-    """Tell whether one of two points broke the limits at clearly less load than the other met them
-    at.
+    """Return whether one of two points exceeded the limits at clearly less load than the other met
+    them.
     """
     if one.offer.knobs != other.offer.knobs or not one.offer.rate_iops or not other.offer.rate_iops:
         return False
@@ -253,8 +247,8 @@ def _contradict(one: SearchPoint, other: SearchPoint) -> bool:
 
 
 def lengthened(search: Search, points: Sequence[SearchPoint]) -> Search:
-    """Return the search with points as long as failed holds say: several stalls, or until the state
-    changes again.
+    """Return the search with points as long as failed holds require: several stalls, or up to the
+    next change.
     """
     failed = [points[at] for at in failed_holds(search, points)]
     found = [
@@ -262,7 +256,7 @@ def lengthened(search: Search, points: Sequence[SearchPoint]) -> Search:
     ]
     lengths = [SPELLS * each.every_s for each in found if each.kind == "stalls"]
     changes = [each.at_s for each in found if each.kind == "changed"]
-    lengths += [max(changes)] if len(changes) > 1 else []  # the first change may be for good
+    lengths += [max(changes)] if len(changes) > 1 else []  # the first change may be permanent
     lengths += (
         [search.point_s * LONGER ** len(seen)] if (seen := contradictions(search, points)) else []
     )
@@ -278,7 +272,7 @@ def holds_of(points: Sequence[SearchPoint]) -> list[SearchPoint]:
 
 
 def last_held(search: Search, points: Sequence[SearchPoint]) -> SearchPoint | None:
-    """Return the last hold of the present state, where it held for long enough.
+    """Return the last hold of the current state that passed and was long enough.
 
     None: nothing is held.
     """
@@ -293,7 +287,7 @@ def last_held(search: Search, points: Sequence[SearchPoint]) -> SearchPoint | No
 def hold_text(search: Search, points: Sequence[SearchPoint]) -> str:
     """Return whether the answer was held: ``held for 5:00 at 1.71k IOPS``, ``not held: ...``."""
     if not search.hold_s:
-        return "not held: no hold was asked for"
+        return "not held: no hold was requested"
     found = last_held(search, points)
     if found is not None:
         rate = found.offer.rate_iops
@@ -308,18 +302,18 @@ def hold_text(search: Search, points: Sequence[SearchPoint]) -> str:
 
 
 def failure_text(search: Search, points: Sequence[SearchPoint], at: int) -> str:
-    """Return what a failed hold showed, with its point."""
+    """Return why a hold failed, with its point."""
     point, found = points[at], points[at].steadiness
     load = (
         "full load" if point.offer.rate_iops is None else f"{iops_text(point.offer.rate_iops)} IOPS"
     )
-    text = f"point {at + 1} broke the limits at {load} when held for {duration(point.seconds)}"
+    text = f"point {at + 1} exceeded the limits at {load} when held for {duration(point.seconds)}"
     if found is None or not unlike(search, point):
         return text
     if found.kind == "changed":
         return (
-            f"{text}: kept them until {duration(found.at_s)}, then not (burst credits, a cache"
-            " tier, or throttling)"
+            f"{text}: met them until {duration(found.at_s)}, then not (burst credits, a cache "
+            f"tier, or throttling)"
         )
     if found.kind == "stalls":
         return f"{text}: stalls about every {duration(found.every_s)}"
@@ -327,15 +321,15 @@ def failure_text(search: Search, points: Sequence[SearchPoint], at: int) -> str:
 
 
 def hold_notes(search: Search, points: Sequence[SearchPoint]) -> list[str]:
-    """Return what failed holds changed, how a passed one went, and what no hold of this length can
-    see.
+    """Return notes on holds: what failed ones changed, how one passed, what this length cannot
+    detect.
     """
     notes = [
-        f"{failure_text(search, points, at)}; the answer went down"
+        f"{failure_text(search, points, at)}; the answer was lowered"
         for at in failed_holds(search, points)
     ]
     notes += [
-        f"point {at + 1} contradicts points before it: those are set aside, later points are longer"
+        f"point {at + 1} contradicts earlier points: these are discarded, later points are longer"
         for at in contradictions(search, points)
     ]
     passed = last_held(search, points)
@@ -344,20 +338,18 @@ def hold_notes(search: Search, points: Sequence[SearchPoint]) -> list[str]:
     kind = passed.steadiness.kind if passed.steadiness is not None else "steady"
     if kind == "drift":
         notes.append(
-            "drift: latency rose while the load was held; a longer load may break the limits"
+            "drift: latency rose while the load was held; a longer load may exceed the limits"
         )
     elif kind == "changed" and passed.steadiness is not None:
         notes.append(
-            f"from {duration(passed.steadiness.at_s)} of the hold on most seconds broke a limit"
-            " alone"
+            f"from {duration(passed.steadiness.at_s)} of the hold, most single seconds exceeded a "
+            f"limit"
         )
     return [*notes, missed_text(search, passed)]
 
 
 def missed_text(search: Search, passed: SearchPoint) -> str:
-    """Return the longest stall that a hold could have missed: all I/Os of a stall above the limit,
-    of those allowed.
-    """
+    """Return the longest stall that a hold could have missed: one with all allowed slow I/Os."""
     allowed = {
         each.text: 1 - each.percentile / 100
         for each in search.limits

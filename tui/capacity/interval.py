@@ -1,4 +1,4 @@
-"""Figures with their 95 % interval, and how well a figure of one point is known."""
+"""Figures with their 95 % interval, and the uncertainty of a single point's figure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui.model.event import Buckets
 
 
 class Estimate(Struct, frozen=True):
-    """A figure with the interval that holds it with 95 %; None: not known."""
+    """A figure with its 95 % interval; None: unknown."""
 
     value: float | None = None
     low: float | None = None
@@ -30,9 +30,9 @@ class Estimate(Struct, frozen=True):
 
 
 def ratio_of(a: Estimate, b: Estimate) -> Estimate:
-    """Return B / A of two figures above 0 that were found apart.
+    """Return B / A of two independent positive figures.
 
-    Without an end where either has none.
+    Without an end if either has none.
     """
     if not a.value or not b.value:
         return Estimate()
@@ -55,39 +55,38 @@ def _together(one: float | None, other: float | None) -> float | None:
 
 
 Z_975 = NormalDist().inv_cdf(0.975)
-BLOCKS = 12  # a point's seconds are cut into so many blocks
+BLOCKS = 12  # blocks per point
 LEAST_BLOCKS = 5
-ACROSS = 1.5  # tuned in tests/long/bench/same_pairs.py, where blocks are cut likewise
+ACROSS = 1.5  # tuned in tests/long/bench/same_pairs.py, with the same blocks
 UNCORRELATED = 0.1
-UNKNOWN = 2.0  # an interval is so much wider where it is not known how alike neighbours are
-HALF_BUCKET = 0.0078  # fio's buckets are this exact
+UNKNOWN = 2.0  # widening factor if autocorrelation is unknown
+HALF_BUCKET = 0.0078  # resolution of fio's buckets
 LEAST_SLOPE = 0.01
 
 
 def above(buckets: Buckets, index: int) -> int:
-    """Return how many I/Os lie in buckets behind `index`."""
+    """Return the number of I/Os in buckets above `index`."""
     return sum(buckets.n[bisect_left(buckets.idx, index + 1) :])
 
 
 def blocks_of(values: Sequence[float]) -> list[float]:
-    """Return sums over blocks of neighbouring seconds, BLOCKS of them at most."""
+    """Return sums over blocks of consecutive seconds, at most BLOCKS."""
     length = max(1, -(-len(values) // BLOCKS))
     return [sum(values[at : at + length]) for at in range(0, len(values) - length + 1, length)]
 
 
 def error_of_sum(residuals: Sequence[float]) -> tuple[float, float] | None:
-    """Return the standard error of a sum of seconds by blocks, with Student's quantile for it;
-    None: too few blocks.
+    """Return the standard error of a sum of seconds by blocks, with Student's quantile.
 
-    `residuals` are each second's differences from what it would be were all seconds alike: their
-    sum is about 0.
+    None with too few blocks. `residuals` are the seconds' deviations from the mean; they sum to
+    about 0.
     """
     blocks = blocks_of(residuals)
     if len(blocks) < LEAST_BLOCKS:
         return None
     whole = len(residuals) / (len(blocks) * (-(-len(residuals) // BLOCKS)))
     length = -(-len(residuals) // BLOCKS)
-    # what is alike across the ends of blocks is lost by cutting there
+    # correlation across block ends is lost
     across = 1 + ACROSS * lag_of(residuals) / length
     variance = (
         sum(each * each for each in blocks) * len(blocks) / (len(blocks) - 1) * whole * across
@@ -96,7 +95,7 @@ def error_of_sum(residuals: Sequence[float]) -> tuple[float, float] | None:
 
 
 def lag_of(residuals: Sequence[float]) -> int:
-    """Return the seconds after which residuals are no longer correlated, one at least."""
+    """Return the lag in seconds above which residuals are uncorrelated, at least 1."""
     power = sum(each * each for each in residuals)
     for lag in range(1, len(residuals) // LEAST_BLOCKS):
         alike = sum(one * other for one, other in zip(residuals, residuals[lag:], strict=False))
@@ -106,12 +105,10 @@ def lag_of(residuals: Sequence[float]) -> int:
 
 
 class LatencyInterval(Struct, frozen=True):
-    """A figure in ns with its 95 % interval; `high` is infinite where too few I/Os lie behind it to
-    tell.
+    """A latency in ns with its 95 % interval; `high` is infinite if too few I/Os are beyond it.
 
-    `share_error`: standard error of the share of I/Os behind a percentile, as a share of it; of a
-    mean, of the mean. `slope`: by how much its logarithm falls where the logarithm of that share
-    grows by 1.
+    `share_error`: relative standard error of the share of I/Os beyond a percentile; for a mean, of
+    the mean. `slope`: decrease of the latency's logarithm per increase of that share's logarithm.
     """
 
     value: float
@@ -126,9 +123,9 @@ def percentile_told(
 ) -> LatencyInterval | None:
     """Return a percentile with its interval; None without I/Os.
 
-    By order statistics: the number of I/Os behind it is binomial, sqrt(n p (1 - p)), or as much
-    less sure as blocks of `seconds` differ, where slow I/Os come in bunches. Few bunches make it
-    skewed: gamma, by Wilson and Hilferty.
+    By order statistics: the number of I/Os beyond it is binomial, sqrt(n p (1 - p)), or more
+    uncertain by the variation between blocks of `seconds` if slow I/Os are bursty. With few bursts
+    it is skewed: gamma, by Wilson and Hilferty.
     """
     total = sum(whole.n)
     if not total:
@@ -154,13 +151,11 @@ def percentile_told(
 def _share_error(
     index: int, slow: float, kept: float, seconds: Sequence[Buckets]
 ) -> tuple[float, float]:
-    """Return the relative standard error of how many I/Os lie behind a bucket, and the quantile for
-    its interval.
-    """
+    """Return the relative standard error of the I/Os beyond a bucket, and its quantile."""
     drawn = sqrt(kept / max(slow, 1e-9))
     ios = [sum(each.n) for each in seconds]
     behind = [above(each, index) for each in seconds]
-    if sum(behind) < slow / 2:  # most that are so slow lie in the percentile's own bucket
+    if sum(behind) < slow / 2:  # most slow I/Os are in the percentile's own bucket
         behind = [above(each, index - 1) for each in seconds]
     share = sum(behind) / sum(ios) if sum(ios) else 0.0
     alike = (
@@ -175,14 +170,12 @@ def _share_error(
 
 
 def _gamma(z: float, error: float) -> float:
-    """Return a quantile of a gamma distribution of mean 1 with that standard deviation (Wilson and
-    Hilferty 1931).
-    """
+    """Return a quantile of a gamma distribution with mean 1 (Wilson and Hilferty 1931)."""
     return max(1 - error * error / 9 + z * error / 3, 0.0) ** 3
 
 
 def _behind(whole: Buckets, counts: Sequence[int], tail: float) -> float:
-    """Return the value that this share of I/Os lies behind."""
+    """Return the value that this share of I/Os exceeds."""
     place = counts[-1] * (1 - min(tail, 1.0))
     return float(
         index_to_value(whole.idx[min(bisect_left(counts, max(place, 1.0)), len(counts) - 1)])
@@ -194,7 +187,7 @@ def mean_told(
 ) -> LatencyInterval | None:
     """Return a mean latency with its interval.
 
-    None without I/Os, or where nobody knows how far they lie apart.
+    None without I/Os, or if their spread is unknown.
     """
     if not total or mean <= 0 or deviation is None:
         return None
@@ -213,21 +206,19 @@ def mean_told(
 
 
 def time_in(buckets: Buckets) -> float:
-    """Return how long all I/Os took together, in ns, as exactly as buckets are."""
+    """Return the total time of all I/Os in ns, to the resolution of buckets."""
     return float(sum(index_to_value(at) * n for at, n in zip(buckets.idx, buckets.n, strict=True)))
 
 
 def over_limit(buckets: Buckets, most_ns: float) -> int:
-    """Return how many I/Os took surely longer than that: those in buckets behind the limit's
-    own.
-    """
+    """Return how many I/Os certainly took longer: those in buckets above the limit's own."""
     return above(buckets, value_to_index(int(most_ns)))
 
 
 def share_over(buckets: Buckets, most_ns: float) -> float:
-    """Return the share of I/Os that took longer than that.
+    """Return the share of I/Os that took longer than this.
 
-    Of the limit's own bucket as much as lies above it.
+    The limit's own bucket is split in proportion.
     """
     own = value_to_index(int(most_ns))
     middle, behind = index_to_value(own), above(buckets, own)

@@ -19,9 +19,9 @@ Rung = tuple[tuple[str, int], ...]
 
 
 class Standing(Struct, frozen=True):
-    """What is known of every setting, ascending by load.
+    """The state of every setting, ascending by load.
 
-    `unsure`: one that was not clear; `left`: nothing is known.
+    `unsure`: measured but unclear; `left`: unknown.
     """
 
     met: tuple[Rung, ...] = ()
@@ -31,9 +31,7 @@ class Standing(Struct, frozen=True):
 
 
 def rungs(search: Search) -> list[Rung]:
-    """Return all settings by the load that they make: the product of their values, as of jobs,
-    depth and hosts.
-    """
+    """Return all settings by load: the product of their values, such as jobs, depth and hosts."""
     knobs = [knob for knob in search.over if knob.name != RATE and knob.values]
     settings = [tuple((knob.name, value) for knob, value in zip(knobs, values, strict=True))
                 for values in product(*(knob.values for knob in knobs))]  # fmt: skip
@@ -45,9 +43,9 @@ def _load(rung: Rung) -> int:
 
 
 def lighter(one: Rung, other: Rung) -> bool:
-    """Tell whether no knob of one setting is higher than that of another.
+    """Return whether no knob of one setting is higher than that of another.
 
-    Each is lighter than itself.
+    True for equal settings.
     """
     return all(mine <= theirs for (_, mine), (_, theirs) in zip(one, other, strict=True))
 
@@ -58,25 +56,25 @@ def of_rung(points: Sequence[SearchPoint], rung: Rung) -> list[SearchPoint]:
 
 
 def next_of_ladder(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
-    """Return the next point: the heaviest setting, then halving those of which nothing is known."""
+    """Return the next point: the heaviest setting, then bisection of the unknown ones."""
     known = standing(search, points)
     if known.unsure is not None:
-        return _offer_rung(search, points, known.unsure, "not clear: again, for longer", 2.0)
+        return _offer_rung(search, points, known.unsure, "unclear: repeat for longer", 2.0)
     if not known.left:
         return None
     heaviest = rungs(search)[-1]
     if heaviest in known.left:
         return _offer_rung(search, points, heaviest, "the heaviest setting")
     count = len(known.left)
-    why = "1 setting is left" if count == 1 else f"{count} settings are left"
+    why = "1 setting left" if count == 1 else f"{count} settings left"
     return _offer_rung(search, points, _middle(known.left), why)
 
 
 def standing(search: Search, points: Sequence[SearchPoint]) -> Standing:
-    """Return what points say of every setting.
+    """Return the state of every setting by its points.
 
-    One that is unclear twice is taken as one that breaks the limits. One that kept them while a
-    lighter one did not counts for nothing.
+    One that is unclear twice counts as exceeding the limits. One that met them although a lighter
+    one did not is ignored.
     """
     steps = rungs(search)
     verdicts = {step: _verdict(search, of_rung(points, step)) for step in steps}
@@ -97,7 +95,7 @@ def standing(search: Search, points: Sequence[SearchPoint]) -> Standing:
 
 
 def _verdict(search: Search, own: Sequence[SearchPoint]) -> str:
-    """Return what the points of one setting say together; empty: there are none."""
+    """Return the joint verdict of the points of one setting; empty without any."""
     if not own:
         return ""
     if own[-1].offer.role == "hold" and held(search, own[-1]):
@@ -106,9 +104,9 @@ def _verdict(search: Search, own: Sequence[SearchPoint]) -> str:
 
 
 def _middle(left: Sequence[Rung]) -> Rung:
-    """Return the setting in the middle by its load.
+    """Return the setting in the middle by load.
 
-    Of several with that load the one that tells most of the others.
+    In a tie, the one that implies the most others.
     """
     load = _load(left[len(left) // 2])
 
@@ -121,9 +119,7 @@ def _middle(left: Sequence[Rung]) -> Rung:
 
 
 def above(known: Standing, rung: Rung) -> list[Rung]:
-    """Return the lightest settings that are heavier than one and broke the limits, where others lie
-    between them.
-    """
+    """Return the lightest heavier settings that exceeded the limits, if others lie between."""
     heavier = [each for each in known.broken if lighter(rung, each)]
     nearest = [
         each

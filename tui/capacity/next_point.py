@@ -1,6 +1,4 @@
-"""Which point a search measures next: by belief for the offered load, step by step for other
-knobs.
-"""
+"""Decide the next point of a search: by posterior for the rate, stepwise for other knobs."""
 
 from __future__ import annotations
 
@@ -26,33 +24,33 @@ from tui.capacity.ladder import next_of_ladder, of_rung, standing
 from tui.metrics.units import duration
 from tui.model.search import RATE, Offer, Search, SearchPoint
 
-ENOUGH = 2.5  # tolerances: where points ran out before, a capacity known to that is still one
+ENOUGH = 2.5  # tolerances: a capacity from an exhausted budget is accepted up to this
 LEAST_SHARE = 0.02  # of the maximum: if even that exceeds the limits, no load meets them
-FLAT = 1.5  # how far two points that broke a limit are apart, when the least load is asked next
-WIDE = 1.3  # upper end over lower: as long as it is wider, points halve it
-# tolerances from the middle that points are put at when it is narrow: so that
+FLAT = 1.5  # distance of two violations above which the least load is tried next
+WIDE = 1.3  # upper over lower end: while wider, points bisect it
+# tolerances from the middle at which points are put in a narrow interval: this
 AROUND = (-1.5, 0.0, 1.5, -0.75, 0.75)
-# how steep latency is there shows, and points on both sides are clear
-# points before a capacity is called known, and those near the limit where it is no
+# shows the slope of latency, with clear points on both sides
+# minimum points for a known capacity, and points near the limit if there is no
 LEAST_PACED, LEAST_NEAR = 4, 5
-# cliff: of fewer nobody knows how much it differs in time
-MARGIN = 0.85  # of the tolerance: a search ends when it looks sure, so it looks surer than it is
+# cliff: fewer do not show its variation in time
+MARGIN = 0.85  # of the tolerance: stopping when it looks certain makes it look too certain
 CONFIRMS = 2
 RECOVERS = 2
-# of a rate that was met: when less than that breaks a limit, the system may not have recovered
+# of a rate that met the limits: if less exceeds them, the system may not have recovered
 SURPRISE = 0.9
-BETTER = 1.5  # tolerances by which another setting has to be better
+BETTER = 1.5  # tolerances by which another setting must be better
 MOST_LONGER = 5.0  # times the shortest point that its percentile allows
-USUAL_SLOPE = 5.0  # shares of latency for a share of load, near a capacity
-SHARPEN = 0.5  # of the tolerance: a point that tells less surely by itself lasts longer
+USUAL_SLOPE = 5.0  # relative growth of latency over that of load, near a capacity
+SHARPEN = 0.5  # of the tolerance: a less precise point is extended
 
 Setting = tuple[tuple[str, int], ...]
 
 
 class KnobState(Struct, frozen=True):
-    """What is known of one setting of the knobs.
+    """The state of one setting of the knobs.
 
-    `belief` is None as long as there is no paced point.
+    `belief` is None until there is a paced point.
     """
 
     setting: Setting
@@ -73,7 +71,7 @@ class KnobState(Struct, frozen=True):
 
     @property
     def met_at_full_load(self) -> bool:
-        """Whether its limits hold with as much load as the generator makes."""
+        """Whether its limits are met at the highest load of the generator."""
         return bool(self.maxima) and all(each.verdict == "meets" for each in self.maxima)
 
     @property
@@ -88,7 +86,7 @@ class KnobState(Struct, frozen=True):
 
     @property
     def highest_met(self) -> SearchPoint | None:
-        """The point with the highest achieved rate that kept all limits."""
+        """The point with the highest achieved rate that met all limits."""
         return max(
             (each for each in self.points if each.verdict == "meets"),
             key=lambda each: each.iops,
@@ -97,7 +95,7 @@ class KnobState(Struct, frozen=True):
 
 
 def has_rate(search: Search) -> bool:
-    """Tell whether the offered rate is searched over."""
+    """Return whether the search varies the offered rate."""
     return any(knob.name == RATE for knob in search.over)
 
 
@@ -107,7 +105,7 @@ def heaviest(search: Search) -> dict[str, int]:
 
 
 def known_of(search: Search, points: Sequence[SearchPoint], knobs: Mapping[str, int]) -> KnobState:
-    """Return what the points of one setting tell."""
+    """Return the state of one setting from its points."""
     setting = tuple(sorted(knobs.items()))
     own = tuple(each for each in points if tuple(sorted(each.offer.knobs.items())) == setting)
     evidence = tuple(evidence_of(search, own))
@@ -118,7 +116,7 @@ def known_of(search: Search, points: Sequence[SearchPoint], knobs: Mapping[str, 
 
 
 def _top(points: Sequence[SearchPoint], own: Sequence[SearchPoint]) -> float:
-    """Return the rate at full load: of this setting, or of the first one that was measured."""
+    """Return the rate at full load: of this setting, or of the first one measured."""
     for among in (own, points):
         found = [each.iops for each in among if each.offer.rate_iops is None]
         if found:
@@ -127,7 +125,7 @@ def _top(points: Sequence[SearchPoint], own: Sequence[SearchPoint]) -> float:
 
 
 def next_of_capacity(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
-    """Return the next point of a capacity search; None: it is known."""
+    """Return the next point of a capacity search; None if the capacity is known."""
     if not has_rate(search):
         return next_of_ladder(search, points) or _hold_setting(search, points)
     present, usual = in_state(search, points), search
@@ -139,7 +137,7 @@ def next_of_capacity(search: Search, points: Sequence[SearchPoint]) -> Offer | N
 
 
 def _next_of_rates(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
-    """Return the next point over offered rates, by the points of one state of the system."""
+    """Return the next point over offered rates, from the points of one state of the system."""
     for known in explored(search, points):
         offer = _next_rate(search, known, points)
         if offer is not None:
@@ -151,7 +149,7 @@ def _next_of_rates(search: Search, points: Sequence[SearchPoint]) -> Offer | Non
 
 
 def explored(search: Search, points: Sequence[SearchPoint]) -> Iterator[KnobState]:
-    """Yield the settings that were searched, each better than the one before.
+    """Yield the settings that were searched, each better than the previous one.
 
     The last is the best.
     """
@@ -180,8 +178,8 @@ def _neighbours(search: Search, at: Mapping[str, int]) -> Iterator[dict[str, int
 
 
 def _challenges(search: Search, points: Sequence[SearchPoint], best: KnobState) -> Iterator[Offer]:
-    """Yield the points that would show whether a neighbour is better: a rate that this one does not
-    sustain.
+    """Yield points that decide whether a neighbour is better: at a rate above this setting's
+    capacity.
     """
     if best.met_at_full_load:
         return
@@ -203,13 +201,11 @@ def _challenges(search: Search, points: Sequence[SearchPoint], best: KnobState) 
 
 
 def _next_rate(search: Search, known: KnobState, points: Sequence[SearchPoint]) -> Offer | None:
-    """Return the next point at one setting of the other knobs; None: its capacity is known."""
+    """Return the next point at one setting of the other knobs; None if its capacity is known."""
     knobs = dict(known.setting)
-    # also where it has to be measured again
+    # also if it must be measured again
     if not any(each.offer.rate_iops is None for each in points):
-        return Offer(
-            None, seconds_for(search, None), knobs, "maximum", why="what it does at full load"
-        )
+        return Offer(None, seconds_for(search, None), knobs, "maximum", why="rate at full load")
     if known.maxima and all(each.verdict == "meets" for each in known.maxima) and not known.paced:
         return _again_at_full_load(search, known)
     if known.top <= 0 or known.never_met:
@@ -222,14 +218,14 @@ def _again_at_full_load(search: Search, known: KnobState) -> Offer | None:
         return None
     if search.hold_s:
         return _hold_offer(search, (), None, dict(known.setting))
-    why = "full load meets the limits: again"
+    why = "full load meets the limits: repeat"
     return Offer(None, seconds_for(search, None, 2.0), dict(known.setting), "confirm", why=why)
 
 
 def _recover(search: Search, known: KnobState) -> Offer | None:
-    """Return a point at a rate that was met, when less than that was not, right after an overload.
+    """Return a repeat of a rate that was met, if a lower one was not, right after an overload.
 
-    None: no need.
+    None if not needed.
     """
     paced = known.paced
     if len(paced) < 2 or paced[-1].verdict != "breaks":
@@ -242,7 +238,7 @@ def _recover(search: Search, known: KnobState) -> Offer | None:
     if not met or not after_overload or tried >= RECOVERS or rate > SURPRISE * max(met):
         return None
     pause = AFTER_OVER_S * 4 ** (tried + 1)
-    why = "less than was kept before is not kept now: has it recovered?"
+    why = "a lower rate than before exceeds the limits: has the system recovered?"
     return Offer(rate, seconds_for(search, rate), dict(known.setting), "recover", pause, why)
 
 
@@ -276,7 +272,7 @@ def _seen_enough(known: KnobState) -> bool:
 
 
 def _asks_least(known: KnobState) -> bool:
-    """Tell whether less load did not help: then the least is asked, and not what lies between."""
+    """Return whether lower loads did not help, so that the least load is tried next."""
     broken = [each.offer.rate_iops or 0.0 for each in known.paced if each.verdict == "breaks"]
     if len(broken) < 2 or any(each.verdict != "breaks" for each in known.paced):
         return False
@@ -284,9 +280,9 @@ def _asks_least(known: KnobState) -> bool:
 
 
 def _confirm(search: Search, known: KnobState, points: Sequence[SearchPoint]) -> Offer | None:
-    """Return a point near the answer that should keep the limits, where none has so far.
+    """Return a point near the answer that should meet the limits, if none has so far.
 
-    None: there is evidence.
+    None if there is evidence.
     """
     belief = known.belief
     if belief is None or sum(each.offer.role == "confirm" for each in known.points) >= CONFIRMS:
@@ -295,7 +291,7 @@ def _confirm(search: Search, known: KnobState, points: Sequence[SearchPoint]) ->
     if met is not None and met.iops >= belief.quantile(0.5) * (1 - 2 * search.tolerance):
         return None
     low = belief.interval[0] * (1 - search.tolerance)
-    return _offer_rate(search, known, points, low, "does it keep the limits just below?", "confirm")
+    return _offer_rate(search, known, points, low, "does it meet the limits just below?", "confirm")
 
 
 def _offer_rate(
@@ -312,9 +308,7 @@ def _offer_rate(
 
 
 def _longer(search: Search, known: KnobState) -> float:
-    """Return by how much a point should last longer: as long as chance within points hides what is
-    asked.
-    """
+    """Return the factor to extend a point by, so that its noise does not hide the answer."""
     figures = [each for each in known.evidence if each.side == "figure" and abs(each.ratio) < 0.5]
     if not figures:
         return 1.0
@@ -328,7 +322,7 @@ def _longer(search: Search, known: KnobState) -> float:
 
 
 def _round(rate: float) -> float:
-    """Return a rate with four digits: it is written into job files and read by people."""
+    """Return a rate with four digits: it appears in job files and messages."""
     return float(f"{rate:.4g}")
 
 
@@ -340,9 +334,7 @@ def _short(rate: float) -> str:
 
 
 def _now_or_never(search: Search, points: Sequence[SearchPoint], offer: Offer) -> bool:
-    """Tell whether a hold must come now: behind another point there is no point or no time left for
-    it.
-    """
+    """Return whether a hold is due: after another point, the budget would not allow it."""
     if not search.hold_s:
         return False
     if len(points) + 1 >= search.points:
@@ -357,9 +349,9 @@ def _now_or_never(search: Search, points: Sequence[SearchPoint], offer: Offer) -
 def _hold_rate(
     search: Search, points: Sequence[SearchPoint], present: Sequence[SearchPoint]
 ) -> Offer | None:
-    """Return the hold of the answer: at the lower end of its interval, below holds that failed.
+    """Return the hold of the answer: at the lower end of its interval, below failed holds.
 
-    None: no need.
+    None if not needed.
     """
     known = list(explored(search, present))[-1]
     if (
@@ -387,7 +379,7 @@ def _hold_rate(
 
 
 def _hold_setting(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
-    """Return the hold of the best setting at full load; None: it is held, or there is none."""
+    """Return the hold of the best setting at full load; None if it was held, or there is none."""
     if not search.hold_s or len(holds_of(points)) >= HOLDS:
         return None
     known = standing(search, points)
@@ -405,13 +397,13 @@ def _hold_offer(
 ) -> Offer:
     seconds = max(search.hold_s, seconds_for(search, rate))
     return Offer(
-        rate, seconds, knobs, "hold", settle_after(points), f"is it kept for {duration(seconds)}?"
+        rate, seconds, knobs, "hold", settle_after(points), f"does it hold for {duration(seconds)}?"
     )
 
 
 __all__ = ["next_offer", "spent_s"]
 
-VOIDS = 2  # points in a row that could not be measured: nothing more is to be had
+VOIDS = 2  # failed points in a row that end the search
 
 _NEXT: dict[str, Callable[[Search, Sequence[SearchPoint]], Offer | None]] = {
     "capacity": next_of_capacity,
@@ -421,11 +413,10 @@ _NEXT: dict[str, Callable[[Search, Sequence[SearchPoint]], Offer | None]] = {
 
 
 def next_offer(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
-    """Return the point to measure next; None: the search is over, because it knows or because it
-    may not go on.
+    """Return the next point; None if the search is over: answered, out of budget, or failed.
 
-    A point that could not be measured (a host was lost) is asked for once more; the second time in
-    a row ends it.
+    A point that failed because a host was lost is repeated once; a second failure in a row ends the
+    search.
     """
     if len(points) >= search.points or _voids(points) >= VOIDS:
         return None
@@ -441,30 +432,28 @@ def next_offer(search: Search, points: Sequence[SearchPoint]) -> Offer | None:
 
 
 def why_over(search: Search, points: Sequence[SearchPoint]) -> str:
-    """Return why a search went no further: what it was to cost is spent, it knows, or it was
-    stopped.
-    """
+    """Return why a search ended: budget spent, answered, or stopped."""
     if len(points) >= search.points:
-        return f"its {search.points} points are spent"
+        return f"all {search.points} points used"
     if _voids(points) >= VOIDS:
         return f"{VOIDS} points in a row failed"
     if next_offer(search, points) is not None:
         return "it was stopped"
     if next_offer(unbounded(search, points), points) is None:
-        return "the search needs no further point"
-    return f"its time is spent, {duration(search.within_s)} of load and pauses"
+        return "no further point needed"
+    return f"time used up: {duration(search.within_s)} of load and pauses"
 
 
 def unbounded(search: Search, points: Sequence[SearchPoint]) -> Search:
-    """Return a search that may measure one point more, however long it takes."""
+    """Return a search that may measure one more point, however long it takes."""
     return replace(search, points=len(points) + 1, within_s=None)
 
 
 def shares_of(offer: Offer, points: Sequence[SearchPoint]) -> dict[str, float]:
-    """Return which part of an offered rate each of several jobs has: in every point as they shared
-    full load first.
+    """Return the share of each of several jobs of an offered rate: as first measured at full load.
 
-    So it stays where full load is measured again: points of another mixture would be no evidence.
+    The shares stay fixed when full load is repeated, because points with another mix would not be
+    comparable.
     """
     if offer.rate_iops is None:
         return {}
@@ -486,7 +475,7 @@ def shares_of(offer: Offer, points: Sequence[SearchPoint]) -> dict[str, float]:
 
 
 def _voids(points: Sequence[SearchPoint]) -> int:
-    """Return how many of the last points could not be measured."""
+    """Return how many of the last points failed."""
     return next(
         (at for at, each in enumerate(reversed(points)) if each.verdict != "void"), len(points)
     )

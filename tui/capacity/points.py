@@ -1,5 +1,5 @@
-"""What one measured point says: each limit's figure with its interval, latency from intended start,
-the verdict.
+"""The result of one point: each limit's figure with its interval, latency from intended start,
+verdict.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from tui.model.search import Limit, MeasuredLimit, Offer, Search, SearchPoint, V
 PARTS = 10  # of a second, each with a delay of its own
 CHANCE = 2.0  # standard deviations of a second's Poisson arrivals that are no backlog
 MEAN = "mean"
-WHY = "from each second's completions: a stall that is made good within a second is not seen"
-CLOSED = "without an offered rate no I/O has an intended start"
-NO_SECONDS = "completions second by second are not known"
+WHY = "from each second's completions: a stall that is caught up within a second is not visible"
+CLOSED = "without an offered rate, I/Os have no intended start"
+NO_SECONDS = "per-second completions are unknown"
 
 Late = tuple[float, float]
-"""A delay in seconds, and how many I/Os had it."""
+"""A delay in seconds, and the number of I/Os with it."""
 
 
 def backlog(ios: Sequence[float], lengths: Sequence[float], rate: float) -> list[float]:
-    """Return the I/Os that were due and not done at each second's end, less what Poisson arrivals
-    leave to chance.
+    """Return the I/Os due but not done at the end of each second, minus what Poisson arrivals
+    explain.
     """
     found, behind = [], 0.0
     for done, length in zip(ios, lengths, strict=True):
@@ -57,7 +57,7 @@ def backlog(ios: Sequence[float], lengths: Sequence[float], rate: float) -> list
 
 
 def late_ios(ios: Sequence[float], lengths: Sequence[float], rate: float) -> list[Late]:
-    """Return which I/Os began late and by how much; empty: none that can be told."""
+    """Return how many I/Os began late and by how much; empty if none can be shown."""
     behind = backlog(ios, lengths, rate)
     if not any(behind):
         return []
@@ -78,7 +78,7 @@ def late_ios(ios: Sequence[float], lengths: Sequence[float], rate: float) -> lis
 
 
 def _reached(ends: Sequence[float], done: Sequence[float], count: float, usual: float) -> float:
-    """Return when so many I/Os were done; beyond the last second at the usual rate."""
+    """Return when so many I/Os were done; extrapolated after the last second."""
     at = bisect_left(done, count)
     if at == len(done):
         return ends[-1] + (count - done[-1]) / usual
@@ -92,9 +92,9 @@ def _reached(ends: Sequence[float], done: Sequence[float], count: float, usual: 
 def intended(
     whole: Buckets, mean_ns: float, wanted: Sequence[float], late: Sequence[Late]
 ) -> dict[str, float]:
-    """Return percentiles and the mean from the intended start, ns.
+    """Return percentiles and the mean from the intended start, in ns.
 
-    Never below those from the actual one.
+    Never below those from the actual start.
     """
     total = sum(whole.n)
     if not total:
@@ -123,34 +123,34 @@ def _actual(whole: Buckets, total: int, percentile: float) -> float:
 
 
 def of_limit(found: Mapping[str, float], percentile: float | None) -> float | None:
-    """Return the figure that a limit asks for, None where it was not told."""
+    """Return the figure for a limit, None if unknown."""
     return found.get(MEAN if percentile is None else label(percentile))
 
 
-SHORT = 0.02  # of the offered rate: so much less is no longer what was offered
+SHORT = 0.02  # of the offered rate: less means the offered load was not achieved
 SURE = 3.0  # standard deviations of the number of Poisson arrivals
-FLATTERED = 1.5  # times the latency from the actual start: from there on the intended one decides
-# times as many I/Os above a limit as a whole point may have; of a mean, times as much time
+FLATTERED = 1.5  # ratio to latency from the actual start above which the intended one decides
+# times the I/Os above a limit that a whole point may have; for a mean, times its time
 SURELY_OVER = 4.0
-OVER_SECONDS = 3  # which lie in so many seconds at least
-BEHIND_S = 2.0  # seconds of load that are due and not done, when a point is ended early
-SHOWN = (50.0, 99.0)  # percentiles that are told beside those of the limits
-ANY = Limit("", "", "latency", None, 0)  # holds for each direction that an offered rate counts
-OF_BOTH = ("read", "write")  # what MIXED is made of, where both are told
-FOLLOWED = ("write",)  # what is made durable by that which no rate counts, such as syncs
+OVER_SECONDS = 3  # in at least so many seconds
+BEHIND_S = 2.0  # seconds of load due and not done that end a point early
+SHOWN = (50.0, 99.0)  # percentiles reported besides those of the limits
+ANY = Limit("", "", "latency", None, 0)  # applies to each direction that the offered rate counts
+OF_BOTH = ("read", "write")  # what MIXED consists of
+FOLLOWED = ("write",)  # flushes, which no rate counts, belong to these
 
 
 class PointData(Struct, frozen=True):
-    """What was measured at a point."""
+    """Measurements at a point."""
 
     step: int  # index
     dirs: Mapping[str, DirectionResult]  # merged over all hosts
     seconds: Sequence[ClusterSecond]
     hosts: int  # that measured to the end
     lost: Sequence[str] = ()
-    cut: bool = False  # ended early: the outcome was already certain
+    cut: bool = False  # ended early: the outcome was certain
     kind: str = "lat"  # latency kind of the step, "clat" or "lat"
-    errors: int = 0  # failed I/Os; of tools that do not count them, the number of different errors
+    errors: int = 0  # failed I/Os; for tools that do not count them, the number of distinct errors
     jobs: Mapping[str, float] = MappingProxyType({})  # IOPS of each job, if there are several
     # shares of the offered rate by direction; empty: as completed
     split: Mapping[str, float] = MappingProxyType({})
@@ -159,7 +159,7 @@ class PointData(Struct, frozen=True):
 def judge(search: Search, offer: Offer, data: PointData) -> SearchPoint:
     """Return a point with its verdict.
 
-    Void if a host was lost, because the load was not the one offered.
+    Void if a host was lost, because the load was then not the offered one.
     """
     dirs, seconds, kind = data.dirs, data.seconds, data.kind
     length = max((each.runtime_s for each in dirs.values()), default=0.0)
@@ -187,14 +187,14 @@ def judge(search: Search, offer: Offer, data: PointData) -> SearchPoint:
 
 
 def _verdict(point: SearchPoint, flattered: str) -> tuple[Verdict, str]:
-    """Return what is decided of a point, and why in words."""
+    """Return the verdict of a point, and the reason as text."""
     if point.lost or not point.hosts:
         return (
             "void",
-            f"lost {', '.join(point.lost)}" if point.lost else "no host measured it to its end",
+            f"lost {', '.join(point.lost)}" if point.lost else "no host completed the measurement",
         )
     if not point.iops:
-        return "void", "no I/O was done"
+        return "void", "no I/O completed"
     broken = [each for each in point.measured if each.verdict == "breaks"]
     if broken:
         return "breaks", "; ".join(_told(each) for each in broken)
@@ -205,11 +205,11 @@ def _verdict(point: SearchPoint, flattered: str) -> tuple[Verdict, str]:
     open_ones = [each for each in point.measured if each.verdict in ("unclear", "void")]
     if open_ones:
         return "unclear", "; ".join(_told(each) for each in open_ones)
-    return "meets", "; ".join(_told(each) for each in point.measured) or "nothing was to hold"
+    return "meets", "; ".join(_told(each) for each in point.measured) or "no limits"
 
 
 def _named(limit: str, direction: str) -> str:
-    """Return a limit with the direction that it was compared with, once."""
+    """Return a limit with the direction it was applied to."""
     return limit if not direction or limit.startswith(f"{direction}.") else f"{direction} {limit}"
 
 
@@ -224,10 +224,10 @@ def _told(each: MeasuredLimit) -> str:
 
 
 def not_achieved(point: SearchPoint) -> str:
-    """Return how far the achieved rate stays behind the offered one; empty: it does not, or none
-    was offered.
+    """Return how far the achieved rate is below the offered one; empty if it is not, or none was
+    offered.
 
-    Nor may one of several jobs: what all did together hides that the smallest one stands still.
+    Each of several jobs must achieve its share: the total would hide a stalled small job.
     """
     rate = point.offer.rate_iops
     if rate is None or point.seconds <= 0:
@@ -251,7 +251,10 @@ def _flattered(
     late: Mapping[str, Sequence[Late]],
     kind: str,
 ) -> str:
-    """Return which limit is kept only because I/Os of its own direction began late; empty: none."""
+    """Return a limit that is met only because I/Os of its direction began late.
+
+    Empty if there is none.
+    """
     limits = [each for each in search.limits if each.metric == "latency"]
     for limit, name in (
         (each, name) for each in limits for name in wanted_directions(each, dirs) if late.get(name)
@@ -267,9 +270,9 @@ def _flattered(
 
 
 def _told_from_intended(limit: Limit, latency: LatencyResult | None, late: Sequence[Late]) -> float:
-    """Return the figure that a limit asks for, from the intended start in ns.
+    """Return the figure for a limit, from the intended start in ns.
 
-    0 where nobody can tell.
+    0 if unknown.
     """
     if latency is None or latency.buckets is None:
         return 0.0
@@ -301,7 +304,7 @@ def _latency_of(result: DirectionResult, name: str, kind: str) -> LatencyResult 
 
 
 def wanted_directions(limit: Limit, dirs: Mapping[str, object]) -> list[str]:
-    """Return the directions that a limit holds for: its own, or each that does I/O."""
+    """Return the directions of a limit: its own, or each that does I/O."""
     if limit.direction:
         wanted = BOTH if limit.direction == MIXED and BOTH in dirs else limit.direction
         return [wanted] if wanted in dirs else []
@@ -327,12 +330,12 @@ def _latency(
         told = (
             percentile_told(latency.buckets, limit.percentile, parts) if latency.buckets else None
         )
-        # it is the upper edge of a wide bucket
+        # upper edge of a wide bucket
         if told is not None and latency.bucket_width is not None:
             told = replace(told, low=told.low / (1 + latency.bucket_width))
     if told is None:
         return MeasuredLimit(limit.text, name, None)
-    # what was ended early was clearly over: its few seconds are sure of less
+    # a point ended early was clearly over; its few seconds would understate that
     surely = told.value if cut else told.low
     verdict: Verdict = (
         "meets" if told.high < limit.most else "breaks" if surely >= limit.most else "unclear"
@@ -358,7 +361,7 @@ def _intended(
     late: Mapping[str, Sequence[Late]],
     kind: str,
 ) -> tuple[dict[str, float], str]:
-    """Return latency from the intended start over all directions, and what cannot be told of it."""
+    """Return latency from intended start over all directions, and what is unknown about it."""
     if offer.rate_iops is None:
         return {}, CLOSED
     if not late:
@@ -382,11 +385,10 @@ def _late(
     seconds: Sequence[ClusterSecond],
     split: Mapping[str, float],
 ) -> dict[str, list[Late]]:
-    """Return which I/Os of each direction began late: each is held against its own part of the
-    offered rate.
+    """Return which I/Os of each direction began late, against its share of the offered rate.
 
-    What is told of reads and writes together is as late as both are, a sync as the writes that it
-    follows.
+    Reads and writes measured together are as late as both; a sync is as late as the writes before
+    it.
     """
     if offer.rate_iops is None or not seconds:
         return {}
@@ -408,7 +410,7 @@ def _late(
 def _late_like(
     name: str, dirs: Mapping[str, DirectionResult], late: Mapping[str, Sequence[Late]]
 ) -> list[Late]:
-    """Return the same of what has no rate of its own, by the directions that it goes with."""
+    """Return the same for directions without an own rate, by the directions they belong to."""
     own = OF_BOTH if name == MIXED else FOLLOWED
     others = [other for other in late if other in own] or list(late)
     share = dirs[name].ios / max(sum(dirs[other].ios for other in others), 1)
@@ -420,16 +422,16 @@ def _ios(second: ClusterSecond) -> int:
     return sum(second.ios[name] for name in wanted_directions(ANY, second.ios))
 
 
-# -- while it goes on
+# -- while a point is running
 
 
 def clearly_over(search: Search, offer: Offer, so_far: Sequence[ClusterSecond]) -> str:
-    """Return why a point may be ended early; empty: it goes on.
+    """Return why a point may be ended early; empty if it must continue.
 
-    Never by one second: either four times as many I/Os are above a limit as a whole point may have,
-    in three seconds or more, so that no quiet rest could mend it; of a mean, they took four times
-    as long as all of a whole point may; or two seconds of load are due and not done, and ever more.
-    A hold continues: it shows whether the system recovers.
+    One second never decides. Either at least three seconds contain four times the I/Os above a
+    limit that the whole point may have, so that no quiet rest could compensate (for a mean: four
+    times the total time), or two seconds of load are due and not done, and growing. A hold always
+    continues: it shows whether the system recovers.
     """
     if offer.rate_iops is None or offer.role in ("curve", "hold") or len(so_far) < OVER_SECONDS:
         return ""
@@ -453,8 +455,8 @@ def _surely_over(limit: Limit, name: str, offer: Offer, so_far: Sequence[Cluster
     ):
         return ""
     return (
-        f"{_named(limit.text, name)}: {sum(slow)} I/Os above it, {label(100 * share)} % of the"
-        " whole point are fewer"
+        f"{_named(limit.text, name)}: {sum(slow)} I/Os above it, more than {label(100 * share)} % "
+        f"of the whole point"
     )
 
 
@@ -469,12 +471,14 @@ def _surely_slow(limit: Limit, name: str, offer: Offer, so_far: Sequence[Cluster
     ):
         return ""
     mean = latency_text(sum(took) / sum(sum(each.n) for each in parts))
-    told = "on average so far, over the limit for the point even if the rest took no time"
+    told = "on average so far; the point exceeds the limit even if the rest took no time"
     return f"{_named(limit.text, name)}: {mean} {told}"
 
 
 def _ios_of_all(offer: Offer, name: str, so_far: Sequence[ClusterSecond]) -> float:
-    """Return how many I/Os of a direction a whole point may have: as now, or as they are due."""
+    """Return how many I/Os of a direction a whole point may have: at the current rate, or as
+    offered.
+    """
     done = sum(sum(each.lat[name].n) for each in so_far if name in each.lat)
     lasted = sum(each.seconds for each in so_far)
     return max(done * max(1.0, offer.seconds / max(lasted, 1e-9)), _ios_due(offer, name, so_far))
@@ -497,4 +501,4 @@ def _falls_behind(rate: float, so_far: Sequence[ClusterSecond]) -> str:
     grows = all(later > earlier for earlier, later in pairwise(last))
     if not grows or last[-1] <= BEHIND_S * rate:
         return ""
-    return f"{iops_text(last[-1])} I/Os due and not done, ever more of them"
+    return f"{iops_text(last[-1])} I/Os due and not done, and growing"

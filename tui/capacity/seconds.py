@@ -1,4 +1,4 @@
-"""What all hosts completed in one second."""
+"""Completions of all hosts in one second."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from tui.model.event import Buckets
 
 
 class ClusterSecond(Struct, frozen=True):
-    """What all hosts completed in one second: I/Os by direction, and their latencies of the kind
-    that is judged.
-    """
+    """Completions of all hosts in one second: I/Os by direction, latencies of the judged kind."""
 
     ios: dict[str, int]
     lat: dict[str, Buckets] = field(default_factory=dict)

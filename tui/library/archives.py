@@ -78,18 +78,18 @@ class TarStream:
         """Return bytes of a header."""
         self._headers += size
         if size < 0 or self._headers > MOST_HEADER_BYTES:
-            raise tarfile.ReadError(f"a header of more than {MOST_HEADER_BYTES >> 20} MiB")
+            raise tarfile.ReadError(f"a header larger than {MOST_HEADER_BYTES >> 20} MiB")
         found = bytearray()
         while len(found) < size and (block := self._some(size - len(found))):
             found += block
         if DIGITS.search(found):
-            raise tarfile.ReadError("a number of more than 100 digits in a header")
+            raise tarfile.ReadError("a number with more than 100 digits in a header")
         return bytes(found)
 
     def seek(self, offset: int) -> None:
         """Skip forward."""
         if offset < self._at:
-            raise tarfile.ReadError("a file that begins before the one before it ends")
+            raise tarfile.ReadError("a file that overlaps the previous one")
         while self._at < offset and self._some(min(offset - self._at, TAR_BLOCK)):
             pass
 
@@ -216,9 +216,9 @@ class BlockReader:
 
 
 GZIP_BLOCK = 1 << 20
-PIECE = 512  # a block of the archive: so much at once where it is damaged, then byte by byte
+PIECE = 512  # block size of an archive, and of the search for damage before single bytes
 COMPRESSION = 6
-RAW = -zlib.MAX_WBITS  # header and end are ours
+RAW = -zlib.MAX_WBITS  # benchtui writes header and end itself
 END = struct.Struct("<II")  # after a gzip stream: checksum and length of its content
 OLD_HEADER = (
     b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # packed runs of versions without a checksum
@@ -281,13 +281,11 @@ class Inflated(io.RawIOBase):
         self._sum = hashlib.sha256()
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Return at most so many bytes, none at the end: what is before a damaged place is had
-        before that is told.
-        """
+        """Return at most so many bytes, none at the end. Intact bytes before damage come first."""
         return self._some(size) if size >= 0 else self.readall()
 
     def _sum_of_header(self) -> bytes | None:
@@ -342,7 +340,7 @@ class Inflated(io.RawIOBase):
         if len(end) < END.size:
             raise EOFError("truncated")
         if len(end) > END.size:
-            raise zlib.error("data after its end")
+            raise zlib.error("data after the end")
         if END.unpack(end) != (self._crc, self._length & 0xFFFFFFFF):
             raise zlib.error("wrong checksum")
         if self._wanted not in (None, self._sum.digest()):

@@ -361,10 +361,10 @@ def _messages(run: RunState) -> list[MessageRecord]:
         for each in run.messages.first
     ]
     if run.unreadable:
-        text = f"{run.unreadable} lines of the journal cannot be read and are missing here"
+        text = f"{run.unreadable} lines of the journal cannot be read and are not included"
         kept.append(MessageRecord(t_s=run.t, severity="warning", host=None, text=text))
     if run.messages.dropped:
-        text = f"{run.messages.dropped} more messages are in the journal"
+        text = f"{run.messages.dropped} more messages in the journal"
         kept.append(MessageRecord(t_s=run.t, severity="info", host=None, text=text))
     return kept
 
@@ -399,7 +399,7 @@ def _provenance(source: RecordSource) -> ProvenanceRecord:
         ],
         artefacts=[
             ArtefactRecord(path=each.path, sha256=each.sha256, bytes=each.bytes, host=each.host)
-            # one may have been gone on with
+            # it may have been resumed
             for each in {each.path: each for each in run.artefacts}.values()
         ],
         journal=JournalRecord(

@@ -20,7 +20,7 @@ from tui.model.rundir import PLAN_FILE
 Test = Callable[[RunSummary], bool]
 TOKEN = re.compile(r'(?=\S)(?P<no>-)?(?:(?P<key>[a-z]+):)?(?:"(?P<quoted>[^"]*)"?|(?P<word>\S*))')
 HELP = """\
-words, all of which a run must hold somewhere, and:
+words, all of which must occur in a run, and:
   tag:NAME[=VALUE]  profile:TAG  host:NAME  target:TEXT  title:TEXT  note:TEXT
   finding:ID  owner:NAME
   verdict:valid|clean|warnings|invalid|none; valid is clean or warnings, none is not judged
@@ -70,7 +70,7 @@ def _test(match: re.Match[str], now: datetime) -> Test:
 def _keyed(key: str, value: str, now: datetime) -> Test:
     if key not in KEYS:
         raise UsageError(
-            f"no key '{key}:' in a filter{did_you_mean(key, KEYS)}; known: {', '.join(KEYS)}"
+            f"unknown filter key '{key}:'{did_you_mean(key, KEYS)}; known: {', '.join(KEYS)}"
         )
     if not value:
         return lambda _: True  # still being typed
@@ -139,7 +139,7 @@ def _choice(
         for part in filter(None, value.lower().split(",")):
             if part not in known:
                 meant = did_you_mean(part, known)
-                raise UsageError(f"no {what} '{part}'{meant}; known: {', '.join(known)}")
+                raise UsageError(f"unknown {what} '{part}'{meant}; known: {', '.join(known)}")
             wanted.update(known[part])
         return lambda run: of(run) in wanted
 
@@ -149,7 +149,9 @@ def _choice(
 def _is(value: str, _: datetime) -> Test:
     kinds: dict[str, Test] = {"starred": lambda run: run.starred, "mine": lambda run: not run.owner}
     if value not in kinds:
-        raise UsageError(f"no 'is:{value}'{did_you_mean(value, kinds)}; known: {', '.join(kinds)}")
+        raise UsageError(
+            f"unknown 'is:{value}'{did_you_mean(value, kinds)}; known: {', '.join(kinds)}"
+        )
     return kinds[value]
 
 
@@ -168,7 +170,7 @@ def _until(value: str, now: datetime) -> Test:
 
 def _on(value: str, now: datetime) -> Test:
     begin, end = span_of(value, now)
-    if begin == end:  # so long ago: since then
+    if begin == end:  # so long ago, until now
         return _since(value, now)
     return lambda run: run.utc is not None and begin <= run.utc < end
 

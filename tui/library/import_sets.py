@@ -81,7 +81,7 @@ DAMAGED = (
     AssertionError,
 )
 EPOCH_MS = 10**11  # a later stamp is a time of day
-# of the shorter one: outputs that ran side by side for so long are hosts of one measurement
+# of the shorter one: outputs that overlap at least this much are hosts of one measurement
 OVERLAP = 0.5
 
 
@@ -154,12 +154,11 @@ def outputs_of(file: KeptFile, known: Sequence[Format]) -> list[ImportedOutput]:
 
 
 def _guarded(reader: Format, file: KeptFile) -> Sequence[ImportedOutput]:
-    """Return what a reader finds in a file; its exceptions are errors of the file, which is
-    named."""
+    """Return what a reader finds in a file; its exceptions become errors that name the file."""
     try:
         found = reader.import_output(file.text, file.place)
     except DAMAGED as error:
-        why = f"is damaged, as output of {reader.name}: {type(error).__name__}: {str(error)[:80]}"
+        why = f"damaged output of {reader.name}: {type(error).__name__}: {str(error)[:80]}"
         raise UsageError(Problem(why, file=file.place)) from error
     for output in found:
         _check_numbers(output, reader, file.place)
@@ -169,19 +168,19 @@ def _guarded(reader: Format, file: KeptFile) -> Sequence[ImportedOutput]:
 def _check_numbers(output: ImportedOutput, reader: Format, place: str) -> None:
     """Raise UsageError if an output contains impossible counts."""
     if wrong := impossible(output):
-        raise UsageError(Problem(f"impossible in output of {reader.name}: {wrong}", file=place))
+        raise UsageError(
+            Problem(f"impossible value in output of {reader.name}: {wrong}", file=place)
+        )
 
 
 def nothing_in(place: str, known: Sequence[Format]) -> Problem:
     """Return that a file or directory contains nothing readable."""
     *most, last = [reader.name for reader in known]
     names = f"{', '.join(most)} or {last}" if most else last
-    return Problem(
-        f"holds no output of {names} that can be read{PROSE if most else ''}", file=place
-    )
+    return Problem(f"contains no readable output of {names}{PROSE if most else ''}", file=place)
 
 
-# -- files that are named: each is another host, or another night
+# -- named files: each is another host, or another night
 
 
 def _of_files(files: Sequence[KeptFile], known: Sequence[Format], naming: Naming) -> list[KeptRun]:
@@ -244,7 +243,7 @@ def measurements(files: Mapping[str, Sequence[ImportedOutput]]) -> list[dict[str
     if len(set(counts.values())) > 1:
         said = ", ".join(f"{name} {count}" for name, count in counts.items())
         raise UsageError(
-            f"files of several hosts need equally many measurements each; found: {said}"
+            f"files of several hosts must have the same number of measurements each; found: {said}"
         )
     found: list[dict[str, ImportedOutput]] = [{} for _ in range(max(counts.values(), default=0))]
     for name, outputs in files.items():
@@ -275,7 +274,7 @@ def _of_tree(source: ImportSource, known: Sequence[Format], naming: Naming) -> I
                 return
         except DAMAGED as error:
             raise UsageError(
-                Problem(f"is damaged, as output of {reader.name}: {error}", file=place)
+                Problem(f"damaged output of {reader.name}: {error}", file=place)
             ) from error
     runs, stray = [], []
     folders, broken = _folders(source.files), _broken(source)
@@ -297,7 +296,7 @@ def _remarking(run: KeptRun, problems: Sequence[Problem]) -> KeptRun:
 
 
 def _broken(source: ImportSource) -> dict[str, list[Problem]]:
-    """Return why files could not be read, by directory."""
+    """Return the reasons why files could not be read, by directory."""
     found: dict[str, list[Problem]] = {}
     for name, problem in source.left_out:
         found.setdefault(_folder_of(name), []).append(problem)
@@ -383,9 +382,7 @@ def _logs(
         except UsageError as error:
             problems += error.problems
         except DAMAGED as error:
-            why = (
-                f"are damaged, as logs of {reader.name}: {type(error).__name__}: {str(error)[:80]}"
-            )
+            why = f"damaged logs of {reader.name}: {type(error).__name__}: {str(error)[:80]}"
             problems.append(Problem(why, file=", ".join(file.place for file in files[:3])))
     return logs, problems
 

@@ -32,8 +32,8 @@ from tui.model.problem import Problem, UsageError
 from tui.workloads.base import ImportedOutput, KeptFile
 from tui.workloads.reading import TooMuchError, budget
 
-MAY_BE_NAN = ("mean_ns", "stddev_ns")  # not told
-MAY_BE_LESS = ("shift", "t", "step", "place")  # -1: unknown; places are ours
+MAY_BE_NAN = ("mean_ns", "stddev_ns")  # not said
+MAY_BE_LESS = ("shift", "t", "step", "place")  # -1: unknown; benchtui sets indices itself
 MOST_OF = {
     "start_ms": MOST_STAMP_MS,
     "end_ms": MOST_STAMP_MS,
@@ -133,8 +133,8 @@ class Room:
             self._left -= len(block)
             if self._left < 0:
                 why = (
-                    f"more than {self._most >> 20} MiB of text at a time: not output of a load"
-                    " generator? otherwise import it in parts"
+                    f"more than {self._most >> 20} MiB of text: if it is output of a load "
+                    f"generator, import it in parts"
                 )
                 raise TooMuchError(Problem(why, file=place))
             limits.check(place, len(block))
@@ -224,7 +224,7 @@ def _below(path: Path, left_out: LeftOut) -> list[Path]:
 
 def _too_many(place: str) -> UsageError:
     return TooMuchError(
-        Problem(f"holds more than {MOST_FILES} files: import it in parts", file=place)
+        Problem(f"contains more than {MOST_FILES} files: import it in parts", file=place)
     )
 
 

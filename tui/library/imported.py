@@ -412,7 +412,7 @@ def records_of(
     Raises UsageError naming what cannot be read."""
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice is not None:
-        raise UsageError(Problem("is named twice; each file is a host", file=str(twice)))
+        raise UsageError(Problem("given twice; each file is a host", file=str(twice)))
     with within(ImportBudget()):
         room = Room()
         return _records_of([read_source(path, room) for path in paths], tool, note, hosts)

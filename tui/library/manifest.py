@@ -108,20 +108,20 @@ _decoder = PlainDecoder(Manifest)
 def parse_manifest(text: bytes) -> Manifest:
     """Return the manifest of a packed run. Raises UsageError if it is invalid."""
     if text.count(b'"path"') > MOST_FILES:  # before there is an object of each
-        raise UsageError(f"{MANIFEST_FILE}: names more than {MOST_FILES} files")
+        raise UsageError(f"{MANIFEST_FILE}: lists more than {MOST_FILES} files")
     try:
         found = _decoder.decode(text)
     except NO_JSON as error:
         raise UsageError(f"{MANIFEST_FILE}: not a manifest: {error}") from error
     if found.schema != SCHEMA:
         raise UsageError(
-            f"{MANIFEST_FILE}: is of the schema {found.schema!r}, this version reads {SCHEMA}"
+            f"{MANIFEST_FILE}: has schema {found.schema!r}, this version reads {SCHEMA}"
         )
     if not RUN_ID.fullmatch(found.run_id):
         raise UsageError(f"{MANIFEST_FILE}: {found.run_id!r} is not a run ID")
     names = [file.path for file in found.files]
     if len(set(names)) != len(names) or RECORD_FILE not in names:
-        raise UsageError(f"{MANIFEST_FILE}: names files twice, or no {RECORD_FILE}")
+        raise UsageError(f"{MANIFEST_FILE}: lists files twice, or does not list {RECORD_FILE}")
     for file in found.files:
         check_name(file.path)
         if file.bytes < 0:
@@ -246,4 +246,4 @@ def _reason(done: subprocess.CompletedProcess[bytes], folder: str) -> str:
     """Return the last line of ssh-keygen, without names of temporary files."""
     lines = (done.stderr + done.stdout).decode(errors="replace").splitlines()
     told = [line.strip().replace(f"{folder}/", "") for line in lines if line.strip()]
-    return told[-1] if told else f"ssh-keygen ended with {done.returncode}"
+    return told[-1] if told else f"ssh-keygen: exit code {done.returncode}"

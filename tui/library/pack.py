@@ -264,7 +264,7 @@ def put_in_place(temporary: Path, output: Path) -> None:
     except FileExistsError:
         raise
     except OSError:  # EPERM, ENOTSUP, ENOSYS, EXDEV, ...: file systems refuse a link in many ways
-        output.touch(mode=0o600, exist_ok=False)  # the name is ours from here on
+        output.touch(mode=0o600, exist_ok=False)  # from here on the name belongs to this pack
         try:
             temporary.replace(output)
         except OSError:

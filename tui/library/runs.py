@@ -194,10 +194,11 @@ def last_run(runs_dir: Path, ids: Sequence[str], back: int, *, of_all: bool) -> 
     if (run_dir := next(islice(found, back, None), None)) is not None:
         return run_dir
     if of_all or not any(is_run_dir(runs_dir / run_id) for run_id in ids):
-        raise UsageError(f"{'so few' if back else 'no'} runs in {runs_dir}")
+        raise UsageError(f"{'not that many' if back else 'no'} runs in {runs_dir}")
     none = f"no run in {runs_dir} has measured anything"
     raise UsageError(
-        f"{'so few runs have measured anything' if back else none}; last:any is the newest of all"
+        f"{'not that many runs have measured anything' if back else none}; last:any is the newest "
+        f"of all"
     )
 
 
@@ -440,8 +441,10 @@ def names_in(directory: Path, *, must_exist: bool = False) -> list[str]:
 
 
 def _may_be_run(name: str) -> bool:
-    """Tell whether a directory may be listed: unprintable names are not ours and cannot be
-    typed."""
+    """Return whether a directory may be listed.
+
+    Unprintable names are not runs and cannot be typed.
+    """
     return not name.startswith(".") and name.isprintable()
 
 

@@ -115,9 +115,10 @@ def broken(run_dir: Path, own_key: Path | None = None) -> tuple[str, list[str]]:
 
 
 def was_judged_since(run_dir: Path, record: bytes) -> bool:
-    """Tell whether verdict or findings of a record differ from the sealed ones.
+    """Return whether verdict or findings of a record differ from the sealed ones.
 
-    Does not check the signature, as every screen calls this: `runs verify` does."""
+    Does not check the signature, because every screen calls this; `runs verify` does.
+    """
     try:
         sealed = _seals.decode(read_file(run_dir / SEAL_FILE, MOST_SEAL_BYTES)).judged
         return bool(sealed) and sealed != _sum_of_judged(record)

@@ -61,7 +61,7 @@ def differences(kept: Any, derived: Any, path: str = "") -> Iterator[str]:
             key = name if name in derived else printable(name)
             place = f"{path}.{key}" if path else key
             if key not in derived:
-                yield f"{place}: in run.json, but not derived from anything"
+                yield f"{place}: in run.json, but cannot be derived"
             else:
                 yield from differences(value, derived[key], place)
     elif isinstance(kept, list) and isinstance(derived, list):
@@ -367,19 +367,19 @@ def _of_another_run(
 
     The name of a directory that a user renamed does not count."""
     if recorded != name and begun_utc(name) is not None:
-        yield f"run_id: {recorded} in {RECORD_FILE}, but the directory is of {name}"
+        yield f"run_id: {recorded} in {RECORD_FILE}, but the directory is that of {name}"
     if started is None:
         yield f"{JOURNAL_FILE}: has no run ID"
         return
     if started.run_id != recorded:
         yield f"run_id: {recorded} in {RECORD_FILE}, {started.run_id} in {JOURNAL_FILE}"
     if started.profile != plan.profile.tag:
-        yield f"{JOURNAL_FILE}: is of profile {started.profile}, but the plan of {plan.profile.tag}"
+        yield f"{JOURNAL_FILE}: has profile {started.profile}, but the plan has {plan.profile.tag}"
     hosts = [host.name for host in plan.hosts]
     if set(started.hosts) != set(hosts):
         yield (
-            f"{JOURNAL_FILE}: is of hosts {', '.join(started.hosts)}, but the plan of"
-            f" {', '.join(hosts)}"
+            f"{JOURNAL_FILE}: has hosts {', '.join(started.hosts)}, but the plan has "
+            f"{', '.join(hosts)}"
         )
 
 
@@ -426,7 +426,7 @@ def _other_checks(kept: dict[str, Any], derived: RunRecord, found: Verified) -> 
     It must not be better than that of this version."""
     said = kept.get("verdict")
     found.remarks.append(
-        "judged by other checks than this version's: only figures are compared, not findings"
+        "judged with other checks than this version's: figures are compared, findings are not"
     )
     if said is not None and RANK.get(said, 0) < RANK[derived.verdict]:
         weakened = sorted({each.id for each in derived.findings if each.severity != "info"})

@@ -1,3 +1,3 @@
-"""What is written in files and passed between rooms. No I/O."""
+"""Data in files and between packages. No I/O."""
 
 from __future__ import annotations

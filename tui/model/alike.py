@@ -1,4 +1,4 @@
-"""Points of a sweep whose loads are the same but for what names them. Pure."""
+"""Find points of a sweep with equal loads. Pure."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ Load = Callable[[Step], Step]
 
 
 def vain_axes(steps: Sequence[Step], names: Iterable[str]) -> list[str]:
-    """Return the names that a sweep varies though all that changes is what the load generator does
-    not heed.
-    """
+    """Return the swept names that change only what the load generator ignores."""
     if not any(job.in_vain for step in steps for job in step.jobs):
         return []
     return [name for name in names if name != HOSTS_AXIS and same_over(steps, name, _acting)]
 
 
 def same_over(steps: Sequence[Step], name: str, load: Load | None = None) -> bool:
-    """Tell whether points that differ by one name alone exist, and all of them are the same
-    load.
+    """Return whether points that differ only in one name exist, and all pairs of them have equal
+    loads.
     """
     groups: dict[object, dict[object, list[Step]]] = {}
     for step in steps:
@@ -43,7 +41,7 @@ def _all_alike(points: Sequence[Sequence[Step]], load: Load) -> bool:
 
 
 def _load(step: Step) -> Step:
-    """Return what a step does, without what only names it: number, name, values, seeds."""
+    """Return what a step does, without its number, name, values and seeds."""
     tasks = [_seedless(task) for task in step.tasks]
     return replace(step, index=0, name="", cell="", params={}, point={}, tasks=tasks)
 
@@ -53,7 +51,7 @@ def _seedless(task: HostTask) -> HostTask:
 
 
 def _acting(step: Step) -> Step:
-    """Return the same without the lines of the job file that no job of it heeds."""
+    """Return the same without the lines of the job file that have no effect."""
     idle = [set(job.idle) for job in step.jobs]
     lines = set.intersection(*idle) if idle else set()
     tasks = [

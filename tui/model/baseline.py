@@ -1,9 +1,9 @@
-"""Published figures: the YAML that people read and add to, one file a source, and the single
-baselines in it.
+"""Published results: the YAML files, one per source, and the single results in them.
 
-Figures stay as they were printed (`tui.model.printed`) with SI values beside them; what a source
-does not say is absent, and what is doubtful about it is said with it. Pure: files are found by
-`tui.analysis.published`."""
+Figures are kept as printed (`tui.model.printed`) with SI values next to them. What a source does
+not say is absent; doubts are stated with the figure. Pure: `tui.analysis.published` finds the
+files.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class PublishedPart(BaseModel):
 
 
 class Directed(PublishedPart):
-    """What was printed of one direction."""
+    """Printed figures of one direction."""
 
     iops: Rate | None = Field(None, description="I/Os per second")
     bandwidth: Bandwidth | None = Field(None, description="Bytes per second")
@@ -79,13 +79,13 @@ class Directed(PublishedPart):
     clat: Latency = Field(default_factory=dict, description=f"Completion latency: {STATISTICS}")
     lat: Latency = Field(default_factory=dict, description=f"Total latency: {STATISTICS}")
     latency: Latency = Field(
-        default_factory=dict, description=f"Latency whose kind is not said: {STATISTICS}"
+        default_factory=dict, description=f"Latency of an unstated kind: {STATISTICS}"
     )
     ios: int | None = Field(None, description="I/Os completed")
     moved: Bytes | None = Field(None, description="Bytes moved")
     runtime: Seconds | None = Field(None, description="Time measured")
     bw_samples: int | None = Field(
-        None, description="Samples that fio's bandwidth line is made from"
+        None, description="Number of samples behind fio's bandwidth line"
     )
 
 
@@ -105,22 +105,20 @@ class OperationRates(PublishedPart):
 
 
 class EachClient(PublishedPart):
-    """What is known of each client, for the checks that a figure is put to."""
+    """Facts about each client, as evidence for the checks."""
 
     memory: Bytes | None = Field(None, description="Memory of one client")
     filesystem: Text | None = Field(
         None, description="Type of the target's file system, as in /proc/mounts"
     )
-    link: Bandwidth | None = Field(
-        None, description="What one client's link to the storage carries"
-    )
+    link: Bandwidth | None = Field(None, description="Speed of one client's link to the storage")
 
 
 class Ranks(PublishedPart):
-    """How the ranks of an MPI program lie, where the source tells."""
+    """How an MPI program's ranks are placed, if the source says so."""
 
     shift: int = Field(
-        ge=0, description="By how many ranks each phase moves on, as given to the program"
+        ge=0, description="Ranks by which each phase is shifted, as given to the program"
     )
     placement: Literal["blocks", "round-robin"] = Field(
         description="round-robin: rank r runs on client r mod clients"
@@ -128,15 +126,15 @@ class Ranks(PublishedPart):
 
 
 class PublishedSetup(PublishedPart):
-    """One configuration that was measured. What is absent was not stated."""
+    """One measured configuration. Absent fields were not stated."""
 
     system: Text | None = Field(None, description="What was measured")
-    clients: Text | None = Field(None, description="The hosts that made the load")
+    clients: Text | None = Field(None, description="The hosts that generated the load")
     hardware: Text | None = Field(None, description="Processors, memory, media of each node")
     protection: Text | None = Field(None, description="Replicas, RAID level, erasure code")
-    network: Text | None = Field(None, description="What lies between clients and storage")
+    network: Text | None = Field(None, description="Network between clients and storage")
     each_client: EachClient | None = Field(
-        None, description="What is known of each client, for the checks"
+        None, description="Facts about each client, for the checks"
     )
 
 
@@ -144,34 +142,30 @@ class Tool(PublishedPart):
     """The load generator of a source."""
 
     name: Text = Field(description="fio, mdtest")
-    version: Text | None = Field(None, description="Its version; absent: not stated")
-    assumed: bool = Field(
-        False, description="The version is what the source assumes, not what it printed"
-    )
+    version: Text | None = Field(None, description="Version; absent: not stated")
+    assumed: bool = Field(False, description="The source assumes this version; it is not printed")
 
 
 class PublishedResult(PublishedPart):
     """The figures of one point of one configuration."""
 
-    setup: str | None = Field(None, description="Which of `setups` it is of")
-    label: Text | None = Field(None, description="A few words that tell it from the others")
+    setup: str | None = Field(None, description="Its configuration, one of `setups`")
+    label: Text | None = Field(None, description="A few words that distinguish it from the others")
     at: dict[str, Scalar] = Field(
         default_factory=dict, description="Values of swept parameters, as in the profile"
     )
     printed_at: dict[str, Scalar] = Field(
-        default_factory=dict, description="The same as printed, where that is wrong"
+        default_factory=dict, description="The values as printed, if that is wrong"
     )
     hosts: int | None = Field(None, ge=1, description="Number of clients; absent: not stated")
-    host: Text | None = Field(
-        None, description="The one client of several that these figures are of"
-    )
+    host: Text | None = Field(None, description="The single client that these figures are for")
     kind: Kind | None = Field(
-        None, description="summary: as summed up by the source; sample: output of one run"
+        None, description="summary: the source's own summary; sample: output of one run"
     )
     validity: Validity | None = Field(
-        None, description="doubtful: see the doubts; error: the run ended with an error"
+        None, description="doubtful: see the doubts; error: the run failed"
     )
-    error: Text | None = Field(None, description="What the tool ended with")
+    error: Text | None = Field(None, description="Exit code of the tool")
     date: Text | None = Field(None, description="When it was measured")
     jobs: int | None = Field(None, ge=1, description="Jobs that fio printed")
     read: Directed | None = Field(None, description="Reads")
@@ -180,44 +174,38 @@ class PublishedResult(PublishedPart):
     operations: OperationRates | None = Field(None, description="Metadata operations")
     cpu: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], Percent] = Field(
         default_factory=dict,
-        description="CPU use by who used it, per cent of a core unless a doubt says otherwise",
+        description="CPU use by process, in per cent of a core unless a doubt says otherwise",
     )
-    unknown: TextList = Field(default_factory=list, description="What is not known of this point")
+    unknown: TextList = Field(default_factory=list, description="Unknowns of this point")
     doubts: TextList = Field(default_factory=list, description="Doubts about this point")
 
 
 class PublishedWorkload(PublishedPart):
-    """What was measured of one workload."""
+    """Results of one workload."""
 
-    profile: str = Field(
-        pattern=TAG_PATTERN, description="Tag of the profile that is this workload"
-    )
+    profile: str = Field(pattern=TAG_PATTERN, description="Tag of this workload's profile")
     variants: list[Annotated[str, Field(pattern=TAG_PATTERN)]] = Field(
         default_factory=list,
-        description="Profiles that change it: shown beside these figures as well",
+        description="Profiles derived from it that these figures are also shown with",
     )
     params: dict[str, Scalar] = Field(
         default_factory=dict, description="Parameters as published, as in the profile"
     )
     tool: Tool | None = Field(
-        None, description="The load generator, when it is another one than the document's"
+        None, description="The load generator, if it differs from the document's"
     )
     hosts: int | None = Field(None, ge=1, description="Number of clients of all results")
-    ranks: Ranks | None = Field(None, description="How the ranks of an MPI program lie")
+    ranks: Ranks | None = Field(None, description="Placement of an MPI program's ranks")
     kind: Kind = Field(
-        "summary", description="summary: as summed up by the source; sample: output of one run"
+        "summary", description="summary: the source's own summary; sample: output of one run"
     )
-    validity: Validity = Field(
-        "ok", description="doubtful: see the doubts; error: the run ended with an error"
-    )
-    unknown: TextList = Field(
-        default_factory=list, description="What is not known of this workload"
-    )
+    validity: Validity = Field("ok", description="doubtful: see the doubts; error: the run failed")
+    unknown: TextList = Field(default_factory=list, description="Unknowns of this workload")
     doubts: TextList = Field(
         default_factory=list, description="Doubts about all results of this workload"
     )
     results: list[PublishedResult] = Field(
-        min_length=1, description="Figures, one entry a point and configuration"
+        min_length=1, description="Figures, one entry per point and configuration"
     )
 
 
@@ -232,10 +220,10 @@ class BaselineFile(PublishedPart):
     tool: Tool = Field(description="The load generator")
     unit_uncertain: dict[str, str] = Field(
         default_factory=dict,
-        description="Printed units that may really be another one: {MB/s: MiB/s}",
+        description="Printed units that may be wrong: {MB/s: MiB/s}",
     )
     setups: dict[Annotated[str, Field(pattern=NAME_PATTERN)], PublishedSetup] = Field(
-        min_length=1, description="The configurations that were measured, by name"
+        min_length=1, description="Measured configurations by name"
     )
     unknown: TextList = Field(default_factory=list, description="What the source does not say")
     doubts: TextList = Field(
@@ -247,7 +235,7 @@ class BaselineFile(PublishedPart):
 class PublishedFigure(Struct, frozen=True):
     """One published figure.
 
-    `of` is a direction, an operation, or who used CPU; `kind` is clat, lat, slat or empty.
+    `of` is a direction, an operation, or a process using CPU; `kind` is clat, lat, slat or empty.
     """
 
     of: str
@@ -265,9 +253,7 @@ class PublishedFigure(Struct, frozen=True):
 
 
 class Baseline(Struct, frozen=True):
-    """The figures of one point of one configuration, with everything that is known and doubted
-    about them.
-    """
+    """The figures of one point of one configuration, with all facts and doubts about them."""
 
     collection: str
     title: str
@@ -291,13 +277,13 @@ class Baseline(Struct, frozen=True):
     doubts: tuple[str, ...]
     result: PublishedResult
     ranks: Ranks | None = None
-    computed: bool = False  # added up here from the figures of single hosts
+    computed: bool = False  # summed by benchtui from the figures of single hosts
 
 
 def load_baselines(text: str, file: str) -> list[Baseline]:
     """Return the baselines of a YAML text.
 
-    Raises UsageError with every problem, in the order of the file.
+    Raises UsageError with all problems, in file order.
     """
     document = load(text, file)
     try:
@@ -310,7 +296,7 @@ def load_baselines(text: str, file: str) -> list[Baseline]:
 
 
 def baselines_of(found: BaselineFile) -> Iterator[Baseline]:
-    """Yield the baselines of a file; of results by host also their sum, which no source prints."""
+    """Yield the baselines of a file; for results by host also their sum, which no source prints."""
     for workload in found.workloads:
         single = [_baseline(found, workload, result) for result in workload.results]
         yield from single
@@ -330,12 +316,12 @@ def baseline_json_schema() -> dict[str, Any]:
 
 
 def _setup_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Problem]:
-    """Yield configurations that are named but not there, and results without a figure."""
+    """Yield unknown configurations, and results without a figure."""
     for index, workload in enumerate(found.workloads):
         for place, result in enumerate(workload.results):
             path = ("workloads", index, "results", place)
             if result.setup is None and len(found.setups) > 1:
-                message = f"it must say which setup it is of: {', '.join(found.setups)}"
+                message = f"setup is required; allowed are {', '.join(found.setups)}"
                 yield document.problem(path, message)
             elif result.setup is not None and result.setup not in found.setups:
                 nearest = did_you_mean(result.setup, found.setups)
@@ -346,12 +332,12 @@ def _setup_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Pro
                 yield document.problem((*path, "setup"), message)
             if not any(True for _ in figures_of(result)):
                 yield document.problem(
-                    path, "it has no figure: one of read, write, mixed, operations is needed"
+                    path, "no figure; one of read, write, mixed, operations is required"
                 )
 
 
 def _unit_problems(found: BaselineFile, document: YamlDocument) -> Iterator[Problem]:
-    """Yield uncertain units that are not units of bandwidth."""
+    """Yield uncertain units that are not bandwidth units."""
     from tui.model.printed import UNITS
 
     for name, other in found.unit_uncertain.items():
@@ -398,7 +384,7 @@ def _baseline(
 def _absent(
     found: BaselineFile, workload: PublishedWorkload, result: PublishedResult
 ) -> Iterator[str]:
-    """Yield what a source should say and does not."""
+    """Yield what a source should state but does not."""
     if result.hosts is None and workload.hosts is None:
         yield "number of clients"
     tool = workload.tool or found.tool
@@ -411,7 +397,7 @@ def _absent(
 
 
 def _label(found: BaselineFile, workload: PublishedWorkload, result: PublishedResult) -> str:
-    """Return what tells a result from the others of its workload."""
+    """Return what distinguishes a result from the others of its workload."""
     kinds = {each.kind or workload.kind for each in workload.results if each.setup == result.setup}
     parts = [
         result.setup if result.setup and len(found.setups) > 1 else "",
@@ -424,7 +410,7 @@ def _label(found: BaselineFile, workload: PublishedWorkload, result: PublishedRe
 
 
 def figures_of(result: PublishedResult) -> Iterator[PublishedFigure]:
-    """Yield every figure that has a meaning for comparisons."""
+    """Yield every figure that can be compared."""
     for direction, found in (
         ("read", result.read),
         ("write", result.write),
@@ -434,7 +420,7 @@ def figures_of(result: PublishedResult) -> Iterator[PublishedFigure]:
             yield from _directed(direction, found)
     if result.operations is not None:
         for name, rates in result.operations:
-            operation = name.replace("_", "-")  # as records name them
+            operation = name.replace("_", "-")  # named as in records
             yield from (
                 PublishedFigure(operation, "ops", rate, statistic)
                 for statistic, rate in rates.items()
@@ -460,7 +446,7 @@ def _directed(direction: str, found: Directed) -> Iterator[PublishedFigure]:
 
 
 def _in_doubt(figure: PublishedFigure, units: Mapping[str, str]) -> PublishedFigure:
-    """Return a figure with wider limits when its unit may be another one."""
+    """Return a figure with wider limits if its unit is uncertain."""
     other = units.get(printed_unit(figure.quantity)) if figure.metric == "bandwidth" else None
     if other is None:
         return figure
@@ -470,7 +456,7 @@ def _in_doubt(figure: PublishedFigure, units: Mapping[str, str]) -> PublishedFig
 
 
 def _sum_of(parts: list[Baseline]) -> Baseline:
-    """Return the rates of several hosts added up; latencies cannot be added."""
+    """Return the sum of several hosts' rates; latencies cannot be added."""
     from msgspec.structs import replace
 
     first = parts[0]

@@ -8,25 +8,25 @@ import os
 import stat
 from pathlib import Path
 
-MOST_MEMORY_BYTES = 256 << 20  # of the whole process, while it reads what somebody else wrote
+MOST_MEMORY_BYTES = 256 << 20  # of the whole process, while it reads a file of others
 MOST_CPU_S = 60.0  # of one import, one archive, one inventory
-MOST_NUMBER = 2**62 - 1  # a larger count is none: two of them add up to one of 64 bits
-MOST_STAMP_MS = 253_402_300_799_000  # the end of the year 9999, the last that a date can be of
-# of a file that people write: profile, job file, settings, list of directories
+MOST_NUMBER = 2**62 - 1  # larger counts are damage; two of these still fit into 64 bits
+MOST_STAMP_MS = 253_402_300_799_000  # end of the year 9999, the last valid date
+# of a file that people edit: profile, job file, settings, list of directories
 MOST_TEXT_BYTES = 1 << 20
-# of a document of a run: record, plan. 256 hosts for eight hours are 860 MiB
+# of a run's file: record, plan. 256 hosts for eight hours are 860 MiB
 MOST_DOCUMENT_BYTES = 1 << 30
 MOST_LINE_BYTES = 32 << 20  # of a line of a journal: the result of a host with 400 jobs
-# of what is a line or a few per run: marks, caches, keys; and of an inventory
+# of files with a few lines per run: marks, caches, keys; and of an inventory
 MOST_SMALL_BYTES = 4 << 20
 PIECE_BYTES = 1 << 16
 
 
 def open_plain(path: Path | str, *, pipes: bool = False) -> io.FileIO:
-    """Open a regular file for reading: anything else could block for ever, or never end.
+    """Open a regular file for reading; other files could block, or never end.
 
-    `pipes`: a person named the file, and may have named a pipe. Raises OSError, for a FIFO or a
-    device too.
+    `pipes`: the user named the file, which may be a pipe. Raises OSError, also for a FIFO or a
+    device.
     """
     return io.FileIO(_opened(path, pipes)[0], "rb")
 
@@ -47,9 +47,9 @@ def _opened(path: Path | str, pipes: bool) -> tuple[int, int]:
 
 
 def check_plain(descriptor: int, path: Path | str, *, pipes: bool = False) -> int:
-    """Return the size of what a descriptor is open for.
+    """Return the size of an open file.
 
-    Raises OSError when that is no regular file.
+    Raises OSError if it is not a regular file.
     """
     found = os.fstat(descriptor)
     if stat.S_ISDIR(found.st_mode):
@@ -66,7 +66,7 @@ def _not_plain(path: Path | str) -> OSError:
 def read_file(path: Path | str, most: int = MOST_DOCUMENT_BYTES, *, pipes: bool = False) -> bytes:
     """Return the content of a file of at most `most` bytes.
 
-    Raises OSError as `open_plain`, EFBIG for a larger file.
+    Raises OSError like `open_plain`, and EFBIG for a larger file.
     """
     descriptor, size = _opened(path, pipes)
     pieces, left = [], most + 1 if size <= most else 0
@@ -92,20 +92,20 @@ def read_text(
     *,
     pipes: bool = False,
 ) -> str:
-    """Return the text of a file, its lines ending as in any text file of Python.
+    """Return the text of a file with universal newlines.
 
-    Raises OSError as `read_file`, UnicodeDecodeError.
+    Raises OSError like `read_file`, UnicodeDecodeError.
     """
     text = read_file(path, most, pipes=pipes).decode(encoding, errors)
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def shown_size(count: int) -> str:
-    """Return a limit as people say it: 256 KiB, 64 MiB, 1 GiB."""
+    """Return a limit as text: 256 KiB, 64 MiB, 1 GiB."""
     if count >= 1 << 30:
         return f"{count >> 30} GiB"
     return f"{count >> 20} MiB" if count >= 1 << 20 else f"{count >> 10} KiB"
 
 
 NO_JSON = (ValueError, OverflowError, RecursionError)
-"""msgspec's DecodeError is a ValueError, as is UnicodeDecodeError, which it is not."""
+"""msgspec's DecodeError is a ValueError, but not a UnicodeDecodeError."""

@@ -1,6 +1,4 @@
-"""Names of checks, and the numbers that some had before: these still work where a person types a
-name, and in files.
-"""
+"""Names of checks, and their former numbers, which are still accepted on input and in files."""
 
 from __future__ import annotations
 
@@ -40,16 +38,16 @@ FORMER_THRESHOLDS = {"V09.remark_s": "runtime.note_s"}
 
 
 def check_name(name: str) -> str:
-    """Return the name that a check has now."""
+    """Return the current name of a check."""
     return FORMER.get(name.upper(), name)
 
 
 def threshold_name(name: str) -> str:
-    """Return the name that a threshold (``straggler.rate``) has now."""
+    """Return the current name of a threshold (``straggler.rate``)."""
     check, dot, rest = name.partition(".")
     return FORMER_THRESHOLDS.get(name, f"{check_name(check)}{dot}{rest}")
 
 
 def with_current_names(thresholds: Mapping[str, float]) -> dict[str, float]:
-    """Return thresholds by the names that they have now."""
+    """Return thresholds under their current names."""
     return {threshold_name(name): value for name, value in thresholds.items()}

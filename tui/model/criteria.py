@@ -1,4 +1,4 @@
-"""Pass criteria (`read.p99 > 2ms`) and the thresholds of checks that a profile may change."""
+"""Pass criteria (`read.p99 > 2ms`), and check thresholds that a profile may change."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ EXAMPLES = "such as 'read.p99 > 2ms', 'write.bandwidth < 1GiB/s', 'iops < -5%'"
 
 
 class Criterion(Struct, frozen=True):
-    """What must not be. `value` is in the unit of records, or with `relative` a share that B may
-    have changed by.
+    """A condition that must not be true. `value` is in the unit of records; `relative`: a change of
+    B.
 
-    `direction` is empty where none is named: then it holds for each that was measured.
+    An empty `direction` applies to every measured one.
     """
 
     text: str
@@ -51,7 +51,7 @@ class Criterion(Struct, frozen=True):
     relative: bool
 
     def broken_by(self, value: float) -> bool:
-        """Tell whether a figure, or a change, is what must not be."""
+        """Return whether a figure, or a change, fulfils the condition that must not be true."""
         return {"<": value < self.value, "<=": value <= self.value,
                 ">": value > self.value, ">=": value >= self.value}[self.order]  # fmt: skip
 
@@ -61,7 +61,7 @@ def parse_criterion(text: str) -> Criterion:
     found = FORM.fullmatch(text)
     if found is None:
         raise ValueError(
-            f"'{text}' is no criterion: [DIRECTION.]METRIC < or > NUMBER UNIT, {EXAMPLES}"
+            f"'{text}' is not a criterion: [DIRECTION.]METRIC < or > NUMBER UNIT, {EXAMPLES}"
         )
     direction, word = found["direction"] or "", found["metric"]
     metric = _metric(text, direction, word)
@@ -83,13 +83,13 @@ def _metric(text: str, direction: str, word: str) -> MetricName:
     if metric is None:
         known = (*METRICS, "p99", *OPERATIONS)
         raise ValueError(
-            f"'{text}': no metric '{word}'{did_you_mean(word, known)}; allowed are"
+            f"'{text}': unknown metric '{word}'{did_you_mean(word, known)}; allowed are"
             f" {', '.join(known)}"
         )
     if direction and direction not in (allowed := OPERATIONS if metric == "ops" else DIRECTIONS):
         meant = did_you_mean(direction, allowed)
         raise ValueError(
-            f"'{text}': no direction '{direction}'{meant}; allowed are {', '.join(allowed)}"
+            f"'{text}': unknown direction '{direction}'{meant}; allowed are {', '.join(allowed)}"
         )
     return metric
 
@@ -101,19 +101,20 @@ def _value(text: str, metric: MetricName, number: float, unit: str) -> tuple[flo
     if factor is None:
         allowed = ", ".join(f"'{each}'" if each else "none" for each in UNITS[metric])
         raise ValueError(
-            f"'{text}': '{unit}' is no unit of it; allowed are {allowed}, and % against another run"
+            f"'{text}': unknown unit '{unit}'; allowed are {allowed}, and % to compare with "
+            f"another run"
         )
     return number * factor, False
 
 
 def known_criterion(text: str) -> str:
-    """Return the text of a criterion. Raises ValueError when it is none."""
+    """Return the text of a criterion. Raises ValueError if it is not one."""
     parse_criterion(text)
     return text
 
 
 class Threshold(Struct, frozen=True):
-    """A threshold: what it is when nobody says otherwise, and what it means."""
+    """A threshold: its default, and its meaning."""
 
     value: float
     what: str
@@ -121,67 +122,72 @@ class Threshold(Struct, frozen=True):
 
 THRESHOLDS: dict[str, Threshold] = {
     "concurrency.off": Threshold(
-        0.02, "how far the I/Os in flight may be from those that are kept, as a share"
+        0.02, "allowed deviation of the I/Os in flight from the queue depth kept, as a share"
     ),
-    "storage-traffic.moved": Threshold(0.95, "least share of the load's bytes that moves below it"),
+    "storage-traffic.moved": Threshold(
+        0.95, "minimum share of the load's bytes on the layers below"
+    ),
     "object-traffic.moved": Threshold(
-        0.95, "least share of the objects' bytes that the hosts' links carry"
+        0.95, "minimum share of the objects' bytes on the hosts' links"
     ),
     "unwritten-data.written": Threshold(
-        0.99, "least share of what is read that was written before"
+        0.99, "minimum share of the data read that was written before"
     ),
     "working-set.memory": Threshold(
-        2.0, "least size of the files without direct I/O, in memories of the host"
+        2.0, "minimum size of the files without direct I/O, in multiples of the host's memory"
     ),
     "hot-set.drive": Threshold(
-        32.0 * 2**20, "bytes below which the buffer of any drive holds what is touched again"
+        32.0 * 2**20, "bytes below which a drive's buffer can hold the touched data"
     ),
     "hot-set.array": Threshold(
-        2.0**30, "bytes below which the cache of a usual controller holds it"
+        2.0**30, "bytes below which a typical controller's cache can hold it"
     ),
-    "target-full.full": Threshold(0.8, "how full the target may be, as a share"),
-    "runtime.warning_s": Threshold(10.0, "seconds below which a measurement is a warning"),
-    "runtime.note_s": Threshold(60.0, "seconds below which a short measurement is a note"),
-    "start-skew.skew_s": Threshold(1.0, "seconds that hosts may start apart"),
-    "end-skew.skew_s": Threshold(1.0, "seconds that a host may run shorter than the longest one"),
-    "clock-offset.offset_s": Threshold(0.1, "seconds that a clock may be off"),
-    "straggler.rate": Threshold(0.8, "least share of the median host's rate"),
-    "straggler.tail": Threshold(3.0, "largest p99 of a host, in those of the median host"),
-    "client-cpu.host": Threshold(85.0, "per cent that all CPUs of a client or server may be busy"),
-    "client-cpu.core": Threshold(95.0, "per cent that one core of a client or server may be busy"),
-    "client-cpu.thread": Threshold(95.0, "per cent of a core that one thread of the load may use"),
-    "client-cpu.steal": Threshold(1.0, "per cent of the CPU that the hypervisor may take"),
+    "target-full.full": Threshold(0.8, "allowed fill level of the target, as a share"),
+    "runtime.warning_s": Threshold(10.0, "shortest measurement without a warning, in seconds"),
+    "runtime.note_s": Threshold(60.0, "shortest measurement without a note, in seconds"),
+    "start-skew.skew_s": Threshold(1.0, "allowed start skew, in seconds"),
+    "end-skew.skew_s": Threshold(1.0, "seconds that a host may run less than the longest one"),
+    "clock-offset.offset_s": Threshold(0.1, "allowed clock offset, in seconds"),
+    "straggler.rate": Threshold(0.8, "minimum rate of a host, as a share of the median host's"),
+    "straggler.tail": Threshold(3.0, "maximum p99 of a host, in multiples of the median host's"),
+    "client-cpu.host": Threshold(
+        85.0, "maximum CPU use of a client or server, all cores, in per cent"
+    ),
+    "client-cpu.core": Threshold(
+        95.0, "maximum use of one core of a client or server, in per cent"
+    ),
+    "client-cpu.thread": Threshold(
+        95.0, "maximum CPU use of one thread of the load, in per cent of a core"
+    ),
+    "client-cpu.steal": Threshold(1.0, "maximum CPU steal by the hypervisor, in per cent"),
     "client-cpu.throttled": Threshold(
-        5.0, "per cent of periods in which the control group may run out of CPU time"
+        5.0, "maximum share of periods in which the control group is throttled, in per cent"
     ),
     "io-limit.reached": Threshold(
-        0.95, "share of the I/O limit of its control group that a load may reach"
+        0.95, "maximum share of its control group's I/O limit that a load may use"
     ),
-    "background-load.cpu": Threshold(20.0, "per cent that CPUs may be busy before the load"),
-    "offered-rate.reached": Threshold(0.99, "least share of an offered rate"),
-    "repetitions.repetitions": Threshold(3.0, "how many repetitions make a figure repeatable"),
+    "background-load.cpu": Threshold(20.0, "maximum CPU use before the load, in per cent"),
+    "offered-rate.reached": Threshold(0.99, "minimum achieved share of an offered rate"),
+    "repetitions.repetitions": Threshold(3.0, "repetitions required to call a figure repeatable"),
     "repetitions.spread": Threshold(
-        0.05, "how far apart repetitions may be: their deviation as a share of the mean"
+        0.05, "allowed deviation of repetitions, as a share of the mean"
     ),
-    "missing-samples.missing": Threshold(
-        0.01, "share of the seconds that samples may be missing for"
-    ),
+    "missing-samples.missing": Threshold(0.01, "allowed share of seconds without samples"),
 }
 
 
 def known(name: str) -> str:
-    """Return the name that a threshold has now. Raises ValueError when there is none."""
+    """Return the current name of a threshold. Raises ValueError if it does not exist."""
     if (name := threshold_name(name)) not in THRESHOLDS:
         raise ValueError(
-            f"no threshold is called that{did_you_mean(name, THRESHOLDS)}; docs/findings.md has"
-            " them all"
+            f"unknown threshold{did_you_mean(name, THRESHOLDS)}; docs/findings.md lists all"
         )
     return name
 
 
 def default(name: str) -> float:
-    """Return what a threshold is when nobody says otherwise.
+    """Return the default of a threshold.
 
-    Raises KeyError for one that there is not.
+    Raises KeyError if it does not exist.
     """
     return THRESHOLDS[name].value

@@ -1,7 +1,8 @@
-"""Events: what a run appends to its journal, one JSON object a line.
+"""Events: what a run appends to its journal, one JSON object per line.
 
-`t` is seconds since the run started on the jump host's monotonic clock. Every event carries it, so
-that live, replay and record see the same times. Counts are integers, latencies are nanoseconds."""
+`t` is seconds since the run started, on the jump host's monotonic clock. Every event has it, so
+that live, replay and record see the same times. Counts are integers, latencies are nanoseconds.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +28,15 @@ HostStateName = Literal[
 RunStateName = Literal["complete", "partial", "aborted", "failed"]
 Severity = Literal["info", "warning", "error"]
 BucketIndex = Annotated[int, msgspec.Meta(ge=0, lt=29 * 64)]  # fio.h, FIO_IO_U_PLAT_NR
-# changed bytes may have left it JSON; nothing counts so far
+# a damaged line may still be JSON; ignore such counts
 Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
 
 
 class Buckets(Struct, frozen=True, omit_defaults=True):
     """A sparse histogram: bucket indices of fio's scheme, ascending, and their counts.
 
-    `upper_ns`: of a tool with wider buckets, the upper edge of each, which lies in that index;
-    percentiles are edges.
+    `upper_ns`: for a tool with wider buckets, the upper edge of each one; percentiles are then
+    edges.
     """
 
     idx: list[BucketIndex] = field(default_factory=list)
@@ -50,7 +51,7 @@ class Event(Struct, tag_field="type", kw_only=True, omit_defaults=True):
 
 
 class RunStarted(Event, tag="run_started"):
-    """First event of every journal.
+    """The first event of every journal.
 
     `utc` is RFC 3339, `monotonic_s` the clock that `t` counts from.
     """
@@ -64,16 +65,16 @@ class RunStarted(Event, tag="run_started"):
 
 
 class PhaseStarted(Event, tag="phase_started"):
-    """A phase begins. `step` is None for phases that stand before or after all steps."""
+    """A phase begins. `step` is None for phases before or after all steps."""
 
     phase: PhaseName
     step: int | None = None
     expected_s: float | None = None
-    total_bytes: int | None = None  # over all hosts: to lay out, or that a load ends with
+    total_bytes: int | None = None  # over all hosts: to lay out, or of a load bounded by size
 
 
 class PhaseEnded(Event, tag="phase_ended"):
-    """A phase is over."""
+    """A phase ended."""
 
     phase: PhaseName
     step: int | None = None
@@ -81,7 +82,7 @@ class PhaseEnded(Event, tag="phase_ended"):
 
 
 class HostState(Event, tag="host_state"):
-    """A host changed state; `detail` says why in a few words."""
+    """A host changed state; `detail` gives the reason in a few words."""
 
     host: str
     state: HostStateName
@@ -89,9 +90,9 @@ class HostState(Event, tag="host_state"):
 
 
 class HostFactsCollected(Event, tag="host_facts"):
-    """What is known of a host, by the names and in the shapes of tui/model/hostfacts.py.
+    """Facts of a host, named and shaped as in tui/model/hostfacts.py.
 
-    A later one adds to it.
+    A later event adds to an earlier one.
     """
 
     host: str
@@ -100,11 +101,10 @@ class HostFactsCollected(Event, tag="host_facts"):
 
 
 class HostClock(Event, tag="host_clock"):
-    """A host's wall clock against the jump host's: `offset_s` is host minus jump host, true within
-    `uncertainty_s`.
+    """A host's wall clock minus the jump host's: `offset_s`, accurate to `uncertainty_s`.
 
-    `run_zero_ms` is the jump host's wall clock at t = 0, so that host times can be put on the run's
-    time line.
+    `run_zero_ms` is the jump host's wall clock at t = 0, which maps host times to the run's time
+    line.
     """
 
     host: str
@@ -115,9 +115,9 @@ class HostClock(Event, tag="host_clock"):
 
 
 class RunResumed(Event, tag="run_resumed"):
-    """Another engine took the run over `gap_s` after its first one had died.
+    """Another engine took over, `gap_s` after the first one had died.
 
-    `going_on`: to do what the run lacks.
+    `going_on`: to measure missing steps.
     """
 
     utc: str
@@ -126,7 +126,7 @@ class RunResumed(Event, tag="run_resumed"):
 
 
 class HostProblem(Event, tag="host_problem"):
-    """Something wrong on one host.
+    """A problem on one host.
 
     `code` is a stable name (fio-missing, no-space, host-key-unknown, ...).
     """
@@ -141,19 +141,19 @@ class HostProblem(Event, tag="host_problem"):
 class StepStarted(Event, tag="step_started"):
     """A step begins.
 
-    A step that is run again begins anew: what was seen of it before counts for nothing.
+    If a step is repeated, its earlier events are ignored.
     """
 
     step: int
     attempt: int = 1
-    hosts: list[str] = field(default_factory=list)  # of a step that runs at the same time as others
+    hosts: list[str] = field(default_factory=list)  # if steps run at the same time
 
 
 class StepEnded(Event, tag="step_ended"):
-    """A step is over.
+    """A step ended.
 
-    `cut`: somebody stopped it; with `ok` it is a point of a search that was clearly over.
-    `skipped`: it was not run, because the figure is known well enough without it.
+    `cut`: it was stopped; with `ok` it is a point of a search with a certain outcome. `skipped`:
+    not run, because the figure is known well enough.
     """
 
     step: int
@@ -164,9 +164,7 @@ class StepEnded(Event, tag="step_ended"):
 
 
 class PointOffered(Event, tag="point_offered"):
-    """A search has decided what a step offers: from here on it is `planned`, in place of the plan's
-    own.
-    """
+    """A search decided the load of a step: `planned` replaces the plan's own."""
 
     step: int
     offer: Offer
@@ -174,7 +172,7 @@ class PointOffered(Event, tag="point_offered"):
 
 
 class PointDecided(Event, tag="point_decided"):
-    """What a search takes from a point that was measured."""
+    """The search's verdict on a measured point."""
 
     point: SearchPoint
 
@@ -182,7 +180,7 @@ class PointDecided(Event, tag="point_decided"):
 class CacheDropped(Event, tag="cache_dropped"):
     """A host was asked to drop its page cache before a step.
 
-    `method`: root, sudo, files (the test files alone).
+    `method`: root, sudo, files (the test files only).
     """
 
     host: str
@@ -193,7 +191,7 @@ class CacheDropped(Event, tag="cache_dropped"):
 
 
 class TaskStarted(Event, tag="task_started"):
-    """A command began on a host: what exactly, with the files it was given."""
+    """A command began on a host: its exact arguments and files."""
 
     host: str
     step: int
@@ -201,7 +199,7 @@ class TaskStarted(Event, tag="task_started"):
     argv: list[MultiLine]
     job_file: MultiLine
     remote_dir: str
-    # what else than the host's one load of this phase it is, such as an MPI proxy beside mpiexec
+    # if not the host's one load of this phase: e.g. an MPI proxy next to mpiexec
     role: str = ""
 
 
@@ -215,19 +213,19 @@ class TaskEnded(Event, tag="task_ended"):
     reason: str
     stdout_bytes: int
     stderr_bytes: int
-    collected: bool = True  # everything the host spooled has arrived
+    collected: bool = True  # the complete spool has arrived
     role: str = ""
 
 
 class DirectionSample(Struct, omit_defaults=True):
-    """What one direction did in one interval of one host.
+    """One direction in one interval of one host.
 
-    Of a tool that prints means alone, `lat` is empty.
+    For a tool that prints only means, `lat` is empty.
     """
 
     ios: Count
     bytes: Count
-    lat_sum_ns: Count = 0  # of a mean without a histogram: the mean times `ios`
+    lat_sum_ns: Count = 0  # for a mean without a histogram: the mean times `ios`
     lat_max_ns: Count = 0  # exact maximum since the start of the measurement
     lat: Buckets = field(default_factory=Buckets)
     # as the tool printed them: never merged
@@ -238,9 +236,8 @@ class Sample(Event, tag="sample"):
     """One interval of one host, from two consecutive cumulative snapshots.
 
     The interval is (host_time_ms - interval_s * 1000, host_time_ms] on the host's own clock. `ramp`
-    marks load that is not measured; `restart` says that totals before this sample do not count (end
-    of ramp). `jobs` splits `dirs` by job name when there is more than one; None: all of that
-    direction is this job's.
+    marks load that is not measured; `restart` discards all totals before this sample (end of ramp).
+    `jobs` splits `dirs` by job name if there are several; None: the job did all of that direction.
     """
 
     host: str
@@ -254,7 +251,7 @@ class Sample(Event, tag="sample"):
     jobs: dict[str, dict[str, DirectionSample | None]] = field(default_factory=dict)
 
     def of_jobs(self) -> dict[str, dict[str, DirectionSample]]:
-        """Return what each job did, by name and direction; empty when there is one job alone."""
+        """Return results by job name and direction; empty if there is only one job."""
         return {
             job: {
                 name: part
@@ -269,9 +266,9 @@ class LatencyResult(Struct, omit_defaults=True):
     """One latency kind of one direction: exact N, min, max, mean, stddev; percentiles by fio's
     rule.
 
-    N may be unknown, 0 (imports), and the deviation: None, or nan. `bucket_width`: percentiles are
-    upper edges of the tool's own buckets, at most this share above the true value; None: fio's
-    scheme, 0.78 % to either side.
+    In imports N may be unknown (0), and the deviation None or nan. `bucket_width`: percentiles are
+    upper edges of the tool's own buckets, above the true value by at most this share; None: fio's
+    scheme, ±0.78 %.
     """
 
     n: Count
@@ -287,8 +284,7 @@ class LatencyResult(Struct, omit_defaults=True):
 class DirectionResult(Struct, omit_defaults=True):
     """One direction of one host over the whole measurement, as fio counted it.
 
-    `rounded` names those of these that are known only as they were printed, with fewer digits than
-    were counted.
+    `rounded` names the fields that are only known as printed, with fewer digits.
     """
 
     ios: Count
@@ -302,55 +298,55 @@ class DirectionResult(Struct, omit_defaults=True):
     clat: LatencyResult | None = None
     lat: LatencyResult | None = None
     rounded: list[str] = field(default_factory=list)
-    # of parts that were added up and ran for unlike times, the least; 0: all ran as long
+    # of merged parts with different runtimes, the shortest; 0: all equal
     shortest_s: float = 0.0
 
 
 class HostResult(Event, tag="host_result"):
     """The last complete object a tool printed on one host.
 
-    `final` is False when the tool did not come to its own end. `errors` are the distinct non-zero
-    error numbers, `failed_ios` the I/Os that failed; None: the tool does not count them.
+    `final` is False if the tool did not finish. `errors` are the distinct non-zero error numbers,
+    `failed_ios` the failed I/Os; None: the tool does not count them.
     """
 
     host: str
     step: int
     dirs: dict[str, DirectionResult]
-    # by job name, when more than one
+    # by job name, if more than one
     jobs: dict[str, dict[str, DirectionResult]] = field(default_factory=dict)
     tool_version: str = ""
     errors: list[int] = field(default_factory=list)
     failed_ios: int | None = None
     final: bool = True
-    start_ms: int | None = None  # host clock, when the tool says it
+    start_ms: int | None = None  # host clock, if the tool prints it
     end_ms: int | None = None
     usr_cpu: float | None = None
     sys_cpu: float | None = None
 
 
 class MetadataPhase(Event, tag="metadata_phase"):
-    """A phase of an MPI benchmark begins; empty: ranks are launched.
+    """A phase of an MPI benchmark begins; empty: ranks are being launched.
 
-    `ALL_OVER`: all has been said.
+    `ALL_OVER`: all output is complete.
     """
 
     step: int
     phase: str
     iteration: int  # from 1
     iterations: int
-    ended: str = ""  # the phase before; empty: none
+    ended: str = ""  # the previous phase; empty: none
     ops: int = 0  # operations of that phase over all ranks
-    seconds: float | None = None  # that it took, as far as arrival times tell: an estimate
+    seconds: float | None = None  # its duration, estimated from arrival times
 
 
 ALL_OVER = "end"
-# operations that one rank does: their rate is not that of all
+# operations of one rank, so not the total rate
 ONE_RANK = ("tree-create", "tree-remove")
 
 
 class MetadataIteration(Event, tag="metadata_iteration"):
-    """One operation of one iteration is over, in the tool's own words: its seconds, and operations
-    per second.
+    """One operation of one iteration ended, as the tool printed it: seconds, and operations per
+    second.
     """
 
     step: int
@@ -364,7 +360,7 @@ class MetadataIteration(Event, tag="metadata_iteration"):
 class OperationResult(Struct, omit_defaults=True):
     """One operation in operations per second.
 
-    `max` to `stddev` as the tool printed them, None when it did not.
+    `max` to `stddev` as the tool printed them, None if it did not.
     """
 
     max: float | None = None
@@ -374,42 +370,42 @@ class OperationResult(Struct, omit_defaults=True):
     # ranks x items / seconds of each iteration
     iterations: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
-    bytes_per_op: int = 0  # that each operation moves; rates are then shown as bandwidth
+    bytes_per_op: int = 0  # moved by each operation; rates are then shown as bandwidth
     # of each iteration, as the tool defines it
     latency_s: list[float | None] = field(default_factory=list)
-    # of each rank, the mean of its iterations
+    # of each rank, mean over iterations
     rank_seconds: list[float] = field(default_factory=list)
-    printed: str = ""  # the figure as the tool printed it, with its own verdict
+    printed: str = ""  # the figure and its verdict, as the tool printed them
 
 
 class MetadataResult(Event, tag="metadata_result"):
-    """What an MPI metadata benchmark measured over all hosts."""
+    """Result of an MPI metadata benchmark over all hosts."""
 
     step: int
     tool: str
-    version: str  # it says what max and min mean: versions differ
+    version: str  # the version defines max and min
     tasks: int
     nodes: int
-    items: int  # files, or I/Os, of each rank
+    items: int  # files, or I/Os, per rank
     iterations: int
     operations: dict[str, OperationResult]
-    shift: int = -1  # by how many ranks each phase moves on, -1 unknown
+    shift: int = -1  # ranks by which each phase is shifted, -1 unknown
     ranks_per_node: int = 0
     nodemap: str = ""
     final: bool = True
-    dealt: bool = False  # ranks lie round the nodes in turn, not in blocks
-    # that the tool makes of its operations: total, ...
+    dealt: bool = False  # ranks are distributed round-robin over nodes, not in blocks
+    # that the tool computes from its operations: total, ...
     scores: dict[str, float] = field(default_factory=dict)
-    # what it says of the whole, as it printed that
+    # its overall result, as printed
     printed: list[str] = field(default_factory=list)
     invalid: list[str] = field(default_factory=list)  # why the tool itself calls the result invalid
 
 
 class TelemetryColumns(Event, tag="telemetry_columns"):
-    """What the telemetry of a host gives from here on. Names: tui/metrics/telemetry.py.
+    """The telemetry columns of a host from here on. Names: tui/metrics/telemetry.py.
 
     `devices`: block devices of the target, "top", or "below" these. `unknown`: what this host
-    cannot give, and why.
+    cannot provide, and why.
     """
 
     host: str
@@ -421,10 +417,10 @@ class TelemetryColumns(Event, tag="telemetry_columns"):
 
 
 class TelemetrySample(Event, tag="telemetry"):
-    """One value a column for one interval of one host, that which ended at `host_time_ms` on its
-    clock.
+    """Telemetry of one interval of one host, one value per column; it ended at `host_time_ms` (host
+    clock).
 
-    `quiet`: nothing of the run was on any host, the run had not begun to load them.
+    `quiet`: before the run loaded any host.
     """
 
     host: str
@@ -445,9 +441,9 @@ class Artefact(Event, tag="artefact"):
 
 
 class FileCreated(Event, tag="file_created"):
-    """Files and directories that the run created on a host and that stay behind.
+    """Files and directories that the run created on a host and that remain.
 
-    Told again with what they are.
+    Repeated with their identities.
     """
 
     host: str
@@ -457,7 +453,7 @@ class FileCreated(Event, tag="file_created"):
 
 
 class FilesRemoved(Event, tag="files_removed"):
-    """Paths that an earlier FileCreated named, and that are gone now; `bytes` is what they held."""
+    """Paths of an earlier FileCreated that are gone now; `bytes` is what they contained."""
 
     host: str
     paths: list[str]
@@ -473,19 +469,21 @@ class Message(Event, tag="message"):
 
 
 class NoteAdded(Event, tag="note"):
-    """A remark that somebody added."""
+    """A note that a user added."""
 
     text: str
 
 
 class BottleneckProved(Event, tag="limiter_proved"):
-    """What a counter-experiment, a run of its own, said about what limited a step of this run."""
+    """The result of a counter-experiment, a run of its own, on the bottleneck of a step of this
+    run.
+    """
 
     result: ProofResult
 
 
 class StopRequested(Event, tag="stop_requested"):
-    """Somebody asked to stop (keep what was measured) or to abort.
+    """A user asked to stop (keep the measurements) or to abort.
 
     `reason`: why the engine itself did.
     """
@@ -495,11 +493,11 @@ class StopRequested(Event, tag="stop_requested"):
     reason: str = ""
 
 
-ONLY_SAMPLES = "no host gave its result: the figures are made of the samples that had arrived"
+ONLY_SAMPLES = "no host returned a result: figures are computed from the samples received"
 
 
 class RunEnded(Event, tag="run_ended"):
-    """Last event of a journal that was closed properly."""
+    """The last event of a properly closed journal."""
 
     state: RunStateName
     exit_code: int
@@ -539,7 +537,7 @@ AnyEvent = (
     | RunEnded
 )
 
-# may follow a run's last event; do not extend it
+# may follow a run's last event; do not extend this
 AFTERWORDS = (NoteAdded, FilesRemoved, BottleneckProved)
 
 _encoder = msgspec.json.Encoder()
@@ -547,10 +545,10 @@ _decoder: PlainDecoder[AnyEvent] = PlainDecoder(AnyEvent)  # type: ignore[arg-ty
 
 
 def encode(event: Event) -> bytes:
-    """Return the journal line of an event, newline included."""
+    """Return the journal line of an event, with a newline."""
     try:
         return _encoder.encode(event) + b"\n"
-    except UnicodeEncodeError:  # a note of somebody whose terminal speaks no UTF-8
+    except UnicodeEncodeError:  # a note typed in a terminal without UTF-8
         return (
             json.dumps(msgspec.to_builtins(event), ensure_ascii=False).encode(errors="replace")
             + b"\n"
@@ -558,5 +556,5 @@ def encode(event: Event) -> bytes:
 
 
 def decode(line: bytes) -> AnyEvent:
-    """Return the event of a journal line. Raises msgspec.DecodeError when it is not one."""
+    """Return the event of a journal line. Raises msgspec.DecodeError if it is not one."""
     return _decoder.decode(line)

@@ -1,6 +1,4 @@
-"""Formats that a run can be exported to, by name: an entry point of the group `benchtui.exporters`
-is an `Exporter`.
-"""
+"""Export formats by name: an entry point of the group `benchtui.exporters` is an `Exporter`."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ GROUP = "benchtui.exporters"
 
 @dataclass(frozen=True, slots=True)
 class ExportSource:
-    """What is exported: the record of a run, and the directory that it came from."""
+    """What is exported: the record of a run, and its directory."""
 
     record: RunRecord
     run_dir: Path
@@ -32,8 +30,8 @@ class ExportSource:
 
 @dataclass(frozen=True, slots=True)
 class ExportFile:
-    """One file of an export: its path below the directory of the export, '/' between parts, and its
-    bytes in pieces.
+    """One file of an export: its path below the export's directory, with '/', and its bytes in
+    chunks.
     """
 
     path: str
@@ -42,7 +40,7 @@ class ExportFile:
 
 @dataclass(frozen=True, slots=True)
 class ExportSecond:
-    """One second of one direction while a run goes on, as far as it is known then.
+    """One second of one direction of a running run, as known so far.
 
     `host` None: all hosts together.
     """
@@ -62,12 +60,11 @@ class ExportSecond:
 
 @dataclass(frozen=True, slots=True)
 class Exporter:
-    """A format. `files` raises UsageError, in one line, for a run that the format has no place for.
+    """A format. `files` raises UsageError, in one line, for a run that it cannot represent.
 
-    `binary`: it cannot be printed on a terminal. `needs`: the extra of benchtui that brings its
-    library. `stream` returns the lines for a second, an event or the record of a run that is
-    followed; None: it cannot follow one. `reads_files`: it takes more than the record from the
-    run's directory, where names stand as they were.
+    `binary`: not printable on a terminal. `needs`: the extra of benchtui that installs its library.
+    `stream` returns the lines for a second, an event or the record of a run; None: it cannot follow
+    a run. `reads_files`: it also reads the run's directory, where names are not redacted.
     """
 
     title: str
@@ -79,9 +76,7 @@ class Exporter:
 
 
 def text_parts(lines: Iterable[str], lines_a_part: int = 1000) -> Iterator[bytes]:
-    """Yield lines as UTF-8 in pieces of so many, so that a large export is never whole in
-    memory.
-    """
+    """Yield lines as UTF-8 in chunks, so that a large export is never completely in memory."""
     kept: list[str] = []
     for line in lines:
         kept.append(line)
@@ -93,21 +88,19 @@ def text_parts(lines: Iterable[str], lines_a_part: int = 1000) -> Iterator[bytes
 
 
 def file_name(text: str) -> str:
-    """Return a text as a part of a file name: what may not stand in one, or means something,
-    becomes ``-``.
-    """
+    """Return a text as part of a file name: unsafe characters become ``-``."""
     return re.sub(r"[^\w.=+@-]+", "-", text).strip("-.") or "unnamed"
 
 
 def installed() -> dict[str, EntryPoint]:
-    """Return the entry points of all formats by name; nothing of them is imported."""
+    """Return the entry points of all formats by name, without importing them."""
     return installed_in(GROUP)
 
 
 def load(name: str) -> Exporter:
     """Return a format.
 
-    Raises UsageError when there is none of this name, or it cannot be imported.
+    Raises UsageError if the name is unknown, or the import fails.
     """
-    found: Exporter = load_from(GROUP, name, "format", (f"no format '{name}'", "there are"))
+    found: Exporter = load_from(GROUP, name, "format", (f"unknown format '{name}'", "there are"))
     return found

@@ -1,6 +1,4 @@
-"""What a plain installation leaves out because it is heavy: brought by the single file, else asked
-for in one line.
-"""
+"""Large optional libraries: unpacked from the single file, else requested in one line."""
 
 from __future__ import annotations
 
@@ -13,30 +11,28 @@ from typing import Any
 
 from tui.model.problem import UsageError
 
-FULL = "full"  # the extra with numpy, scipy and the drawing of charts
+FULL = "full"  # the extra with numpy, scipy and chart drawing
 STATISTICS = ("numpy", "scipy")
-# the single file that this program was unpacked from, by its launcher
+# the single file this program was unpacked from, set by its launcher
 ONE_FILE = "BENCHTUI_ONE_FILE"
 
 
 def missing_library(what: str, name: str, extra: str) -> UsageError:
-    """Return what to say when `what` was asked for and the library that it needs is not
-    installed.
-    """
+    """Return the error for a library that `what` needs and that is not installed."""
     return UsageError(
         f"{what} needs {name}, which is not installed: pip install 'benchtui[{extra}]'"
     )
 
 
 def check_statistics(what: str) -> None:
-    """Raise UsageError, in one line, where numpy or scipy is not installed. Neither is imported."""
+    """Raise UsageError, in one line, if numpy or scipy is not installed. Imports neither."""
     for name in STATISTICS:
         if not _is_there(name) and not (_unpack_full() and _is_there(name)):
             raise missing_library(what, name, FULL)
 
 
 def load_library(name: str, what: str, extra: str = FULL) -> Any:
-    """Import and return a library. Raises UsageError, in one line, when it is not installed."""
+    """Import and return a library. Raises UsageError, in one line, if it is not installed."""
     if not _is_there(name.partition(".")[0]):
         _unpack_full()
     try:
@@ -50,7 +46,7 @@ def _is_there(name: str) -> bool:
 
 
 def _unpack_full() -> bool:
-    """Unpack what the single file has for searches and reports, and tell whether it did.
+    """Unpack the single file's libraries for searches and reports; return whether there were any.
 
     Raises UsageError.
     """

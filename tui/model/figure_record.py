@@ -1,4 +1,4 @@
-"""Figures as the record keeps them: latencies, directions, totals, seconds."""
+"""Figures in the record: latencies, directions, totals, per-second series."""
 
 from __future__ import annotations
 
@@ -36,25 +36,24 @@ UTC_PATTERN = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$"
 
 
 class RecordPart(BaseModel):
-    """Base of everything in a record: unknown keys are ignored."""
+    """Base of all parts of a record: unknown keys are ignored."""
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True, defer_build=True)
 
 
 class HistogramRecord(RecordPart):
-    """A latency histogram in fio's own buckets; merging is adding counts of equal indices."""
+    """A latency histogram in fio's buckets; merge by adding counts of equal indices."""
 
     scheme: Literal["fio-plat/6x29"] = Field(
         "fio-plat/6x29", description="fio's: 29 groups of 64 buckets"
     )
-    unit: Literal["ns"] = Field("ns", description="unit of the values that the buckets stand for")
-    idx: list[int] = Field(description="indices of the buckets that are not empty, ascending")
-    n: list[int] = Field(description="count of each of these buckets, same order")
+    unit: Literal["ns"] = Field("ns", description="unit of the buckets' values")
+    idx: list[int] = Field(description="indices of the non-empty buckets, ascending")
+    n: list[int] = Field(description="counts of these buckets, same order")
     upper_ns: list[int] | None = Field(
         None,
         description=(
-            "upper edge of each, same order, of a tool with wider buckets of its own; null: of the"
-            " scheme"
+            "upper edges, same order, for a tool with its own wider buckets; null: as in the scheme"
         ),
     )
 
@@ -70,13 +69,13 @@ class HistogramRecord(RecordPart):
 class LatencyRecord(RecordPart):
     """One latency kind of one direction.
 
-    Percentiles by fio's rule: the middle of the bucket that holds the rank, but never above the
+    Percentiles by fio's rule: the middle of the bucket that contains the rank, but never above the
     exact maximum.
     """
 
     n: int = Field(description="I/Os counted")
     min_ns: int | None = Field(
-        None, description="exact minimum; of a result rebuilt from samples, to one bucket"
+        None, description="exact minimum; to one bucket if rebuilt from samples"
     )
     max_ns: int | None = Field(None, description="exact maximum")
     mean_ns: float | None = Field(None, description="mean over all I/Os")
@@ -91,23 +90,22 @@ class LatencyRecord(RecordPart):
     percentiles_behind: dict[PercentileKey, float] = Field(
         default_factory=dict,
         description=(
-            "I/Os slower than each percentile; of fewer than 10 it is chance, and printed as n<10"
+            "I/Os slower than each percentile; below 10 the percentile is chance and printed as "
+            "n<10"
         ),
     )
-    histogram: HistogramRecord | None = Field(
-        None, description="the buckets that the percentiles come from"
-    )
+    histogram: HistogramRecord | None = Field(None, description="histogram behind the percentiles")
     bucket_width: float | None = Field(
         None,
         description=(
-            "percentiles are upper edges of the tool's own buckets, at most this share above the"
-            " true value; null: buckets of the scheme, 0.0078 to either side"
+            "percentiles are upper edges of the tool's own buckets, above the true value by at "
+            "most this share; null: buckets of the scheme, ±0.0078"
         ),
     )
 
     @property
     def buckets(self) -> HistogramRecord | None:
-        """The histogram, under the name that results in the journal give it."""
+        """The histogram, under the name used in journal results."""
         return self.histogram
 
 
@@ -117,7 +115,7 @@ class DirectionRecord(RecordPart):
     ios: int = Field(description="I/Os completed")
     bytes: int = Field(description="bytes completed")
     runtime_s: float | None = Field(
-        None, description="seconds measured, by the tool; aggregates: the longest"
+        None, description="seconds measured, as reported by the tool; aggregates: the longest"
     )
     iops: float | None = Field(
         None, description="I/Os per second over the runtime; aggregates: sum of averages"
@@ -125,24 +123,21 @@ class DirectionRecord(RecordPart):
     bw_bytes_per_s: float | None = Field(
         None, description="bytes per second over the runtime; aggregates: likewise"
     )
-    short_ios: int | None = Field(None, description="I/Os that moved less than asked for")
+    short_ios: int | None = Field(None, description="I/Os that moved less than requested")
     drop_ios: int | None = Field(None, description="I/Os dropped")
     slat: LatencyRecord | None = Field(
-        None, description="submission latency, where the I/O engine has one"
+        None, description="submission latency, if the I/O engine has one"
     )
     clat: LatencyRecord | None = Field(
         None, description="completion latency, submission to completion"
     )
     lat: LatencyRecord | None = Field(None, description="total latency, slat + clat")
     from_samples: bool = Field(
-        False, description="true: the tool gave no result, this was rebuilt from its samples"
+        False, description="true: the tool gave no result; rebuilt from its samples"
     )
     rounded: list[str] = Field(
         default_factory=list,
-        description=(
-            "fields that are known only as they were printed, with fewer digits than were counted"
-            " (imports)"
-        ),
+        description=("fields known only as printed, with fewer digits (imports)"),
     )
 
 
@@ -158,14 +153,14 @@ class WindowRecord(TimeSpanRecord):
 
     length_s: float = Field(description="length, seconds")
     uncertainty_s: float | None = Field(
-        None, description="begin and end are true within this; null: unknown"
+        None, description="uncertainty of begin and end; null: unknown"
     )
 
 
 class AggregateRecord(DirectionRecord):
-    """One direction over several hosts: counts added, histograms merged bucket by bucket."""
+    """One direction over several hosts: counts summed, histograms merged bucket by bucket."""
 
-    hosts: list[str] = Field(description="hosts that this holds over")
+    hosts: list[str] = Field(description="hosts included")
     interval: TimeSpanRecord | None = Field(
         None, description="common window, in which all these hosts were measuring"
     )
@@ -181,7 +176,7 @@ class AggregateRecord(DirectionRecord):
 
 
 class ResultsRecord(RecordPart):
-    """Results of a step. Directions: read, write, and mixed (both together) when both exist."""
+    """Results of a step. Directions: read, write, and mixed (both together) if both exist."""
 
     aggregate: dict[str, AggregateRecord] = Field(
         default_factory=dict, description="over all hosts, by direction"
@@ -190,20 +185,20 @@ class ResultsRecord(RecordPart):
         default_factory=dict, description="by host, then direction"
     )
     per_job: dict[str, dict[str, dict[str, DirectionRecord]]] | None = Field(
-        None, description="by host, job name and direction, when a host ran more than one job group"
+        None, description="by host, job name and direction, if a host ran more than one job group"
     )
     jobs: dict[str, dict[str, AggregateRecord]] | None = Field(
         None,
         description=(
-            "over all hosts, by job name and direction, when there was more than one job group"
+            "over all hosts, by job name and direction, if there was more than one job group"
         ),
     )
 
 
 class SeriesColumns(RecordPart):
-    """Values over time of one host, or of the cluster, in one direction.
+    """Per-second values of one host, or of the cluster, in one direction.
 
-    Null: nothing known of that second.
+    Null: unknown in that second.
     """
 
     host: str | None = Field(None, description="host name; null: all hosts together")
@@ -215,22 +210,22 @@ class SeriesColumns(RecordPart):
     )
     p99_ns: list[int | None] = Field(
         default_factory=list,
-        description="99th percentile of the intervals that cover the middle of the second",
+        description="99th percentile of the interval that covers the middle of the second",
     )
     printed_ns: dict[PercentileKey, list[int | None]] = Field(
         default_factory=dict,
         description=(
-            "of one host: percentiles of each second as the tool printed them, by name; they cannot"
-            " be merged"
+            "single hosts: percentiles per second as the tool printed them, by name; cannot be "
+            "merged"
         ),
     )
 
 
 class SeriesRecord(RecordPart):
-    """Measured load over time, in equal steps; ramp is left out."""
+    """Measured load over time, in equal steps, without the ramp."""
 
-    step_s: float = Field(1.0, description="seconds a value stands for")
+    step_s: float = Field(1.0, description="seconds per value")
     start_s: float = Field(description="begin of the first value, seconds from created_utc")
     columns: list[SeriesColumns] = Field(
-        default_factory=list, description="one a host and direction; cluster first"
+        default_factory=list, description="one per host and direction; cluster first"
     )

@@ -1,4 +1,4 @@
-"""What the record keeps of each host: clock, place, facts, problems, files left behind."""
+"""Hosts in the record: clock, place, facts, problems, files left behind."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from tui.model.step_record import Scalar
 
 
 class ClockRecord(RecordPart):
-    """A host's clock against the jump host's."""
+    """A host's clock compared with the jump host's."""
 
     offset_s: float | None = Field(
         None, description="host clock minus jump host clock; positive: the host is ahead"
     )
-    uncertainty_s: float | None = Field(
-        None, description="offset_s is true within this; null: unknown"
-    )
-    rtt_s: float | None = Field(None, description="round trip of the quickest exchange")
+    uncertainty_s: float | None = Field(None, description="uncertainty of offset_s; null: unknown")
+    rtt_s: float | None = Field(None, description="round trip of the fastest exchange")
     method: str = Field(
         description=(
-            "exchange: clocks compared over the connection; samples: from the least delayed sample"
+            "exchange: compared over the connection; samples: from the sample with the shortest "
+            "delay"
         )
     )
 
@@ -41,17 +40,20 @@ class FilesLeft(RecordPart):
     identities: dict[str, str] = Field(
         default_factory=dict,
         description=(
-            "by path: inode, and time of birth (b:) or of change (c:); of numbered files a checksum"
-            " of these. clean removes what is still that"
+            "by path: inode, and time of birth (b:) or of change (c:); a checksum of these for "
+            "numbered files. clean removes only files that still match"
         ),
     )
     directories: dict[str, PlaceRecord] = Field(
-        default_factory=dict, description="by path: what these lie in"
+        default_factory=dict, description="by path: their parent directories"
     )
 
 
 class ObjectsLeft(RecordPart):
-    """Objects of a store that the run put and did not delete; benchtui removes none afterwards."""
+    """Objects that the run put into a store and did not delete.
+
+    Benchtui never removes them later.
+    """
 
     store: str = Field(description="host and bucket")
     names: str = Field(description="their keys; * stands for numbers")
@@ -60,58 +62,54 @@ class ObjectsLeft(RecordPart):
 
 
 class FilesRemovedRecord(RecordPart):
-    """Files that the run had created on a host, and that were removed by it or afterwards."""
+    """Files that the run created on a host, and that it or a later command removed."""
 
     utc: str | None = Field(None, description="when")
     paths: list[str] = Field(
-        default_factory=list, description="files and directories that are not there any more"
+        default_factory=list, description="files and directories that are gone"
     )
-    bytes: int = Field(
-        0, description="what they held when they were removed; 0: nothing, or not known"
-    )
+    bytes: int = Field(0, description="size when removed; 0: empty, or unknown")
 
 
 class HostProblemRecord(RecordPart):
-    """Something wrong on one host."""
+    """A problem on one host."""
 
-    phase: str = Field(description="phase it was seen in")
+    phase: str = Field(description="phase in which it occurred")
     code: str = Field(description="stable name: fio-missing, no-space, host-key-unknown, ...")
     message: str = Field(description="what happened, for people")
-    fatal: bool = Field(True, description="whether the host could not go on")
+    fatal: bool = Field(True, description="whether the host could not continue")
     t_s: float | None = Field(None, description="when, seconds from created_utc")
 
 
 class FactGroupRecord(RecordPart):
-    """Hosts that have the same value of a fact."""
+    """Hosts with the same value of a fact."""
 
-    value: Scalar = Field(description="the value; null: unknown of these hosts")
-    hosts: list[str] = Field(description="hosts that have it")
+    value: Scalar = Field(description="the value; null: unknown for these hosts")
+    hosts: list[str] = Field(description="hosts with this value")
 
 
 class FactDifferenceRecord(RecordPart):
-    """A fact that hosts differ in."""
+    """A fact that differs between hosts."""
 
     name: str = Field(description="FACT, MAP.KEY or TABLE.COLUMN: nics.mtu, sysctls.vm.dirty_ratio")
-    title: str = Field("", description="what people call it")
-    matters: bool = Field(False, description="whether figures may differ by it")
+    title: str = Field("", description="title")
+    matters: bool = Field(False, description="whether it may affect the figures")
     groups: list[FactGroupRecord] = Field(
         default_factory=list,
-        description="who has which value: the largest group first, what is unknown last",
+        description="hosts by value: the largest group first, unknown last",
     )
 
 
 class FactsRecord(RecordPart):
-    """The facts of all hosts beside each other.
+    """The facts of all hosts compared.
 
-    Those that each host has of its own are left out.
+    Facts unique to each host, such as its name, are left out.
     """
 
-    hosts: list[str] = Field(default_factory=list, description="hosts of which anything is known")
-    common: dict[str, Scalar] = Field(
-        default_factory=dict, description="what all of them have in common"
-    )
+    hosts: list[str] = Field(default_factory=list, description="hosts with any known fact")
+    common: dict[str, Scalar] = Field(default_factory=dict, description="common facts")
     differing: list[FactDifferenceRecord] = Field(
-        default_factory=list, description="what they differ in"
+        default_factory=list, description="differing facts"
     )
 
 
@@ -125,18 +123,14 @@ class HostRecord(RecordPart):
     )
     facts: dict[str, Fact] = Field(
         default_factory=dict,
-        description="what was found: kernel, cpus, fio_version, ...; docs/facts.md has them all",
+        description="facts: kernel, cpus, fio_version, ...; docs/facts.md lists all",
     )
-    clock: ClockRecord | None = Field(None, description="its clock; null: no sample told")
+    clock: ClockRecord | None = Field(None, description="its clock; null: unknown")
     randseed: int | None = Field(None, description="random seed in the first step")
     state: str | None = Field(None, description="last state: done, failed, lost, ...")
-    detail: str = Field("", description="why it is in this state")
-    problems: list[HostProblemRecord] = Field(
-        default_factory=list, description="what went wrong on it"
-    )
-    files_left: FilesLeft | None = Field(
-        None, description="what stays behind on it; null: nothing recorded"
-    )
+    detail: str = Field("", description="reason for this state")
+    problems: list[HostProblemRecord] = Field(default_factory=list, description="problems on it")
+    files_left: FilesLeft | None = Field(None, description="files left on it; null: none recorded")
     files_removed: list[FilesRemovedRecord] = Field(
-        default_factory=list, description="what was removed one by one, as benchtui clean does"
+        default_factory=list, description="files removed individually, as by benchtui clean"
     )

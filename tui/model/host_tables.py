@@ -1,4 +1,4 @@
-"""Facts of a host that are tables: NUMA nodes, links, mounts, block devices, target files."""
+"""Host facts that are tables: NUMA nodes, links, mounts, block devices, target files."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tui.model.hostfacts import Fact
 
 
 class Unknown(Struct, frozen=True, omit_defaults=True):
-    """A fact that could not be read. `name` is that of the fact, `reason` for people."""
+    """A fact that could not be read. `name` is that of the fact, `reason` is text."""
 
     name: str
     reason: str = ""
 
 
 class NumaNode(Struct, frozen=True, omit_defaults=True):
-    """A NUMA node: its CPUs as the kernel lists them (``0-15,64-79``), and its memory."""
+    """A NUMA node: its CPUs in the kernel's list format (``0-15,64-79``), and its memory."""
 
     node: str
     cpus: str = ""
@@ -27,7 +27,7 @@ class NumaNode(Struct, frozen=True, omit_defaults=True):
 
 
 class CState(Struct, frozen=True, omit_defaults=True):
-    """A sleep state of CPU 0: how long waking up takes."""
+    """An idle state of CPU 0, with its exit latency."""
 
     name: str
     latency_us: int | None = None
@@ -35,10 +35,10 @@ class CState(Struct, frozen=True, omit_defaults=True):
 
 
 class Nic(Struct, frozen=True, omit_defaults=True):
-    """A network link. `kind`: physical, bond, bridge, stacked (a VLAN or the like), virtual.
+    """A network link. `kind`: physical, bond, bridge, stacked (such as a VLAN), virtual.
 
-    `over` and `slaves` are the links it is made of, `master` the bond or bridge it belongs to.
-    `driver` is the kernel's module, `state` is up, down, ...
+    `over` and `slaves` are the links below it, `master` the bond or bridge it belongs to. `driver`
+    is the kernel module, `state` is up, down, ...
     """
 
     name: str
@@ -70,7 +70,7 @@ class RdmaLink(Struct, frozen=True, omit_defaults=True):
 
 
 class FcHost(Struct, frozen=True, omit_defaults=True):
-    """A port of a Fibre Channel adapter; `speed` as the driver says it, ``16 Gbit``."""
+    """A port of a Fibre Channel adapter; `speed` as reported by the driver, ``16 Gbit``."""
 
     name: str
     speed: str = ""
@@ -78,9 +78,9 @@ class FcHost(Struct, frozen=True, omit_defaults=True):
 
 
 class Mount(Struct, frozen=True, omit_defaults=True):
-    """The mount that a target lies on.
+    """The mount of a target.
 
-    `server` and `nfs_version` of network file systems alone; free for this user.
+    `server` and `nfs_version` only for network file systems; free space for this user.
     """
 
     path: str
@@ -95,9 +95,9 @@ class Mount(Struct, frozen=True, omit_defaults=True):
 
 
 class Route(Struct, frozen=True, omit_defaults=True):
-    """Through which link a storage server is reached.
+    """The link through which a storage server is reached.
 
-    `via` is the gateway, empty when it is on the same network.
+    `via` is the gateway, empty on the same network.
     """
 
     server: str
@@ -109,10 +109,9 @@ class Route(Struct, frozen=True, omit_defaults=True):
 class BlockLayer(Struct, frozen=True, omit_defaults=True):
     """A block device below a target: partition, lvm, multipath, crypt, dm, md, loop, disk, ...
 
-    `below` are the devices it lies on; the last ones are the disks. `paths` are those of a
-    namespace of NVMe. `wwid` is a disk's own name, the same on every host that sees it; `number`
-    the kernel's major:minor. `md_action`: idle, resync, recover, check, ...; `md_done` such as
-    ``1024 / 2048`` sectors.
+    `below` are the devices beneath it, down to the disks. `paths` are those of an NVMe namespace.
+    `wwid` is a disk's own name, the same on every host; `number` the kernel's major:minor.
+    `md_action`: idle, resync, recover, check, ...; `md_done` such as ``1024 / 2048`` sectors.
     """
 
     name: str
@@ -140,7 +139,7 @@ class BlockLayer(Struct, frozen=True, omit_defaults=True):
 
 
 class Written(Struct, frozen=True, omit_defaults=True):
-    """How much of what a step reads was ever written, of the files that were looked at.
+    """Share of the data read by a step that was ever written, from the inspected files.
 
     `path`: the worst of them.
     """
@@ -153,11 +152,11 @@ class Written(Struct, frozen=True, omit_defaults=True):
 
 
 class Content(Struct, frozen=True, omit_defaults=True):
-    """What some blocks of a step's files held: `kind` says whether the step reads them or has
-    written them.
+    """Content of sampled blocks of a step's files; `kind`: the step reads them, or has written
+    them.
 
-    Of `blocks` of 4 KiB `zero` are zeros; the others have `distinct` contents, of each of which
-    gzip leaves `packed`.
+    Of `blocks` of 4 KiB, `zero` are zeros; the others have `distinct` contents, each compressed by
+    gzip to `packed`.
     """
 
     step: int
@@ -169,10 +168,10 @@ class Content(Struct, frozen=True, omit_defaults=True):
 
 
 class TargetFile(Struct, frozen=True, omit_defaults=True):
-    """What a test file is, whatever it is called: equal for two names, mounts or hosts of one file.
+    """Identity of a test file: equal for different names, mounts or hosts of the same file.
 
-    `file_system`: the boot of the machine, or the kind of network file system, and its id.
-    `identity`: the inode; of a file that was not there yet ``DIRECTORY-INODE/NAME``.
+    `file_system`: the machine's boot id, or the kind and id of a network file system. `identity`:
+    the inode; for a file that does not exist yet ``DIRECTORY-INODE/NAME``.
     """
 
     path: str
@@ -181,7 +180,7 @@ class TargetFile(Struct, frozen=True, omit_defaults=True):
 
 
 class Running(Struct, frozen=True, omit_defaults=True):
-    """A load generator that ran before we started anything."""
+    """A load generator that was running before benchtui started anything."""
 
     name: str
     pid: int | None = None
@@ -207,9 +206,9 @@ T = TypeVar("T", bound=Struct)
 
 
 def rows(facts: Mapping[str, Fact], kind: type[T]) -> list[T]:
-    """Return the rows of the table of this kind.
+    """Return the rows of a table of this kind.
 
-    None when it is not known, and none for rows that are no such.
+    None if unknown; malformed rows are dropped.
     """
     listed = facts.get(_NAMES[kind])
     found: list[T] = []
@@ -222,9 +221,9 @@ def rows(facts: Mapping[str, Fact], kind: type[T]) -> list[T]:
 
 
 def why_unknown(facts: Mapping[str, Fact], name: str) -> str:
-    """Return why a fact is not known; empty when it is, or when nobody said why."""
+    """Return why a fact is unknown; empty if it is known, or no reason was given."""
     return next((each.reason for each in rows(facts, Unknown) if each.name == name), "")
 
 
-# on import: two threads at the first one crash
+# at import time: concurrent first use from two threads crashes
 _decoders = [msgspec.json.Decoder(kind) for kind in TABLES.values()]

@@ -1,4 +1,4 @@
-"""Facts of a host: which there are, what they hold, and the rows of those that are tables."""
+"""The registry of host facts: their types, sources and table columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 Fact = str | int | float | bool | list[Any] | dict[str, Any] | None
-"""A fact as files hold it: `kind` in the registry says of which shape, rows of tables are those of
+"""A fact as stored in files: `kind` in the registry gives its type; table rows are those of
 host_tables.py.
 """
 
@@ -18,13 +18,13 @@ Section = Literal[
 
 
 class HostFact(Struct, frozen=True):
-    """One fact. `title` is what people call it, `source` where the agent reads it (tui/remote/sh/).
+    """One fact. `title` is its name for people, `source` where the agent reads it (tui/remote/sh/).
 
-    `kind`: text; count, bytes and number; list of texts; map of texts; table of the rows that
-    host_tables.py declares. `differs`: what it means when hosts of one run have different ones.
-    "matters": figures may differ by it, "shown": worth a look, "expected": each host has its own.
-    Numbers within the share `tolerance` are the same. `columns` of a table are those that are
-    compared. `absent` says what it means when a fact is neither there nor listed as unknown.
+    `kind`: text; count, bytes and number; list of texts; map of texts; table of the rows declared
+    in host_tables.py. `differs`: the meaning of a difference between hosts. "matters": may affect
+    figures, "shown": worth a look, "expected": unique to each host. Numbers within the share
+    `tolerance` are equal. `columns` are those of a table that are compared. `absent` is the meaning
+    of a fact that is neither present nor listed as unknown.
     """
 
     name: str
@@ -39,9 +39,9 @@ class HostFact(Struct, frozen=True):
 
 
 CPU = "/sys/devices/system/cpu"
-CGROUP = "/proc/self/cgroup and /sys/fs/cgroup, the smallest of our group and those above it"
+CGROUP = "/proc/self/cgroup and /sys/fs/cgroup, the lowest limit of the group and its parents"
 ALLOCATION_ENDS = "allocation_ends"  # UTC
-MEMORY_TOLERANCE = 0.02  # firmware takes a little for itself, and not the same everywhere
+MEMORY_TOLERANCE = 0.02  # firmware reserves a little, differently on each machine
 
 _SYSTEM = (
     HostFact("kernel", "kernel", "uname -sr", differs="matters"),
@@ -94,7 +94,7 @@ _CPU = (
     HostFact(
         "cpus_usable",
         "usable CPUs",
-        f"CPUs that are allowed to us, and {CGROUP}",
+        f"CPUs allowed for the agent, and {CGROUP}",
         "number",
         "CPU",
         "matters",
@@ -256,7 +256,7 @@ _NETWORK = (
     HostFact(
         "nics",
         "links",
-        "/sys/class/net: hardware that is up, and bonds, VLANs and bridges of it",
+        "/sys/class/net: hardware links that are up, and bonds, VLANs and bridges on them",
         "table",
         "network",
         "matters",
@@ -340,7 +340,7 @@ _TARGET = (
     HostFact(
         "devices",
         "devices",
-        "/sys/dev/block, /sys/class/block: what lies below the target",
+        "/sys/dev/block, /sys/class/block: the devices below the target",
         "table",
         "target",
         "matters",
@@ -369,17 +369,17 @@ _TARGET = (
         "table",
         "target",
         "expected",
-        absent="nothing was read, or not known",
+        absent="nothing was read, or unknown",
     ),
     HostFact(
         "content",
         "content",
-        "dd, cksum and gzip of 16 blocks of 4 KiB, before the first 8 steps that read and after"
-        " those that write",
+        "dd, cksum and gzip of 16 blocks of 4 KiB, before the first 8 steps that read, and after "
+        "steps that write",
         "table",
         "target",
         "expected",
-        absent="no file of the host was read or written",
+        absent="no file on the host was read or written",
     ),
     HostFact(
         "files",
@@ -404,21 +404,23 @@ _REST = (
     HostFact("tools", "tools", "command -v", section="tools"),
     HostFact(
         "running",
-        "load generators that run",
+        "running load generators",
         "/proc/*/comm",
         "table",
         "tools",
         "expected",
         absent="none",
     ),
-    HostFact("unknown", "unknown", "what could not be read, and why", "table", "tools", "expected"),
+    HostFact(
+        "unknown", "unknown", "facts that could not be read, and why", "table", "tools", "expected"
+    ),
 )
 
 HOST_FACTS: dict[str, HostFact] = {
     each.name: each for each in (*_SYSTEM, *_CPU, *_MEMORY, *_LIMITS, *_NETWORK, *_TARGET, *_REST)
 }
 
-UNKNOWN_BOOT = "unknown"  # what the agent says where the kernel tells no boot
+UNKNOWN_BOOT = "unknown"  # the agent's value if the kernel reports no boot id
 
 TOOL_FACTS = {
     "_version": ("{}", "COMMAND --version", "matters"),
@@ -431,16 +433,15 @@ TOOL_FACTS = {
         "matters",
     ),
 }
-"""What is known of the commands of load generators, by the end of the fact's name: title, source,
-differs.
+"""Facts about load generator commands, by suffix of the fact's name: title, source, differs.
 """
 
 
-CHANGED = "changed"  # what a command is whose checksum is not that of its package
+CHANGED = "changed"  # value for a command whose checksum is not its package's
 
 
 def fact_of(name: str) -> HostFact:
-    """Return what the registry says of a fact; load generators bring facts of their own."""
+    """Return the registry entry of a fact; load generators add facts of their own."""
     if name in HOST_FACTS:
         return HOST_FACTS[name]
     for ending, (title, source, differs) in TOOL_FACTS.items():
@@ -453,20 +454,20 @@ def fact_of(name: str) -> HostFact:
 
 
 def boot_of(facts: Mapping[str, Fact]) -> str:
-    """Return the id of a host's present boot.
+    """Return the id of a host's current boot.
 
-    Empty where its kernel tells none, and such a boot is nobody's.
+    Empty if its kernel reports none; an empty id matches no other.
     """
     boot = str(facts.get("boot_id") or UNKNOWN_BOOT)
     return "" if boot == UNKNOWN_BOOT else boot
 
 
 def is_number(name: str) -> bool:
-    """Tell whether a fact is a whole number; sizes are, known or not."""
+    """Return whether a fact is an integer type, including sizes."""
     return fact_of(name).kind in ("count", "bytes")
 
 
 def number_of(facts: Mapping[str, Fact], name: str) -> float | None:
-    """Return a fact that is a number; None when it is not known, or not one."""
+    """Return a numeric fact; None if it is unknown, or not a number."""
     value = facts.get(name)
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None

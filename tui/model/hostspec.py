@@ -1,5 +1,5 @@
-"""Host specifications as people type them: names, ranges, user@host:port, @groups, sources,
-exclusions, ``local``.
+"""Host specifications as typed: names, ranges, user@host:port, @groups, sources, exclusions,
+``local``.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ LOCAL = "local"
 NO_HOST = "no-host-name"  # code of a problem: a word that is no host, whatever there is
 STDIN = "-"
 MOST_HOSTS = 4096  # of one name with ranges, and of one run
-# of an inventory, of a source, or of an SSH configuration with all that it includes
+# of an inventory, a source, or an SSH configuration with its includes
 MOST_KNOWN = 16_384
 MOST_RANGES = 8  # brackets and braces in one name
 MOST_SPEC = 65_536  # characters
-WHOLE = ("command",)  # sources that take the rest of a SPEC, with its commas
+WHOLE = ("command",)  # sources that take the rest of a SPEC, including its commas
 _NAME = re.compile(r"[A-Za-z0-9_:]([A-Za-z0-9._:%-]*[A-Za-z0-9_:])?", re.ASCII)
 # [::1]
 _ADDRESS = re.compile(r"\[([0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f.:]*(?:%[\w.-]+)?)\]", re.ASCII)
@@ -37,9 +37,9 @@ FORMS = (
 
 
 class Destination(NamedTuple):
-    """What a typed name says of how to reach a host.
+    """How to reach a host, as far as its typed name says.
 
-    `name`: what it is called here, without the user.
+    `name`: its name in benchtui, without the user.
     """
 
     name: str
@@ -49,9 +49,9 @@ class Destination(NamedTuple):
 
 
 def split(spec: str) -> list[str]:
-    """Return the parts of a comma-separated list; commas in brackets and braces do not separate.
+    """Split a comma-separated list; commas in brackets and braces do not separate.
 
-    ``name=value`` behind a source belongs to it, and ``command:`` takes all that follows.
+    ``name=value`` after a source belongs to it, and ``command:`` takes the rest.
     """
     if len(spec) > MOST_SPEC:
         raise UsageError(f"host specification '{_short(spec)}': longer than {MOST_SPEC} characters")
@@ -71,7 +71,7 @@ def split(spec: str) -> list[str]:
         if not comma:
             break
     if not all(parts):
-        raise UsageError(f"host specification '{_short(spec)}': an empty part; allowed is {FORMS}")
+        raise UsageError(f"host specification '{_short(spec)}': empty part; allowed is {FORMS}")
     return parts
 
 
@@ -81,16 +81,15 @@ def is_option(part: str) -> bool:
 
 
 def is_whole(spec: str) -> bool:
-    """Return whether a SPEC is a source that takes all of it."""
+    """Return whether a SPEC is a source that takes the rest of the line."""
     found = source_of(spec.strip().removeprefix("!"))
     return found is not None and found[0] in WHOLE
 
 
 def source_of(part: str) -> tuple[str, str] | None:
-    """Return the name of a source and what is behind its colon; None when a part is none: ``h1``,
-    ``h1:22``, ``::1``.
+    """Return a source's name and the text after its colon; None for ``h1``, ``h1:22``, ``::1``.
 
-    Whether there is such a source, only those who have them know.
+    Does not check whether such a source exists.
     """
     if part == STDIN:
         return "file", STDIN
@@ -99,7 +98,7 @@ def source_of(part: str) -> tuple[str, str] | None:
 
 
 def expand(spec: str) -> list[str]:
-    """Return the host names of one part that is no group, in order. Raises UsageError."""
+    """Return the host names of one part that is not a group, in order. Raises UsageError."""
     names = _spelled(spec)
     for name in names:
         if not _NAME.fullmatch(name) or len(name) > 253:
@@ -108,7 +107,7 @@ def expand(spec: str) -> list[str]:
 
 
 def destinations(spec: str) -> list[Destination]:
-    """Return what each name of one part says: [USER@]HOST[:PORT], ranges anywhere.
+    """Return the destination of each name of one part: [USER@]HOST[:PORT], with ranges anywhere.
 
     Raises UsageError.
     """
@@ -154,9 +153,7 @@ def _placed(spec: str, host: str, tail: str, user: str, shown_host: str) -> Dest
 
 
 def check_part(part: str) -> None:
-    """Raise UsageError for a part that can be no host, as far as it can be told without looking
-    anything up.
-    """
+    """Raise UsageError for a part that cannot be a host, without looking anything up."""
     if not part.startswith("@") and source_of(part) is None:
         destinations(part)
 
@@ -179,7 +176,7 @@ def is_range(spec: str) -> bool:
 
 @lru_cache(maxsize=8)
 def named(word: str) -> frozenset[str]:
-    """Return the names that a range stands for; none while it is being typed."""
+    """Return the names of a range; empty while it is still being typed."""
     try:
         return frozenset(expand(word))
     except UsageError:
@@ -197,7 +194,7 @@ def _first(text: str) -> tuple[str, str, str]:
 
 
 def _spelled(spec: str, whole: str | None = None) -> list[str]:
-    """Return what a part with ranges stands for, each name once. `whole`: what messages quote."""
+    """Expand a part with ranges, without duplicates. `whole`: the text to quote in messages."""
     told = whole or spec
     if spec.count("[") + spec.count("{") > MOST_RANGES:
         raise UsageError(
@@ -235,7 +232,7 @@ def _short(spec: str) -> str:
 
 
 def too_many(spec: str) -> UsageError:
-    """Return what to say of a name that stands for too many."""
+    """Return the error for a name that expands to too many hosts."""
     return UsageError(f"host specification '{_short(spec)}': more than {MOST_HOSTS} hosts")
 
 
@@ -259,7 +256,7 @@ def _numbers(part: str, spec: str) -> list[str]:
 
 
 def _words(part: str, spec: str) -> list[str]:
-    """Return what one part of a brace stands for: a word, ``1..8`` or ``1..8..2``."""
+    """Expand one alternative of a brace: a word, ``1..8`` or ``1..8..2``."""
     if not part:
         raise UsageError(f"host specification '{_short(spec)}': an empty part in the braces")
     if match := _BRACES.fullmatch(part):

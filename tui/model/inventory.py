@@ -1,4 +1,4 @@
-"""An inventory: the hosts and groups that a person keeps in a YAML file."""
+"""An inventory: the hosts and groups in a user's YAML file."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from tui.model.yaml_text import YamlDocument, load
 
 GROUP_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$"
 WORD_PATTERN = r"^[^\s-]\S*$"
-TOO_MANY = f"more than {hostspec.MOST_KNOWN} hosts; that is the most of an inventory"
-# of all groups together, those of inner groups counted again
+TOO_MANY = f"more than {hostspec.MOST_KNOWN} hosts, the limit of an inventory"
+# of all groups together, counting nested members again
 MOST_MEMBERS = 20 * hostspec.MOST_KNOWN
-MOST_PROBLEMS = 50  # of unknown hosts in groups: the nearest name of each takes its time
+MOST_PROBLEMS = 50  # unknown hosts in groups: finding the nearest name of each is slow
 
 
 class _Strict(BaseModel):
@@ -30,19 +30,19 @@ class _Strict(BaseModel):
 
 
 def _empty(value: object) -> object:
-    """A section whose lines are all commented out is an empty one."""
+    """Treat a section with all lines commented out as empty."""
     return {} if value is None else value
 
 
 Section = BeforeValidator(_empty)
 GroupName = Annotated[str, Field(pattern=GROUP_PATTERN)]
-# No blanks, and no leading dash, which a command would take for an option.
+# no blanks, and no leading dash, which a command would take for an option
 Word = Annotated[str, Field(pattern=WORD_PATTERN)]
 
 
 def _expression(text: str) -> str:
     try:
-        # nearly the language of grep -E: what is no expression at all is seen here
+        # close to the language of grep -E; rejects what is no expression at all
         re.compile(text)
     except re.error as error:
         raise ValueError(f"not a regular expression: {error}") from None
@@ -87,7 +87,7 @@ Specs = Annotated[list[str], BeforeValidator(_listed), AfterValidator(_specs), F
 
 
 class HostDefaults(_Strict):
-    """What holds for every host of the file that says nothing else."""
+    """Values for every host of the file that does not override them."""
 
     port: int | None = Field(None, ge=1, le=65535, description="Port of the SSH server")
     user: Word | None = Field(None, description="User to log in as")
@@ -95,27 +95,26 @@ class HostDefaults(_Strict):
     exec: Annotated[str, AfterValidator(_command)] | None = Field(
         None,
         description=(
-            "Command that gives a shell on the host, in place of SSH: podman exec -i {host} /bin/sh"
+            "Command that starts a shell on the host, in place of SSH: podman exec -i {host} "
+            "/bin/sh"
         ),
     )
     role: Literal["client", "server"] | None = Field(
         None,
         description=(
-            "client: it generates load; server: storage node, looked at (run --servers, Hosts)"
+            "client: generates load; server: storage node, only monitored (run --servers, Hosts)"
         ),
     )
     processes: dict[ProcessGroup, Pattern] | None = Field(
         None,
-        description=(
-            "Groups of processes whose CPU is of interest: name, and what grep -E finds them by"
-        ),
+        description=("Process groups to monitor for CPU use: name, and a pattern for grep -E"),
     )
 
 
 class HostEntry(HostDefaults):
     """How to reach a host.
 
-    What is absent is taken from the defaults, then from the SSH configuration.
+    Absent fields come from the defaults, then from the SSH configuration.
     """
 
     address: Word | None = Field(
@@ -127,7 +126,7 @@ class HostEntry(HostDefaults):
 
 
 class SourcedGroup(_Strict):
-    """A group whose hosts are looked up when the group is named."""
+    """A group that is resolved by a source when it is used."""
 
     from_: Specs = Field(
         alias="from", description="SPECs as on the command line: ansible:FILE, slurm:4711, ..."
@@ -143,7 +142,7 @@ class InventoryFile(_Strict):
     )
     hosts: Annotated[dict[str, HostEntry | None], Section] = Field(
         default_factory=dict,
-        description="Hosts by name or range such as weka-[01-08]; 'local' is always there",
+        description="Hosts by name or range such as weka-[01-08]; 'local' always exists",
     )
     groups: Annotated[dict[GroupName, list[str] | SourcedGroup], Section] = Field(
         default_factory=dict,
@@ -152,9 +151,9 @@ class InventoryFile(_Strict):
 
 
 class Inventory(_Strict):
-    """Hosts by name, and groups with the names of their members, ranges expanded.
+    """Hosts by name, and groups with their members, ranges expanded.
 
-    `sources` are the groups whose hosts are looked up when they are named: their SPECs.
+    `sources` are the SPECs of groups that are resolved by a source.
     """
 
     hosts: dict[str, HostEntry]
@@ -200,7 +199,7 @@ def inventory_json_schema() -> dict[str, Any]:
 
 
 def load_inventory(text: str, file: str) -> Inventory:
-    """Return the inventory of a YAML text. Raises UsageError with every problem and its place."""
+    """Return the inventory of a YAML text. Raises UsageError with all problems and their places."""
     if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
         return Inventory(hosts={}, groups={})
     document = load(text, file)
@@ -244,7 +243,7 @@ def _hosts(
 def _addresses(
     key: str, entry: HostEntry, count: int, document: YamlDocument, problems: list[Problem]
 ) -> list[str | None]:
-    """Return one address a host: a range of hosts needs a range of as many addresses."""
+    """Return one address per host: a range of hosts needs a range of as many addresses."""
     if entry.address is None:
         return [None] * count
     try:
@@ -270,9 +269,7 @@ def _groups(
     document: YamlDocument,
     problems: list[Problem],
 ) -> dict[str, list[str]]:
-    """Return the members of each group: those it lists, and the hosts that say they belong to
-    it.
-    """
+    """Return the members of each group: those it lists, and hosts that name it."""
     claimed: dict[str, list[str]] = {}
     for host, entry in hosts.items():
         for group in entry.groups:
@@ -281,8 +278,8 @@ def _groups(
     for group in written.groups:
         if group not in listed and group in claimed:
             message = (
-                f"group '{group}' has its hosts from a source; host '{claimed.pop(group)[0]}'"
-                " cannot join it"
+                f"group '{group}' gets its hosts from a source; host '{claimed.pop(group)[0]}' "
+                f"cannot join it"
             )
             problems.append(document.problem(("groups", group), message, key=True))
     found = _GroupFinder(
@@ -304,13 +301,13 @@ class _GroupFinder:
     unknown: int = 0
 
     def members(self, group: str, above: tuple[str, ...] = ()) -> list[str]:
-        """Return the members of a group, each once; each group is looked into once."""
+        """Return the members of a group without duplicates; each group is expanded once."""
         if group not in self.done:
             self.done[group] = list(dict.fromkeys(self.counted(group, above)))
         return self.done[group]
 
     def counted(self, group: str, above: tuple[str, ...]) -> Iterator[str]:
-        """Yield what a group lists. Raises UsageError when all groups list too much."""
+        """Yield the entries of a group. Raises UsageError if all groups together list too many."""
         for name in self.listed(group, above):
             self.count += 1
             if self.count > MOST_MEMBERS:
@@ -337,8 +334,7 @@ class _GroupFinder:
             self.problems.append(self.document.problem(place, f"group '{group}' contains itself"))
         elif group in self.sourced:
             message = (
-                f"group '{group}' has its hosts from a source; {{from: \"@{group},...\"}} can"
-                " hold it"
+                f"group '{group}' gets its hosts from a source; use {{from: \"@{group},...\"}}"
             )
             self.problems.append(self.document.problem(place, message))
         elif group not in known:

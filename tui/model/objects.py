@@ -1,4 +1,4 @@
-"""Objects of a store, past any file of the hosts: which are the same, and which are left."""
+"""Objects of a store, which are outside any host's file system: overlaps, and leftovers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from msgspec import Struct
 
 from tui.model.problem import UsageError
 
-NUMBER = "*"  # in the names of objects
+NUMBER = "*"  # stands for a number in object names
 
 
 class ObjectSet(Struct, frozen=True, omit_defaults=True):
-    """Objects of a store that a task works on, past any file of the host.
+    """Objects of a store that a task uses.
 
-    `store` is host and bucket, by which a person agrees to lose what is in it. In `names`, the key
-    of all of them, `*` stands for a number; empty: the bucket itself is made or removed.
+    `store` is host and bucket, which the user confirms before data is lost. In `names`, the key
+    pattern, `*` stands for a number; empty: the bucket itself is created or removed.
     """
 
     store: str
@@ -27,7 +27,7 @@ class ObjectSet(Struct, frozen=True, omit_defaults=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells these objects from others."""
+        """Key that identifies these objects."""
         return self.store, self.names
 
     @property
@@ -36,14 +36,14 @@ class ObjectSet(Struct, frozen=True, omit_defaults=True):
         return not set(self.does) <= {"get", "head"}
 
     def overlaps(self, other: ObjectSet) -> bool:
-        """Tell whether an object can be in both sets; all of a bucket's are in the bucket."""
+        """Return whether an object can be in both sets; a bucket includes all its objects."""
         if self.store != other.store:
             return False
         return not (self.names and other.names) or have_common_name(self.names, other.names)
 
 
 def have_common_name(one: str, other: str) -> bool:
-    """Tell whether a name fits both patterns, in which each `*` stands for a number."""
+    """Return whether a name can match both patterns, in which each `*` stands for a number."""
     if one == other:
         return True
     if not _begins(_start(one), _start(other)) or not _begins(_end(one)[::-1], _end(other)[::-1]):
@@ -57,8 +57,9 @@ def have_common_name(one: str, other: str) -> bool:
 
 
 def _next_places(one: str, other: str, at: int, other_at: int) -> Iterator[tuple[int, int]]:
-    """Yield the places in both patterns behind the next character of a common name: a number may
-    have more digits.
+    """Yield the positions in both patterns after the next character of a common name.
+
+    A number may have more digits.
     """
     mine, its = one[at : at + 1], other[other_at : other_at + 1]
     if not mine or not its or (mine != its and not _is_digit_of_number(mine, its)):
@@ -87,17 +88,16 @@ def _begins(one: str, other: str) -> bool:
 
 
 def check_apart(used: Iterable[tuple[str, ObjectSet]]) -> None:
-    """Raise UsageError when two hosts, or two jobs of one, overwrite or delete each other's
-    objects.
+    """Raise UsageError if two hosts, or two jobs of one, overwrite or delete each other's objects.
 
-    `used`: the objects of each host that are used at the same time.
+    `used`: objects that each host uses at the same time.
     """
     first: dict[tuple[str, str], tuple[str, ObjectSet]] = {}
     for host, each in used:
         known = first.setdefault(each.key, (host, each))
         if known[1] is not each:
             _check_two(known, (host, each))
-    # each begins with the literal start of the one before: no others overlap
+    # sorted by literal prefix: only adjacent ones can overlap
     nested: list[tuple[str, ObjectSet]] = []
     for pair in sorted(first.values(), key=lambda pair: (pair[1].store, _start(pair[1].names))):
         while nested and not _may_overlap(nested[-1][1], pair[1]):
@@ -123,10 +123,9 @@ def _check_two(one: tuple[str, ObjectSet], other: tuple[str, ObjectSet]) -> None
 
 
 def objects_after(sets: Iterable[ObjectSet]) -> list[ObjectSet]:
-    """Return the objects that stay when these sets have been put, got and deleted one after the
-    other.
+    """Return the objects that remain after these sets were put, read and deleted in order.
 
-    A DELETE of fewer objects than were put leaves them: which ones are gone is not known.
+    A DELETE of fewer objects than were put leaves all: which ones are gone is unknown.
     """
     left: dict[tuple[str, str], ObjectSet] = {}
     for each in sets:
@@ -139,5 +138,5 @@ def objects_after(sets: Iterable[ObjectSet]) -> list[ObjectSet]:
 
 
 def stores_of(sets: Iterable[ObjectSet]) -> list[str]:
-    """Return the stores that objects are in, each once."""
+    """Return the stores of objects, without duplicates."""
     return list(dict.fromkeys(each.store for each in sets))

@@ -1,6 +1,4 @@
-"""Where things live, by the environment and by what people type: nothing is created here and no
-file is read.
-"""
+"""Locations of files, from environment and user input. Nothing is created or read here."""
 
 from __future__ import annotations
 
@@ -13,17 +11,15 @@ from tui.model.problem import UsageError
 
 
 class Paths(NamedTuple):
-    """Folders and files of one user: `config` for what people edit, `data` for what runs leave."""
+    """Folders and files of one user: `config` for what people edit, `data` for runs."""
 
     config: Path
     data: Path
-    runs_kept: Path | None = None  # where the user's settings want runs
+    runs_kept: Path | None = None  # if the user's settings say so
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Paths:
-        """Follow BENCHTUI_HOME when set, else XDG_CONFIG_HOME and XDG_DATA_HOME with their
-        defaults.
-        """
+        """Use BENCHTUI_HOME if set, else XDG_CONFIG_HOME and XDG_DATA_HOME with their defaults."""
         if own := environ.get("BENCHTUI_HOME"):
             home = from_home(own).absolute()
             return cls(config=home, data=home)
@@ -44,7 +40,7 @@ class Paths(NamedTuple):
 
     @property
     def baselines(self) -> Path:
-        """Published figures that the user added."""
+        """Published results that the user added."""
         return self.config / "baselines"
 
     @property
@@ -54,25 +50,25 @@ class Paths(NamedTuple):
 
     @property
     def seal_key(self) -> Path:
-        """The private key that seals this user's runs; made with the first one.
+        """The private key that seals this user's runs, created for the first run.
 
-        Its public half has .pub behind it.
+        Its public half is in the same file with .pub.
         """
         return self.config / "seal_key"
 
     @property
     def settings(self) -> Path:
-        """What the user wants everywhere; see tui.model.settings."""
+        """The user's settings; see tui.model.settings."""
         return self.config / "config.yaml"
 
     @property
     def shared_runs(self) -> Path:
-        """The list of directories with runs of other people, a line each."""
+        """The list of directories with other people's runs, one per line."""
         return self.config / "shared-runs"
 
     @property
     def runs(self) -> Path:
-        """One directory a run."""
+        """One directory per run."""
         return self.runs_kept or self.data / "runs"
 
     @property
@@ -82,23 +78,21 @@ class Paths(NamedTuple):
 
 
 def presets_dir() -> Path:
-    """Return where the presets are: inside the installed package, or in the checkout beside it."""
+    """Return the directory of the presets, in the installed package or in the checkout."""
     package = Path(__file__).parents[1]
     presets = package / "presets"
     return presets if presets.is_dir() else package.parent / "profiles"
 
 
 def docs_dir() -> Path:
-    """Return where the documentation is: inside the installed package, or in the checkout beside
-    it.
-    """
+    """Return the directory of the documentation: in the installed package, or in the checkout."""
     package = Path(__file__).parents[1]
     docs = package / "docs"
     return docs if docs.is_dir() else package.parent / "docs"
 
 
 def user_home(environ: Mapping[str, str]) -> Path:
-    """Return the home directory by HOME, or by the list of users where HOME is unset, empty or
+    """Return the home directory from HOME, or from the password database if HOME is unset or
     relative.
     """
     if found := absolute(environ, "HOME"):
@@ -108,44 +102,39 @@ def user_home(environ: Mapping[str, str]) -> Path:
     try:
         return Path(pwd.getpwuid(os.getuid()).pw_dir)
     except KeyError:
-        return Path("/")  # a user that no list has, as in some containers
+        return Path("/")  # a user without a passwd entry, as in some containers
 
 
 def absolute(environ: Mapping[str, str], name: str) -> Path | None:
-    """Return the directory that a variable names.
+    """Return the directory in a variable.
 
-    A relative one would be another in each directory.
+    Empty if it is relative, which would change with the cwd.
     """
     path = Path(environ.get(name, ""))
     return path if path.is_absolute() else None
 
 
 def from_home(path: str | Path) -> Path:
-    """Return a path with ~ and ~USER as a shell has them: what is of no user that is known stays as
-    it is.
-    """
+    """Expand ~ and ~USER as a shell does: unknown users are left as they are."""
     return Path(os.path.expanduser(path))  # noqa: PTH111  # Path's own raises
 
 
 def to_write(path: str | Path) -> Path:
-    """Return the same of a path to write to.
+    """Expand ~ in a path to write to.
 
-    Raises UsageError for ~ of nobody: no directory is made of that name.
+    Raises UsageError for an unknown user: no directory of that name is created.
     """
     found = from_home(path)
     if found.parts[:1] and found.parts[0].startswith("~"):
-        raise UsageError(f"{path}: no user is called '{found.parts[0][1:]}'")
+        raise UsageError(f"{path}: unknown user '{found.parts[0][1:]}'")
     return found
 
 
 def is_there(path: Path) -> bool:
-    """Tell whether there is something of this name.
-
-    What is no name for the system, such as a long one, is not.
-    """
+    """Return whether a path exists; False for invalid names, such as too long ones."""
     return os.path.exists(path)  # noqa: PTH110  # Path's own raises
 
 
 def is_folder(path: Path) -> bool:
-    """Tell whether there is a directory of this name, as `is_there` does."""
+    """Return whether a directory exists; see `is_there`."""
     return os.path.isdir(path)  # noqa: PTH112  # Path's own raises

@@ -1,4 +1,4 @@
-"""Printable text, and the patterns and fixed names of profiles and operations."""
+"""Printable text, and fixed patterns and names of profiles and operations."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 
 def printable(text: str) -> str:
-    """Return one line of text in which every character that is not printable is a space.
+    """Return one line of text with every unprintable character replaced by a space.
 
-    Control characters, line breaks, bidirectional controls and invisible characters go: what a
-    tool, a host or a person wrote must not control a terminal or break a file format.
+    This removes control characters, line breaks, bidirectional and invisible characters: text from
+    a tool, a host or a person must not control a terminal or break a file format.
     """
     if text.isprintable():
         return text
@@ -17,11 +17,9 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str, instead: str = " ") -> str:
-    """Return text of several lines, such as a job file, without what controls a terminal; \\n and
-    \\t stay.
+    """Return multi-line text, such as a job file, without terminal controls; \\n and \\t stay.
 
-    Blanks of other widths, and characters that this Python does not know, stay too: such text is
-    kept as it was read.
+    Other kinds of blanks, and characters unknown to this Python, stay too.
     """
     if text.isprintable():
         return text
@@ -35,31 +33,29 @@ def _stays(char: str) -> bool:
 
 
 def some(names: Iterable[str], most: int = 6) -> str:
-    """Return the first names, and how many more there are."""
+    """Return the first names, and the number of the rest."""
     listed = list(names)
     more = f" and {len(listed) - most} more" if len(listed) > most else ""
     return ", ".join(listed[:most]) + more
 
 
 def some_in(names: Iterable[str], width: int, least: int = 6) -> str:
-    """Return as many names as lines of `width` hold that `least` of them need, and how many more
-    there are.
-    """
+    """Return as many names as fit into `least` lines of `width`, and the number of the rest."""
     listed = list(names)
     short = some(listed, least)
     width = max(width, 1)
     room = -(-len(short) // width) * width
-    most = (room + 2) // 3  # a name and what parts it from the next one are no shorter
+    most = (room + 2) // 3  # a name with its separator is at least this long
     texts = (some(listed, count) for count in range(min(len(listed), most), least, -1))
     return next((text for text in texts if len(text) <= room), short)
 
 
 TAG_PATTERN = r"^[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9._-]*$"  # of a profile: family/name
 NAME_PATTERN = r"^[a-z][a-z0-9_]*$"  # of a parameter
-# what a secret is written as: the environment variable that holds it
+# syntax of a secret: the environment variable that contains it
 SECRET_PATTERN = r"\$\{[A-Za-z_][A-Za-z0-9_]*\}"
 HOSTS_AXIS = "hosts"  # the axis of a sweep that is no parameter
-# tags that `benchtui ab` gives its runs: the experiment, its side
+# tags of `benchtui ab` runs: the experiment, its side
 AB_TAG, AB_SIDE_TAG = "ab", "ab.side"
 
 

@@ -1,4 +1,4 @@
-"""Decode data that others may have written: printable text, percentile names, times of day."""
+"""Decode data from untrusted files: printable text, percentile names, times of day."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from tui.model.plain import printable, printable_lines
 
 
 class _OfLines:
-    """Marks text of several lines."""
+    """Marks multi-line text."""
 
 
 MultiLine = Annotated[str, _OfLines()]
-"""Text of several lines: line breaks and tabs stay."""
+"""Multi-line text: line breaks and tabs are kept."""
 
 Cleaner = Callable[[Any], Any]
 T = TypeVar("T")
 
 
 def is_plain_json(data: bytes) -> bool:
-    """Tell whether JSON holds printable text only, line breaks and tabs in strings included."""
+    """Return whether JSON is printable text, allowing line breaks and tabs in strings."""
     escaped = any(each in data for each in (b"\\u", b"\\b", b"\\f", b"\\r"))
     rest = data.translate(None, _ASCII)
     try:
@@ -46,14 +46,14 @@ def is_plain_json(data: bytes) -> bool:
         return False
 
 
-# outside of strings; JSON has no others inside that are not escaped
+# outside of strings; within strings JSON escapes them
 _ASCII = bytes(range(0x20, 0x7F)) + b"\n\r\t"
 
 
 class PlainDecoder(Generic[T]):
-    """A JSON decoder of one type that makes every text printable.
+    """A JSON decoder for one type that makes all text printable.
 
-    Make it on import, as those of msgspec.
+    Create it at import time, like msgspec's.
     """
 
     def __init__(self, kind: type[T]) -> None:
@@ -61,25 +61,22 @@ class PlainDecoder(Generic[T]):
         self._decode: Callable[[bytes], T] = msgspec.json.Decoder(kind).decode
 
     def decode(self, data: bytes) -> T:
-        """Return the value. Raises what `NO_JSON` names."""
+        """Return the value. Raises the exceptions in `NO_JSON`."""
         found = self._decode(data)
         if data.isascii() and b"\\" not in data and b"\x7f" not in data:
-            return found  # as nearly every line of a journal
+            return found  # the common case: nearly every journal line
         return plain(found, self._kind)
 
 
 def plain(value: T, kind: Any = None) -> T:
-    """Return a value, such as a Struct or a model of pydantic, with printable text only.
-
-    It is changed in place.
-    """
+    """Make all text in a value printable, in place; the value is a Struct or a pydantic model."""
     of_kind: Any = type(value) if kind is None else kind
     clean = _cleaner(of_kind)
     return value if clean is None else clean(value)
 
 
 def plain_any(value: Any, text: Callable[[str], str] = printable) -> Any:
-    """Return plain data, of dicts and lists, with printable text and keys.
+    """Make text and keys in plain dicts and lists printable.
 
     `text` cleans the values.
     """
@@ -92,7 +89,7 @@ def plain_any(value: Any, text: Callable[[str], str] = printable) -> Any:
     return value
 
 
-# -- cleaners of types; None: there is no text in it
+# -- cleaners by type; None: the type contains no text
 
 
 @functools.cache
@@ -113,15 +110,16 @@ def _cleaner(kind: Any) -> Cleaner | None:
         return None
     if hasattr(kind, "__struct_fields__") or hasattr(kind, "__pydantic_fields__"):
         return _of_fields(kind)
-    raise TypeError(f"{kind}: it is not known where text is in it")
+    raise TypeError(f"{kind}: no rule for text in this type")
 
 
 _WITHOUT_TEXT = (int, float, bool, types.NoneType, None)
 
 
 def _of_union(members: tuple[Any, ...]) -> Cleaner | None:
-    """Each value is cleaned as the member of its type: there is one, or msgspec could not tell them
-    apart.
+    """Clean a union by the member that matches the value's type.
+
+    Msgspec allows only distinct types.
     """
     known = {_class_of(each): own for each in members if (own := _cleaner(each)) is not None}
     if not known:
@@ -175,7 +173,7 @@ def _of_sequence(origin: type, args: tuple[Any, ...]) -> Cleaner | None:
 def _of_fields(kind: type) -> Cleaner:
     """Clean the fields of a Struct or a model.
 
-    They are looked up at the first use: a type may hold itself.
+    Looked up at first use, because a type may contain itself.
     """
 
     @functools.cache
@@ -202,9 +200,7 @@ def _set_field(model: Any, name: str, value: Any) -> None:
 
 _FORM = r"(100|(0|[1-9][0-9]?)(\.[0-9]{0,5}[1-9])?)"
 PATTERN = rf"^{_FORM}$"
-"""For JSON Schema and pydantic, whose $ is the end of the text.
-
-That of Python lets a newline follow.
+"""For JSON Schema and pydantic, where $ is the end of the text; Python allows a newline after it.
 """
 MEAN = "mean"
 MEAN_PATTERN = rf"^({MEAN}|{_FORM})$"
@@ -220,14 +216,14 @@ PrintedPercentile = Annotated[str, Meta(pattern=rf"^{_PRINTED}\Z")]
 
 
 def is_percentile(name: str) -> bool:
-    """Tell whether a text is the name of a percentile, such as "99.9"."""
+    """Return whether a text is a percentile name, such as "99.9"."""
     return re.fullmatch(_FORM, name) is not None
 
 
 def percentile_name(printed: str) -> str | None:
-    """Return the name of a percentile as tools print it: ``99.900000`` is "99.9".
+    """Return the name of a percentile as printed by tools: ``99.900000`` is "99.9".
 
-    None: it is none.
+    None if it is not one.
     """
     if re.fullmatch(_PRINTED, printed) is None:
         return None
@@ -237,7 +233,7 @@ def percentile_name(printed: str) -> str | None:
 
 
 def parse_utc(text: str) -> datetime | None:
-    """Return a time of day from RFC 3339; None when it is none."""
+    """Return a time of day from RFC 3339; None if it is not one."""
     try:
         when = datetime.fromisoformat(text)
     except ValueError:

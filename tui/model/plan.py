@@ -1,4 +1,4 @@
-"""A plan: everything a run will do, computed before anything is done."""
+"""A plan: everything a run will do, computed in advance."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Provider(Struct, frozen=True, omit_defaults=True):
-    """What brought a load generator: its entry point, and the distribution package and its version.
+    """Who provides a load generator: its entry point, and the package with its version.
 
     Empty: unknown.
     """
@@ -30,15 +30,13 @@ class Provider(Struct, frozen=True, omit_defaults=True):
     version: str = ""
 
     def text(self) -> str:
-        """Return it for people: ``benchtui-other 1.0, entry point
-        benchtui_other.workload:Other``.
-        """
+        """Return it as text: ``benchtui-other 1.0, entry point benchtui_other.workload:Other``."""
         package = f"{self.package} {self.version}".strip()
         return ", ".join(part for part in (package, f"entry point {self.entry_point}") if part)
 
 
 def provider_of(point: EntryPoint) -> Provider:
-    """Return what an entry point is of."""
+    """Return the provider of an entry point."""
     dist = point.dist
     if dist is None:
         return Provider(point.value)
@@ -46,8 +44,8 @@ def provider_of(point: EntryPoint) -> Provider:
 
 
 class DirectoryIdentity(Struct, frozen=True):
-    """A directory: its path without symbolic links, and FILE-SYSTEM INODE STAMP as
-    tui/remote/sh/made.sh tells them.
+    """A directory: its path without symbolic links, and FILE-SYSTEM INODE STAMP as in
+    tui/remote/sh/made.sh.
     """
 
     real: str
@@ -55,21 +53,21 @@ class DirectoryIdentity(Struct, frozen=True):
 
 
 class Identities(Struct):
-    """What was made: INODE STAMP by path, a checksum for numbered files.
+    """Identities of created files: INODE STAMP by path, a checksum for numbered files.
 
-    And the directories they lie in, by path.
+    Also of their parent directories, by path.
     """
 
     files: dict[str, str] = field(default_factory=dict)
     directories: dict[str, DirectoryIdentity] = field(default_factory=dict)
 
     def take(self, other: Identities) -> None:
-        """Add others; what is known of a path anew replaces what was known before."""
+        """Merge other identities; newer ones replace older ones."""
         self.files.update(other.files)
         self.directories.update(other.directories)
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Drop paths that are gone."""
+        """Remove paths that are gone."""
         for path in paths:
             self.files.pop(path, None)
 
@@ -78,16 +76,16 @@ Answer = Literal["yes", "no", "unknown"]
 PLAN_SCHEMA = "benchtui.plan/1"
 
 
-# in a path: any number from 0, so that one path stands for very many files
+# in a path: any number from 0, so that one path stands for many files
 FILE_NUMBER = "$filenum"
 
 
 class FileSpec(Struct, frozen=True, omit_defaults=True):
     """One test file on a host: absolute path and full size in bytes.
 
-    A path with FILE_NUMBER stands for `count` files of that size, with numbers 0 <= n < `count`; 0:
-    not known how many. What is before `start_bytes` of a device is left alone; None: only the host
-    can tell where that is.
+    A path with FILE_NUMBER stands for `count` files of that size, numbered 0 <= n < `count`; 0:
+    unknown number. A device is not touched before `start_bytes`; None: only the host can compute
+    that.
     """
 
     path: str
@@ -97,20 +95,20 @@ class FileSpec(Struct, frozen=True, omit_defaults=True):
 
     @property
     def total_bytes(self) -> int:
-        """Bytes of all files that it stands for."""
+        """Total bytes of all its files."""
         return self.size_bytes * max(self.count, 1)
 
 
-HARMLESS = ("/dev/null", "/dev/zero", "/dev/full")  # nothing in them is lost
+HARMLESS = ("/dev/null", "/dev/zero", "/dev/full")  # writing to these loses no data
 
 
 def is_device(path: str) -> bool:
-    """Tell whether a path names a device: it is read and written, but never laid out or removed."""
+    """Return whether a path is a device: used for I/O, but never laid out or removed."""
     return path.startswith("/dev/") and not path.startswith("/dev/shm/")
 
 
 class Headline(Struct, frozen=True, omit_defaults=True):
-    """The one figure a profile is about."""
+    """The headline of a profile: the one figure it is about."""
 
     metric: Literal["iops", "bandwidth", "latency", "ops", "score"]
     # read, write, trim, sync, mixed; of ops: create, stat, read, remove; of score: total, ...
@@ -119,9 +117,7 @@ class Headline(Struct, frozen=True, omit_defaults=True):
 
 
 class Until(Struct, frozen=True):
-    """Repetitions end when the mean's 95 % confidence interval is at most `width` of it to each
-    side.
-    """
+    """Repetitions end when the mean's 95 % confidence interval is within ±`width` of it."""
 
     width: float
     least: int
@@ -129,12 +125,11 @@ class Until(Struct, frozen=True):
 
 
 class Precondition(Struct, frozen=True, omit_defaults=True):
-    """What a step does for the state of the storage: it fills all files `times` over, or is round
-    `number` of its load.
+    """Preconditioning in a step: it fills all files `times` over, or is round `number` of its load.
 
-    Of `rounds` at most, those after the first that are steady are not made: within the last
-    `window` of them the largest and the smallest figure are at most `range` of the mean apart, and
-    they drift by `slope` of it at most.
+    Of at most `rounds`, those after the first steady window are skipped: within the last `window`
+    rounds, largest and smallest figure differ by at most `range` of the mean, and the drift is at
+    most `slope` of it.
     """
 
     kind: Literal["fill", "round"]
@@ -147,7 +142,7 @@ class Precondition(Struct, frozen=True, omit_defaults=True):
 
 
 class Attestation(Struct, frozen=True, omit_defaults=True):
-    """A condition that only a person knows, what was answered, by whom and when (UTC)."""
+    """A condition that only a person knows: the answer, by whom and when (UTC)."""
 
     id: str
     question: str
@@ -157,16 +152,16 @@ class Attestation(Struct, frozen=True, omit_defaults=True):
 
 
 class MpiLaunch(Struct, frozen=True, omit_defaults=True):
-    """One MPI program over all hosts of a step, started from the first one. Which MPI it is, the
-    preflight finds.
+    """One MPI program over all hosts of a step, started on the first one; preflight detects the
+    MPI.
 
-    `options` are the program's own beside those that benchtui writes. `stride`: "next-client", or a
+    `options` are passed to the program in addition to benchtui's. `stride`: "next-client", or a
     number of ranks.
     """
 
-    directory: str  # of the file system under test; the run makes a folder of its own in it
+    directory: str  # of the file system under test; the run creates its own folder in it
     ranks_per_host: int
-    items: int  # files of each rank, or its I/Os of `bytes_per_op`
+    items: int  # files per rank, or I/Os of `bytes_per_op` per rank
     iterations: int
     stride: str = "next-client"
     options: tuple[str, ...] = ()
@@ -175,17 +170,17 @@ class MpiLaunch(Struct, frozen=True, omit_defaults=True):
     launcher: Literal["benchtui", "plain"] = "benchtui"
     addresses: str = "auto"
     env: dict[str, str] = field(default_factory=dict)
-    bytes_per_op: int = 0  # that each operation moves; 0: files are all that it is about
+    bytes_per_op: int = 0  # moved by each operation; 0: the load is files only
 
     def ranks(self, hosts: int) -> int:
-        """Return the number of ranks over so many hosts."""
+        """Return the number of ranks over this many hosts."""
         return self.ranks_per_host * hosts
 
 
 class BlockShare(Struct, frozen=True, omit_defaults=True):
-    """Sizes of I/Os from `low` to `high` bytes, and which share of a job's I/Os has them.
+    """I/O sizes from `low` to `high` bytes, and their share of a job's I/Os.
 
-    None: nobody said.
+    None: unknown.
     """
 
     low: int
@@ -194,65 +189,65 @@ class BlockShare(Struct, frozen=True, omit_defaults=True):
 
 
 class Skew(Struct, frozen=True, omit_defaults=True):
-    """Which blocks random I/O wants more than others.
+    """Non-uniform distribution of random I/O over blocks.
 
     `zones`: shares of the I/Os, and of the blocks (1 is all).
     """
 
-    text: str  # as the load generator takes it: "zipf:1.2"
+    text: str  # in the load generator's syntax: "zipf:1.2"
     kind: Literal["zipf", "pareto", "normal", "zoned"]
     value: float = 0.0  # theta, h, deviation in per cent
     zones: tuple[tuple[float, float], ...] = ()
 
 
 class JobLoad(Struct, frozen=True, omit_defaults=True):
-    """One job of a step as each host runs it, in the field's words: what judging its figures takes.
+    """One job of a step on each host, in common terms: what the checks need to know.
 
-    `held` are I/Os in flight on one host, workers x iodepth. Offered rates are of one host too.
+    `held` are I/Os in flight on one host, workers x iodepth. Offered rates are per host too.
     """
 
     name: str
-    # read, write, trim; what it does beside them, such as syncs, is not listed
+    # read, write, trim; not additional ones such as syncs
     directions: tuple[str, ...]
     workers: int = 1
     held: int = 1
-    wave: int = 0  # jobs of one wave run together, one wave after the other
-    bound_s: float | None = None  # seconds after which it ends; None: it ends with its data
-    queues: bool = False  # I/O is submitted, and completed later
+    wave: int = 0  # jobs of one wave run together, waves one after the other
+    bound_s: float | None = None  # seconds after which it ends; None: bounded by data
+    queues: bool = False  # asynchronous: I/O is submitted, and completed later
     direct: bool = False
-    # moves data from or to storage, as the null engine and file operations do not
+    # moves data to or from storage, unlike the null engine and file operations
     stores: bool = True
-    # held back by a rate, think time or another job: not always `held` in flight
+    # throttled by a rate, think time or another job: not always `held` in flight
     paced: bool = False
     rate_iops: dict[str, float] = field(default_factory=dict)  # offered, by direction
     rate_bytes_per_s: dict[str, float] = field(default_factory=dict)
     random: bool = False
-    # what each I/O stream goes over: a worker's part of a file; None: not known
+    # range of each I/O stream: a worker's part of a file; None: unknown
     range_bytes: int | None = None
-    ranges: int = 0  # how many such streams one host has
-    # by direction; without one all blocks are wanted alike
+    ranges: int = 0  # number of such streams per host
+    # by direction; without one, the distribution is uniform
     skew: dict[str, Skew] = field(default_factory=dict)
-    each_once: bool = False  # no block again before every one was used
-    same_offsets: bool = False  # on every host and in every worker the same random offsets
+    each_once: bool = False  # every block is used once before any repeats
+    same_offsets: bool = False  # same random offsets on every host and in every worker
     reducible: str = ""  # why an array may store less than is written: "zero_buffers=1"
-    # how writes are made durable as they go: "fdatasync=1"; empty: never before the end
+    # durability during the load: "fdatasync=1"; empty: not before the end
     durable: str = ""
-    # how they are at the end, within the run time that fio divides by: "end_fsync=1"
+    # durability at the end, within the runtime that fio divides by: "end_fsync=1"
     flushed: str = ""
-    block_bytes: int | None = None  # of each I/O; None: they differ, or nobody said
-    # by direction, where sizes differ
+    block_bytes: int | None = None  # of each I/O; None: mixed, or unknown
+    # by direction, for mixed sizes
     blocks: dict[str, tuple[BlockShare, ...]] = field(default_factory=dict)
-    poisson: bool = False  # the offered rate comes at random times
-    whole_blocks: bool = False  # no I/O is shorter than its block, at the end of a file neither
-    # what is asked for and does not act: "iodepth has no effect with psync: it is synchronous"
+    poisson: bool = False  # arrivals of the offered rate are random
+    whole_blocks: bool = False  # no I/O is shorter than its block, not even at the end of a file
+    # options without effect: "iodepth has no effect with psync: it is synchronous"
     in_vain: str = ""
-    # lines of the job file that change nothing with this engine: "iodepth=16"
+    # job file lines without effect with this engine: "iodepth=16"
     idle: tuple[str, ...] = ()
-    objects: bool = False  # of a store, past page cache, file systems and devices of the host
+    objects: bool = False  # of a store, outside the host's page cache, file systems and devices
 
 
 class HostTask(Struct, omit_defaults=True):
-    """What one host does in one step: its job file, its command, the files it uses."""
+    """One host's part of a step: its job file, its command, the files it uses."""
 
     host: str
     randseed: int
@@ -261,28 +256,28 @@ class HostTask(Struct, omit_defaults=True):
     directories: list[str] = field(default_factory=list)
     files: list[FileSpec] = field(default_factory=list)
     layout: bool = False
-    # most bytes the measurement can overwrite or create; None: no bound
+    # upper bound of bytes the measurement overwrites or creates; None: unbounded
     writes_bytes: int | None = None
-    # bytes that it reads, writes and trims until it ends; None: it ends by time, or not known
+    # bytes that it reads, writes and trims until it ends; None: bounded by time, or unknown
     moves_bytes: int | None = None
     required_dir: str | None = None  # must exist and be writable before anything starts
-    # paths that a task which writes leaves as they are
+    # paths that a writing task leaves unchanged
     only_read: list[str] = field(default_factory=list)
-    # images of a storage cluster that are written to, past the host
+    # images of a storage cluster that are written to, bypassing the host's storage
     images: list[str] = field(default_factory=list)
     images_used: list[str] = field(default_factory=list)  # images that are read or written
-    # objects of a store that are put, got or deleted
+    # objects of a store that are put, read or deleted
     objects: list[ObjectSet] = field(default_factory=list)
-    # how files must be found, for jobs that only create, stat or remove
+    # expected state of files, for jobs that only create, stat or remove
     expects: Literal["", "absent", "present"] = ""
-    # those that the measurement itself makes, parents first
+    # created by the measurement itself, parents first
     makes_directories: list[str] = field(default_factory=list)
 
     @property
     def written(self) -> list[FileSpec]:
-        """Files and devices that the measurement writes to, so that what they hold is lost.
+        """Files and devices that the measurement writes to, which loses their data.
 
-        Layout is not counted.
+        Without layout.
         """
         if self.writes_bytes == 0:
             return []
@@ -291,16 +286,15 @@ class HostTask(Struct, omit_defaults=True):
 
     @property
     def stores_changed(self) -> list[str]:
-        """Stores in which the measurement overwrites or deletes objects, each once."""
+        """Stores in which the measurement overwrites or deletes objects, without duplicates."""
         return list(dict.fromkeys(each.store for each in self.objects if each.changes))
 
 
 class Step(Struct, omit_defaults=True):
-    """One measurement on all of its hosts at once. Hosts of the plan without a task here sit it
-    out.
+    """One measurement on all of its hosts at once. Hosts without a task here are idle.
 
-    Steps with the same `cell` repeat one point of a matrix; `point`: swept values, hosts too. None:
-    as the plan says.
+    Steps with the same `cell` repeat one point of a matrix; `point`: swept values, including hosts.
+    None: as in the plan.
     """
 
     index: int
@@ -313,39 +307,39 @@ class Step(Struct, omit_defaults=True):
     startdelay_s: float = 0.0
     directions: list[str] = field(default_factory=list)
     in_flight: int | None = None  # numjobs x iodepth over all hosts
-    jobs: list[JobLoad] = field(default_factory=list)  # of the first host; empty: not known
+    jobs: list[JobLoad] = field(default_factory=list)  # of the first host; empty: unknown
     repetition: int = 1
-    mpi: MpiLaunch | None = None  # one program over all hosts, in place of one on each
-    profile: str = ""  # tag of the profile it comes from, when that is a member of a suite
+    mpi: MpiLaunch | None = None  # one program over all hosts, instead of one on each
+    profile: str = ""  # tag of its profile, for a member of a suite
     cell: str = ""
     point: dict[str, str | int | float | bool] = field(default_factory=dict)
-    warmup: bool = False  # its result counts for nothing
+    warmup: bool = False  # its result is not used
     precondition: Precondition | None = None  # such a step is a warm-up too
-    pause_s: float = 0.0  # time without load before it
-    attempt: int = 1  # the engine counts it up when a step of a resumed run is made again
-    # a repetition that is made only while the headline is not known well enough
+    pause_s: float = 0.0  # idle time before it
+    attempt: int = 1  # the engine increments it when a resumed run repeats a step
+    # a repetition that runs only while the headline is too uncertain
     optional: bool = False
     until: Until | None = None  # of a member of a suite
     headline: Headline | None = None
     latency_kind: Literal["clat", "lat"] | None = None
     drop_caches: Literal["no", "try", "require"] | None = None
-    # what benchtui adds to the profile's job, by name
+    # options that benchtui adds to the profile's job, by name
     added_options: dict[str, str] = field(default_factory=dict)
-    # what brought the load generator, when that is another package
+    # who provides the load generator, if another package
     provider: Provider | None = None
-    role: str = ""  # of the suite, whose hosts run it
+    role: str = ""  # of the suite; its hosts run it
     beside: list[str] = field(default_factory=list)  # roles of the steps that run at the same time
-    # steps with the same number, other than 0, run at the same time on different hosts
+    # steps with the same non-zero number run at the same time on different hosts
     together: int = 0
 
     @property
     def cell_key(self) -> str:
-        """The point that it measures, the same for its repetitions and its warm-up."""
+        """The point it measures, the same for repetitions and warm-up."""
         return self.cell or self.name
 
     @property
     def part(self) -> str:
-        """The profile of a suite that it comes from, with its role.
+        """The profile of a suite it comes from, with its role.
 
         Empty: the plan's own profile.
         """
@@ -353,41 +347,41 @@ class Step(Struct, omit_defaults=True):
 
     @property
     def is_fill(self) -> bool:
-        """Whether it fills its files, for the state of the storage alone."""
+        """Whether it only fills its files."""
         return self.precondition is not None and self.precondition.kind == "fill"
 
     @property
     def is_round(self) -> bool:
-        """Whether it is a round of its load that is made until the storage is steady."""
+        """Whether it is a preconditioning round."""
         return self.precondition is not None and self.precondition.kind == "round"
 
     @property
     def hosts(self) -> list[str]:
-        """Names of the hosts that take part."""
+        """Names of its hosts."""
         return [task.host for task in self.tasks]
 
     @property
     def bound_bytes(self) -> int | None:
-        """Bytes over all hosts with which it ends, at the latest; None: by time, or not known."""
+        """Total bytes after which it ends at the latest; None: bounded by time, or unknown."""
         moved = [task.moves_bytes for task in self.tasks]
         known = [each for each in moved if each is not None]
         return sum(known) or None if len(known) == len(moved) else None
 
     @property
     def expected_s(self) -> float | None:
-        """Seconds from GO to the end of the measurement, when the tool is bounded by time."""
+        """Seconds from GO to the end of the measurement, if bounded by time."""
         return None if self.runtime_s is None else self.startdelay_s + self.ramp_s + self.runtime_s
 
 
 def at_once(steps: Iterable[Step]) -> Iterator[list[Step]]:
-    """Yield steps in order, those that run at the same time in one list."""
+    """Yield steps in order, concurrent ones in one list."""
     for number, group in groupby(steps, key=lambda step: step.together):
         found = list(group)
         yield from [found] if number else ([step] for step in found)
 
 
 def span_s(steps: Iterable[Step]) -> float | None:
-    """Return the seconds of load and pauses of steps; None when one is bounded by size."""
+    """Return the seconds of load and pauses of steps; None if one is bounded by size."""
     total = 0.0
     for group in at_once(steps):
         spans = [step.expected_s for step in group]
@@ -399,7 +393,7 @@ def span_s(steps: Iterable[Step]) -> float | None:
 
 
 class ProfileRef(Struct, omit_defaults=True):
-    """Which profile a plan was made from, whole, so that the record is self-contained."""
+    """The profile of a plan, complete, so that the record is self-contained."""
 
     tag: str
     version: int
@@ -407,16 +401,16 @@ class ProfileRef(Struct, omit_defaults=True):
     text: MultiLine  # the YAML as it was read
     sha256: str
     source: dict[str, str] = field(default_factory=dict)
-    # parameters that differ from the profile's defaults
+    # parameters changed from the profile's defaults
     changed: dict[str, str] = field(default_factory=dict)
     preset: bool = True
-    # tags of the profiles that it changes, nearest first
+    # tags of the profiles it extends, nearest first
     extends: list[str] = field(default_factory=list)
     bases: list[MultiLine] = field(default_factory=list)  # their YAML, same order
 
 
 class LeftOut(Struct, frozen=True, omit_defaults=True):
-    """Steps of a profile that are not run, and why: hosts lack what they need."""
+    """Steps of a profile that are not run, and why: hosts do not have what they need."""
 
     profile: str
     steps: int
@@ -424,14 +418,13 @@ class LeftOut(Struct, frozen=True, omit_defaults=True):
     hosts: list[str]
 
     def text(self) -> str:
-        """Return it for people: ``weka/mdtest, 1 step: mdtest is missing on h1, h2``."""
+        """Return it as text: ``weka/mdtest, 1 step: mdtest is missing on h1, h2``."""
         steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
         return f"{self.profile}, {steps}: {self.reason} on {', '.join(self.hosts)}"
 
 
 class CarriedProgram(Struct, frozen=True, omit_defaults=True):
-    """A program of the user's own that hosts get for the time of the run. `machine`: as `uname -m`
-    names it.
+    """A user's program that is copied to hosts for the run. `machine`: as printed by `uname -m`.
 
     `path` is on the jump host; `dynamic`: it needs libraries of the host.
     """
@@ -452,8 +445,7 @@ def of_machine(programs: Iterable[CarriedProgram], machine: str) -> dict[str, Ca
 class SourceUse(Struct, frozen=True, omit_defaults=True):
     """What a source of hosts resolved to, and when (UTC). `how`: by which program or file.
 
-    `left_s`: seconds from then until its hosts are taken away, as an allocation is; None: not
-    known, or never.
+    `left_s`: seconds from then until the allocation ends; None: unknown, or never.
     """
 
     spec: str
@@ -470,50 +462,52 @@ class Plan(Struct, omit_defaults=True):
     params: dict[str, str | int | float | bool]
     hosts: list[HostAddress]
     steps: list[Step]
-    headline: Headline | None = None  # None: a suite, whose steps have headlines of their own
+    headline: Headline | None = None  # None: a suite, with a headline per step
     latency_kind: Literal["clat", "lat"] = "clat"
     target: str | None = None
     cleanup: bool = False
     allow_device: bool = False
     lease_s: float = 60.0
-    # they are looked at while the hosts generate load
+    # monitored while the hosts generate load
     servers: list[HostAddress] = field(default_factory=list)
-    # what hosts do is looked at once a second; plans of before telemetry had none
+    # whether hosts are monitored; plans from before telemetry had none
     telemetry: bool = False
     on_host_loss: Literal["continue", "stop"] = "continue"
-    take_locks: bool = False  # run on hosts that another run has locked
-    wait_s: float = 0.0  # how long to wait for hosts that another run has locked
-    # devices, files, directories of files that somebody named to be overwritten
+    take_locks: bool = False  # run on hosts that are locked by another run
+    wait_s: float = 0.0  # how long to wait for locked hosts
+    # devices, files, directories of files that the user confirmed to overwrite
     destroy: tuple[str, ...] = ()
     drop_caches: Literal["no", "try", "require"] = "no"
-    # names that a sweep varies, the slowest first; may hold "hosts"
+    # swept names, the slowest first; may contain "hosts"
     axes: list[str] = field(default_factory=list)
     until: Until | None = None
     members: list[ProfileRef] = field(default_factory=list)  # the profiles of a suite
     texts: dict[str, str] = field(default_factory=dict)  # the parameters as people write them
-    remarks: list[str] = field(default_factory=list)  # what to know before it is run
-    # steps that were asked for and are not in `steps`
+    remarks: list[str] = field(default_factory=list)  # worth knowing before it runs
+    # requested steps that are not in `steps`
     left_out: list[LeftOut] = field(default_factory=list)
-    # programs that hosts get for the time of the run
+    # programs copied to hosts for the run
     carried: list[CarriedProgram] = field(default_factory=list)
-    # environment variables whose values are never written
+    # environment variables with secret values
     secrets: list[str] = field(default_factory=list)
-    # the profile asks for preconditioning, and whoever launched the run did not want it
+    # the profile asks for preconditioning, but the launch skipped it
     no_precondition: bool = False
-    # hosts by role of a suite, as the profile or the launch says
+    # hosts by role of a suite, from the profile or the launch
     roles: dict[str, str] = field(default_factory=dict)
     # every condition that the profile asks about
     attested: list[Attestation] = field(default_factory=list)
-    # of checks, those that the profile changes
+    # of checks, changed by the profile
     thresholds: dict[str, float] = field(default_factory=dict)
-    criteria: list[str] = field(default_factory=list)  # what must not be, by the profile's own word
+    criteria: list[str] = field(
+        default_factory=list
+    )  # conditions that must not be true, from the profile
     note: str | None = None
     tags: dict[str, str] = field(default_factory=dict)
-    proves: Proof | None = None  # a counter-experiment: about which run, and what it is to show
-    search: Search | None = None  # its steps are points that are decided while it runs
-    # the directory: relative names in the SSH configuration and inventory are there
+    proves: Proof | None = None  # of a counter-experiment: the run it is about, and what it tests
+    search: Search | None = None  # its steps are points that are decided during the run
+    # base directory of relative names in the SSH configuration and inventory
     launched_in: str | None = None
-    # where its hosts are from, beside names that were typed
+    # sources of hosts, besides typed names
     sources: list[SourceUse] = field(default_factory=list)
     schema: str = PLAN_SCHEMA
 
@@ -524,26 +518,26 @@ class Plan(Struct, omit_defaults=True):
     def expected_s(self) -> float | None:
         """Seconds of load and pauses in all steps, without layout and fills.
 
-        None when a step is bounded by size.
+        None if a step is bounded by size.
         """
         return span_s(step for step in self.steps if not step.is_fill)
 
     @property
     def slots(self) -> list[Step]:
-        """The steps that a search measures its points in; none of other plans."""
+        """The steps in which a search measures its points; empty for other plans."""
         return [] if self.search is None else [step for step in self.steps if not step.warmup]
 
     @property
     def objects(self) -> list[ObjectSet]:
-        """The objects that all steps use, in their order."""
+        """The objects that all steps use, in order."""
         return [each for step in self.steps for task in step.tasks for each in task.objects]
 
     def headline_of(self, step: Step) -> Headline | None:
-        """Return what a step is about."""
+        """Return the headline of a step."""
         return step.headline or self.headline
 
     def latency_kind_of(self, step: Step) -> Literal["clat", "lat"]:
-        """Return which of fio's latencies a step shows."""
+        """Return the fio latency kind that a step shows."""
         return step.latency_kind or self.latency_kind
 
     def drop_caches_before(self, step: Step) -> Literal["no", "try", "require"]:
@@ -551,26 +545,24 @@ class Plan(Struct, omit_defaults=True):
         return step.drop_caches or self.drop_caches
 
 
-# made once, on import: two threads that make the first one at once crash
+# at import time: concurrent first use from two threads crashes
 _decoder = PlainDecoder[Plan](Plan)
 
 
 def parse_plan(data: bytes) -> Plan:
-    """Return the plan that stands in plan.json.
+    """Return the plan in plan.json.
 
-    Raises msgspec.DecodeError, and ValueError of damaged text.
+    Raises msgspec.DecodeError, and ValueError for damaged text.
     """
     plan = _decoder.decode(data)
     for place, step in enumerate(plan.steps):
-        if step.index != place:  # steps are found by it
+        if step.index != place:  # steps are looked up by it
             raise ValueError(f"steps.{place}.index: found {step.index}, allowed is {place}")
     return plan
 
 
 def written_devices(plan: Plan) -> list[str]:
-    """Return the devices that the plan writes to, as far as their names say so, images of clusters,
-    and stores.
-    """
+    """Return the devices that the plan writes to, by name, and images of clusters, and stores."""
     tasks = [task for step in plan.steps for task in step.tasks]
     written = dict.fromkeys(spec.path for task in tasks for spec in task.written)
     beyond = dict.fromkeys(name for task in tasks for name in (*task.images, *task.stores_changed))

@@ -1,6 +1,4 @@
-"""What other packages bring is called through here: whatever goes wrong in it is told with its
-name.
-"""
+"""Call objects of other packages; any failure is reported with the plug-in's name."""
 
 from __future__ import annotations
 
@@ -21,21 +19,20 @@ PLUGIN_FAILED = "plugin-failed"
 
 
 class PluginError(UsageError):
-    """A plug-in raised something, or returned what its contract does not allow.
+    """A plug-in raised an exception, or returned what its contract does not allow.
 
     The text names it.
     """
 
 
 class LackingError(PluginError, AttributeError):
-    """A plug-in lacks something, so that `hasattr` says so."""
+    """A plug-in has no such attribute; `hasattr` then returns False."""
 
 
 class Contract(Struct, frozen=True):
-    """What an object of a plug-in must do: rules of what it `returns` by method, and of its
-    attributes.
+    """The contract of a plug-in's object: rules for what methods `returns`, and for attributes.
 
-    `made`: what is made of an answer, by method, with the plug-in's name.
+    `made`: converts an answer, by method, given the plug-in's name.
     """
 
     returns: Mapping[str, Rule]
@@ -47,8 +44,8 @@ class Plugin:
     """An object of another package, called by its contract. Raises PluginError, and what the
     contract allows.
 
-    Methods are held to what they return; an error that is no BenchtuiError becomes one with the
-    plug-in's name.
+    Results are checked; an exception that is not a BenchtuiError becomes one with the plug-in's
+    name.
     """
 
     def __init__(
@@ -66,10 +63,10 @@ class Plugin:
             raise AttributeError(name)
         inner, who, contract = self._inner, self._who, self._contract
         if not hasattr(type(inner), name) and name not in getattr(inner, "__dict__", {}):
-            raise LackingError(f"{who}: it has no {name}")
+            raise LackingError(f"{who}: {name} is missing")
         found = guarded(who, name, getattr, inner, name)
         if name in contract.returns and not callable(found):
-            raise PluginError(f"{who}: {name} is no method")
+            raise PluginError(f"{who}: {name} is not a method")
         if not callable(found) or name in contract.attributes:
             return self._checked(name, found, contract.attributes.get(name))
         called = self._caller(name, found)
@@ -102,7 +99,7 @@ def _joined(told: str) -> str:
 
 
 def guarded(who: str, what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call something of a plug-in; what it yields is read to its end. Raises PluginError."""
+    """Call a function of a plug-in; a generator is read to its end. Raises PluginError."""
     try:
         value = function(*args, **kwargs)
         return list(value) if isinstance(value, Iterator) else value
@@ -121,9 +118,7 @@ def _place(error: BaseException) -> str:
 
 @functools.cache
 def guarded_model(model: type[BaseModel], who: str) -> type[BaseModel]:
-    """Return a pydantic model of a plug-in whose validators raise nothing but what is wrong with a
-    profile.
-    """
+    """Return a pydantic model of a plug-in; its validators raise only errors of the profile."""
     from pydantic import create_model, model_validator
 
     def validate(_: Any, value: Any, handler: Callable[[Any], Any]) -> Any:
@@ -141,7 +136,7 @@ def guarded_model(model: type[BaseModel], who: str) -> type[BaseModel]:
 
 
 def guarded_validation(who: str, handler: Callable[[Any], Any], value: Any) -> Any:
-    """Validate by a plug-in's model: pydantic's own errors are of the profile, others of the
+    """Validate by a plug-in's model: pydantic's errors belong to the profile, others to the
     plug-in.
     """
     from pydantic_core import PydanticCustomError, PydanticOmit, PydanticUseDefault
@@ -158,6 +153,4 @@ def guarded_validation(who: str, handler: Callable[[Any], Any], value: Any) -> A
     ):
         raise
     except (Exception, SystemExit) as error:
-        raise PluginError(
-            f"{who}: its model of a profile failed: {error!r}{_place(error)}"
-        ) from error
+        raise PluginError(f"{who}: its profile model failed: {error!r}{_place(error)}") from error

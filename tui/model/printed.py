@@ -1,8 +1,9 @@
-"""Figures as a publication prints them, and the same in SI units: ``33.1MiB/s (34.7MB/s)``,
-``~60000 iops``, ``16.9k``.
+"""Figures as publications print them, and in SI units: ``33.1MiB/s (34.7MB/s)``, ``~60000 iops``,
+``16.9k``.
 
-The printed text is kept: it says how exactly a figure is known. A range stays a range, nothing is
-made up between."""
+The printed text is kept: it shows how exactly a figure is known. A range stays a range; nothing is
+interpolated.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ _SECONDS = {
 }
 UNITS: Mapping[Unit, Mapping[str, float]] = {
     "iops": {"": 1.0, "iops": 1.0, "IOPS": 1.0, "ops/s": 1.0},
-    # fio cuts "29.4Gi" short
+    # fio truncates "29.4Gi"
     "bytes_per_s": {f"{name}/s": factor for name, factor in _BYTES.items()} | _BINARY,
     "ns": _SECONDS,
     "ops_per_s": {"": 1.0, "ops/s": 1.0},
@@ -61,7 +62,7 @@ _PRINTED = re.compile(
 class Quantity:
     """One figure: as printed, and in `unit`.
 
-    `value` is None for a range; `low` and `high` are what it may be.
+    `value` is None for a range; `low` and `high` are its ends.
     """
 
     printed: str
@@ -73,7 +74,7 @@ class Quantity:
 
 
 def parse_printed(unit: Unit, text: object) -> Quantity:
-    """Return a figure as it was printed. What stands in brackets repeats it and is not read.
+    """Return a figure from its printed form. Text in brackets repeats it and is ignored.
 
     Raises ValueError.
     """
@@ -84,7 +85,7 @@ def parse_printed(unit: Unit, text: object) -> Quantity:
         else None
     )
     if match is None or match[4] not in UNITS[unit]:
-        raise ValueError(f"it must be {FORMS[unit]}")
+        raise ValueError(f"expected {FORMS[unit]}")
     low = _number(match[2]) * UNITS[unit][match[4]]
     high = _number(match[3]) * UNITS[unit][match[4]] if match[3] else low
     if high < low:
@@ -98,9 +99,7 @@ def _number(text: str) -> float:
 
 
 def or_in(quantity: Quantity, other: str) -> Quantity:
-    """Return the figure when its unit may really be another one: the value as labelled, the limits
-    over both.
-    """
+    """Return the figure if its unit may be wrong: the value as labelled, limits over both units."""
     match = _PRINTED.fullmatch(quantity.printed)
     units = UNITS[quantity.unit]
     if match is None or match[4] not in units or other not in units:
@@ -113,10 +112,9 @@ def or_in(quantity: Quantity, other: str) -> Quantity:
 
 
 def rounding_of(quantity: Quantity) -> float:
-    """Return by which share a figure may be off as it was printed: half of its last digit, or half
-    of a range.
+    """Return the relative rounding error of a printed figure: half its last digit, or half a range.
 
-    Of a whole number that is only about right, the zeros at its end are no digits.
+    For an approximate whole number, trailing zeros are not significant.
     """
     match = _PRINTED.fullmatch(quantity.printed)
     if match is None or match[3] or not quantity.low:
@@ -132,6 +130,6 @@ def rounding_of(quantity: Quantity) -> float:
 
 
 def printed_unit(quantity: Quantity) -> str:
-    """Return the unit as it was printed: ``MB/s``."""
+    """Return the unit as printed: ``MB/s``."""
     match = _PRINTED.fullmatch(quantity.printed)
     return match[4] if match else ""

@@ -1,4 +1,4 @@
-"""Problems people can act on, and the errors that carry them to an exit code."""
+"""Problems that users can act on, and the errors that carry them to an exit code."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Self
 
-LONGEST_NAME = 100  # that a nearest one is looked for
-MOST_ALIKE = 2000  # that it is looked for among: each takes its time
-# code of a problem that may come from an option which is wrong or left out itself
+LONGEST_NAME = 100  # longest name to search a suggestion for
+MOST_ALIKE = 2000  # most names to search: each takes time
+# code of a problem that may be due to a wrong or missing option itself
 NEEDS_OPTION = "needs-option"
 
 
@@ -27,12 +27,11 @@ class _Fields(NamedTuple):
 
 
 class Problem(_Fields):
-    """One thing that is wrong, where it is, and what would be right: one printable line, whatever
-    it repeats.
+    """One problem, its place, and what is allowed: one printable line.
 
-    ``line`` and ``column`` count from 1. ``host`` names the host a problem was seen on. ``code``
-    says what sort of problem it is, where something depends on that: nothing is decided by the
-    words of a message. ``file`` is the path as it is; the text of a problem has it printable.
+    ``line`` and ``column`` count from 1. ``host`` is the host with the problem. ``code`` classifies
+    the problem if code depends on it; nothing depends on the wording. ``file`` is the real path;
+    the text has it printable.
     """
 
     __slots__ = ()
@@ -46,7 +45,7 @@ class Problem(_Fields):
         host: str | None = None,
         code: str = "",
     ) -> Self:
-        """Make the words printable: they repeat what was typed, or what a file or a host said."""
+        """Make the texts printable: they repeat user input, files, or output of hosts."""
         return super().__new__(
             cls, printable(message), file, line, column, host and printable(host), code
         )
@@ -63,7 +62,7 @@ class Problem(_Fields):
 
 
 class BenchtuiError(Exception):
-    """An error whose text is all the user needs. ``exit_code`` as in the command's contract."""
+    """An error with text for the user. ``exit_code`` is that of the command."""
 
     exit_code = 1
 
@@ -77,25 +76,25 @@ class BenchtuiError(Exception):
 
 
 class UsageError(BenchtuiError):
-    """Usage, profile or inventory error: the command ends with 2 before anything has run."""
+    """An error in usage, profile or inventory: exit code 2, before anything ran."""
 
     exit_code = 2
 
 
 class NotComparableError(BenchtuiError):
-    """Runs cannot be held against each other: the command ends with 3."""
+    """Runs cannot be compared: exit code 3."""
 
     exit_code = 3
 
 
 class PreflightError(BenchtuiError):
-    """A host cannot run what was asked: the command ends with 3 before any load has started."""
+    """A host cannot run the load: exit code 3, before any load started."""
 
     exit_code = 3
 
 
 def unreadable(path: Path, error: OSError | UnicodeDecodeError) -> UsageError:
-    """Return what to say of a text file that cannot be read."""
+    """Return the problem of a text file that cannot be read."""
     why = (
         f"cannot be read: {error.strerror}"
         if isinstance(error, OSError)
@@ -104,15 +103,14 @@ def unreadable(path: Path, error: OSError | UnicodeDecodeError) -> UsageError:
     return UsageError(Problem(why, file=str(path)))
 
 
-MOST_MEANT = 3  # names in one suggestion
+MOST_MEANT = 3  # names per suggestion
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """Return the known names that `name` was meant to be, at most three: none when nothing is
-    close.
+    """Return the known names closest to `name`, at most three; none if nothing is close.
 
-    All that are one edit away (a character more, less, another, or two swapped), else the one most
-    like it. Upper and lower case count as the same.
+    All names one edit away (a character more, less, different, or two swapped), else the most
+    similar one. Case is ignored.
     """
     names = {each.casefold(): each for each in known}
     wanted = name.casefold()
@@ -130,7 +128,7 @@ def nearest(name: str, known: Iterable[str]) -> list[str]:
 
 
 def one_edit_apart(one: str, other: str) -> bool:
-    """Tell whether at most one character was added, left out, replaced, or swapped with its
+    """Return whether at most one character was added, removed, replaced, or swapped with its
     neighbour.
     """
     if abs(len(one) - len(other)) > 1:

@@ -1,4 +1,4 @@
-"""A profile: what people edit, and what its parameters resolve to.
+"""A profile: the model of its file, and its resolved parameters.
 
 Pure; loading is `profile_load`.
 """
@@ -36,7 +36,7 @@ ParamKind = Literal[
     "directory", "path", "device", "duration", "size", "count", "number", "text", "flag", "choice",
     "secret"
 ]  # fmt: skip
-TOOL = "The load generator; suite: other profiles one after the other"
+TOOL = "The load generator; suite: several profiles, one after the other"
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 HOST_PLACEHOLDERS = ("host", "host_index", "next_index")
 PATH_KINDS = ("directory", "path", "device")
@@ -67,56 +67,53 @@ class ProfileSource(Strict):
     """Where a workload was published."""
 
     document: Text = Field(description="Title of the document")
-    section: Text | None = Field(None, description="Section or table of it")
-    url: Text | None = Field(None, description="Where it can be read")
-    date: Text | None = Field(None, description="When it was published or measured")
+    section: Text | None = Field(None, description="Section or table")
+    url: Text | None = Field(None, description="Address")
+    date: Text | None = Field(None, description="Date of publication or measurement")
 
 
 class Param(Strict):
-    """A value that may be changed at launch: with --set, on the review screen, in a user's own
-    profile.
-    """
+    """A value that can be changed at launch: with --set, on Review, in a user's own profile."""
 
-    default: Scalar = Field(description="The value when nothing else is said")
-    kind: ParamKind = Field(description="What kind of value it is; decides what is allowed")
-    help: Text = Field("", description="One line for the person who changes it")
+    default: Scalar = Field(description="Default value")
+    kind: ParamKind = Field(description="Type of the value")
+    help: Text = Field("", description="Help text, one line")
     choices: list[Scalar] | None = Field(None, description="Allowed values (kind: choice)")
     min: Scalar | None = Field(None, description="Smallest allowed value")
     max: Scalar | None = Field(None, description="Largest allowed value")
     spread: bool = Field(
         False,
         description=(
-            "For counts: the total over all hosts; each host gets its share, and one without"
-            " sits out"
+            "For counts: the total over all hosts; each host gets its share, and hosts without a "
+            "share are idle"
         ),
     )
 
 
 class Prepare(Strict):
-    """What is done before and after the measurement."""
+    """Preparation before and cleanup after the measurement."""
 
     layout: bool | str = Field(
         False,
         description=(
-            "Write the test files whole before measuring; may name a flag parameter: '{layout}'"
+            "Lay out the test files before measuring; may name a flag parameter: '{layout}'"
         ),
     )
-    cleanup: bool = Field(False, description="Remove what the run created when it has ended")
+    cleanup: bool = Field(False, description="Remove files that the run created at its end")
     precondition: PreconditionSpec | None = Field(
         None,
         description=(
-            "Fill the files, then put on the load in rounds until it is steady; {}: as SNIA has it"
+            "Fill the files, then run the load in rounds until it is steady; {}: SNIA's defaults"
         ),
     )
 
 
 class HeadlineSpec(Strict):
-    """The one figure that the profile is about."""
+    """The headline of the profile."""
 
     metric: Literal["iops", "bandwidth", "latency", "ops", "score"] = Field(
         description=(
-            "What is measured; ops: operations on files, such as creates; score: the"
-            " benchmark's own"
+            "Metric; ops: operations on files, such as creates; score: the benchmark's own"
         )
     )
     direction: Literal[
@@ -124,25 +121,24 @@ class HeadlineSpec(Strict):
         "mkdirs", "rmfiles", "rmdirs", "write-files", "read-files",
         "head", "mkbuckets", "rmbuckets", "write-objects", "read-objects",
         "total", "bandwidth", "metadata",
-    ] = Field(description="Of which direction; with ops: of which operation; "
-            "with score: of which score")  # fmt: skip
+    ] = Field(description="Direction; with ops, the operation; with score, its name")  # fmt: skip
     percentile: float | None = Field(
-        None, ge=0, le=100, description="For latency: which percentile; absent: the mean"
+        None, ge=0, le=100, description="For latency: the percentile; absent: the mean"
     )
 
 
 class HostsSpec(Strict):
-    """How many clients a profile is for."""
+    """The number of clients a profile is designed for."""
 
     published: int | None = Field(None, ge=1, description="Number of clients in the published run")
 
 
 class Deviation(Strict):
-    """Something that the source does not say, or that is done otherwise, and why."""
+    """A deviation from the source, or a choice the source leaves open, with the reason."""
 
     what: Text = Field(description="Parameter or option")
     kind: Literal["defaulted", "reconstructed", "deviation"] = Field(
-        description="What sort of difference it is"
+        description="Kind of difference"
     )
     why: Text = Field(description="The reason")
 
@@ -156,21 +152,19 @@ class Profile(Strict):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     profile: str = Field(
-        pattern=TAG_PATTERN, description="The tag that every run carries: family/name"
+        pattern=TAG_PATTERN, description="Name of the profile in all its runs: family/name"
     )
-    version: int = Field(1, ge=1, description="Grows when the meaning of the profile changes")
+    version: int = Field(1, ge=1, description="Incremented when the meaning of the profile changes")
     title: Text = Field(description="One line: what it measures")
-    description: Text | None = Field(None, description="More about it")
+    description: Text | None = Field(None, description="Longer description")
     source: ProfileSource | None = Field(None, description="Where the workload was published")
     extends: str | None = Field(
         None,
-        description=(
-            "Tag of the profile that this one changes: what is not said here is as it is there"
-        ),
+        description=("Tag of the profile that this one extends: absent keys are inherited"),
     )
     tool: str = Field(description=TOOL)
     params: dict[Annotated[str, Field(pattern=NAME_PATTERN)], Param] = Field(
-        default_factory=dict, description="What may be changed at launch"
+        default_factory=dict, description="Parameters that can be changed at launch"
     )
     suite: list[SuiteEntry] | None = Field(
         None,
@@ -183,73 +177,73 @@ class Profile(Strict):
     roles: dict[
         Annotated[str, Field(pattern=NAME_PATTERN)], Annotated[Text, AfterValidator(parse_role)]
     ] = Field(
-        default_factory=dict, description=f"Hosts of a suite's profiles by role: {ROLE_FORMS}"
+        default_factory=dict, description=f"Hosts of a suite's profiles, by role: {ROLE_FORMS}"
     )
     sweep: SweepSpec | None = Field(
-        None, description="Values of parameters that are measured one after the other"
+        None, description="Parameter values to measure one after the other"
     )
     repeat: Annotated[int, Field(ge=1, le=1000)] | RepeatSpec = Field(
-        1, description="How often each point is measured: a number, or {until: 5%, max: 10}"
+        1, description="Repetitions of each point: a number, or {until: 5%, max: 10}"
     )
     capacity: CapacitySpec | None = Field(
         None,
         description=(
-            "Search for the most load that keeps limits: the steps are the points of the search"
+            "Search for the highest load within limits: the steps are the points of the search"
         ),
     )
     curve: CurveSpec | None = Field(
-        None, description="Measure latency over load: with run --curve, or by itself"
+        None, description="Measure latency over load: with run --curve, or always"
     )
     warmup: Scalar | None = Field(
         None,
         description=(
-            "Time of the same load before each point, not counted; may name a parameter: '{warmup}'"
+            "Unmeasured time of the same load before each point; may name a parameter: '{warmup}'"
         ),
     )
     pause: Scalar | None = Field(
-        None, description="Time without load between measurements; may name a parameter"
+        None, description="Idle time between measurements; may name a parameter"
     )
     prepare: Prepare = Field(
         default_factory=lambda: Prepare(layout=False, cleanup=False, precondition=None),
-        description="What is done before and after the measurement",
+        description="Preparation before and cleanup after the measurement",
     )
     drop_caches: Annotated[Literal["no", "try", "require"], BeforeValidator(_off_is_no)] = Field(
         "no", description="Drop the hosts' page caches before each measurement"
     )
     attest: list[AttestSpec] = Field(
         default_factory=list,
-        description="Conditions that no host can tell: asked at launch, kept with the result",
+        description="Conditions that benchtui cannot check: asked at launch, kept with the result",
     )
     findings: dict[
         Annotated[str, AfterValidator(known)], Annotated[float, Field(ge=0, allow_inf_nan=False)]
     ] = Field(
         default_factory=dict,
-        description="Thresholds of checks that are otherwise here, by name: {straggler.rate: 0.7}",
+        description="Changed thresholds of checks, by name: {straggler.rate: 0.7}",
     )
     thresholds: list[Annotated[str, AfterValidator(known_criterion)]] = Field(
         default_factory=list,
-        description="What must not be: 'read.p99 > 2ms', or against another run 'iops < -5%'",
+        description="Conditions that must not be true: 'read.p99 > 2ms', or compared with another "
+        "run 'iops < -5%'",
     )
     headline_spec: HeadlineSpec | None = Field(
         None,
         alias="headline",
-        description="The one figure the profile is about; a suite has none of its own",
+        description="The headline of the profile; a suite has none of its own",
     )
     latency: Literal["clat", "lat"] = Field(
         "clat",
         description=(
-            "Which latency is shown: clat from when the system took the I/O, lat from before that;"
-            " absent: clat, but lat for engines that queue I/O without direct, where clat hides the"
-            " wait"
+            "Latency to show: clat from submission, lat including submission; absent: clat, but "
+            "lat for engines that queue buffered I/O, where clat hides the wait"
         ),
     )
     on_host_loss: Literal["continue", "stop"] = Field(
-        "continue", description="What the run does when a host drops out: go on without it, or stop"
+        "continue", description="Reaction to a lost host: continue without it, or stop"
     )
     allow_device: bool = Field(False, description="Whether the target may be a block device")
     hosts: HostsSpec = Field(
         default_factory=lambda: HostsSpec(published=None),
-        description="How many clients the profile is for",
+        description="Number of clients the profile is designed for",
     )
     deviations: list[Deviation] = Field(
         default_factory=list, description="Differences from the source, with reasons"
@@ -257,15 +251,15 @@ class Profile(Strict):
 
     @property
     def body(self) -> Any:
-        """What the profile says under the name of its tool, as that tool's model.
+        """The part of the profile under the name of its tool, as that tool's model.
 
-        None when it says nothing.
+        None if it is absent.
         """
         return getattr(self, self.tool, None)
 
     @property
     def headline(self) -> HeadlineSpec:
-        """The one figure the profile is about. A suite has none: look at its members.
+        """The headline of the profile. A suite has none: look at its members.
 
         Raises ValueError.
         """
@@ -275,7 +269,7 @@ class Profile(Strict):
 
     @property
     def stages(self) -> list[list[SuiteMember]]:
-        """The profiles of a suite in order, those that run at the same time in one list.
+        """The profiles of a suite in order, concurrent ones in one list.
 
         Empty for other profiles.
         """
@@ -283,7 +277,7 @@ class Profile(Strict):
 
     @property
     def members(self) -> list[SuiteMember]:
-        """The profiles of a suite, in order; empty for any other profile."""
+        """The profiles of a suite, in order; empty for other profiles."""
         return [member for stage in self.stages for member in stage]
 
 
@@ -334,9 +328,7 @@ def resolve_params(profile: Profile, overrides: Mapping[str, str]) -> dict[str, 
 def host_params(
     profile: Profile, params: Mapping[str, ParamValue], host_index: int, hosts: int
 ) -> dict[str, ParamValue]:
-    """Return the parameters as they hold for one host of several: of a count that is spread, its
-    share.
-    """
+    """Return the parameters of one of several hosts: its share of counts that are spread."""
     return {
         name: share(int(value), host_index, hosts) if profile.params[name].spread else value
         for name, value in params.items()
@@ -344,15 +336,15 @@ def host_params(
 
 
 def share(total: int, index: int, of: int) -> int:
-    """Return what number `index` (from 1) gets when a total is spread.
+    """Return share number `index` (from 1) of a total.
 
-    The first ones get one more.
+    The first shares get the remainder.
     """
     return total // of + (1 if index <= total % of else 0)
 
 
 def value_text(kind: ParamKind, value: ParamValue) -> str:
-    """Return a parameter's value as load generators read it: no fractions of sizes, one unit."""
+    """Return a parameter's value in a load generator's syntax: no fractional sizes, one unit."""
     if kind == "size" and isinstance(value, int):
         return plain_size(value)
     if kind == "duration" and isinstance(value, int | float):
@@ -361,16 +353,14 @@ def value_text(kind: ParamKind, value: ParamValue) -> str:
 
 
 def scalar_text(value: Scalar | None) -> str:
-    """Return a YAML scalar as text: truth values are 1 and 0, an option without a value is
-    empty.
-    """
+    """Return a YAML scalar as text: booleans are 1 and 0, an option without a value is empty."""
     if value is None:
         return ""
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
 def placeholders(value: object) -> list[str]:
-    """Return the names in braces of an option's value."""
+    """Return the names in braces in an option's value."""
     return (
         [m[1] for m in PLACEHOLDER.finditer(value) if m[1] is not None]
         if isinstance(value, str)
@@ -388,7 +378,7 @@ def expand(value: Scalar | None, values: Mapping[str, str]) -> str:
 
 
 def safe_host(name: str) -> str:
-    """Return a host's name as it may stand in a path or an option."""
+    """Return a host's name made safe for a path or an option."""
     return re.sub(r"[^A-Za-z0-9._-]", "_", name) or "_"
 
 
@@ -412,20 +402,18 @@ def _parse_kind(param: Param, value: object) -> ParamValue:
 
 
 def _reference(value: object) -> str:
-    """Return what a secret is written as.
+    """Return the reference to a secret.
 
-    What else was written may be the secret itself: it is not repeated.
+    A wrong value is not repeated: it may be the secret itself.
     """
     if not isinstance(value, str) or not re.fullmatch(SECRET_PATTERN, value):
-        raise ValueError(
-            "a secret is never written down: ${NAME} says which environment variable holds it"
-        )
+        raise ValueError("a secret must be a reference to an environment variable: ${NAME}")
     return value
 
 
 def _positive(number: Number, value: object) -> Number:
     if number <= 0:
-        raise ValueError(f"{shown(value)} is not allowed: it must be more than 0")
+        raise ValueError(f"{shown(value)} is not allowed: must be more than 0")
     return number
 
 
@@ -459,7 +447,8 @@ def _line(value: object) -> str:
     text = scalar_text(value) if isinstance(value, str | int | float | bool) else ""
     if not text or text != text.strip() or not text.isprintable():
         raise ValueError(
-            f"{shown(value)} is not allowed: one printable line without blanks at its ends"
+            f"{shown(value)} is not allowed: expected one printable line without leading or "
+            f"trailing blanks"
         )
     return text
 
@@ -467,16 +456,12 @@ def _line(value: object) -> str:
 def _path(value: object, kind: ParamKind) -> str:
     text = _line(value)
     if not text.startswith("/"):
-        raise ValueError(
-            f"{shown(value)} is not an absolute path on the hosts: it must begin with /"
-        )
+        raise ValueError(f"{shown(value)} is not an absolute path on the hosts: must begin with /")
     if bad := set(text) & set("#;$`\\"):
-        raise ValueError(
-            f"{shown(value)} is not a path that can be used: it holds {' '.join(sorted(bad))}"
-        )
+        raise ValueError(f"{shown(value)} is not allowed in a path: {' '.join(sorted(bad))}")
     path = posixpath.normpath(text).replace("//", "/")
     if kind == "device" and not path.startswith("/dev/"):
-        raise ValueError(f"{shown(value)} is not a device: it must begin with /dev/")
+        raise ValueError(f"{shown(value)} is not a device: must begin with /dev/")
     return path
 
 

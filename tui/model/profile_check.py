@@ -33,13 +33,13 @@ from tui.model.roles import REST
 from tui.model.tool import SUITE, installed, rules
 from tui.model.yaml_text import KeyPath, YamlDocument
 
-REPEAT_IT = "'repeat' measures points again"
+REPEAT_IT = "use 'repeat' for repetitions"
 
 
 def matrix_problems(
     profile: Profile, document: YamlDocument, known: Collection[str]
 ) -> Iterator[Problem]:
-    """Yield what is wrong with a profile's tool, sweep, suite, repetitions, warm-up and pause."""
+    """Yield problems in a profile's tool, sweep, suite, repetitions, warm-up and pause."""
     yield from _tool_problems(profile, document)
     yield from _sweep_problems(profile, document)
     yield from _suite_problems(profile, document, known)
@@ -63,10 +63,10 @@ def _tool_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem
             )
         if key != profile.tool and value is not None:
             yield document.problem(
-                (key,), f"'{key}' goes with tool: {key}; here the tool is {profile.tool}", key=True
+                (key,), f"'{key}' requires tool: {key}; the tool is {profile.tool}", key=True
             )
     if profile.roles and profile.tool != SUITE:
-        message = f"'roles' goes with tool: {SUITE}; here the tool is {profile.tool}"
+        message = f"'roles' requires tool: {SUITE}; the tool is {profile.tool}"
         yield document.problem(("roles",), message, key=True)
     if profile.tool != "suite" and profile.headline_spec is None:
         yield document.problem((), "missing key 'headline'", code="missing-headline")
@@ -74,7 +74,7 @@ def _tool_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem
         for key in ("headline", "sweep", "warmup"):
             if document.data.get(key) is not None:
                 yield document.problem(
-                    (key,), f"a suite has no '{key}' of its own; its profiles have", key=True
+                    (key,), f"'{key}' is not allowed in a suite; set it in its profiles", key=True
                 )
 
 
@@ -83,7 +83,7 @@ def _sweep_problems(profile: Profile, document: YamlDocument) -> Iterator[Proble
     if sweep is None:
         return
     if sweep.grid and sweep.points:
-        yield document.problem(("sweep", "points"), "give a grid or points, not both", key=True)
+        yield document.problem(("sweep", "points"), "grid and points exclude each other", key=True)
         return
     if not (sweep.grid or sweep.points or sweep.hosts):
         yield document.problem(
@@ -95,7 +95,7 @@ def _sweep_problems(profile: Profile, document: YamlDocument) -> Iterator[Proble
         if set(point) != set(sweep.points[0]):
             names = ", ".join(sweep.points[0])
             yield document.problem(
-                ("sweep", "points", index), f"every point gives the same parameters: {names}"
+                ("sweep", "points", index), f"all points must set the same parameters: {names}"
             )
         for name, value in point.items():
             yield from _axis_problems(
@@ -118,7 +118,7 @@ def _axis_problems(
 ) -> Iterator[Problem]:
     param = profile.params.get(name)
     if param is None:
-        hint = "; the number of hosts goes under sweep.hosts" if name == HOSTS_AXIS else ""
+        hint = "; put the number of hosts under sweep.hosts" if name == HOSTS_AXIS else ""
         known = ", ".join(profile.params) or "none"
         message = (
             f"unknown parameter '{name}'{did_you_mean(name, profile.params)}; known are"
@@ -139,8 +139,8 @@ def _axis_problems(
 
 
 def said_twice(param: Param, values: Sequence[Scalar]) -> Iterator[tuple[int, str]]:
-    """Yield where values of a sweep stand there before, however they are written: the point would
-    be planned twice.
+    """Yield sweep values that repeat an earlier one in any spelling: the point would be planned
+    twice.
     """
     seen: dict[ParamValue, Scalar] = {}
     for index, value in enumerate(values):
@@ -154,9 +154,9 @@ def said_twice(param: Param, values: Sequence[Scalar]) -> Iterator[tuple[int, st
             yield (
                 index,
                 (
-                    f"{shown(value)} is there twice"
+                    f"{shown(value)} is a duplicate"
                     if same
-                    else f"{shown(value)} is {shown(first)} once more"
+                    else f"{shown(value)} equals {shown(first)}"
                 ),
             )
         seen.setdefault(known, value)
@@ -172,7 +172,7 @@ def _points_twice(
                 (name, parse_param(profile.params[name], value)) for name, value in point.items()
             )
         except (ValueError, LookupError):
-            continue  # that is said already
+            continue  # reported already
         if known in seen:
             message = f"the same point as entry {seen[known] + 1}; {REPEAT_IT}"
             yield document.problem(("sweep", "points", index), message)
@@ -184,12 +184,10 @@ def _suite_problems(
 ) -> Iterator[Problem]:
     for place, member in placed_members(profile):
         if not re.fullmatch(TAG_PATTERN, member.profile):
-            message = (
-                f"found {shown(member.profile)}; the tag of a profile looks like weka/read-iops"
-            )
+            message = f"found {shown(member.profile)}; a profile's tag is like weka/read-iops"
             yield document.problem(place, message)
         if member.profile == profile.profile:
-            yield document.problem(place, "a suite cannot hold itself")
+            yield document.problem(place, "a suite cannot contain itself")
         if member.role is not None and member.role not in profile.roles:
             hint, roles = (
                 did_you_mean(member.role, profile.roles),
@@ -225,16 +223,14 @@ def placed_members(profile: Profile) -> Iterator[tuple[KeyPath, SuiteMember]]:
 
 
 def _role_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
-    """Yield roles that nothing has, and profiles that would run at the same time on the same
-    hosts.
-    """
+    """Yield unused roles, and profiles that would run on the same hosts at the same time."""
     used = {member.role for member in profile.members}
     for role in profile.roles:
         if role not in used:
-            message = f"no profile of the suite uses role '{role}'"
+            message = f"role '{role}' is not used by any profile of the suite"
             yield document.problem(("roles", role), message, True, "missing-suite")
     if len([role for role, text in profile.roles.items() if text == REST]) > 1:
-        yield document.problem(("roles",), f"'{REST}' is allowed for one role", key=True)
+        yield document.problem(("roles",), f"'{REST}' is allowed for one role only", key=True)
     for index, stage in enumerate(profile.stages):
         seen: set[str] = set()
         for inner, member in enumerate(stage if len(stage) > 1 else []):
@@ -255,14 +251,14 @@ def _repeat_problems(profile: Profile, document: YamlDocument) -> Iterator[Probl
     if not isinstance(repeat, int) and repeat.min > repeat.max:
         yield document.problem(("repeat", "min"), f"min {repeat.min} is more than max {repeat.max}")
     if not isinstance(repeat, int) and profile.tool == "suite":
-        message = "a suite is repeated a number of times: it has no headline"
+        message = "a suite needs a fixed number of repetitions: it has no headline"
         yield document.problem(("repeat", "until"), message, key=True)
 
 
 def span_problems(
     profile: Profile, document: YamlDocument, path: KeyPath, value: Scalar | None
 ) -> Iterator[Problem]:
-    """A warm-up, a pause and a round are times, or name a parameter that is one."""
+    """Check that warm-up, pause and round are times, or name a duration parameter."""
     if value is None:
         return
     names, key = placeholders(value), path[-1]
@@ -284,17 +280,15 @@ PRECONDITION: KeyPath = ("prepare", "precondition")
 
 
 def condition_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
-    """Yield what is wrong with a profile's preconditioning, and with what it has attested."""
+    """Yield problems in a profile's preconditioning and attested conditions."""
     yield from _precondition_problems(profile, document)
     seen: set[str] = set()
     for index, each in enumerate(profile.attest):
         if each.id in seen:
-            yield document.problem(
-                ("attest", index, "id"), f"the condition '{each.id}' is asked for twice"
-            )
+            yield document.problem(("attest", index, "id"), f"duplicate condition '{each.id}'")
         if not each.question.isprintable():
             yield document.problem(
-                ("attest", index, "question"), "question: one printable line is allowed"
+                ("attest", index, "question"), "question: must be one printable line"
             )
         seen.add(each.id)
 
@@ -305,32 +299,32 @@ def _precondition_problems(profile: Profile, document: YamlDocument) -> Iterator
         return
     if profile.tool == SUITE:
         yield document.problem(
-            PRECONDITION, "a suite has no 'precondition' of its own; its profiles have", key=True
+            PRECONDITION,
+            "'precondition' is not allowed in a suite; set it in its profiles",
+            key=True,
         )
     if not wanted.fill and not wanted.rounds:
-        yield document.problem(
-            PRECONDITION, "precondition: neither a fill nor rounds: nothing would be done", key=True
-        )
+        yield document.problem(PRECONDITION, "precondition: needs a fill or rounds", key=True)
     if 0 < wanted.rounds < wanted.window:
         message = (
-            f"rounds: found {wanted.rounds}, too few for a window of {wanted.window}; 0 leaves"
-            " them out"
+            f"rounds: found {wanted.rounds}, too few for a window of {wanted.window}; 0 disables "
+            f"rounds"
         )
         yield document.problem((*PRECONDITION, "rounds"), message)
     try:
         if parse_size(wanted.bs) <= 0:
-            raise ValueError(f"{shown(wanted.bs)} is not allowed: it must be more than 0")
+            raise ValueError(f"{shown(wanted.bs)} is not allowed: must be more than 0")
     except ValueError as error:
         yield document.problem((*PRECONDITION, "bs"), f"bs: {error}")
     yield from span_problems(profile, document, (*PRECONDITION, "round"), wanted.round)
 
 
 def search_problems(profile: Profile, document: YamlDocument) -> Iterator[Problem]:
-    """Yield what is wrong with a profile's capacity and curve."""
+    """Yield problems in a profile's capacity and curve."""
     for key in ("capacity", "curve"):
         if getattr(profile, key) is not None and profile.tool == SUITE:
             yield document.problem(
-                (key,), f"a suite has no '{key}' of its own; its profiles have", key=True
+                (key,), f"'{key}' is not allowed in a suite; set it in its profiles", key=True
             )
     if profile.capacity is None:
         return
@@ -342,14 +336,16 @@ def search_problems(profile: Profile, document: YamlDocument) -> Iterator[Proble
 
 
 def knob_problem(profile: Profile, name: str, values: list[int]) -> str:
-    """Return why something cannot be searched over; empty: it can."""
+    """Return why a parameter cannot be searched over; empty if it can."""
     if name in TAKEN:
-        return "rate takes no values: any may be offered" if name == TAKEN[0] and values else ""
+        return (
+            "rate takes no values: the search chooses them" if name == TAKEN[0] and values else ""
+        )
     param = profile.params.get(name)
     counts = [each for each, param in profile.params.items() if param.kind == "count"]
     if param is None or param.kind != "count":
         known = ", ".join((*TAKEN, *counts))
-        what = "no parameter" if param is None else f"a {param.kind}, no count"
+        what = "no parameter" if param is None else f"a {param.kind}, not a count"
         return (
             f"over: '{name}' is {what}{did_you_mean(name, (*TAKEN, *counts))}; allowed are {known}"
         )
@@ -384,8 +380,8 @@ DIRECTIONS_OF_IO = ("read", "write", "trim", "sync", "mixed", "both")
 
 
 def name_problems(document: YamlDocument) -> Iterator[Problem]:
-    """Check names on the bare data of each load generator's part, so that they are told however
-    broken the rest is.
+    """Check names in the raw data of each load generator's part, so that other errors do not hide
+    them.
     """
     for name in tools():
         if isinstance(document.data.get(name), dict):
@@ -393,12 +389,12 @@ def name_problems(document: YamlDocument) -> Iterator[Problem]:
 
 
 def problems(profile: Profile, document: YamlDocument, known: Collection[str]) -> Iterator[Problem]:
-    """Yield what is wrong with a profile that its schema takes.
+    """Yield problems in a profile that its schema accepts.
 
-    `known`: names of parameters, broken ones too.
+    `known`: names of parameters, including broken ones.
     """
     if not profile.title.isprintable():
-        yield document.problem(("title",), "title: one printable line is allowed")
+        yield document.problem(("title",), "title: must be one printable line")
     texts: dict[str, str] = {}
     for name, param in profile.params.items():
         yield from _param_problems(profile, name, param, document, texts)
@@ -421,19 +417,20 @@ def _param_problems(
     path: KeyPath = ("params", name)
     if name == HOSTS_AXIS:
         yield document.problem(
-            path, "parameter 'hosts': the name is taken, sweeps vary the number of hosts", True
+            path, "parameter 'hosts': reserved for the number of hosts in sweeps", True
         )
     if name in HOST_PLACEHOLDERS:
         yield document.problem(
-            path, f"parameter '{name}': the name is taken, every host has its own {{{name}}}", True
+            path, f"parameter '{name}': reserved: {{{name}}} is filled in for each host", True
         )
     if param.kind == "device" and not profile.allow_device:
         yield document.problem(
-            (*path, "kind"), "kind device needs 'allow_device: true': a device loses its data"
+            (*path, "kind"),
+            "kind device needs 'allow_device: true', because the device's data is lost",
         )
     if (param.kind == "choice") != bool(param.choices):
         yield document.problem(
-            path, f"parameter '{name}': 'choices' and kind choice need each other", True
+            path, f"parameter '{name}': 'choices' requires kind choice, and the reverse", True
         )
         return
     if bad_limits := list(_limit_problems(name, param, document)):
@@ -462,9 +459,9 @@ def _limit_problems(name: str, param: Param, document: YamlDocument) -> Iterator
 def _use_problems(
     profile: Profile, document: YamlDocument, known: Collection[str]
 ) -> Iterator[Problem]:
-    """Every parameter changes something.
+    """Report parameters that are not used.
 
-    One that is inherited and left idle is a hint, for it cannot be taken away.
+    An inherited idle one is only a hint, because it cannot be removed.
     """
     places = uses(document.data)
     for name in known:
@@ -493,9 +490,7 @@ def _layout_problems(profile: Profile, document: YamlDocument) -> Iterator[Probl
 def _brace_problems(
     path: KeyPath, value: object, known: Collection[str], document: YamlDocument
 ) -> Iterator[Problem]:
-    """Check every text of a load generator's part for parameters that are not there, and for stray
-    braces.
-    """
+    """Check all text of a load generator's part for unknown parameters and stray braces."""
     if isinstance(value, (dict, list)):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _brace_problems((*path, key), inner, known, document)
@@ -507,7 +502,7 @@ def _brace_problems(
 
 
 def brace_problems(name: str, value: object, known: Collection[str]) -> Iterator[str]:
-    """Yield what is wrong with the placeholders of one value."""
+    """Yield problems in the placeholders of one value."""
     if not isinstance(value, str):
         return
     allowed = (*known, *(each for each in HOST_PLACEHOLDERS if each not in known))
@@ -519,8 +514,7 @@ def brace_problems(name: str, value: object, known: Collection[str]) -> Iterator
             )
     if re.search("[{}]", PLACEHOLDER.sub("", value)):
         yield (
-            f"{name}: found {shown(value)}; a brace stands alone, write {{{{ or }}}} for the"
-            " character itself"
+            f"{name}: found {shown(value)}; unmatched brace; write {{{{ or }}}} for a literal brace"
         )
 
 
@@ -529,7 +523,7 @@ def _headline_problems(profile: Profile, document: YamlDocument) -> Iterator[Pro
     if headline is None:
         return
     if headline.percentile is not None and headline.metric != "latency":
-        message = f"a percentile is of a latency; the metric here is {headline.metric}"
+        message = f"a percentile requires metric latency; the metric is {headline.metric}"
         yield document.problem(("headline", "percentile"), message, key=True)
     wanted = DIRECTIONS.get(headline.metric, DIRECTIONS_OF_IO)
     if headline.direction not in wanted:

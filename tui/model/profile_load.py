@@ -1,5 +1,6 @@
-"""YAML text to a Profile, with everything that is wrong in it at once: file, line, column, what is
-allowed.
+"""Load a profile from YAML.
+
+Report all problems at once, with file, line, column and what is allowed.
 """
 
 from __future__ import annotations
@@ -20,26 +21,25 @@ from tui.model.tool import SUITE, installed, rules
 from tui.model.validation import in_order, problems_of, real_path, told_of
 from tui.model.yaml_text import KeyPath, YamlDocument, load
 
-# What a profile must have, to look at the rest of one that lacks it.
+# minimum to check the rest of an incomplete profile
 _STAND_INS: dict[str, Any] = {
     "profile": "a/b",
     "title": "",
     "headline": {"metric": "iops", "direction": "mixed"},
 }
 
-# from a tag to the text and the file of the profile; raises UsageError
+# from a tag to the text and file of the profile; raises UsageError
 Base = Callable[[str], tuple[str, str]]
-# beside each tool's: what may be changed in part; the rest is replaced
+# like each tool's part, merged key by key; others are replaced
 _MERGED = ("params", "prepare", "hosts")
 _NOT_INHERITED = ("profile", "version", "extends")
 MAX_BASES = 8
 
 
 def load_profile(text: str, file: str, base: Base | None = None) -> Profile:
-    """Return the profile of a YAML text. Raises UsageError with every problem, in the order of the
-    file.
+    """Return the profile of a YAML text. Raises UsageError with all problems, in file order.
 
-    `base` finds the profiles that it extends.
+    `base` finds the profiles it extends.
     """
     unknown: list[Problem] = []
     written = load(text, file)
@@ -60,11 +60,9 @@ def load_profile(text: str, file: str, base: Base | None = None) -> Profile:
 
 
 def recorded_profile(text: str, file: str, base: Base) -> Profile:
-    """Return the profile that a run was made from, as it was taken then. Raises UsageError for what
-    is no profile.
+    """Return the profile saved with a run. Raises UsageError if it is not one.
 
-    Checks beyond the schema are for files that people edit: one that came later refuses nothing
-    that has run.
+    Checks beyond the schema are skipped: a later check must not refuse an old run.
     """
     document = extended(load(text, file), base, [], [])
     try:
@@ -76,11 +74,11 @@ def recorded_profile(text: str, file: str, base: Base) -> Profile:
 def extended(
     document: YamlDocument, base: Base | None, seen: list[str], unknown: list[Problem] | None = None
 ) -> YamlDocument:
-    """Return a document with what it does not say taken from the profile it extends. Places stay
-    those of the file.
+    """Return a document with absent parts taken from the profile it extends. Places are those of
+    the file.
 
-    Defaults of parameters that the other profile does not have are left out, and put into `unknown`
-    as problems.
+    Defaults of parameters that the base does not have are dropped and added to `unknown` as
+    problems.
     """
     tag = document.data.get("extends")
     if not isinstance(tag, str):
@@ -91,7 +89,7 @@ def extended(
         )
     if base is None:
         raise UsageError(
-            document.problem(("extends",), f"extends: '{tag}' cannot be looked up here")
+            document.problem(("extends",), f"extends: '{tag}' cannot be resolved here")
         )
     try:
         text, file = base(tag)
@@ -112,7 +110,7 @@ def _known_defaults(
 ) -> dict[str, Any]:
     """Return the data without bare values of parameters that are not inherited.
 
-    Each is a problem.
+    Each one is a problem.
     """
     params = data.get("params")
     names = list(below) if isinstance(below, dict) else []
@@ -134,7 +132,7 @@ def _known_defaults(
 
 
 def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Return a profile's data over those that it extends."""
+    """Merge a profile's data over those of its base."""
     data = {**below, **above}
     for key in (*installed(), *_MERGED):
         if isinstance(below.get(key), dict) and isinstance(above.get(key), dict):
@@ -164,16 +162,12 @@ def _are_mappings(*values: object) -> bool:
 
 
 def _is_default(value: object, below: object) -> bool:
-    """Tell whether a bare value stands where the parameter itself is inherited: it is its new
-    default.
-    """
+    """Return whether a bare value is a new default of an inherited parameter."""
     return isinstance(below, dict) and not isinstance(value, dict | list) and value is not None
 
 
 def _of_the_rest(error: ValidationError, document: YamlDocument) -> list[Problem]:
-    """Return what is wrong in the parts that the schema took, without what only follows from the
-    broken ones.
-    """
+    """Return problems in the valid parts, without those that follow from invalid parts."""
     broken = {_unusable(detail, document) for detail in error.errors(include_url=False)}
     data = copy.deepcopy(document.data)
     for path in broken:
@@ -197,9 +191,7 @@ def _of_the_rest(error: ValidationError, document: YamlDocument) -> list[Problem
 
 
 def _without_base(document: YamlDocument) -> list[Problem]:
-    """Return what is wrong in a profile however the one that it extends may look: of keys that are
-    there alone.
-    """
+    """Return problems that do not depend on the base: those of keys in this file only."""
     found = list(name_problems(document))
     try:
         whole().model_validate(document.data)
@@ -217,13 +209,13 @@ def _without_base(document: YamlDocument) -> list[Problem]:
 
 
 def _unusable(detail: ErrorDetails, document: YamlDocument) -> KeyPath:
-    """Return what an error spoils: the value itself, or the mapping that lacks a key."""
+    """Return what an error makes unusable: the value, or the mapping with a missing key."""
     path = real_path(detail, document)
     return path[:-1] if detail["type"] == "missing" and len(path) > 1 else path
 
 
 def _follows(problem: Problem, broken: set[KeyPath]) -> bool:
-    """Tell whether a problem may come from what was left out."""
+    """Return whether a problem may follow from parts that were left out."""
     parts = {path[0] for path in broken if path}
     if problem.code == NEEDS_OPTION:
         return not parts.isdisjoint(installed())
@@ -231,7 +223,7 @@ def _follows(problem: Problem, broken: set[KeyPath]) -> bool:
 
 
 def _remove(data: Any, path: KeyPath) -> None:
-    """Remove what stands at a path; with a list on the way, all of the list."""
+    """Remove the value at a path; for a list on the way, the whole list."""
     for depth, part in enumerate(path):
         if not isinstance(data, dict) or part not in data:
             return

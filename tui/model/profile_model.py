@@ -1,6 +1,4 @@
-"""The pydantic model of a profile with the bodies of all load generators, its JSON Schema, and
-hints.
-"""
+"""The pydantic model of a profile with all load generators' parts, its JSON Schema, and hints."""
 
 from __future__ import annotations
 
@@ -25,13 +23,12 @@ if TYPE_CHECKING:
 
 @functools.cache
 def whole() -> type[Profile]:
-    """Return the model of profile files: a field for the part of each load generator that is
-    installed.
+    """Return the model of profile files, with a field for each installed load generator.
 
-    One of another package that fails spoils the profiles that have its part, and no others.
+    A broken one of another package only affects profiles that use it.
     """
     parts: dict[str, Any] = {
-        name: (_part(name) | None, Field(None, description=f"What {name} does (tool: {name})"))
+        name: (_part(name) | None, Field(None, description=f"Options of {name} (tool: {name})"))
         for name in tools()
     }
     allowed: Any = Literal[(*parts, SUITE)]
@@ -40,9 +37,9 @@ def whole() -> type[Profile]:
 
 
 def tools() -> list[str]:
-    """Return the load generators whose part a profile can have.
+    """Return the load generators that profiles can have a part for.
 
-    One called as another key of profiles has none.
+    Those named like another key of profiles are excluded.
     """
     return [
         name for name in installed() if not (hasattr(Profile, name) or name in Profile.model_fields)
@@ -50,9 +47,9 @@ def tools() -> list[str]:
 
 
 def _part(name: str) -> type[BaseModel]:
-    """Return the model of a load generator's part of a profile.
+    """Return the model of a load generator's part.
 
-    Of one that fails a model that says so.
+    If it fails to load, a model that reports this.
     """
     try:
         found = rules(name).body()
@@ -67,7 +64,7 @@ def _part(name: str) -> type[BaseModel]:
 
 
 def _failing(name: str, why: UsageError) -> type[BaseModel]:
-    """Return a model that refuses whatever it is given with the error of a plug-in."""
+    """Return a model that rejects everything with the error of a plug-in."""
 
     def refuse(_: Any, __: Any, ___: Any) -> Any:
         raise why
@@ -86,12 +83,12 @@ def profile_json_schema() -> dict[str, Any]:
     }
 
 
-# where a parameter may be named, beside each tool's part
+# where a parameter may be used, besides each tool's part
 PARAMETERISED = ("suite", "prepare", "warmup", "pause")
 
 
 def uses(data: Mapping[str, Any]) -> dict[str, list[KeyPath]]:
-    """Return where each parameter is named in a profile's data."""
+    """Return the places where each parameter is used in a profile's data."""
     found: dict[str, list[KeyPath]] = {}
     for key in (*installed(), *PARAMETERISED):
         for path, name in _named((key,), data.get(key)):
@@ -107,12 +104,12 @@ def _named(path: KeyPath, data: object) -> Iterator[tuple[KeyPath, str]]:
 
 
 def unreached(profile: Profile) -> Mapping[KeyPath, str]:
-    """Return the options that reach no job, by their place in the profile, each with why."""
+    """Return the options that reach no job, by place in the profile, with reasons."""
     return {} if profile.tool == SUITE else rules(profile.tool).unreached(profile)
 
 
 def idle(places: Mapping[str, list[KeyPath]], dead: Mapping[KeyPath, str]) -> dict[str, str]:
-    """Return the parameters that are named in options without effect alone, each with why."""
+    """Return the parameters used only in options without effect, with reasons."""
     return {
         name: dead[paths[0]]
         for name, paths in places.items()
@@ -121,15 +118,13 @@ def idle(places: Mapping[str, list[KeyPath]], dead: Mapping[KeyPath, str]) -> di
 
 
 def idle_params(profile: Profile) -> dict[str, str]:
-    """Return the parameters of a profile that change nothing, each with why."""
+    """Return the parameters of a profile that change nothing, with reasons."""
     dead = unreached(profile)
     return idle(uses(profile.model_dump(by_alias=True)), dead) if dead else {}
 
 
 def hints(profile: Profile, text: str, file: str) -> list[Problem]:
-    """Return what a sound profile asks for in vain, with the places in its file: to know, not to
-    refuse.
-    """
+    """Yield options and parameters of a valid profile that have no effect, with their places."""
     if profile.tool == SUITE:
         return []
     texts = {
@@ -147,9 +142,7 @@ def hints(profile: Profile, text: str, file: str) -> list[Problem]:
 
 
 def unreached_hints(profile: Profile, text: str, file: str) -> list[Problem]:
-    """Return which options of this file reach no job, and which parameters of the extended profile
-    that leaves idle.
-    """
+    """Return options of this file that reach no job, and inherited parameters that become idle."""
     dead = unreached(profile)
     if not dead:
         return []
@@ -171,9 +164,9 @@ def unreached_hints(profile: Profile, text: str, file: str) -> list[Problem]:
 
 
 def written(name: str, places: Collection[KeyPath], keys: Collection[KeyPath]) -> KeyPath | None:
-    """Return where a file itself names a parameter: where it is given, else in an option.
+    """Return where a file itself names a parameter: its definition, else an option.
 
-    None when it does not.
+    None if it does not.
     """
     return next((path for path in (("params", name), *places) if path in keys), None)
 
@@ -183,12 +176,12 @@ REF = "#/$defs/"
 
 
 def profile_file_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a profile file, whole or one that extends another."""
+    """Return the JSON Schema of a profile file, complete or extending another."""
     schema = copy.deepcopy(profile_json_schema())
     kinds = schema["$defs"]
     _accept_percentages(kinds)
     for name in tools():
-        # its part says what fails
+        # its part reports the failure
         with suppress(UsageError) if name in foreign() else nullcontext():
             rules(name).describe(kinds)
     merged = {key: _kind_of(schema["properties"][key]) for key in ("params", *tools())}
@@ -196,7 +189,7 @@ def profile_file_schema() -> dict[str, Any]:
     for key, name in merged.items():
         part = copy.deepcopy(kinds[name])
         part.pop("required", None)
-        kinds[f"{name}Change"] = {**part, "title": f"{name}, as far as it differs"}
+        kinds[f"{name}Change"] = {**part, "title": f"{name}: differences only"}
         _replace_ref(schema["properties"][key], f"{REF}{name}", f"{REF}{name}Change")
     _bare_values(schema["properties"]["params"])
     whole = [key for key in schema.pop("required") if key != "profile"]
@@ -207,7 +200,7 @@ def profile_file_schema() -> dict[str, Any]:
 
 
 def _accept_percentages(kinds: dict[str, Any]) -> None:
-    """A relative width is a number below 1, or a percentage."""
+    """Accept a relative width as a number below 1, or a percentage."""
     number = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
     for kind, name in (
         ("RepeatSpec", "until"),
@@ -221,7 +214,7 @@ def _accept_percentages(kinds: dict[str, Any]) -> None:
 
 
 def _kind_of(data: Any) -> str:
-    """Return the first of the $defs that a property refers to."""
+    """Return the first $defs entry that a property refers to."""
     if isinstance(data, dict) and "$ref" in data:
         return str(data["$ref"]).removeprefix(REF)
     inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
@@ -240,7 +233,7 @@ def _replace_ref(data: Any, old: str, new: str) -> None:
 
 
 def _bare_values(params: dict[str, Any]) -> None:
-    """A bare value is another default for a parameter of the profile that is extended."""
+    """Accept bare values as new defaults of inherited parameters."""
     for key in ("additionalProperties", "patternProperties"):
         found = params.get(key)
         if isinstance(found, dict) and "$ref" in found:

@@ -28,7 +28,7 @@ MAX_STEPS = 10_000
 
 
 def as_share(value: object) -> object:
-    """Return a relative width as a fraction; people write 5%, or 0.05."""
+    """Return a relative width as a fraction, from 5% or 0.05."""
     if isinstance(value, str) or (isinstance(value, int | float) and value >= 1):
         if not isinstance(value, str) or not re.fullmatch(r"\d+(\.\d+)?\s*%", value.strip()):
             raise ValueError("allowed is a percentage such as 5%, or a number below 1")
@@ -43,7 +43,7 @@ class MatrixSpec(BaseModel):
 
 
 class SweepSpec(MatrixSpec):
-    """Which values of parameters are measured one after the other."""
+    """Parameter values to measure one after the other."""
 
     grid: dict[str, list[Scalar]] = Field(
         default_factory=dict,
@@ -51,25 +51,25 @@ class SweepSpec(MatrixSpec):
     )
     points: list[dict[str, Scalar]] = Field(
         default_factory=list,
-        description="Instead of a grid: the combinations one by one, values by parameter",
+        description="Instead of a grid: a list of combinations, values by parameter",
     )
     hosts: list[Annotated[int, Field(ge=1)] | Literal["all"]] = Field(
         default_factory=list,
-        description="Numbers of hosts, such as [1, 2, 4, all]: the first so many that were chosen",
+        description="Numbers of hosts, such as [1, 2, 4, all], taken from the chosen hosts in "
+        "order",
     )
 
 
 class RepeatSpec(MatrixSpec):
-    """Repeat until the headline is known well enough."""
+    """Repeat until the headline is precise enough."""
 
     until: Annotated[float, BeforeValidator(as_share), Field(gt=0, lt=1)] = Field(
         description=(
-            "Stop when the 95 % confidence interval of the mean is at most this wide to each side,"
-            " such as 5%"
+            "Stop when the 95 % confidence interval of the mean is within ± this much, such as 5%"
         )
     )
-    min: int = Field(3, ge=3, description="Repetitions that are made in any case")
-    max: int = Field(10, ge=3, le=1000, description="Repetitions after which it ends all the same")
+    min: int = Field(3, ge=3, description="Minimum number of repetitions")
+    max: int = Field(10, ge=3, le=1000, description="Maximum number of repetitions")
 
 
 class SuiteMember(MatrixSpec):
@@ -78,10 +78,10 @@ class SuiteMember(MatrixSpec):
     profile: str = Field(description="Tag of the profile: family/name")
     set: dict[str, Scalar] = Field(
         default_factory=dict,
-        description="Parameters of it; '{name}' stands for a parameter of the suite",
+        description="Its parameters; '{name}' stands for a parameter of the suite",
     )
     role: str | None = Field(
-        None, description="Which hosts run it, by a name under roles; absent: all of them"
+        None, description="Role whose hosts run it, from roles; absent: all hosts"
     )
 
 
@@ -89,14 +89,14 @@ class Together(MatrixSpec):
     """Profiles of a suite that run at the same time, on different hosts."""
 
     together: list[SuiteMember] = Field(
-        min_length=2, description="Profiles that run at the same time, each with a role of its own"
+        min_length=2, description="Concurrent profiles, each with a role of its own"
     )
 
 
 def _form(entry: object) -> str:
-    """Return which form an entry of a suite has, so that an error is about that form alone.
+    """Return the form of a suite entry, so that errors name only that form.
 
-    No key is called so.
+    The result is not a key.
     """
     if isinstance(entry, Together) or (isinstance(entry, dict) and "together" in entry):
         return "several profiles"
@@ -114,7 +114,7 @@ SuiteEntry = Annotated[
 def grid_points(sweep: SweepSpec) -> list[dict[str, Scalar]]:
     """Return the combinations of a sweep in order, without the number of hosts.
 
-    One empty one for no sweep.
+    A single empty one without a sweep.
     """
     if sweep.points:
         return [dict(point) for point in sweep.points]
@@ -125,7 +125,7 @@ def grid_points(sweep: SweepSpec) -> list[dict[str, Scalar]]:
 
 
 def axes(sweep: SweepSpec) -> list[str]:
-    """Return the names that a sweep varies, in the order in which they were written."""
+    """Return the swept names, in the order they were written."""
     named = list(sweep.grid) or list(
         dict.fromkeys(name for point in sweep.points for name in point)
     )
@@ -133,15 +133,13 @@ def axes(sweep: SweepSpec) -> list[str]:
 
 
 def host_counts(sweep: SweepSpec, chosen: int) -> list[int]:
-    """Return the numbers of hosts to measure with; those beyond what was chosen are left out."""
+    """Return the numbers of hosts to measure with, without those above the number chosen."""
     counts = [chosen if count == "all" else count for count in sweep.hosts] or [chosen]
     return [count for count in dict.fromkeys(counts) if count <= chosen] or [chosen]
 
 
 def with_values(sweep: SweepSpec | None, wanted: Mapping[str, Sequence[str]]) -> SweepSpec | None:
-    """Return a sweep that also goes over these values: they take the place of the profile's own for
-    that name.
-    """
+    """Return a sweep extended by these values, which replace the profile's own for that name."""
     if not wanted:
         return sweep
     own = sweep or SweepSpec()
@@ -161,7 +159,7 @@ def with_values(sweep: SweepSpec | None, wanted: Mapping[str, Sequence[str]]) ->
 
 
 def without(sweep: SweepSpec | None, fixed: Mapping[str, object]) -> SweepSpec | None:
-    """Return a sweep that leaves these parameters alone: they were given one value at launch."""
+    """Return a sweep without these parameters, which were fixed at launch."""
     if sweep is None or not any(name in fixed for name in axes(sweep)):
         return sweep
     grid = {name: values for name, values in sweep.grid.items() if name not in fixed}
@@ -175,7 +173,7 @@ def without(sweep: SweepSpec | None, fixed: Mapping[str, object]) -> SweepSpec |
 
 
 def unique(points: Iterable[dict[str, Scalar]]) -> list[dict[str, Scalar]]:
-    """Return points each once, first come first."""
+    """Return points without duplicates, in order."""
     found: list[dict[str, Scalar]] = []
     for point in points:
         if point not in found:
@@ -187,36 +185,34 @@ Share = Annotated[float, BeforeValidator(as_share), Field(gt=0, lt=1)]
 
 
 class PreconditionSpec(MatrixSpec):
-    """How the storage is brought into a state that lasts, before each point is measured (SNIA SSS
-    PTS).
-    """
+    """How the storage is preconditioned before each point is measured (SNIA SSS PTS)."""
 
     fill: int = Field(
         2,
         ge=0,
         le=10,
-        description="How often all files are written whole in sequence; 0: not at all",
+        description="Sequential writes of all files; 0: none",
     )
-    bs: Scalar = Field("128k", description="Block size of that")
+    bs: Scalar = Field("128k", description="Block size of these writes")
     rounds: int = Field(
-        25, ge=0, le=1000, description="Rounds of the profile's own load at most; 0: none"
+        25, ge=0, le=1000, description="Maximum rounds of the profile's own load; 0: none"
     )
-    round: Scalar = Field("60s", description="Time of one round; may name a parameter: '{round}'")
+    round: Scalar = Field("60s", description="Duration of a round; may name a parameter: '{round}'")
     window: int = Field(
-        5, ge=2, le=100, description="So many rounds one after the other have to be steady"
+        5, ge=2, le=100, description="Number of consecutive rounds that must be steady"
     )
-    range: Share = Field(0.2, description="How far these may be apart, such as 20% of their mean")
-    slope: Share = Field(0.1, description="How far these may drift, such as 10% of their mean")
+    range: Share = Field(0.2, description="Maximum range of these, such as 20% of their mean")
+    slope: Share = Field(0.1, description="Maximum drift of these, such as 10% of their mean")
 
 
 class AttestSpec(MatrixSpec):
-    """A condition that no host can tell: whoever launches the run is asked."""
+    """A condition that benchtui cannot check: the user is asked at launch."""
 
     id: str = Field(
         pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", description="Its name: run --attest ID=yes"
     )
     question: str = Field(
-        min_length=1, description="One line that is answered with yes, no or unknown"
+        min_length=1, description="Question, one line, answered with yes, no or unknown"
     )
 
 
@@ -233,7 +229,7 @@ def parse_limit(text: str) -> Limit:
     found = FORM.fullmatch(text)
     if found is None:
         raise ValueError(
-            f"'{text}' is no limit: [DIRECTION.]pNN, mean or errors, < NUMBER UNIT, {EXAMPLES}"
+            f"'{text}' is not a limit: [DIRECTION.]pNN, mean or errors, < NUMBER UNIT, {EXAMPLES}"
         )
     direction, metric, number, unit = (
         found["direction"] or "",
@@ -244,13 +240,13 @@ def parse_limit(text: str) -> Limit:
     if direction and direction not in DIRECTIONS:
         meant = did_you_mean(direction, DIRECTIONS)
         raise ValueError(
-            f"'{text}': no direction '{direction}'{meant}; allowed are {', '.join(DIRECTIONS)}"
+            f"'{text}': unknown direction '{direction}'{meant}; allowed are {', '.join(DIRECTIONS)}"
         )
     if metric == "errors":
         if unit or direction or not number.is_integer() or (found["order"] == "<" and not number):
             raise ValueError(
-                f"'{text}': errors are a whole count, of all directions together, such as 'errors"
-                " = 0'"
+                f"'{text}': errors must be a whole number, without a direction, such as 'errors = "
+                f"0'"
             )
         return Limit(
             text.strip(), direction, "errors", None, number - 1 if found["order"] == "<" else number
@@ -258,28 +254,27 @@ def parse_limit(text: str) -> Limit:
     factor = UNITS["latency"].get(unit)
     if factor is None or found["order"] == "=" or not number:
         raise ValueError(
-            f"'{text}': a latency is below a time above 0, in {', '.join(UNITS['latency'])},"
-            f" {EXAMPLES}"
+            f"'{text}': expected a time above 0, in {', '.join(UNITS['latency'])}, {EXAMPLES}"
         )
     percentile = float(metric[1:]) if metric != "mean" else None
     return Limit(text.strip(), direction, "latency", percentile, number * factor)
 
 
 def known_limit(text: str) -> str:
-    """Return the text of a limit. Raises ValueError when it is none."""
+    """Return the text of a limit. Raises ValueError if it is not one."""
     parse_limit(text)
     return text
 
 
 def known_span(value: Scalar) -> Scalar:
-    """Return a duration as it was written. Raises ValueError when it is none, or no time at all."""
+    """Return a duration as written. Raises ValueError if it is not one, or 0."""
     if parse_duration(value) <= 0:
-        raise ValueError("it must be more than 0")
+        raise ValueError("must be more than 0")
     return value
 
 
 def known_hold(value: Scalar) -> Scalar:
-    """Return a duration as it was written; 0 holds nothing. Raises ValueError when it is none."""
+    """Return a duration as written; 0 means no hold. Raises ValueError if it is not one."""
     parse_duration(value)
     return value
 
@@ -289,61 +284,57 @@ Knobs = dict[str, list[Annotated[int, Field(ge=1)]]]
 
 
 class CapacitySpec(MatrixSpec):
-    """How much load is sustained while all limits are kept."""
+    """Search for the highest load within all limits."""
 
-    objective: Literal["iops", "bandwidth"] = Field(
-        "iops", description="What shall be as large as possible"
-    )
+    objective: Literal["iops", "bandwidth"] = Field("iops", description="Metric to maximise")
     limits: list[Annotated[str, AfterValidator(known_limit)]] = Field(
         min_length=1,
-        description="What must hold: 'read.p99.9 < 2ms', 'write.p99 < 5ms', 'errors = 0'",
+        description="Limits: 'read.p99.9 < 2ms', 'write.p99 < 5ms', 'errors = 0'",
     )
     over: list[str | Knobs] = Field(
         default=[RATE],
         min_length=1,
         description=(
-            "What is searched over: rate, hosts, counts among the parameters, as {iodepth: [1, 8]}"
-            " with values"
+            "What to vary: rate, hosts, parameters that are counts, with values as "
+            "{iodepth: [1, 8]}"
         ),
     )
-    points: int = Field(40, ge=2, le=MOST_POINTS, description="Measurements at most")
-    within: Span | None = Field(None, description="Time of load and pauses at most")
+    points: int = Field(40, ge=2, le=MOST_POINTS, description="Maximum number of measurements")
+    within: Span | None = Field(None, description="Maximum time of load and pauses")
     point: Span = Field(
-        "10s", description="Least time of a measurement; more where a percentile needs more I/Os"
+        "10s", description="Minimum time of a measurement; longer if a percentile needs more I/Os"
     )
-    most: Span = Field("2m", description="Most time of a measurement")
+    most: Span = Field("2m", description="Maximum time of a measurement")
     hold: Annotated[Scalar, AfterValidator(known_hold)] = Field(
         "5m",
-        description="Time for which the answer is held before it counts as found; 0: it is not",
+        description="Time to hold the answer before it counts; 0: no hold",
     )
-    tolerance: Share = Field(
-        0.03, description="A capacity known to so much of itself to each side is known enough"
-    )
+    tolerance: Share = Field(0.03, description="Precision of the capacity, ± this share")
 
 
 class CurveSpec(MatrixSpec):
     """Latency over load: the maximum, then shares of it."""
 
     limits: list[Annotated[str, AfterValidator(known_limit)]] = Field(
-        default_factory=list, description="Limits to hold the points against; they stop nothing"
+        default_factory=list, description="Limits to judge the points by; they end nothing"
     )
     shares: list[Share | Literal[1]] = Field(
         default_factory=lambda: [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1],
         min_length=1,
-        description="Shares of the maximum that are offered",
+        description="Shares of the maximum to offer",
     )
-    order: Literal["random", "up-down"] = Field("random", description="In which order")
-    within: Span | None = Field(None, description="Time of load and pauses at most")
+    order: Literal["random", "up-down"] = Field("random", description="Order of the shares")
+    within: Span | None = Field(None, description="Maximum time of load and pauses")
     point: Span = Field(
-        "10s", description="Least time of a measurement; more where a percentile needs more I/Os"
+        "10s", description="Minimum time of a measurement; longer if a percentile needs more I/Os"
     )
-    most: Span = Field("2m", description="Most time of a measurement")
+    most: Span = Field("2m", description="Maximum time of a measurement")
 
 
 def knobs_of(over: list[str | Knobs]) -> dict[str, list[int]]:
-    """Return the names that are searched over, in order, with the values that were given.
+    """Return the names to search over, in order, with values if given.
 
-    Empty: none were.
+    Empty if there are none.
     """
     found: dict[str, list[int]] = {}
     for each in over:
@@ -356,7 +347,7 @@ def knobs_of(over: list[str | Knobs]) -> dict[str, list[int]]:
 
 
 def over_of(words: Sequence[str]) -> dict[str, list[int]]:
-    """Return what to search over: ``rate,iodepth``, or ``iodepth=1,8,32`` with values.
+    """Parse what to search over: ``rate,iodepth``, or ``iodepth=1,8,32`` with values.
 
     Raises ValueError.
     """

@@ -1,9 +1,9 @@
-"""Sizes and durations: what people write, what fio reads, and plain bytes and seconds between them.
+"""Sizes and durations: convert between what people write, what fio reads, and bytes and seconds.
 
 fio 3.x reads ``k m g t p`` as powers of 1024 (kb_base=1024) but ``KiB`` as 1000, takes ``1.5g`` for
-1 byte and ``1h30m`` for 1 microsecond (parse.c, get_mult_bytes, get_mult_time). So nothing is
-passed to fio as it was written: it is parsed here and printed in the one form that every fio reads
-right."""
+1 byte and ``1h30m`` for 1 microsecond (parse.c, get_mult_bytes, get_mult_time). So values are
+parsed here and printed in the one form that every fio reads correctly.
+"""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def parse_size(value: object) -> int:
 
 
 def parse_stamp(text: str) -> float | None:
-    """Return a time of day as C's ctime prints it, in seconds as if it were UTC.
+    """Parse a time of day as printed by C's ctime, in seconds as if it were UTC.
 
-    None for another text.
+    None for other texts.
     """
     try:
         return (
@@ -59,7 +59,7 @@ def parse_stamp(text: str) -> float | None:
 
 def _checked_size(size: Decimal, value: object) -> int:
     if size != size.to_integral_value():
-        raise ValueError(f"{shown(value)} is not a size: it is not a whole number of bytes")
+        raise ValueError(f"{shown(value)} is not a size: not a whole number of bytes")
     if not 0 <= size < 2**63:
         raise ValueError(f"{shown(value)} is not a size: 0 to 2^63-1 bytes are allowed")
     return int(size)
@@ -98,7 +98,7 @@ def plain_size(size: int) -> str:
     ``1000``.
     """
     if size < 0:
-        raise ValueError(f"{size} is not a size: it is negative")
+        raise ValueError(f"{size} is not a size: negative")
     for power, suffix in ((5, "P"), (4, "T"), (3, "G"), (2, "M"), (1, "k")):
         if size and size % 1024**power == 0:
             return f"{size >> 10 * power}{suffix}"
@@ -106,9 +106,7 @@ def plain_size(size: int) -> str:
 
 
 def plain_duration(seconds: float) -> str:
-    """Return the time as every fio reads it, to the microsecond: ``300s``, ``250ms``,
-    ``1500us``.
-    """
+    """Return a time in a form every fio reads, to 1 us: ``300s``, ``250ms``, ``1500us``."""
     if not 0 <= seconds < 2**31:
         raise ValueError(f"{seconds} is not a duration: 0 to 2^31-1 seconds are allowed")
     microseconds = round(Decimal(str(seconds)) * 1_000_000)
@@ -118,8 +116,8 @@ def plain_duration(seconds: float) -> str:
 
 
 def short_duration(seconds: float) -> str:
-    """Return the time as people type it, in whole hours or minutes where it is some: ``1h``,
-    ``90m``, ``45s``.
+    """Return a time as people type it, in whole hours or minutes if possible: ``1h``, ``90m``,
+    ``45s``.
     """
     for unit, size in (("h", 3600), ("m", 60)):
         if seconds and seconds % size == 0:
@@ -128,7 +126,7 @@ def short_duration(seconds: float) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a found value for a message, quoted when it is text, never long."""
+    """Return a value for a message: quoted if it is text, shortened if long."""
     text = (
         repr(value)
         if isinstance(value, str)

@@ -30,52 +30,48 @@ Verdict = Literal["valid", "valid-with-warnings", "invalid"]
 class JobFile(RecordPart):
     """The job file that one host was given in one step."""
 
-    step: int = Field(description="index of the step")
+    step: int = Field(description="step index")
     host: str = Field(description="host")
-    text: MultiLine = Field(description="the file, whole")
+    text: MultiLine = Field(description="content of the file")
 
 
 class MemberRecord(RecordPart):
-    """A profile of a suite, as it was read."""
+    """A profile of a suite, as loaded."""
 
     tag: str = Field(description="name of the profile")
     version: int | None = Field(None, description="version of the profile")
     title: str = Field("", description="title for people")
     source: dict[str, str] = Field(
-        default_factory=dict, description="document the workload comes from"
+        default_factory=dict, description="source document of the workload"
     )
-    extends: list[str] = Field(
-        default_factory=list, description="tags of the profiles that it changes"
-    )
-    text: MultiLine | None = Field(None, description="the profile's YAML as it was read")
+    extends: list[str] = Field(default_factory=list, description="tags of the profiles it extends")
+    text: MultiLine | None = Field(None, description="the profile's YAML as loaded")
     sha256: str | None = Field(None, description="SHA-256 of the profile's YAML")
 
 
 class ProfileRecord(RecordPart):
-    """What was run: the profile as it was read, and what it was turned into."""
+    """What was run: the profile as loaded, and its resolved parameters and job files."""
 
     tag: str = Field(description="name of the profile, e.g. weka/read-iops")
     version: int | None = Field(None, description="version of the profile")
     title: str = Field("", description="title for people")
     source: dict[str, str] = Field(
-        default_factory=dict, description="document the workload comes from"
+        default_factory=dict, description="source document of the workload"
     )
-    preset: bool | None = Field(None, description="whether it is one of the shipped presets")
-    params: dict[str, Scalar] = Field(default_factory=dict, description="parameters, all resolved")
+    preset: bool | None = Field(None, description="whether it is a shipped preset")
+    params: dict[str, Scalar] = Field(default_factory=dict, description="resolved parameters")
     changed: dict[str, str] = Field(
         default_factory=dict, description="parameters changed from the profile's defaults"
     )
     job_files: list[JobFile] = Field(
         default_factory=list, description="rendered job files, per step and host"
     )
-    text: MultiLine | None = Field(None, description="the profile's YAML as it was read")
+    text: MultiLine | None = Field(None, description="the profile's YAML as loaded")
     sha256: str | None = Field(None, description="SHA-256 of the profile's YAML")
     extends: list[str] = Field(
-        default_factory=list, description="tags of the profiles that it changes, nearest first"
+        default_factory=list, description="tags of the profiles it extends, nearest first"
     )
-    bases: list[MultiLine] = Field(
-        default_factory=list, description="the YAML of these, same order"
-    )
+    bases: list[MultiLine] = Field(default_factory=list, description="their YAML, same order")
     members: list[MemberRecord] = Field(default_factory=list, description="the profiles of a suite")
     roles: dict[str, str] = Field(
         default_factory=dict, description="hosts by role of a suite, as chosen: 50%, h[1-2]"
@@ -83,67 +79,61 @@ class ProfileRecord(RecordPart):
 
 
 class HeadlineRecord(RecordPart):
-    """The one figure the profile is about."""
+    """The headline: the one figure the profile is about."""
 
-    metric: Literal["iops", "bandwidth", "latency", "ops", "score"] = Field(
-        description="what it is"
-    )
+    metric: Literal["iops", "bandwidth", "latency", "ops", "score"] = Field(description="metric")
     direction: str = Field(
         description="read, write or mixed; with ops: the operation, such as create"
     )
     percentile: float | None = Field(
-        None, description="for latency: which percentile; null: the mean"
+        None, description="for latency: the percentile; null: the mean"
     )
     value: float | None = Field(None, description="the figure; null: not measured")
     unit: Literal["iops", "bytes_per_s", "ns", "ops_per_s", "score"] = Field(
         description="unit of value"
     )
     step: int | None = Field(
-        None, description="index of the step it comes from: the best point, the median repetition"
+        None, description="index of its step: the best point, the median repetition"
     )
     behind: int | None = Field(
         None,
         description=(
-            "I/Os slower than a percentile, of `step`; below 10 its text is n<10; null: no"
-            " percentile"
+            "I/Os of `step` slower than the percentile; below 10 its text is n<10; null: no "
+            "percentile"
         ),
     )
-    text: str = Field("", description="the figure for people")
-    short: str = Field("", description="the same in few words, for lists; empty: `text` is short")
+    text: str = Field("", description="the figure as text")
+    short: str = Field("", description="short text for lists; empty: `text` is short")
 
 
 class AttestationRecord(RecordPart):
     """A condition that only a person knows."""
 
     id: str = Field(description="its name in the profile")
-    question: str = Field(description="what was asked")
+    question: str = Field(description="the question")
     answer: Literal["yes", "no", "unknown"] = Field(
         description="the answer; unknown: none was given"
     )
-    by: str | None = Field(None, description="user and machine that it was given on")
-    utc: str | None = Field(None, description="when the run was launched with it")
+    by: str | None = Field(None, description="user and machine of the answer")
+    utc: str | None = Field(None, description="time of the launch")
 
 
 class CellRecord(RecordPart):
     """One point of a matrix over all its repetitions."""
 
     key: str = Field(description="name: the profile and the swept values")
-    profile: str | None = Field(
-        None, description="tag of the profile, when it is a member of a suite"
-    )
+    profile: str | None = Field(None, description="tag of the profile, for a member of a suite")
     role: str | None = Field(None, description="suite role whose hosts ran it")
-    beside: list[str] = Field(
-        default_factory=list, description="roles of the steps that ran at the same time"
-    )
+    beside: list[str] = Field(default_factory=list, description="roles of concurrent steps")
     point: dict[str, Scalar] = Field(
-        default_factory=dict, description="values that are swept, of 'hosts' too"
+        default_factory=dict, description="swept values, including 'hosts'"
     )
-    steps: list[int] = Field(description="indices of its steps, warm-ups left out")
+    steps: list[int] = Field(description="indices of its steps, without warm-ups")
     state: Literal["done", "failed", "cut", "running", "missing"] = Field(
-        description="the worst of its steps"
+        description="the worst state of its steps"
     )
     headline: HeadlineRecord | None = Field(
-        None, description="the median of its repetitions; step: the one nearest"
+        None, description="the median of its repetitions; step: the closest one"
     )
     values: list[float | None] = Field(
         default_factory=list, description="figure by repetition; null: not measured"
@@ -151,8 +141,8 @@ class CellRecord(RecordPart):
     ci_relative: float | None = Field(
         None,
         description=(
-            "half width of the 95 % confidence interval of the mean, as a share of it; null:"
-            " too few"
+            "half width of the mean's 95 % confidence interval, as a share of the mean; null: too "
+            "few"
         ),
     )
 
@@ -169,73 +159,73 @@ class MatrixRecord(RecordPart):
     """The points of a sweep, the profiles of a suite, or the repetitions of one measurement."""
 
     axes: list[str] = Field(
-        default_factory=list, description="what is swept, the slowest first; 'hosts': their number"
+        default_factory=list, description="swept names, the slowest first; 'hosts': number of hosts"
     )
-    cells: list[CellRecord] = Field(default_factory=list, description="in the order of the plan")
+    cells: list[CellRecord] = Field(default_factory=list, description="in plan order")
     until_relative: float | None = Field(
-        None, description="repetitions end at this ci_relative; null: a fixed number"
+        None, description="repetitions end at this ci_relative; null: fixed number"
     )
 
 
 class LeftOutRecord(RecordPart):
-    """Steps of a profile that were asked for and not run."""
+    """Requested steps of a profile that were not run."""
 
     profile: str = Field(description="tag of the profile")
-    steps: int = Field(description="how many steps of it")
-    reason: str = Field(description="why, for people")
-    hosts: list[str] = Field(default_factory=list, description="hosts for which that holds")
+    steps: int = Field(description="number of steps")
+    reason: str = Field(description="reason, as text")
+    hosts: list[str] = Field(default_factory=list, description="hosts concerned")
 
 
 class HostSourceRecord(RecordPart):
     """What a source of hosts resolved to: docs/sources.md."""
 
-    spec: str = Field(description="as it was named: ansible:inventory.ini:clients")
+    spec: str = Field(description="as typed: ansible:inventory.ini:clients")
     hosts: list[str] = Field(
-        description="hosts it named, in its order; the run may have left some out"
+        description="hosts it returned, in its order; the run may have left some out"
     )
-    utc: str = Field(description="when it was asked", pattern=UTC_PATTERN)
-    how: str = Field("", description="the program or file that said so")
+    utc: str = Field(description="time of the query", pattern=UTC_PATTERN)
+    how: str = Field("", description="the program or file queried")
     left_s: float | None = Field(
-        None, description="seconds from then until its hosts are taken away; null: not known"
+        None, description="seconds from then until the allocation ends; null: unknown"
     )
 
 
 class Finding(RecordPart):
-    """One validity check and what it found."""
+    """A finding of a check."""
 
     id: CheckName = Field(description="name of the check: docs/findings.md")
     severity: Literal["info", "warning", "error"] = Field(description="how bad")
     scope: dict[str, Scalar] = Field(
-        default_factory=dict, description="host, step, phase it holds for"
+        default_factory=dict, description="host, step, phase it applies to"
     )
     measured: Scalar = Field(None, description="what was measured")
-    threshold: Scalar = Field(None, description="what would have been right")
+    threshold: Scalar = Field(None, description="expected value")
     message: str = Field(description="for people")
 
 
 class ResumedRecord(RecordPart):
-    """The run's engine died, and another one took the run over."""
+    """The run's engine died, and another one took over."""
 
     utc: str = Field(description="when", pattern=UTC_PATTERN)
     gap_s: float = Field(
-        description="seconds without an engine: what was not spooled on the hosts is unknown"
+        description="seconds without an engine: data not spooled on the hosts is unknown"
     )
     t_s: float | None = Field(None, description="when, seconds from created_utc")
 
 
 class NoteRecord(RecordPart):
-    """A remark that somebody added."""
+    """A note that a user added."""
 
     utc: str | None = Field(None, description="when", pattern=UTC_PATTERN)
     text: str = Field(description="the remark")
 
 
 class MessageRecord(RecordPart):
-    """A line of the engine, or of a tool's stderr when host is set."""
+    """A line of the engine, or of a tool's stderr if host is set."""
 
     t_s: float = Field(description="when, seconds from created_utc")
     severity: Literal["info", "warning", "error"] = Field(description="how bad")
-    host: str | None = Field(None, description="host it came from; null: the engine")
+    host: str | None = Field(None, description="host; null: the engine")
     text: str = Field(description="the line")
 
 
@@ -243,47 +233,47 @@ class CommandRecord(RecordPart):
     """A command as it was started on a host."""
 
     host: str = Field(description="host")
-    step: int = Field(description="index of the step")
+    step: int = Field(description="step index")
     phase: str = Field(description="phase")
     argv: list[MultiLine] = Field(description="the command and its arguments")
-    remote_dir: str | None = Field(None, description="directory it ran in")
+    remote_dir: str | None = Field(None, description="working directory")
 
 
 class ArtefactRecord(RecordPart):
-    """A file kept beside run.json."""
+    """A file saved next to run.json."""
 
     path: str = Field(description="path, relative to run.json")
     sha256: str = Field(description="SHA-256 of the stored bytes")
     bytes: int = Field(description="size of the stored bytes")
-    host: str | None = Field(None, description="host it came from")
+    host: str | None = Field(None, description="host of origin")
 
 
 class JournalRecord(RecordPart):
-    """How much of the journal this record was derived from."""
+    """The part of the journal that this record was derived from."""
 
     events: int = Field(description="events read")
     unread_bytes: int = Field(
-        0, description="bytes that were not read: damaged lines, and an incomplete last one"
+        0, description="bytes not read: damaged lines, and an incomplete last one"
     )
-    damaged_lines: int = Field(0, description="lines of it that could not be read")
+    damaged_lines: int = Field(0, description="unreadable lines")
     ended: bool = Field(description="whether the journal was closed properly")
 
 
 class ImportRecord(RecordPart):
-    """How kept output was read, so that it can be read the same way again."""
+    """How imported output was read, so that it can be read again the same way."""
 
     tool: str | None = Field(
-        None, description="the one load generator or format it was read as; null: whichever fits"
+        None, description="the load generator or format given at import; null: detected"
     )
     tree: bool = Field(
         False,
-        description="whether it lay in a directory or an archive; else each file is another host",
+        description="whether it was in a directory or an archive; else each file is a host",
     )
     names: list[str] = Field(
-        default_factory=list, description="what its files were called, in the order of artefacts"
+        default_factory=list, description="original file names, in the order of artefacts"
     )
     hosts: list[str] = Field(
-        default_factory=list, description="their hosts as given with --host, in the same order"
+        default_factory=list, description="hosts given with --host, in the same order"
     )
     dated: bool = Field(
         True,
@@ -292,25 +282,23 @@ class ImportRecord(RecordPart):
 
 
 class CarriedRecord(RecordPart):
-    """A load generator of the user's own that was copied to the hosts for the run."""
+    """A user's load generator that was copied to the hosts for the run."""
 
     name: str = Field(description="name of the program: fio")
     path: str = Field(description="path on the jump host")
-    sha256: str = Field(description="its checksum, also on the hosts")
+    sha256: str = Field(description="its checksum, verified on the hosts")
     bytes: int = Field(description="its size")
-    machine: str = Field(description="the machine that it is for, as uname -m names it")
+    machine: str = Field(description="its architecture, as printed by uname -m")
 
 
 class ProvenanceRecord(RecordPart):
-    """Where the figures come from."""
+    """Origin of the figures."""
 
-    benchtui_version: str | None = Field(None, description="version that made the run")
+    benchtui_version: str | None = Field(None, description="version of benchtui that ran it")
     tool_versions: dict[str, str] = Field(
         default_factory=dict, description="version of the load generator, by host"
     )
-    jump_host: dict[str, str] = Field(
-        default_factory=dict, description="the machine that led the run"
-    )
+    jump_host: dict[str, str] = Field(default_factory=dict, description="the jump host")
     carried: list[CarriedRecord] = Field(
         default_factory=list, description="load generators copied to the hosts"
     )
@@ -326,20 +314,20 @@ class ProvenanceRecord(RecordPart):
     imported: ImportRecord | None = Field(
         None,
         description=(
-            "how kept output was read; null: not imported, or by a version that did not say"
+            "how imported output was read; null: not imported, or by a version that did not save it"
         ),
     )
 
 
 class RunRecord(RecordPart):
-    """A run of benchtui: what ran, where, what came out, and what is doubtful about it."""
+    """A run of benchtui: what ran, where, the results, and the doubts about them."""
 
     _judged_since: bool = PrivateAttr(default=False)
 
     schema_name: Literal["benchtui.run/1"] = Field(
-        "benchtui.run/1", alias="schema", description="name of this schema"
+        "benchtui.run/1", alias="schema", description="schema name"
     )
-    run_id: str = Field(description="name of the run, sorts by time")
+    run_id: str = Field(description="id of the run, sorts by time")
     created_utc: str | None = Field(None, description="when the run started", pattern=UTC_PATTERN)
     ended_utc: str | None = Field(
         None, description="when its last event was recorded", pattern=UTC_PATTERN
@@ -348,77 +336,67 @@ class RunRecord(RecordPart):
     state: RecordState = Field(
         description="complete: every host of every step has a final result without errors"
     )
-    reason: str = Field("", description="why the state is what it is, for people")
+    reason: str = Field("", description="reason for the state, as text")
     exit_code: int | None = Field(
         None, description="exit code of the run; null: it was never closed"
     )
-    headline: HeadlineRecord | None = Field(None, description="the figure the profile is about")
+    headline: HeadlineRecord | None = Field(None, description="the headline")
     profile: ProfileRecord = Field(description="what was run")
     target: str | None = Field(None, description="the storage under test, as the operator names it")
     latency_kind: Literal["clat", "lat"] = Field(
-        "clat", description="latency kind of the series and the headline"
+        "clat", description="latency kind of series and headline"
     )
     hosts: list[HostRecord] = Field(default_factory=list, description="hosts of the run")
     servers: list[HostRecord] = Field(
         default_factory=list,
-        description="storage nodes that were looked at, with their facts; they generate no load",
+        description="monitored storage nodes with their facts; they generate no load",
     )
     facts: FactsRecord | None = Field(
         None,
-        description=(
-            "the hosts' facts beside each other; null: of an older version, see hosts[].facts"
-        ),
+        description=("the hosts' facts compared; null: older version, see hosts[].facts"),
     )
     phases: list[PhaseRecord] = Field(
-        default_factory=list, description="phases that stand before or after all steps"
+        default_factory=list, description="phases before or after all steps"
     )
     steps: list[StepRecord] = Field(default_factory=list, description="measurements in order")
     proves: ProofRecord | None = Field(
         None,
         description=(
-            "of a counter-experiment: what it tests, of which run, and the outcome; null: an"
-            " ordinary run"
+            "for a counter-experiment: what it tests, of which run, and the outcome; null: an "
+            "ordinary run"
         ),
     )
     sources: list[HostSourceRecord] = Field(
         default_factory=list,
-        description="where hosts are from, beside those that were typed or in the inventory",
+        description="sources of hosts, besides typed names and the inventory",
     )
     left_out: list[LeftOutRecord] = Field(
-        default_factory=list, description="what was not run because hosts lack it"
+        default_factory=list, description="steps not run because hosts do not have the tool"
     )
     matrix: MatrixRecord | None = Field(
-        None, description="the steps as a matrix; null: there was one step alone"
+        None, description="the steps as a matrix; null: there was only one step"
     )
-    search: SearchRecord | None = Field(
-        None, description="what it found that the system sustains; null: no search"
-    )
+    search: SearchRecord | None = Field(None, description="result of the search; null: no search")
     precondition: PreconditionRecord | None = Field(
         None,
-        description=(
-            "what was done for the state of the storage; null: the profile asks for nothing"
-        ),
+        description=("preconditioning of the storage; null: the profile does not ask for it"),
     )
     objects_left: list[ObjectsLeft] = Field(
         default_factory=list,
-        description="objects that stay in stores; benchtui clean does not remove them",
+        description="objects left in stores; benchtui clean does not remove them",
     )
     attested: list[AttestationRecord] = Field(
         default_factory=list,
-        description="conditions that only a person knows, and what was answered",
+        description="conditions that only a person knows, with the answers",
     )
-    findings: list[Finding] = Field(
-        default_factory=list, description="what the validity checks found"
-    )
+    findings: list[Finding] = Field(default_factory=list, description="findings of the checks")
     checks: list[CheckName] | None = Field(
         None,
-        description=(
-            "ids of the checks that were made; null: of an older version, which did not say"
-        ),
+        description=("ids of the checks that ran; null: older version, which did not save them"),
     )
     checks_not_made: dict[CheckName, str] | None = Field(
         None,
-        description="why other checks could not be made, by their id; null: of an older version",
+        description="why other checks could not run, by their id; null: older version",
     )
     thresholds: Annotated[dict[str, float], BeforeValidator(with_current_names)] = Field(
         default_factory=dict,
@@ -426,7 +404,8 @@ class RunRecord(RecordPart):
     )
     criteria: list[str] = Field(
         default_factory=list,
-        description="what must not be, by `thresholds` of the profile: docs/comparing.md",
+        description="conditions that must not be true, from the profile's `thresholds`: "
+        "docs/comparing.md",
     )
     verdict: Verdict | None = Field(
         None,
@@ -435,20 +414,20 @@ class RunRecord(RecordPart):
         ),
     )
     resumed: list[ResumedRecord] = Field(
-        default_factory=list, description="when another engine took the run over"
+        default_factory=list, description="when another engine took over"
     )
     notes: list[NoteRecord] = Field(default_factory=list, description="remarks")
     tags: dict[str, str] = Field(default_factory=dict, description="tags given at launch")
     messages: list[MessageRecord] = Field(
-        default_factory=list, description="what was said during the run"
+        default_factory=list, description="messages during the run"
     )
     provenance: ProvenanceRecord = Field(
-        default_factory=ProvenanceRecord, description="where the figures come from"
+        default_factory=ProvenanceRecord, description="origin of the figures"
     )
 
     @property
     def judged_since(self) -> bool:
-        """Whether verdict or findings are others than those that were sealed at the end of the run.
+        """Whether verdict or findings differ from those sealed at the end of the run.
 
         Not stored.
         """
@@ -474,7 +453,7 @@ def run_json_schema() -> dict[str, Any]:
 
 
 def parse_record(text: bytes) -> RunRecord:
-    """Return the record that stands in run.json, with printable text only.
+    """Return the record in run.json, with printable text only.
 
     Raises pydantic's ValidationError.
     """

@@ -16,22 +16,20 @@ _SHARE = re.compile(r"(\d{1,3})\s*%", re.ASCII)
 
 
 def in_role(profile: str, role: str | None, beside: Sequence[str]) -> str:
-    """Return a profile's name with its role and the roles beside it: ``a/b as readers with
-    writers``.
-    """
+    """Return a profile's name with its and concurrent roles: ``a/b as readers with writers``."""
     others = f" with {', '.join(beside)}" if beside else ""
     return f"{profile} as {role}{others}" if role else profile
 
 
 def parse_role(value: object) -> str:
-    """Return what a role says of its hosts, as text. Raises ValueError with what is allowed."""
+    """Return a role's hosts as text. Raises ValueError with what is allowed."""
     text = str(value).strip()
     if isinstance(value, bool) or not text:
         raise ValueError(f"allowed: {FORMS}")
     if text.isdecimal() and not 1 <= int(text) <= hostspec.MOST_HOSTS:
-        raise ValueError(f"a number of hosts is from 1 to {hostspec.MOST_HOSTS}")
+        raise ValueError(f"the number of hosts must be from 1 to {hostspec.MOST_HOSTS}")
     if (share := _SHARE.fullmatch(text)) and not 1 <= int(share[1]) <= 99:
-        raise ValueError("a share of the hosts is from 1% to 99%")
+        raise ValueError("a share of the hosts must be from 1% to 99%")
     if is_named(text):
         try:
             for part in hostspec.split(text):
@@ -42,7 +40,7 @@ def parse_role(value: object) -> str:
 
 
 def is_named(text: str) -> bool:
-    """Return whether a role names its hosts, and does not count them."""
+    """Return whether a role lists hosts by name, rather than a number."""
     return text != REST and not text.isdecimal() and _SHARE.fullmatch(text) is None
 
 
@@ -114,15 +112,15 @@ def _count(text: str, hosts: int) -> int:
 def _too_few(roles: Mapping[str, str], role: str, wanted: int, left: int) -> str:
     split = ", ".join(f"{name}: {text}" for name, text in roles.items())
     return (
-        f"role {role}: {wanted} host{'s' * (wanted > 1)} wanted, {left} left ({split}); choose more"
-        " hosts"
+        f"role {role}: needs {wanted} host{'s' * (wanted > 1)}, {left} left ({split}); choose "
+        f"more hosts"
     )
 
 
 def chosen_roles(roles: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """Return a suite's roles with what was said at launch.
+    """Return a suite's roles, overridden by the launch.
 
-    Raises UsageError for unknown roles and what is no role.
+    Raises UsageError for unknown roles and invalid values.
     """
     problems: list[Problem] = []
     for role, text in given.items():

@@ -9,29 +9,29 @@ from datetime import UTC, datetime
 PLAN_FILE = "plan.json"
 JOURNAL_FILE = "journal.jsonl"
 RECORD_FILE = "run.json"
-SUMMARY_FILE = "summary.json"  # a cache for lists; it can be deleted
+SUMMARY_FILE = "summary.json"  # a cache for lists; may be deleted
 MARKS_FILE = "marks.json"  # star, title, tags
-LOOKS_FILE = "looks.json"  # what `benchtui ab` knew of its experiment after this run
+LOOKS_FILE = "looks.json"  # state of a `benchtui ab` experiment after this run
 PID_FILE = "engine.pid"
 LOG_FILE = "engine.log"
-RESERVE_FILE = "reserve"  # room for the last words of an engine whose disk is full
+RESERVE_FILE = "reserve"  # room for the last events of an engine with a full disk
 SOCKET_FILE = "control.sock"
-ORIGIN_FILE = "origin.json"  # of a run that was unpacked: which file it came from
-COMMAND_FILE = "command.txt"  # how to repeat the run, for people
-TEXT_FILE = "summary.txt"  # what `runs show` printed at its end
-# where the settings ask for it; of a run that was unpacked: as its packer read it
+ORIGIN_FILE = "origin.json"  # of an unpacked run: the file it came from
+COMMAND_FILE = "command.txt"  # how to repeat the run, for users
+TEXT_FILE = "summary.txt"  # output of `runs show` at its end
+# if the settings ask for it; for an unpacked run, as packed
 REPORT_FILE = "report.html"
-SEAL_FILE = "seal.json"  # sums of plan, journal and raw output at the end, signed
+SEAL_FILE = "seal.json"  # checksums of plan, journal and raw output at the end, signed
 RAW_DIR = "raw"
 
 OF_THIS_MACHINE = frozenset((SUMMARY_FILE, PID_FILE, RESERVE_FILE, SOCKET_FILE, ORIGIN_FILE))
-"""Files that mean nothing anywhere else: they are not packed."""
+"""Files that are only valid on this machine: not packed."""
 
 SLUG_LENGTH = 60
 
 
 def begun_utc(run_id: str) -> datetime | None:
-    """Return when a run began, by its id, to the second; None when the id is none of ours."""
+    """Return when a run began, from its id, to the second; None if the id is not from benchtui."""
     match = re.match(r"(\d{8}T\d{6})Z-", run_id)
     try:
         return (
@@ -44,7 +44,7 @@ def begun_utc(run_id: str) -> datetime | None:
 
 
 def new_run_id(tag: str, now: datetime | None = None) -> str:
-    """Return an id that sorts by time and names the profile:
+    """Return an id that sorts by time and contains the profile:
     20261120T101530Z-weka-read-iops-7f3a.
     """
     import secrets  # a fifth of what a list needs to start
@@ -55,19 +55,19 @@ def new_run_id(tag: str, now: datetime | None = None) -> str:
 
 
 PRIVATE = 0o077
-_given: list[int] = []  # the umask that this process was started with
+_given: list[int] = []  # the original umask of this process
 
 
 def keep_private() -> None:
-    """Make every file of this process 0600 and every directory 0700 at most."""
+    """Limit every file of this process to 0600 and every directory to 0700."""
     before = os.umask(PRIVATE)
     if not _given:
         _given.append(before)
 
 
 def given() -> int:
-    """Return the umask of whoever started this process, for what it starts in turn.
+    """Return the umask of the caller, for child processes.
 
-    -1: as it is.
+    -1: unchanged.
     """
     return _given[0] if _given else -1

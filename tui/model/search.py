@@ -11,17 +11,15 @@ from tui.model.plain_data import MeanOrPercentile
 SearchKind = Literal["capacity", "curve", "scaling"]
 Objective = Literal["iops", "bandwidth"]
 Verdict = Literal["meets", "breaks", "unclear", "void"]
-RATE, HOSTS = "rate", "hosts"  # knobs that are no parameters of the profile
-# of a point's seconds, where the profile has no ramp
+RATE, HOSTS = "rate", "hosts"  # knobs that are not parameters of the profile
+# of a point's seconds, if the profile has no ramp
 RAMP_SHARE, LEAST_RAMP_S, MOST_RAMP_S = 0.1, 1, 5
 
 
 class Limit(Struct, frozen=True, omit_defaults=True):
-    """What must hold for a load to be sustained: a percentile or the mean below a latency, or no
-    more errors than that.
+    """A limit on the load: maximum of a percentile or the mean of latency, or of errors.
 
-    `direction` is empty where none is named: then it holds for each that is measured. `most` is in
-    ns, or a count.
+    An empty `direction` applies to every measured one. `most` is in ns, or a count.
     """
 
     text: str
@@ -32,10 +30,10 @@ class Limit(Struct, frozen=True, omit_defaults=True):
 
 
 class Knob(Struct, frozen=True, omit_defaults=True):
-    """What is searched over, slowest first: the offered rate, the number of hosts, or a parameter
-    of the profile.
+    """What to vary, slowest first: the offered rate, the number of hosts, or a parameter of the
+    profile.
 
-    `values` ascend; of the rate there are none.
+    `values` ascend; the rate has none.
     """
 
     name: str
@@ -43,31 +41,31 @@ class Knob(Struct, frozen=True, omit_defaults=True):
 
 
 class Search(Struct, frozen=True, omit_defaults=True):
-    """What a run is to find, and what it may cost.
+    """The goal of a search, and its budget.
 
-    `lead_s`: seconds of load before each point that are not measured, as the profile has them
-    (startdelay, ramp_time). `heavier`: what to search over where full load meets the limits, each
-    as Review has it: ``rate numjobs``.
+    `lead_s`: seconds of unmeasured load before each point, from the profile (startdelay,
+    ramp_time). `heavier`: what to vary if full load meets the limits, each in Review's syntax:
+    ``rate numjobs``.
     """
 
     kind: SearchKind
     objective: Objective = "iops"
     limits: tuple[Limit, ...] = ()
     over: tuple[Knob, ...] = (Knob(RATE),)
-    points: int = 15  # measurements at most
-    within_s: float | None = None  # seconds of load and pauses at most, from the first point on
-    point_s: float = 10.0  # least seconds of a point
-    most_point_s: float = 120.0  # most, where its percentile needs more I/Os
-    # seconds that the answer of a capacity search is held before it counts as found; 0: it is not
+    points: int = 15  # maximum number of measurements
+    within_s: float | None = None  # maximum seconds of load and pauses, from the first point on
+    point_s: float = 10.0  # minimum seconds of a point
+    most_point_s: float = 120.0  # maximum, if its percentile needs more I/Os
+    # seconds to hold the answer of a capacity search; 0: no hold
     hold_s: float = 0.0
-    # a capacity known to so much of itself, to each side, needs no further point
+    # relative precision, ±, at which a capacity needs no further point
     tolerance: float = 0.03
     # of the maximum, for a curve
     shares: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
     order: Literal["random", "up-down"] = "random"
     seed: int = 1
     lead_s: float = 0.0
-    # the profile has a ramp, and it is in `lead_s`; else points have the usual one
+    # the profile has a ramp, included in `lead_s`; else points get a default ramp
     own_ramp: bool = False
     heavier: tuple[str, ...] = ()
 
@@ -80,18 +78,16 @@ class Search(Struct, frozen=True, omit_defaults=True):
 
 
 def usual_ramp_s(seconds: float) -> float:
-    """Return how long load goes on before a point of so many seconds is measured, where the profile
-    says nothing.
-    """
+    """Return the default ramp of a point of this length, if the profile has none."""
     return float(min(MOST_RAMP_S, max(LEAST_RAMP_S, round(RAMP_SHARE * seconds))))
 
 
 class Offer(Struct, frozen=True, omit_defaults=True):
-    """One point to measure: `rate_iops` over all hosts and directions; None: as much as it can
-    (closed loop).
+    """One point to measure: `rate_iops` over all hosts and directions; None: full load (closed
+    loop).
 
-    `settle_s`: seconds without load before it, so that the system recovers from the point before.
-    `lead_s`: seconds of its load before it is measured.
+    `settle_s`: idle seconds before it, for the system to recover from the previous point. `lead_s`:
+    seconds of its load before measuring.
     """
 
     rate_iops: float | None
@@ -100,19 +96,17 @@ class Offer(Struct, frozen=True, omit_defaults=True):
     role: Literal["maximum", "search", "confirm", "curve", "recover", "hold"] = "search"
     settle_s: float = 0.0
     why: str = ""
-    # of the rate, by job, where there are several
+    # of the rate, by job, if there are several
     shares: dict[str, float] = field(default_factory=dict)
     lead_s: float = 0.0
 
 
 class MeasuredLimit(Struct, frozen=True, omit_defaults=True):
-    """What a limit's figure was at a point, with the interval that holds it with 95 % (order
-    statistics, blocks).
+    """A limit's figure at a point, with its 95 % interval (order statistics, blocks).
 
-    `share_error`: standard error of the share of I/Os behind a percentile (of a mean: of the mean),
-    as a share of it; `slope`: by how much the figure's logarithm falls where the logarithm of that
-    share grows by 1. `over`: the share of I/Os above the limit, as a multiple of the share that may
-    be.
+    `share_error`: relative standard error of the share of I/Os beyond a percentile (for a mean: of
+    the mean); `slope`: decrease of the figure's logarithm per increase of that share's logarithm.
+    `over`: share of I/Os above the limit, in multiples of the allowed share.
     """
 
     limit: str  # its text
@@ -127,10 +121,10 @@ class MeasuredLimit(Struct, frozen=True, omit_defaults=True):
 
 
 class Steadiness(Struct, frozen=True, omit_defaults=True):
-    """How a held load went. `changed`: most seconds broke a limit from `at_s` on; `stalls`: about
-    one each `every_s`.
+    """Steadiness of a held load. `changed`: most seconds exceeded a limit from `at_s` on; `stalls`:
+    about one each `every_s`.
 
-    `drift`: the mean latency rose throughout. `bad`: seconds that broke a limit alone.
+    `drift`: the mean latency rose throughout. `bad`: single seconds that exceeded a limit.
     """
 
     kind: Literal["steady", "changed", "stalls", "drift"] = "steady"
@@ -140,11 +134,11 @@ class Steadiness(Struct, frozen=True, omit_defaults=True):
 
 
 class SearchPoint(Struct, frozen=True, omit_defaults=True):
-    """A point that was measured, as the search sees it.
+    """A measured point, as the search sees it.
 
     `iops`, `bw_bytes_per_s`: achieved over all hosts and directions. `intended`: latency from the
-    intended start of each I/O, ns by percentile label ("99.9") and "mean"; empty: cannot be told,
-    `intended_why` says so. `cut`: it was ended early because it was clearly over.
+    intended start of each I/O, ns by percentile label ("99.9") and "mean"; empty: unknown, for the
+    reason in `intended_why`. `cut`: ended early, because it was clearly over.
     """
 
     step: int
@@ -158,10 +152,10 @@ class SearchPoint(Struct, frozen=True, omit_defaults=True):
     hosts: int = 0  # that measured to the end
     lost: tuple[str, ...] = ()  # that did not
     cut: bool = False
-    deviation: float | None = None  # of the achieved rate, second by second, as a share of it
+    deviation: float | None = None  # of the achieved rate, per second, relative
     intended: dict[MeanOrPercentile, float] = field(default_factory=dict)
     intended_why: str = ""
-    # what each job achieved, I/Os a second, of several
+    # achieved rate of each of several jobs, in IOPS
     jobs: dict[str, float] = field(default_factory=dict)
     steadiness: Steadiness | None = None  # of a hold
 
@@ -193,11 +187,11 @@ OUTCOMES: dict[Outcome, str] = {
 
 
 class Prediction(Struct, frozen=True, omit_defaults=True):
-    """What a changed load does when the limit is where it was said to be: a figure as a multiple of
-    the unchanged one.
+    """Predicted effect of a load change if the bottleneck is right: a figure in multiples of the
+    unchanged one.
 
-    The experiment agrees from `least` to `most`, and disagrees below `below` or above `above`;
-    between it cannot tell.
+    The experiment agrees from `least` to `most`, and disagrees below `below` or above `above`; in
+    between it is undecided.
     """
 
     figure: Figure
@@ -208,7 +202,7 @@ class Prediction(Struct, frozen=True, omit_defaults=True):
 
     @property
     def text(self) -> str:
-        """What it says for people: ``1.3x the IOPS or more``."""
+        """Return it as text: ``1.3x the IOPS or more``."""
         name = FIGURES[self.figure]
         if self.most is None:
             return f"{self.least:g}x the {name} or more"
@@ -218,15 +212,15 @@ class Prediction(Struct, frozen=True, omit_defaults=True):
 
 
 class LoadChange(Struct, frozen=True):
-    """One change of a load, and what it is predicted to do."""
+    """One change of a load, and its predicted effect."""
 
     change: Change
     prediction: Prediction
 
 
 class ProofQuestion(Struct, frozen=True):
-    """What a counter-experiment is to confirm: the bottleneck of one step, and the experiments that
-    can, best first.
+    """A question for a counter-experiment: the bottleneck of one step, and suitable experiments,
+    best first.
     """
 
     run_id: str
@@ -238,23 +232,23 @@ class ProofQuestion(Struct, frozen=True):
 
 
 class Proof(Struct, frozen=True):
-    """What a run was made for: its first step is the load as it was, its second one the same load
-    with the change.
+    """The purpose of a counter-experiment: its first step is the unchanged load, its second the
+    changed one.
     """
 
-    run_id: str  # of the run whose bottleneck it is
+    run_id: str  # the run with the bottleneck
     step: int  # of that run
     kind: str
     limiter: str
     experiment: LoadChange
-    before: float | None = None  # the prediction's figure as that run had it
+    before: float | None = None  # the predicted figure, as measured by that run
 
 
 class ProofResult(Struct, frozen=True, omit_defaults=True):
-    """What came of a counter-experiment, as the journal of the run it is about keeps it."""
+    """The result of a counter-experiment, in the journal of the run it is about."""
 
     run_id: str  # of the counter-experiment
-    step: int  # whose bottleneck it is
+    step: int  # step with the bottleneck
     kind: str
     change: Change
     predicted: str
@@ -264,4 +258,4 @@ class ProofResult(Struct, frozen=True, omit_defaults=True):
     unchanged: float | None = None
     changed: float | None = None
     ratio: float | None = None
-    spread: float | None = None  # of the ratio, to each side
+    spread: float | None = None  # of the ratio, ±

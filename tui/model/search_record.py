@@ -1,4 +1,4 @@
-"""What a search found, as run.json keeps it. Units and nulls as in ``tui/model/record.py``."""
+"""Results of a search in run.json. Units and nulls as in ``tui/model/record.py``."""
 
 from __future__ import annotations
 
@@ -11,60 +11,56 @@ from tui.model.step_record import Scalar
 
 
 class ConfidenceInterval(RecordPart):
-    """A figure with the interval that holds it with 95 %."""
+    """A figure with its 95 % interval."""
 
-    value: float | None = Field(None, description="the figure; null: not known")
-    low: float | None = Field(None, description="lower end; null: no bound known")
-    high: float | None = Field(None, description="upper end; null: no bound known")
+    value: float | None = Field(None, description="the figure; null: unknown")
+    low: float | None = Field(None, description="lower end; null: unknown")
+    high: float | None = Field(None, description="upper end; null: unknown")
 
 
 class LimitRecord(RecordPart):
-    """What had to hold for a load to be sustained."""
+    """A limit of the search."""
 
-    text: str = Field(description="as it was asked for")
-    metric: Literal["latency", "errors"] = Field("latency", description="what is limited")
-    direction: str = Field("", description="of which direction; empty: of each that is measured")
-    percentile: float | None = Field(None, description="of a latency; null: its mean")
+    text: str = Field(description="as requested")
+    metric: Literal["latency", "errors"] = Field("latency", description="limited quantity")
+    direction: str = Field("", description="direction; empty: each measured one")
+    percentile: float | None = Field(None, description="of a latency; null: the mean")
     most: float | None = Field(None, description="ns, or a count of errors")
 
 
 class LimitFigureRecord(RecordPart):
-    """What a limit's figure was at a point."""
+    """A limit's figure at a point."""
 
-    limit: str = Field(description="the limit, as it was asked for")
-    direction: str = Field("", description="direction that it was compared with")
-    figure: ConfidenceInterval = Field(description="ns of a latency, or a count of errors")
+    limit: str = Field(description="the limit, as requested")
+    direction: str = Field("", description="direction it was applied to")
+    figure: ConfidenceInterval = Field(description="latency in ns, or a count of errors")
     verdict: Literal["meets", "breaks", "unclear", "void"] = Field(
-        description="whether the limit is kept"
+        description="whether the limit is met"
     )
 
 
 class SearchPointRecord(RecordPart):
-    """One point that was measured."""
+    """A measured point."""
 
-    step: int = Field(description="index of the step")
+    step: int = Field(description="step index")
     role: str = Field(description="maximum, search, confirm, curve, recover or hold")
     why: str = Field("", description="why it was measured")
-    offered_iops: float | None = Field(
-        None, description="offered over all hosts; null: as much as it can"
-    )
-    knobs: dict[str, Scalar] = Field(
-        default_factory=dict, description="what else was searched over"
-    )
+    offered_iops: float | None = Field(None, description="offered over all hosts; null: full load")
+    knobs: dict[str, Scalar] = Field(default_factory=dict, description="other varied settings")
     seconds: float = Field(description="measured seconds")
     iops: float = Field(description="achieved over all hosts and directions")
     bw_bytes_per_s: float = Field(description="achieved over all hosts and directions")
     hosts: int = Field(0, description="hosts that measured to the end")
     lost: list[str] = Field(default_factory=list, description="hosts that did not")
-    cut: bool = Field(False, description="ended early because it was clearly over")
+    cut: bool = Field(False, description="ended early, because it was clearly over")
     figures: list[LimitFigureRecord] = Field(default_factory=list, description="every limit")
-    verdict: Literal["meets", "breaks", "unclear", "void"] = Field(description="what was decided")
-    reason: str = Field("", description="why it was decided so")
+    verdict: Literal["meets", "breaks", "unclear", "void"] = Field(description="verdict")
+    reason: str = Field("", description="reason for the verdict")
     percentiles_ns: dict[str, dict[PercentileKey, int]] = Field(
         default_factory=dict,
         description=(
-            "latency by direction and percentile, from the actual start of each I/O; where 10 I/Os"
-            " are slower"
+            "latency by direction and percentile, from the actual start of each I/O; only with 10 "
+            "slower I/Os"
         ),
     )
     intended_ns: dict[MeanOrPercentileKey, float] = Field(
@@ -72,13 +68,13 @@ class SearchPointRecord(RecordPart):
         description="latency by percentile and 'mean', from the intended start of each I/O",
     )
     intended_reason: str = Field(
-        "", description="why the latency from the intended start is not told"
+        "", description="why the latency from the intended start is unknown"
     )
-    limiter: str = Field("", description="what limited it, in words")
+    limiter: str = Field("", description="bottleneck, as text")
 
 
 class AnswerRecord(RecordPart):
-    """What the system sustains."""
+    """The capacity found."""
 
     state: Literal["found", "never-met", "met-at-full-load", "unfinished"] = Field(
         description=(
@@ -88,52 +84,49 @@ class AnswerRecord(RecordPart):
     )
     capacity: ConfidenceInterval = Field(description="achieved rate within all limits, in `unit`")
     unit: Literal["iops", "bytes_per_s"] = Field(description="unit of capacity")
-    knobs: dict[str, Scalar] = Field(default_factory=dict, description="where it was reached")
-    step: int | None = Field(None, description="index of the step that is the evidence")
+    knobs: dict[str, Scalar] = Field(default_factory=dict, description="settings of the point")
+    step: int | None = Field(None, description="index of the step that proves it")
     binding: str = Field(
-        "", description="the limit that is broken first; or the offered rate, where it was not done"
+        "",
+        description="the limit that is exceeded first; or the offered rate, if it was not achieved",
     )
-    limiter: str = Field("", description="what limits the system there, in words")
+    limiter: str = Field("", description="bottleneck there, as text")
     headroom: dict[str, float] = Field(
         default_factory=dict,
-        description="share of each limit that is left at the answer's step, by its text",
+        description="unused share of each limit at the answer's step, by its text",
     )
-    not_tried: list[str] = Field(
-        default_factory=list, description="what was not measured, in words"
-    )
+    not_tried: list[str] = Field(default_factory=list, description="settings not measured, as text")
     doubts: list[str] = Field(
-        default_factory=list, description="why points do not fit each other, in words"
+        default_factory=list, description="contradictions between points, as text"
     )
     hold: str = Field(
-        "", description="for how long and where the answer was held, or why not, in words"
+        "", description="duration and load of the hold, or why there is none, as text"
     )
-    held_s: float | None = Field(
-        None, description="seconds for which the load was held; null: it was not"
-    )
+    held_s: float | None = Field(None, description="seconds of the hold; null: not held")
     notes: list[str] = Field(
-        default_factory=list, description="what holds showed, and what they cannot, in words"
+        default_factory=list, description="what holds showed, and what they cannot show, as text"
     )
-    text: str = Field("", description="the answer in one line, for people")
+    text: str = Field("", description="the answer in one line")
 
 
 class KneeRecord(RecordPart):
-    """Where latency begins to grow faster than load."""
+    """The point above which latency grows faster than load."""
 
     iops: ConfidenceInterval = Field(description="achieved rate")
     latency_ns: float | None = Field(None, description="latency there, of `percentile`")
-    percentile: str = Field("", description="what the curve is of: p99, write p99.9")
-    remark: str = Field("", description="why there is none, or what it cannot say")
+    percentile: str = Field("", description="figure of the curve: p99, write p99.9")
+    remark: str = Field("", description="why there is none, or its caveat")
 
 
 class ScalingPointRecord(RecordPart):
-    """Throughput with so many hosts."""
+    """Throughput of a number of hosts."""
 
     hosts: int = Field(description="number of hosts")
     iops: ConfidenceInterval = Field(description="achieved rate")
     efficiency: float | None = Field(
-        None, description="against linear growth from the fewest hosts; 1 is linear"
+        None, description="relative to linear growth from the fewest hosts; 1 is linear"
     )
-    extrapolated: bool = Field(False, description="of the model alone; nothing was measured")
+    extrapolated: bool = Field(False, description="computed by the model, not measured")
 
 
 class ScalingRecord(RecordPart):
@@ -145,40 +138,36 @@ class ScalingRecord(RecordPart):
         default_factory=list, description="measured, then extrapolated"
     )
     rate: ConfidenceInterval | None = Field(
-        None, description="lambda: I/Os per second of one host alone"
+        None, description="lambda: I/Os per second of a single host"
     )
     contention: ConfidenceInterval | None = Field(None, description="sigma")
     coherence: ConfidenceInterval | None = Field(None, description="kappa")
     best_hosts: ConfidenceInterval | None = Field(
-        None, description="hosts at which the model has its maximum"
+        None, description="number of hosts at the model's maximum"
     )
-    remark: str = Field("", description="what the model cannot say")
+    remark: str = Field("", description="caveats of the model")
 
 
 class SearchRecord(RecordPart):
-    """A search and what it found."""
+    """A search and its results."""
 
-    kind: Literal["capacity", "curve", "scaling"] = Field(description="what was asked for")
-    objective: Literal["iops", "bandwidth"] = Field(
-        "iops", description="what was to be as large as possible"
-    )
-    limits: list[LimitRecord] = Field(default_factory=list, description="what had to hold")
-    over: list[str] = Field(default_factory=list, description="what was searched over")
-    most_points: int = Field(description="measurements that were planned; of a capacity, allowed")
-    within_s: float | None = Field(None, description="seconds that were allowed; null: no bound")
-    spent_s: float = Field(0.0, description="seconds of load and pauses that were spent")
-    maximum_iops: ConfidenceInterval | None = Field(None, description="what it did at full load")
+    kind: Literal["capacity", "curve", "scaling"] = Field(description="goal")
+    objective: Literal["iops", "bandwidth"] = Field("iops", description="maximised metric")
+    limits: list[LimitRecord] = Field(default_factory=list, description="limits")
+    over: list[str] = Field(default_factory=list, description="varied settings")
+    most_points: int = Field(description="planned measurements; for a capacity, the maximum")
+    within_s: float | None = Field(None, description="allowed seconds; null: unlimited")
+    spent_s: float = Field(0.0, description="seconds of load and pauses used")
+    maximum_iops: ConfidenceInterval | None = Field(None, description="rate at full load")
     job_shares: dict[str, float] = Field(
         default_factory=dict,
-        description="which part of each offered rate a job has, where there are several",
+        description="share of each of several jobs in the offered rate",
     )
-    points: list[SearchPointRecord] = Field(
-        default_factory=list, description="in the order they were measured"
-    )
+    points: list[SearchPointRecord] = Field(default_factory=list, description="in measuring order")
     not_tried: list[str] = Field(
         default_factory=list,
-        description="of a curve or of scaling: which points it lacks, and why, in words",
+        description="for a curve or scaling: missing points, and why, as text",
     )
-    answer: AnswerRecord | None = Field(None, description="of a capacity search")
-    knee: KneeRecord | None = Field(None, description="of a load curve")
-    scaling: ScalingRecord | None = Field(None, description="over numbers of hosts")
+    answer: AnswerRecord | None = Field(None, description="for a capacity search")
+    knee: KneeRecord | None = Field(None, description="for a load curve")
+    scaling: ScalingRecord | None = Field(None, description="for a scaling run")

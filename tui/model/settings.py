@@ -1,4 +1,4 @@
-"""What a user wants everywhere: the file `config.yaml`, its keys, what each may say. No I/O."""
+"""User settings: the keys of `config.yaml` and their values. No I/O."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ DEFAULT_LEASE = "60s"
 
 
 class Settings(NamedTuple):
-    """What the file says; None and empty where it says nothing."""
+    """The file's values; None or empty if not set."""
 
     theme: str | None = None
     symbols: str | None = None
     mouse: bool = True
-    refresh: int = RATES_HZ[0]  # times a second
+    refresh: int = RATES_HZ[0]  # per second
     hosts: tuple[str, ...] = ()  # SPECs
     tags: Mapping[str, str] = MappingProxyType({})
     runs: Path | None = None
     inventory: Path | None = None
     ssh_config: Path | None = None
-    lease: str | None = None  # as it is written
+    lease: str | None = None  # as written
     shared: tuple[Path, ...] = ()
     report: bool = False
     programs: Path | None = None
@@ -48,19 +48,19 @@ class Settings(NamedTuple):
 class Key(NamedTuple):
     """One key of the file.
 
-    `take` returns what a value means and raises ValueError with what is allowed.
+    `take` converts a value and raises ValueError with what is allowed.
     """
 
     name: str
     help: str
     allowed: str
-    example: str  # as it stands in a new file, behind a #
+    example: str  # example in a new file, commented out
     take: Callable[[Any], Any]
-    variable: str = ""  # of the environment, which wins
+    variable: str = ""  # environment variable that overrides it
 
 
 def one_of(words: tuple[Any, ...]) -> Callable[[Any], Any]:
-    """Return a taker of these values alone."""
+    """Return a converter that accepts only these values."""
 
     def take(value: Any) -> Any:
         if isinstance(value, bool) or value not in words:
@@ -71,14 +71,14 @@ def one_of(words: tuple[Any, ...]) -> Callable[[Any], Any]:
 
 
 def take_flag(value: Any) -> bool:
-    """Take true or false."""
+    """Convert true or false."""
     if not isinstance(value, bool):
         raise ValueError
     return value
 
 
 def take_hosts(value: Any) -> tuple[str, ...]:
-    """Take one SPEC or a list of them."""
+    """Convert one SPEC or a list of them."""
     specs = [value] if isinstance(value, str) else value
     if not isinstance(specs, list) or not all(
         isinstance(spec, str) and spec.strip() for spec in specs
@@ -93,7 +93,7 @@ def take_hosts(value: Any) -> tuple[str, ...]:
 
 
 def take_tags(value: Any) -> dict[str, str]:
-    """Take a mapping of names to plain values."""
+    """Convert a mapping of names to plain values."""
     if not isinstance(value, dict) or any(
         isinstance(each, dict | list) or each is None for each in value.values()
     ):
@@ -105,7 +105,7 @@ def take_tags(value: Any) -> dict[str, str]:
 
 
 def take_lease(value: Any) -> str:
-    """Take a time above 0."""
+    """Convert a time above 0."""
     from tui.model.quantities import parse_duration
 
     text = str(value)
@@ -115,19 +115,19 @@ def take_lease(value: Any) -> str:
 
 
 def take_paths(value: Any) -> tuple[Path, ...]:
-    """Take one path or a list of them."""
+    """Convert one path or a list of them."""
     return tuple(map(take_path, value if isinstance(value, list) else [value]))
 
 
 def take_path(value: Any) -> Path:
-    """Take an absolute path, or one that begins with ~."""
+    """Convert an absolute path, or one that begins with ~."""
     path = from_home(value) if isinstance(value, str) else Path()
     if not path.is_absolute():
         raise ValueError
     return path
 
 
-PATHS = "an absolute path, or one from ~"
+PATHS = "an absolute path, or one that begins with ~"
 KEYS = (
     Key(
         "theme",
@@ -147,12 +147,12 @@ KEYS = (
     ),
     Key(
         "mouse",
-        "false leaves the mouse to the terminal, for selecting text",
+        "false: the terminal handles the mouse, to select text",
         "true, false",
         "true",
         take_flag,
     ),
-    Key("refresh", "how often Live is drawn, times a second", "1, 2, 4", "1", one_of(RATES_HZ)),
+    Key("refresh", "screen updates of Live per second", "1, 2, 4", "1", one_of(RATES_HZ)),
     Key(
         "hosts",
         "hosts of `run` without --hosts, ticked when the screens open",
@@ -167,7 +167,7 @@ KEYS = (
         "{cluster: lab}",
         take_tags,
     ),
-    Key("runs", "where runs are kept", PATHS, "~/benchtui-runs", take_path),
+    Key("runs", "directory of runs", PATHS, "~/benchtui-runs", take_path),
     Key(
         "inventory",
         "inventory of hosts and groups, without --inventory",
@@ -186,7 +186,7 @@ KEYS = (
     Key(
         "shared",
         "directories with runs of others, read after those of --shared and the environment",
-        "absolute paths, or paths from ~, as a list",
+        "a list of absolute paths, or paths that begin with ~",
         '["/srv/team/runs"]',
         take_paths,
     ),
@@ -199,7 +199,7 @@ KEYS = (
     ),
     Key(
         "report",
-        "write report.html into the directory of each run at its end",
+        "write report.html into each run's directory at its end",
         "true, false",
         "true",
         take_flag,
@@ -209,7 +209,7 @@ NAMES = tuple(key.name for key in KEYS)
 
 
 def key_named(name: str) -> Key:
-    """Return a key. Raises UsageError with the nearest name and all there are."""
+    """Return a key. Raises UsageError with the nearest name and all known ones."""
     found = next((key for key in KEYS if key.name == name), None)
     if found is None:
         raise UsageError(unknown(name))
@@ -217,21 +217,19 @@ def key_named(name: str) -> Key:
 
 
 def unknown(name: str) -> str:
-    """Return what to say of a key that is none."""
+    """Return the error for an unknown key."""
     return f"unknown key '{name}'{did_you_mean(name, NAMES)}; allowed are {', '.join(NAMES)}"
 
 
 def is_blank(text: str) -> bool:
-    """Return whether a file says nothing: it is not parsed then, which saves every verb its
-    time.
-    """
+    """Return whether a file sets nothing; then it is not parsed, which saves time in every verb."""
     return all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines())
 
 
 def parse_settings(text: str, file: str) -> Settings:
-    """Return what the text of the file says.
+    """Parse the text of the file.
 
-    Raises UsageError with file, line and what is allowed, all at once.
+    Raises UsageError with file, line and what is allowed, for all problems at once.
     """
     if is_blank(text):
         return Settings()
@@ -262,10 +260,10 @@ def _refused(document: YamlDocument, key: Key, value: Any, why: str) -> Problem:
 
 
 def new_file() -> str:
-    """Return the text of a new file: every key with its meaning, behind a #."""
+    """Return the text of a new file: every key with its meaning, commented out."""
     lines = [
-        "# Settings of benchtui. A line without # counts; options and the environment win over this"
-        " file."
+        "# Settings of benchtui. Remove the # to set a key; options and environment variables "
+        "override this file."
     ]
     for key in KEYS:
         also = f" (environment: {key.variable})" if key.variable else ""

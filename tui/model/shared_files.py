@@ -1,4 +1,4 @@
-"""Files that several hosts use, by the paths of a plan, and by what hosts say of their inodes."""
+"""Files used by several hosts, found by the plan's paths and by inodes that hosts report."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tui.model.plan import Plan, Step, at_once, is_device
 
 
 def same_files(hosts: Mapping[str, Mapping[str, Fact]]) -> list[list[tuple[str, str]]]:
-    """Return the files that have several names: host and path of each, of all that are one file.
+    """Return files with several names: host and path of each name.
 
-    Hosts that share a path of a shared file system are known by the fact `shares_files_with`
-    already.
+    Hosts that share a path of a shared file system are already known by the fact
+    `shares_files_with`.
     """
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for host, facts in hosts.items():
@@ -24,26 +24,24 @@ def same_files(hosts: Mapping[str, Mapping[str, Fact]]) -> list[list[tuple[str, 
 
 
 def _is_told(names: list[tuple[str, str]], hosts: Mapping[str, Mapping[str, Fact]]) -> bool:
-    """Tell whether it is one path on hosts that are known to share the files of such a path."""
+    """Return whether it is one path on hosts known to share the files of such paths."""
     sharing = str(hosts[names[0][0]].get("shares_files_with") or "").split()
     return len({path for _, path in names}) == 1 and all(host in sharing for host, _ in names)
 
 
 NAMED = 3
-OWN_FILES = "put {host} into the path to give each host its own"
+OWN_FILES = "put {host} into the path to give each host its own file"
 
 
 def common_paths(plan: Plan) -> dict[str, list[str]]:
-    """Return files that several hosts use by the same path, with these hosts in the order of the
-    plan.
-    """
+    """Return files that several hosts use by the same path, with these hosts in plan order."""
     return _common_paths(plan.steps)
 
 
 def paths_used_at_once(plan: Plan) -> dict[str, list[str]]:
     """Return files that several hosts use at the same time.
 
-    What one host writes, another often reads later.
+    A file written by one host is often read by another later; that is not included.
     """
     found: dict[str, dict[str, None]] = {}
     for steps in at_once(plan.steps):
@@ -64,42 +62,38 @@ def _common_paths(steps: Sequence[Step]) -> dict[str, list[str]]:
 
 
 def verb_of(plan: Plan, path: str) -> str:
-    """Return what several hosts do at once with a file."""
+    """Return what several hosts do with a file at the same time."""
     groups = (steps for steps in at_once(plan.steps) if path in _common_paths(steps))
     tasks = (task for steps in groups for step in steps for task in step.tasks)
     return "write" if any(spec.path == path for task in tasks for spec in task.written) else "read"
 
 
 def sharing_note(plan: Plan) -> str:
-    """Return what is to be known of paths that hosts have in common before anything is known of the
-    hosts.
-    """
+    """Return the note on common paths before any host fact is known."""
     if not (common := paths_used_at_once(plan)):
         return ""
     path, hosts = next(iter(common.items()))
     verb = verb_of(plan, path)
     alike = f"{some(hosts, NAMED)} {verb} {path}{more(len(common))}"
     return (
-        f"{alike}: on a shared file system that is one file, which all {verb} at the same time;"
-        f" {OWN_FILES}"
+        f"{alike}: on a shared file system this is one file that all {verb} at the same time; "
+        f"{OWN_FILES}"
     )
 
 
 def sharing_text(plan: Plan, paths: Sequence[str], hosts: Sequence[str], where: str) -> str:
-    """Return that hosts use the same files. `where`: the file system they are on."""
+    """Return the message that hosts use the same files. `where`: their file system."""
     verb = verb_of(plan, paths[0])
-    what = (
-        f"{some(hosts, NAMED)} {verb} one and the same file {paths[0]}{more(len(paths))} on {where}"
-    )
-    return f"{what}: they hold each other up, and meet what the others have in a cache; {OWN_FILES}"
+    what = f"{some(hosts, NAMED)} {verb} the same file {paths[0]}{more(len(paths))} on {where}"
+    return f"{what}: they contend for locks and read each other's cached data; {OWN_FILES}"
 
 
 def other_names_text(names: Sequence[tuple[str, str]]) -> str:
-    """Return that a file has several names."""
+    """Return the message that a file has several names."""
     shown = some([f"{path} on {host}" for host, path in names], NAMED)
-    return f"{shown} are one file: bind mounts or links; jobs that use them hold each other up"
+    return f"{shown} are one file: bind mounts or links; jobs that use them contend for locks"
 
 
 def more(count: int) -> str:
-    """Return how many files there are beside the one that is named."""
+    """Return how many files there are besides the one named."""
     return f" (and {count - 1} more files)" if count > 1 else ""

@@ -1,4 +1,4 @@
-"""Signals that come to the event loop, however busy it is."""
+"""Deliver signals to the event loop, however busy it is."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Callable
 
 
 def on_signal(number: signal.Signals, call: Callable[..., object], *args: object) -> None:
-    """Call something in the running loop each time a signal comes; only in the main thread.
+    """Call a function in the running loop for each signal; only in the main thread.
 
-    `loop.add_signal_handler` learns of a signal by a byte in a socket. That is lost while the
-    socket is full, as it is when threads have called the loop some hundred times and it has not
-    come round: with many keys, a paste.
+    `loop.add_signal_handler` is notified by a byte in a socket. The byte is lost while the socket
+    is full, which happens after some hundred calls from threads while the loop is busy: with many
+    keys, or a paste.
     """
     loop = asyncio.get_running_loop()
 
     def come(*_: object) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: it is over anyway
+        with contextlib.suppress(RuntimeError):  # the loop is closed, so the program is ending
             loop.call_soon_threadsafe(call, *args)
 
     signal.signal(number, come)

@@ -1,4 +1,4 @@
-"""Times as Slurm prints them."""
+"""Parse times as Slurm prints them."""
 
 from __future__ import annotations
 

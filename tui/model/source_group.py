@@ -1,4 +1,4 @@
-"""A source of hosts, and what it said when it was asked."""
+"""A source of hosts, and its last answer."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tui.model.plain_data import parse_utc
 
 
 class SourceGroup(Struct, frozen=True):
-    """A group of the inventory with `from:`, or a SPEC. `utc`: when it was queried, empty: not yet;
+    """A group of the inventory with `from:`, or a SPEC. `utc`: time of the query, empty: not yet;
     `how`: by what.
 
-    `problem`: the error of the last query; `names` are then those of the last query that worked.
+    `problem`: the error of the last query; `names` are then those of the last successful one.
     """
 
     title: str
@@ -24,6 +24,6 @@ class SourceGroup(Struct, frozen=True):
     problem: str = ""
 
     def age_s(self, now: datetime) -> float | None:
-        """Return the seconds since it was queried; None: not yet."""
+        """Return the seconds since the query; None: not yet queried."""
         asked = parse_utc(self.utc)
         return max(0.0, (now - asked).total_seconds()) if asked is not None else None

@@ -1,6 +1,4 @@
-"""The steps of a run record: figures of one measurement on all hosts, and the conditions it ran
-under.
-"""
+"""Steps of a run record: figures of one measurement on all hosts, and its conditions."""
 
 from __future__ import annotations
 
@@ -23,102 +21,96 @@ Scalar = str | int | float | bool | None
 
 
 class PhaseRecord(RecordPart):
-    """One phase of a step, or of the run when it stands before all steps."""
+    """A phase of a step, or of the run if it is before or after all steps."""
 
     name: str = Field(description="connect, preflight, layout, barrier, measure, collect, cleanup")
     command: str | None = Field(
         None, description="the command of the first host, quoted for a shell"
     )
     start_utc: str | None = Field(None, description="begin", pattern=UTC_PATTERN)
-    end_utc: str | None = Field(
-        None, description="end; null: never seen to end", pattern=UTC_PATTERN
-    )
+    end_utc: str | None = Field(None, description="end; null: unknown", pattern=UTC_PATTERN)
     start_s: float | None = Field(None, description="begin, seconds from created_utc")
-    end_s: float | None = Field(
-        None, description="end, seconds from created_utc; null: never seen to end"
-    )
-    ok: bool | None = Field(
-        None, description="whether the phase ended well; null: never seen to end"
-    )
+    end_s: float | None = Field(None, description="end, seconds from created_utc; null: unknown")
+    ok: bool | None = Field(None, description="whether the phase succeeded; null: unknown")
 
 
 class TaskRecord(RecordPart):
-    """What one host did in one step, beside the figures."""
+    """One host's part of a step, without the figures."""
 
-    randseed: int | None = Field(None, description="random seed of this host in this step")
+    randseed: int | None = Field(None, description="random seed")
     exit_code: int | None = Field(None, description="exit code of the tool; null: unknown")
     ended: str | None = Field(
-        None, description="how it ended: exit, stop, abort, lease, lost; null: never seen to end"
+        None, description="how it ended: exit, stop, abort, lease, lost; null: unknown"
     )
     final: bool | None = Field(
-        None, description="whether the tool came to its own end; null: it gave no result"
+        None, description="whether the tool finished by itself; null: it gave no result"
     )
     errors: list[int] = Field(
-        default_factory=list, description="distinct error numbers (errno) that the tool reported"
+        default_factory=list, description="distinct error numbers (errno) reported by the tool"
     )
-    tool_version: str | None = Field(None, description="what the tool calls itself")
+    tool_version: str | None = Field(None, description="name and version as printed by the tool")
     start_s: float | None = Field(
         None, description="begin of the measurement, seconds from created_utc"
     )
     end_s: float | None = Field(
         None, description="end of the measurement, seconds from created_utc"
     )
-    usr_cpu: float | None = Field(None, description="user CPU as the tool reports it, per cent")
-    sys_cpu: float | None = Field(None, description="system CPU as the tool reports it, per cent")
+    usr_cpu: float | None = Field(None, description="user CPU as reported by the tool, per cent")
+    sys_cpu: float | None = Field(None, description="system CPU as reported by the tool, per cent")
 
 
 class HostTimingRecord(RecordPart):
-    """When one host measured. Ramp and start delay are not part of it."""
+    """When one host measured, without ramp and start delay."""
 
     start_s: float = Field(description="first measured I/O, seconds from created_utc")
     end_s: float = Field(
-        description="end of the measured load, as far as it was seen; seconds from created_utc"
+        description="end of the measured load, as far as known; seconds from created_utc"
     )
     start_uncertainty_s: float = Field(
-        description="how exactly the tool tells the start, by the host's own clock"
+        description="uncertainty of the start in the tool's output, by the host's clock"
     )
     end_uncertainty_s: float = Field(
-        description="how exactly the tool tells the end, by the host's own clock"
+        description="uncertainty of the end in the tool's output, by the host's clock"
     )
     clock_uncertainty_s: float | None = Field(
         None,
         description=(
-            "how exactly the host's clock is known; null: never compared, times are late by a delay"
+            "uncertainty of the host's clock; null: never compared, times include the network delay"
         ),
     )
     source: Literal["tool", "samples"] = Field(
-        description="tool: it printed its start; samples: derived from counters"
+        description="tool: printed by the tool; samples: derived from counters"
     )
 
 
 class TimingRecord(RecordPart):
-    """How well the hosts of a step measured at the same time.
+    """How well a step's hosts were synchronised.
 
-    Uncertainties hold in both directions.
+    Uncertainties apply in both directions.
     """
 
     hosts: dict[str, HostTimingRecord] = Field(
-        default_factory=dict, description="by host, those that did any I/O"
+        default_factory=dict, description="by host, only hosts that did I/O"
     )
     start_skew_s: float | None = Field(
         None, description="last start minus first start; null: fewer than two hosts"
     )
     start_skew_uncertainty_s: float | None = Field(
-        None, description="of start_skew_s, clocks included; null: unknown"
+        None, description="uncertainty of start_skew_s, including clocks; null: unknown"
     )
     end_skew_s: float | None = Field(
         None, description="last end minus first end; null: fewer than two hosts"
     )
     end_skew_uncertainty_s: float | None = Field(
-        None, description="of end_skew_s, clocks included; null: unknown"
+        None, description="uncertainty of end_skew_s, including clocks; null: unknown"
     )
     window: WindowRecord | None = Field(
-        None, description="when all these hosts measured; null: never all at once"
+        None, description="time in which all these hosts measured; null: never"
     )
 
 
 class CoverageRecord(TimeSpanRecord):
-    """How many hosts of a step measured in a span of its time."""
+    """Number of hosts that measured in a part of a step."""
 
     hosts: int = Field(description="hosts that measured")
     of: int = Field(description="hosts that should have measured")
@@ -126,13 +118,13 @@ class CoverageRecord(TimeSpanRecord):
 
 
 class StepError(RecordPart):
-    """Something that went wrong on one host in one step."""
+    """An error on one host in one step."""
 
-    host: str = Field(description="host it was seen on")
-    phase: str | None = Field(None, description="phase it was seen in")
-    code: str = Field(description="stable name of the kind of error")
+    host: str = Field(description="host")
+    phase: str | None = Field(None, description="phase")
+    code: str = Field(description="stable name of the error")
     message: str = Field(description="what happened, for people")
-    fatal: bool = Field(True, description="whether the host's result is doubtful or lost by it")
+    fatal: bool = Field(True, description="whether the host's result is doubtful or lost")
 
 
 class CacheDropRecord(RecordPart):
@@ -141,16 +133,16 @@ class CacheDropRecord(RecordPart):
     host: str = Field(description="host")
     ok: bool = Field(description="whether it was dropped")
     method: str = Field(
-        description="root or sudo: all of it; files: what was cached of the test files; none"
+        description="root or sudo: the whole cache; files: only the test files; none"
     )
-    detail: str = Field("", description="what the system said")
+    detail: str = Field("", description="message of the system")
 
 
 class OperationRecord(RecordPart):
-    """One operation of an MPI benchmark, operations per second over all ranks."""
+    """An operation of an MPI benchmark, in operations per second over all ranks."""
 
     max: float | None = Field(
-        None, description="as the tool printed it; its meaning depends on the tool's version"
+        None, description="as printed by the tool; its meaning depends on the tool's version"
     )
     min: float | None = Field(None, description="likewise")
     mean: float | None = Field(None, description="likewise")
@@ -159,71 +151,67 @@ class OperationRecord(RecordPart):
     )
     iterations: list[float] = Field(
         default_factory=list,
-        description="each iteration: ranks x items / seconds, see iterations_of",
+        description="rate of each iteration: ranks x items / seconds, see iterations_of",
     )
     seconds: list[float] = Field(
         default_factory=list, description="seconds of each iteration, as printed"
     )
     from_iterations: bool = Field(
-        False, description="max to stddev are made of the iterations: there was no summary"
+        False, description="max to stddev are computed from the iterations: there was no summary"
     )
     bytes_per_op: int = Field(
-        0, description="bytes that each operation moves: times the rate, the bandwidth; 0: none"
+        0, description="bytes per operation; bandwidth is this times the rate; 0: none"
     )
     latency_s: list[float | None] = Field(
         default_factory=list,
-        description="latency of each iteration; what it is: latency_meaning; null: printed as 0",
+        description="latency of each iteration, see latency_meaning; null: printed as 0",
     )
     rank_seconds: list[float] = Field(
         default_factory=list,
-        description="seconds of each rank from its open to its close, mean of the iterations",
+        description="seconds of each rank from open to close, mean over iterations",
     )
     host_seconds: dict[str, float] = Field(
-        default_factory=dict, description="of the slowest rank of each host"
+        default_factory=dict, description="seconds of the slowest rank of each host"
     )
     printed: str = Field(
-        "", description="the figure as the tool printed it, with its own verdict; empty: a number"
+        "", description="the figure as printed by the tool, with its verdict; empty: a plain number"
     )
 
 
 class MetadataRecord(RecordPart):
-    """What an MPI benchmark measured: operations of many ranks on all hosts together, on files or
-    on their data.
+    """Results of an MPI benchmark: operations of many ranks on all hosts, on files or on their
+    data.
     """
 
     tool: str = Field(description="mdtest")
     version: str | None = Field(
         None, description="its version: figures of different versions are not comparable"
     )
-    meaning: str = Field("", description="what max and min are in this version")
-    tasks: int | None = Field(
-        None, description="MPI ranks over all hosts; null: an import that does not tell it"
-    )
-    nodes: int | None = Field(None, description="nodes that the tool counted")
-    ranks_per_host: int | None = Field(None, description="MPI ranks on each host; null: likewise")
-    items_per_rank: int | None = Field(
-        None, description="files, or I/Os, of each rank; null: likewise"
-    )
-    files: int | None = Field(None, description="files, or I/Os, over all ranks; null: likewise")
-    iterations: int = Field(description="iterations that were asked for")
+    meaning: str = Field("", description="meaning of max and min in this version")
+    tasks: int | None = Field(None, description="MPI ranks over all hosts; null: unknown (imports)")
+    nodes: int | None = Field(None, description="nodes counted by the tool")
+    ranks_per_host: int | None = Field(None, description="MPI ranks per host; null: unknown")
+    items_per_rank: int | None = Field(None, description="files, or I/Os, per rank; null: unknown")
+    files: int | None = Field(None, description="files, or I/Os, over all ranks; null: unknown")
+    iterations: int = Field(description="requested iterations")
     shift_ranks: int | None = Field(
-        None, description="ranks by which each phase moves on; null: unknown"
+        None, description="ranks by which each phase is shifted; null: unknown"
     )
-    shift_text: str = Field("", description="the rank shift for people")
+    shift_text: str = Field("", description="the rank shift, as text")
     nodemap: str = Field("", description="1: the rank is on the node of rank 0, as printed")
-    final: bool = Field(False, description="whether the tool came to its own good end")
-    latency_meaning: str = Field("", description="what the latency of operations is")
+    final: bool = Field(False, description="whether the tool finished successfully")
+    latency_meaning: str = Field("", description="meaning of the operations' latency")
     iterations_of: Literal["rank 0", "all ranks"] = Field(
         "rank 0",
         description=(
-            "whose clock the rates of iterations are by: that of rank 0, times the ranks, or of all"
+            "timing behind the iterations' rates: rank 0's rate times the ranks, or all ranks"
         ),
     )
     scores: dict[str, float] = Field(
         default_factory=dict, description="the tool's: total, bandwidth, metadata"
     )
     printed: list[str] = Field(
-        default_factory=list, description="what the tool says of the whole, as printed"
+        default_factory=list, description="the tool's overall result, as printed"
     )
     invalid: list[str] = Field(
         default_factory=list, description="why the tool itself calls its result invalid"
@@ -235,7 +223,7 @@ class MetadataRecord(RecordPart):
 
 
 class TelemetryColumn(RecordPart):
-    """One thing that was seen of a host every second. Names: docs/telemetry.md."""
+    """One telemetry column of a host. Names: docs/telemetry.md."""
 
     name: str = Field(description="family.field, or family.subject.field: cpu.busy, nic.eth0.rx")
     unit: Literal[
@@ -244,53 +232,52 @@ class TelemetryColumn(RecordPart):
         description="unit of the values; core_percent: 100 is one core; count: in that interval"
     )
     mean: float | None = Field(
-        None, description="over the measured window, weighted by time; of a count the sum"
+        None, description="mean over the measured window, weighted by time; for counts the sum"
     )
     max: float | None = Field(None, description="the largest value in the measured window")
     values: list[float | None] | None = Field(
-        None, description="one an interval, null: unknown; null alone: all of them are `constant`"
+        None,
+        description="one per interval, null: unknown; null for the whole list: all are `constant`",
     )
     constant: float | None = Field(
-        None, description="the value of all intervals, when values is null"
+        None, description="the value of all intervals, if values is null"
     )
 
 
 class HostTelemetryRecord(RecordPart):
-    """What one host did while a step went on."""
+    """Telemetry of one host during a step."""
 
     host: str = Field(description="host name")
     role: Literal["client", "server"] = Field(
-        "client", description="client: it generated load; server: it did not"
+        "client", description="client: generated load; server: did not"
     )
-    start_s: float | None = Field(
-        None, description="begin of the measured window that mean and max are of"
-    )
+    start_s: float | None = Field(None, description="begin of the window for mean and max")
     end_s: float | None = Field(None, description="end of that window")
     t_s: list[float] = Field(
         default_factory=list, description="end of each interval, seconds from created_utc"
     )
     interval_s: list[float] = Field(default_factory=list, description="length of each interval")
     quiet: int = Field(
-        0, description="so many intervals at the begin are of before the run loaded any host"
+        0, description="number of intervals at the begin, before the run loaded any host"
     )
-    columns: list[TelemetryColumn] = Field(default_factory=list, description="what was seen")
+    columns: list[TelemetryColumn] = Field(default_factory=list, description="columns")
     devices: dict[str, str] = Field(
         default_factory=dict,
-        description="block devices of the target: top, or below: what these lie on",
+        description="block devices of the target: top, or below these",
     )
     unknown: dict[str, str] = Field(
-        default_factory=dict, description="what the host cannot give, and why"
+        default_factory=dict, description="columns the host cannot provide, and why"
     )
 
     def column(self, name: str) -> TelemetryColumn | None:
-        """Return a column; None when the host did not give it."""
-        for column in self.columns:  # a loop: checks ask for many, of every host
+        """Return a column; None if the host did not provide it."""
+        for column in self.columns:  # a loop: checks read many columns of every host
             if column.name == name:
                 return column
         return None
 
     def mean_of(self, name: str) -> float | None:
-        """Return the mean of a column over the measured window; None when it is not known."""
+        """Return the mean of a column over the measured window; None if unknown."""
         column = self.column(name)
         return column.mean if column is not None else None
 
@@ -300,7 +287,7 @@ class HostTelemetryRecord(RecordPart):
         return [column.name for column in self.columns]
 
     def values_of(self, name: str) -> list[float | None]:
-        """Return a column second by second; empty when the host did not give it."""
+        """Return a column second by second; empty if the host did not provide it."""
         column = self.column(name)
         if column is None:
             return []
@@ -308,25 +295,26 @@ class HostTelemetryRecord(RecordPart):
 
     @property
     def ends_s(self) -> Sequence[float]:
-        """The end of each interval that `values_of` has a value of."""
+        """The end of each interval of `values_of`."""
         return self.t_s
 
 
 class ProofRecord(RecordPart):
-    """A counter-experiment about what limited a step: the load as it was, for a short time, then
-    with one change.
+    """A counter-experiment on the bottleneck of a step: the unchanged load for a short time, then
+    one change.
     """
 
     run_id: str = Field(
-        description="in a bottleneck: the counter-experiment; in proves: the run it is about"
+        description="in a bottleneck: the counter-experiment's id; in proves: the id of the run "
+        "it is about"
     )
-    step: int = Field(description="index of the step whose bottleneck it is, in its own run")
+    step: int = Field(description="index of the step with the bottleneck, in its run")
     kind: str = Field(description="kind of the bottleneck")
     change: Literal[
         "twice-in-flight", "twice-workers", "half-workers", "half-block", "half-hosts", "no-rate"
-    ] = Field(description="what was changed")
-    figure: Literal["iops", "bandwidth", "iops_per_host"] = Field(description="what was compared")
-    predicted: str = Field(description="what the bottleneck predicts, for people")
+    ] = Field(description="the change")
+    figure: Literal["iops", "bandwidth", "iops_per_host"] = Field(description="compared figure")
+    predicted: str = Field(description="prediction, as text")
     unchanged: float | None = Field(
         None, description="the figure without the change; null: not measured"
     )
@@ -334,35 +322,31 @@ class ProofRecord(RecordPart):
     ratio: float | None = Field(None, description="changed / unchanged")
     spread: float | None = Field(
         None,
-        description=(
-            "half width of the ratio's 95 % confidence interval within these runs; null: too short"
-        ),
+        description=("half width of the ratio's 95 % confidence interval; null: too short"),
     )
     outcome: Literal["agreed", "disagreed", "could-not-tell"] = Field(
-        description="whether it bore the bottleneck out"
+        description="whether it confirmed the bottleneck"
     )
-    text: str = Field(description="all of it for people")
+    text: str = Field(description="the result, as text")
 
 
 class BottleneckRecord(RecordPart):
-    """What limited a step, as far as the run left evidence."""
+    """The bottleneck of a step, as far as the run has evidence."""
 
     kind: Literal[
         "rate", "client-cpu", "network", "client-device", "server-cpu", "concurrency", "storage"
-    ] = Field(
-        description="where the limit is; storage: nothing nearer to the clients was at its limit"
-    )
-    text: str = Field(description="for people, with the evidence")
+    ] = Field(description="location of the limit; storage: no client-side bottleneck found")
+    text: str = Field(description="as text, with the evidence")
     proof: ProofRecord | None = Field(
-        None, description="what a counter-experiment said of it; null: none was made"
+        None, description="result of a counter-experiment; null: none was run"
     )
 
 
 class ProviderRecord(RecordPart):
-    """What brought a load generator that is not benchtui's own."""
+    """Provider of a load generator that is not part of benchtui."""
 
     entry_point: str = Field(description="module:Class of the group benchtui.workloads")
-    package: str = Field("", description="distribution package that it is of; empty: unknown")
+    package: str = Field("", description="its distribution package; empty: unknown")
     version: str = Field("", description="version of that package")
 
 
@@ -373,52 +357,44 @@ class StepRecord(RecordPart):
     name: str = Field(description="name of the step")
     tool: str | None = Field(None, description="load generator: fio")
     provider: ProviderRecord | None = Field(
-        None, description="the package that brought the load generator; null: benchtui, or unknown"
+        None, description="the package that provides the load generator; null: benchtui, or unknown"
     )
-    params: dict[str, Scalar] = Field(
-        default_factory=dict, description="parameters that this step ran with"
-    )
-    repetition: int = Field(1, description="which repetition of the same measurement, from 1")
-    profile: str | None = Field(
-        None, description="tag of the profile, when it is a member of a suite"
-    )
+    params: dict[str, Scalar] = Field(default_factory=dict, description="parameters of this step")
+    repetition: int = Field(1, description="number of the repetition, from 1")
+    profile: str | None = Field(None, description="tag of the profile, for a member of a suite")
     role: str | None = Field(None, description="suite role whose hosts ran it")
-    beside: list[str] = Field(
-        default_factory=list, description="roles of the steps that ran at the same time"
-    )
+    beside: list[str] = Field(default_factory=list, description="roles of concurrent steps")
     together: int | None = Field(
-        None, description="steps with the same number ran at the same time; null: alone"
+        None, description="steps with the same number ran at the same time; null: not concurrent"
     )
     cell: str | None = Field(
         None, description="cell of the matrix: the same for repetitions of one point"
     )
     point: dict[str, Scalar] = Field(
-        default_factory=dict, description="values that are swept, of 'hosts' too"
+        default_factory=dict, description="swept values, including 'hosts'"
     )
     warmup: bool = Field(
-        False, description="whether it only warmed up: its figures count for nothing"
+        False, description="whether it is a warm-up, with figures that do not count"
     )
     state: Literal["done", "failed", "cut", "skipped", "running", "missing"] | None = Field(
         None,
         description=(
-            "failed: with errors, cut: stopped, skipped: known well enough without, missing:"
-            " not run"
+            "failed: with errors, cut: stopped, skipped: precise enough without it, missing: not "
+            "run"
         ),
     )
-    attempt: int = Field(
-        1, description="how often it was begun; only the last attempt is in this record"
-    )
+    attempt: int = Field(1, description="number of attempts; the record has only the last one")
     cache_drops: list[CacheDropRecord] = Field(
-        default_factory=list, description="page caches dropped before it"
+        default_factory=list, description="page caches dropped before the step"
     )
     in_flight: int | None = Field(
-        None, description="I/Os kept in flight over all hosts: numjobs x iodepth"
+        None, description="I/Os in flight over all hosts: numjobs x iodepth"
     )
     phases: list[PhaseRecord] = Field(
         default_factory=list, description="phases of the step in order"
     )
     runtime_s: float | None = Field(
-        None, description="seconds that were to be measured; null: bounded by a size"
+        None, description="planned seconds of measurement; null: bounded by size"
     )
     measured_s: float | None = Field(
         None, description="seconds measured, of the host that measured longest"
@@ -427,11 +403,11 @@ class StepRecord(RecordPart):
         None, description="the headline figure of this step, unit as in headline.unit"
     )
     latency_kind: Literal["clat", "lat"] | None = Field(
-        None, description="of a member of a suite: its latency kind; null: as the run's"
+        None, description="latency kind of a suite's member; null: as the run's"
     )
-    results: ResultsRecord = Field(default_factory=ResultsRecord, description="what was measured")
+    results: ResultsRecord = Field(default_factory=ResultsRecord, description="results")
     metadata: MetadataRecord | None = Field(
-        None, description="what an MPI benchmark measured; null: it is none"
+        None, description="results of an MPI benchmark; null: another load generator"
     )
     tasks: dict[str, TaskRecord] = Field(
         default_factory=dict, description="by host: how its command ran"
@@ -441,28 +417,24 @@ class StepRecord(RecordPart):
     )
     coverage: list[CoverageRecord] = Field(
         default_factory=list,
-        description="how many hosts measured when; more than one entry: hosts dropped out",
+        description="number of measuring hosts over time; more than one entry: hosts were lost",
     )
     coverage_text: str = Field(
-        "", description="the loss of hosts for people: 7 of 8 hosts from 132 s on ..."
+        "", description="the loss of hosts, as text: 7 of 8 hosts from 132 s on ..."
     )
     series: SeriesRecord | None = Field(
         None, description="measured load over time; null: no samples"
     )
     telemetry: list[HostTelemetryRecord] = Field(
         default_factory=list,
-        description="what hosts did meanwhile, second by second; empty: no telemetry",
+        description="telemetry of hosts; empty: none",
     )
     added_options: dict[str, str] = Field(
         default_factory=dict,
         description="options that benchtui added to those of the profile, by name",
     )
-    errors: list[StepError] = Field(
-        default_factory=list, description="what went wrong in this step"
-    )
-    limiter: BottleneckRecord | None = Field(
-        None, description="what limited it; null: the hosts were not looked at"
-    )
+    errors: list[StepError] = Field(default_factory=list, description="errors in this step")
+    limiter: BottleneckRecord | None = Field(None, description="bottleneck; null: no telemetry")
 
     @property
     def part(self) -> str:
@@ -474,56 +446,50 @@ class StepRecord(RecordPart):
 
     @property
     def cell_key(self) -> str:
-        """The point that it measures, the same for its repetitions and its warm-up."""
+        """The point it measures, the same for repetitions and warm-up."""
         return self.cell or self.name
 
 
 class FillRecord(RecordPart):
-    """All files of a profile, written whole."""
+    """Sequential writes of all files of a profile."""
 
     step: int = Field(description="index of the step")
-    times: int = Field(description="how often each was written")
+    times: int = Field(description="number of passes")
     bytes: int | None = Field(
-        None, description="written in all by plan; null: whole devices, of unknown size"
+        None, description="planned bytes in all; null: whole devices of unknown size"
     )
-    duration_s: float | None = Field(
-        None, description="seconds it took; null: it did not come to its end"
-    )
-    whole: bool = Field(description="whether every host wrote all of its files")
+    duration_s: float | None = Field(None, description="duration in seconds; null: not completed")
+    whole: bool = Field(description="whether every host wrote all its files")
 
 
 class RoundsRecord(RecordPart):
-    """The load of one point, put on in rounds until it was steady."""
+    """Rounds of one point's load until it was steady."""
 
     cell: str = Field(description="the point, as in steps[].cell")
-    steps: list[int] = Field(
-        default_factory=list, description="indices of the rounds that were made"
-    )
+    steps: list[int] = Field(default_factory=list, description="indices of the rounds that ran")
     values: list[float | None] = Field(
         default_factory=list,
         description="the point's headline figure over all hosts, by round; null: not measured",
     )
-    most: int = Field(description="rounds that would have been made at most")
-    window: int = Field(description="so many rounds one after the other had to be steady")
+    most: int = Field(description="maximum number of rounds")
+    window: int = Field(description="number of consecutive rounds that had to be steady")
     range: float | None = Field(
         None, description="largest minus smallest of the last window, as a share of its mean"
     )
     slope: float | None = Field(
-        None, description="excursion of the line through it, as a share of its mean"
+        None, description="excursion of its regression line, as a share of its mean"
     )
-    range_limit: float = Field(description="range may be this at most")
-    slope_limit: float = Field(description="slope may be this at most")
+    range_limit: float = Field(description="maximum range")
+    slope_limit: float = Field(description="maximum slope")
     attained: bool | None = Field(
-        None, description="whether it was steady; null: neither that nor the last round"
+        None, description="whether it was steady; null: ended before it was decided"
     )
     text: str = Field("", description="for people")
 
 
 class PreconditionRecord(RecordPart):
-    """What was done for the state of the storage before anything was measured."""
+    """Preconditioning before the measurements."""
 
-    left_out: bool = Field(
-        False, description="whether the launch left out what the profile asks for"
-    )
-    fills: list[FillRecord] = Field(default_factory=list, description="what was filled")
-    rounds: list[RoundsRecord] = Field(default_factory=list, description="rounds, point by point")
+    left_out: bool = Field(False, description="whether the launch skipped preconditioning")
+    fills: list[FillRecord] = Field(default_factory=list, description="fills")
+    rounds: list[RoundsRecord] = Field(default_factory=list, description="rounds by point")

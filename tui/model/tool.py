@@ -1,4 +1,4 @@
-"""Load generators by name: find them by entry point, and what loading a profile asks of one."""
+"""Find load generators by entry point, and load their rules for profiles."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def installed_in(group: str) -> dict[str, EntryPoint]:
-    """Return the entry points of a group by name, in their order; nothing of them is imported."""
+    """Return the entry points of a group by name, in order, without importing them."""
     found: dict[str, EntryPoint] = {}
     for point in _points_of(group):
         found.setdefault(point.name, point)
@@ -30,8 +30,9 @@ def installed_in(group: str) -> dict[str, EntryPoint]:
 
 
 def _points_of(group: str) -> Iterator[EntryPoint]:
-    """Yield the entry points of a group. importlib.metadata parses those of all groups: ten times
-    the work.
+    """Yield the entry points of a group.
+
+    importlib.metadata would parse those of all groups, ten times the work.
     """
     from importlib.metadata import Distribution
 
@@ -40,7 +41,7 @@ def _points_of(group: str) -> Iterator[EntryPoint]:
         for path in _metadata_in(folder or "."):
             package = os.path.basename(path).partition("-")[0].lower()  # noqa: PTH119 - at each start
             if package in seen:
-                continue  # as Python imports it: the first one on the path
+                continue  # the first one on the path, as in Python's import
             seen.add(package)
             if _names(os.path.join(path, "entry_points.txt"), f"[{group}]"):  # noqa: PTH118
                 yield from Distribution.at(path).entry_points.select(group=group)
@@ -72,93 +73,88 @@ def is_foreign(point: EntryPoint) -> bool:
 def load_from(
     group: str, name: str, kind: str, unknown: tuple[str, str], *, made: bool = False
 ) -> Any:
-    """Return what stands under a name of a group; `kind` is what it is, `unknown` what is said
-    before the nearest name and before the names there are, when there is none. `made`: it is a
-    class, and one of it is wanted.
+    """Return the object registered under a name in a group; `kind` is its description for errors.
 
-    Raises UsageError when there is none of this name, or it cannot be imported.
+    `unknown` begins the error for an unknown name, before the nearest and the known names. `made`:
+    return an instance of the class. Raises UsageError if the name is unknown, or the import fails.
     """
     points = installed_in(group)
     point = points.get(name)
     if point is None:
-        known = ", ".join(points) or "none is installed: install benchtui again"
+        known = ", ".join(points) or "none is installed: reinstall benchtui"
         raise UsageError(f"{unknown[0]}{did_you_mean(name, points)}; {unknown[1]}: {known}")
     try:
         found = point.load()
         return found() if made else found
-    except (Exception, SystemExit) as error:  # a package of somebody else's
-        from tui.model.plan import provider_of  # msgspec is for those who need it
+    except (Exception, SystemExit) as error:  # a third-party package
+        from tui.model.plan import provider_of  # msgspec only for those who need it
 
         whence = provider_of(point).text()
         raise UsageError(f"the {kind} '{name}' ({whence}) cannot be loaded: {error!r}") from error
 
 
 GROUP = "benchtui.workloads"
-SUITE = "suite"  # what stands for `tool` in a profile that runs others
+SUITE = "suite"  # in place of `tool` in a profile that runs others
 
 
 class InProfile(Protocol):
-    """What the loading of profiles asks: of the part of a profile that stands under the load
-    generator's name.
-    """
+    """What loading a profile needs from a load generator: rules for its part of the profile."""
 
-    # the least that this part must say: with it the rest of a broken one is checked
+    # minimal valid part, to check the rest of a broken one
     stand_in: Mapping[str, Any] = {}
 
     def body(self) -> type[BaseModel]:
         """Return the model of this part; scalars in it may name parameters: '{size}'."""
 
     def name_problems(self, document: YamlDocument) -> Iterable[Problem]:
-        """Yield what is wrong with names in this part, on the bare data: it need not fit the
-        model.
-        """
+        """Yield problems with names in this part's raw data, which need not match the model."""
         return ()
 
     def problems(
         self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]
     ) -> Iterable[Problem]:
-        """Yield what is wrong beyond the model. `texts`: values of placeholders, parameters by
-        their defaults.
+        """Yield problems beyond the model. `texts`: values of placeholders, parameters by their
+        defaults.
 
-        A parameter whose default is wrong is not in `texts`; placeholders themselves are checked
-        already.
+        A parameter with an invalid default is not in `texts`; placeholders themselves are already
+        checked.
         """
         return ()
 
     def unreached(self, profile: Profile) -> Mapping[KeyPath, str]:
-        """Return the options that no job takes, by their path in the profile, each with why."""
+        """Return the options that no job uses, by path in the profile, with reasons."""
         return {}
 
     def hints(self, profile: Profile, texts: Mapping[str, str]) -> Iterable[tuple[KeyPath, str]]:
-        """Yield what else is asked for in vain, by path: nothing that is wrong, but to be known.
+        """Yield other options without effect, by path: not errors.
 
         `texts`: as above.
         """
         return ()
 
     def describe(self, kinds: dict[str, Any]) -> None:
-        """Say more in the JSON Schema that editors complete with: `kinds` are its $defs."""
+        """Add descriptions to the JSON Schema that editors complete with; `kinds` are its $defs."""
 
 
 def installed() -> dict[str, EntryPoint]:
-    """Return the entry points of all load generators by name; nothing of them is imported."""
+    """Return the entry points of all load generators by name, without importing them."""
     return installed_in(GROUP)
 
 
 def foreign() -> list[str]:
-    """Return the names of load generators that other packages brought."""
+    """Return the names of load generators from other packages."""
     return [name for name, point in installed().items() if is_foreign(point)]
 
 
 def provider(name: str) -> Provider:
-    """Return what brought an installed load generator."""
+    """Return the provider of an installed load generator."""
     from tui.model.plan import provider_of
 
     return provider_of(installed()[name])
 
 
 def named(name: str) -> str:
-    """Return a load generator of another package for people: ``plug-in other (benchtui-other 1.0,
+    """Return a load generator of another package as text: ``plug-in other (benchtui-other 1.0,
     ...)``.
     """
     return f"plug-in {name} ({provider(name).text()})"
@@ -168,7 +164,7 @@ def named(name: str) -> str:
 def load(name: str) -> Any:
     """Return a load generator.
 
-    Raises UsageError when there is none of this name, or it cannot be loaded.
+    Raises UsageError if the name is unknown, or loading fails.
     """
     return load_from(
         GROUP, name, "load generator", (f"tool '{name}' is not supported", "supported"), made=True
@@ -177,9 +173,9 @@ def load(name: str) -> Any:
 
 @functools.cache
 def rules(name: str) -> InProfile:
-    """Return what a load generator says of profiles.
+    """Return a load generator's rules for profiles.
 
-    Raises UsageError; PluginError of one of another package.
+    Raises UsageError, and PluginError for one of another package.
     """
     found: InProfile = load(name)
     if name not in foreign():

@@ -1,9 +1,9 @@
-"""Check values against type hints, deeply: what another package returns is used as if it had these
-types.
+"""Check values from other packages deeply against type hints.
 
-A `Rule` looks at a value and returns what is wrong with it, with its place: "dirs['write'].lat:
-found dict, allowed is Buckets". Rules are made once a hint and cached; a sample with full
-histograms costs some tens of microseconds."""
+A `Rule` checks a value and returns the error with its place: "dirs['write'].lat: found dict,
+allowed is Buckets". Rules are built once per hint and cached; a sample with full histograms takes
+some tens of microseconds.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 Rule: TypeAlias = Callable[[Any], str]
-Further: TypeAlias = Mapping[type, Rule]  # what holds for a struct beyond the types of its fields
+Further: TypeAlias = Mapping[type, Rule]  # conditions of a struct beyond its field types
 SEQUENCES = (list, tuple)
 OF_SEQUENCE = (collections.abc.Sequence, collections.abc.Iterable, list)
 OF_MAPPING = (dict, collections.abc.Mapping)
@@ -28,9 +28,9 @@ SHOWN = 60
 
 
 class Types:
-    """Rules of type hints whose names are known from `names`.
+    """Rules for type hints, with names resolved in `names`.
 
-    `further` holds rules of structs beyond their types.
+    `further` has additional rules for structs.
     """
 
     def __init__(self, names: Mapping[str, Any], further: Further) -> None:
@@ -38,9 +38,9 @@ class Types:
         self._rules: dict[Any, Rule] = {}
 
     def returned_by(self, function: Callable[..., Any]) -> Rule:
-        """Return the rule of what a function returns.
+        """Return the rule for a function's result.
 
-        Raises NameError for a hint that is not known.
+        Raises NameError for an unknown hint.
         """
         hint = function.__annotations__.get("return", Any)
         return self.rule(
@@ -48,7 +48,7 @@ class Types:
         )
 
     def methods_of(self, *kinds: type) -> dict[str, Rule]:
-        """Return the rules of what the public methods of interfaces return, by name."""
+        """Return the rules for the results of interfaces' public methods, by name."""
         every = [
             each
             for kind in kinds
@@ -60,7 +60,7 @@ class Types:
         }
 
     def attributes_of(self, kind: type) -> dict[str, Rule]:
-        """Return the rules of the attributes and properties that a class declares, by name."""
+        """Return the rules for attributes and properties that a class declares, by name."""
         made = {name: self.rule(hint) for name, hint in self._hints(kind).items()}
         properties = {
             name: each.fget for name, each in vars(kind).items() if isinstance(each, property)
@@ -70,17 +70,17 @@ class Types:
         }
 
     def _evaluated(self, hint: Any, names: Mapping[str, Any]) -> Any:
-        """Return a hint that is written as text."""
-        # our own source
+        """Evaluate a hint that is written as text."""
+        # benchtui's own source
         return eval(hint, {**names, **self._names}) if isinstance(hint, str) else hint
 
     def _hints(self, of: Any) -> dict[str, Any]:
         return typing.get_type_hints(of, localns=self._names, include_extras=True)
 
     def rule(self, hint: Any, *, returned: bool = False) -> Rule:
-        """Return the rule of a hint.
+        """Return the rule for a hint.
 
-        A list that is `returned` may be a tuple, one inside of a struct may not.
+        A `returned` list may be a tuple; one inside a struct may not.
         """
         try:
             return self._rules[hint, returned]
@@ -89,7 +89,7 @@ class Types:
         made = self._make(hint, returned)
         try:
             self._rules[hint, returned] = made
-        except TypeError:  # a hint that has no hash
+        except TypeError:  # an unhashable hint
             return made
         return made
 
@@ -127,7 +127,7 @@ class Types:
             or hint in (object, Any)
             or getattr(hint, "_is_protocol", False)
         ):
-            return _anything  # held to its protocol when it is used
+            return _anything  # checked against its protocol when used
         if issubclass(hint, Struct):
             return self._struct(hint)
         return lambda value: "" if isinstance(value, hint) else _found(value, hint.__name__)
@@ -178,7 +178,7 @@ class Types:
                 return _found(value, "dict")
             for name, each in value.items():
                 if told := of_key(name):
-                    return _under(" has a key that is wrong", told)
+                    return _under(" has an invalid key", told)
                 if told := of(each):
                     return _under(f"[{_short(name)}]", told)
             return ""
@@ -208,7 +208,7 @@ class Types:
         def look(value: Any) -> str:
             if type(value) is not kind:
                 return _found(value, kind.__name__)
-            if not fields:  # made here: a struct may hold itself
+            if not fields:  # registered first: a struct may contain itself
                 hints = self._hints(kind)
                 fields.extend((name, self.rule(hints[name])) for name in kind.__struct_fields__)
             for name, rule in fields:
@@ -233,7 +233,7 @@ def _number(kind: type, limits: Sequence[Meta]) -> Rule:
         name = f"{name} from {least} to below {below}"
 
     def look(value: Any) -> str:
-        # bool is no number here, nor is what only acts like one: JSON knows neither
+        # neither bool nor number-like objects: JSON would not keep them
         if type(value) not in allowed:
             return _found(value, name)
         if (
@@ -266,9 +266,7 @@ def _text(limits: Sequence[Meta]) -> Rule:
 
 
 def _all_right(values: Any, hint: Any) -> bool:
-    """Tell whether numbers are within their limits: the hundreds of counts of a histogram at once,
-    in C.
-    """
+    """Return whether numbers are within their limits: all counts of a histogram at once, in C."""
     try:
         return bool(msgspec.convert(values, hint))
     except (msgspec.ValidationError, OverflowError):
@@ -276,7 +274,7 @@ def _all_right(values: Any, hint: Any) -> bool:
 
 
 def _under(place: str, told: str) -> str:
-    """Return what is wrong with a part, with its place within the whole."""
+    """Return an error of a part, with its place in the whole."""
     if not told:
         return ""
     return f"{place}{told}" if told[0] in ".[" else f"{place}: {told}"
@@ -297,7 +295,7 @@ def _found(value: Any, allowed: str) -> str:
 def _short(value: Any) -> str:
     try:
         text = repr(value)
-    except Exception:  # of an object of somebody else's
+    except Exception:  # of an object from another package
         text = "?"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 

@@ -1,4 +1,4 @@
-"""pydantic's errors as problems that people can act on: where, what was found, what is allowed."""
+"""Convert pydantic's errors to problems: place, value found, what is allowed."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tui.model.yaml_text import KeyPath, YamlDocument
 def problems_of(
     error: ValidationError, document: YamlDocument, model: type[BaseModel]
 ) -> list[Problem]:
-    """Return one problem for each place that is wrong."""
+    """Return one problem per place."""
     return told_of(error.errors(include_url=False), document, model)
 
 
 def told_of(
     every: Iterable[ErrorDetails], document: YamlDocument, model: type[BaseModel]
 ) -> list[Problem]:
-    """Return one problem for each place that these errors name."""
+    """Return one problem per place named by these errors."""
     details: dict[KeyPath, list[ErrorDetails]] = {}
     for detail in every:
         details.setdefault(real_path(detail, document), []).append(detail)
@@ -38,21 +38,21 @@ def told_of(
 
 
 def only_kinds(details: list[ErrorDetails]) -> bool:
-    """Tell whether members of a union only wanted another kind of value: the member that was meant
-    says more.
+    """Return whether union members only rejected the value's type: another member's error is more
+    specific.
     """
     return all(detail["type"] in KINDS for detail in details)
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """Return problems by line and column, each once."""
+    """Return problems by line and column, without duplicates."""
     return sorted(
         dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0)
     )
 
 
 def real_path(detail: ErrorDetails, document: YamlDocument) -> KeyPath:
-    """Return the part of an error's location that is in the file: it also names union members and
+    """Return the part of an error's location that is in the file, without union members and
     validators.
     """
     path: KeyPath = ()
@@ -65,7 +65,7 @@ def real_path(detail: ErrorDetails, document: YamlDocument) -> KeyPath:
 def one_problem(
     details: list[ErrorDetails], path: KeyPath, document: YamlDocument, model: type[BaseModel]
 ) -> Problem:
-    """Return the problem of one place; the members of a union each have their say."""
+    """Return the problem of one place, combined from all members of a union."""
     detail = details[0]
     name = str(path[-1]) if path else ""
     if detail["type"] == "extra_forbidden":
@@ -80,13 +80,13 @@ def one_problem(
     expected = expectation(detail) if len(details) == 1 else f"allowed is {kinds_of(details)}"
     if detail["loc"][-1] == "[key]":
         return document.problem(
-            path, f"{dotted(path[:-1])}: found the name {shown(name)}; {expected}", key=True
+            path, f"{dotted(path[:-1])}: found the key {shown(name)}; {expected}", key=True
         )
     return document.problem(path, f"{dotted(path)}: found {shown(detail['input'])}; {expected}")
 
 
 def dotted(path: KeyPath) -> str:
-    """Return a path as people write it: ``fio.jobs.a``."""
+    """Return a path in dotted form: ``fio.jobs.a``."""
     return ".".join(map(str, path))
 
 
@@ -107,7 +107,7 @@ KINDS = {
 
 
 def kinds_of(details: list[ErrorDetails]) -> str:
-    """Return in a few words what the members of a union wanted."""
+    """Return the types that the members of a union accept, as text."""
     kinds = list(
         dict.fromkeys(expectation(detail).removeprefix("allowed is ") for detail in details)
     )
@@ -116,18 +116,18 @@ def kinds_of(details: list[ErrorDetails]) -> str:
 
 
 def expectation(detail: ErrorDetails) -> str:
-    """Return what would have been right."""
+    """Return what is allowed, as text."""
     context = detail.get("ctx", {})
     if detail["type"] == "literal_error":
         return f"allowed are {context['expected']}".replace(" or ", ", ")
     if detail["type"] == "string_pattern_mismatch":
-        return f"it must look like {PATTERNS.get(str(context['pattern']), context['pattern'])}"
+        return f"must match {PATTERNS.get(str(context['pattern']), context['pattern'])}"
     if detail["type"] == "greater_than_equal":
         return f"allowed is {context['ge']:g} or more"
     if detail["type"] == "less_than_equal":
         return f"allowed is {context['le']:g} or less"
     if detail["type"] in ("string_too_short", "too_short"):
-        return "it must not be empty"
+        return "must not be empty"
     if detail["type"] in KINDS:
         return f"allowed is {KINDS[detail['type']]}"
     message = detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
@@ -146,7 +146,7 @@ PATTERNS = {
 
 
 def allowed_keys(model: type[BaseModel], path: KeyPath) -> list[str]:
-    """Return the keys that the mapping at `path` may have."""
+    """Return the allowed keys of the mapping at `path`."""
     current: Any = model
     for part in path:
         current = step(current, part)
@@ -176,7 +176,7 @@ def models_of(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def flat(annotation: Any) -> Iterator[Any]:
-    """Yield the members of unions, and anything else as it is, without what annotates it."""
+    """Yield the members of unions, and anything else without its annotations."""
     if get_origin(annotation) in (Union, types.UnionType):
         for member in get_args(annotation):
             yield from flat(member)

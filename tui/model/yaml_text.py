@@ -1,8 +1,9 @@
-"""YAML text into plain data, with the line and column of every key and value.
+"""Parse YAML into plain data, with line and column of every key and value.
 
-libyaml parses the text into a node graph, which is turned into plain data here by the rules of YAML
-1.2 (yes and no are words, 010 is ten): tags never construct Python objects, aliases and nesting are
-bounded, two equal keys are an error."""
+libyaml parses the text into a node graph, which is converted here by the rules of YAML 1.2 (yes and
+no are words, 010 is ten). Tags never construct Python objects, aliases and nesting are limited,
+duplicate keys are errors.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ MAX_NODES = 50_000
 MAX_DEPTH = 40
 _PLAIN_TAGS = ("str", "int", "float", "bool", "null", "timestamp", "map", "seq")
 _PREFIX = "tag:yaml.org,2002:"
-# What a plain scalar is by its spelling (YAML 1.2.2, 10.3, with _ between digits), and its first
+# Types of plain scalars by spelling (YAML 1.2.2, 10.3, with _ between digits), and their first
 # characters.
 _PLAIN_SCALARS = (
     ("bool", r"(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
@@ -36,13 +37,13 @@ _PLAIN_SCALARS = (
     ("float", r"[-+]?\.[0-9_]+(?:[eE][-+][0-9]+)?$", "-+."),
     ("float", r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$", "-+."),
 )
-# YAML 1.1 and 1.2 differ in whether U+0085, U+2028 and U+2029 break lines: they are written as
-# escapes.
+# YAML 1.1 and 1.2 differ on whether U+0085, U+2028 and U+2029 break lines: they must be written
+# as escapes.
 _UNPRINTABLE = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]"
 )
-# Of text that was written with escapes too: what turns text around, and line breaks that are none
-# in YAML.
+# Also refused as escapes: bidirectional controls, and line breaks that YAML does not treat as
+# such.
 _CONTROLS = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -50,7 +51,7 @@ _CONTROLS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class YamlDocument:
-    """The plain data of one file (a mapping) and where everything stands.
+    """Plain data of one file (a mapping) with the positions of all values.
 
     Lines and columns count from 1.
     """
@@ -65,7 +66,7 @@ class YamlDocument:
     def position(self, path: KeyPath, key: bool = False) -> Place:
         """Return (line, column) of a value or, with `key`, of its key.
 
-        Of the nearest parent when it is not there.
+        If it does not exist, of its nearest parent.
         """
         places = self.keys if key else self.values
         for end in range(len(path), -1, -1):
@@ -75,16 +76,16 @@ class YamlDocument:
         return (1, 1)
 
     def problem(self, path: KeyPath, message: str, key: bool = False, code: str = "") -> Problem:
-        """Return a problem that points at `path`, in one line whatever the file holds."""
+        """Return a problem at `path`, in one line whatever the file contains."""
         line, column = self.position(path, key)
         told = message if message.isprintable() else printable(" ".join(message.split()))
         return Problem(told, self.file, line, column, code=code)
 
 
 def load(text: str, file: str) -> YamlDocument:
-    """Return the data of a YAML text whose root is a mapping.
+    """Return the data of a YAML text with a mapping as its root.
 
-    Raises UsageError that points at what is wrong.
+    Raises UsageError with the place of the error.
     """
     if len(text) > MAX_CHARACTERS:
         message = f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are allowed"
@@ -99,16 +100,14 @@ def load(text: str, file: str) -> YamlDocument:
     return _Builder(file).document(root)
 
 
-MEANT = {  # words of libyaml, and what mostly is the matter
+MEANT = {  # libyaml's messages, and their usual cause
     "exceeded maximum nesting depth": f"values are nested deeper than {MAX_DEPTH} levels",
-    "did not find expected key": (
-        "another indentation than the lines above, or a bracket or quote that is not closed"
-    ),
-    "mapping values are not allowed": "a second ': ' in a line: put the value into quotes",
-    "cannot start any token": "put the value into quotes; a tab is no indentation",
-    "could not find expected ':'": "a key needs ': ' behind it",
-    "did not find expected ',' or": "a bracket that is not closed, or a comma that is missing",
-    "did not find expected '-' indicator": "another indentation than the entries above",
+    "did not find expected key": ("wrong indentation, or an unclosed bracket or quote"),
+    "mapping values are not allowed": "a second ': ' in a line: quote the value",
+    "cannot start any token": "quote the value; do not indent with tabs",
+    "could not find expected ':'": "a key must be followed by ': '",
+    "did not find expected ',' or": "unclosed bracket, or missing comma",
+    "did not find expected '-' indicator": "indentation differs from the entries above",
 }
 
 
@@ -135,9 +134,7 @@ def _compose(text: str, file: str) -> Node | None:
 
 @functools.cache
 def _composer() -> Any:
-    """Return the class that makes nodes of a text: libyaml's, or PyYAML's own where that was built
-    without it.
-    """
+    """Return the composer class: libyaml's, or PyYAML's own if built without it."""
     import yaml
 
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -147,8 +144,8 @@ def _composer() -> Any:
         depth = 0
 
         def descend_resolver(self, parent: Node | None, _index: object) -> None:
-            """Called for each node on the way down: recursion in C has no bound of its own, and
-            ends in a crash.
+            """Limit nesting: libyaml's recursion has no limit and would crash. Called on the way
+            down.
             """
             self.depth += 1
             if self.depth > MAX_DEPTH + 1:
@@ -158,7 +155,7 @@ def _composer() -> Any:
                 )
 
         def ascend_resolver(self) -> None:
-            """Called for each node on the way up."""
+            """Count nesting on the way up."""
             self.depth -= 1
 
     for kind, pattern, first in _PLAIN_SCALARS:
@@ -175,12 +172,12 @@ def _place(mark: Mark) -> Place:
 
 
 class _Builder:
-    """Walks the node graph once; every alias counts as often as it is used."""
+    """Converts the node graph in one pass; aliases count each time they are used."""
 
     def __init__(self, file: str) -> None:
         from yaml import MappingNode, ScalarNode
 
-        # an import for each node takes its time
+        # importing for each node would be slow
         self.mapping_node, self.scalar_node = MappingNode, ScalarNode
         self.file = file
         self.nodes = 0
@@ -197,7 +194,7 @@ class _Builder:
         if not isinstance(root, self.mapping_node):
             raise UsageError(
                 Problem(
-                    "the file must hold a mapping of keys to values",
+                    "the file must contain a mapping of keys to values",
                     self.file,
                     *_place(root.start_mark),
                 )
@@ -217,8 +214,7 @@ class _Builder:
         if self.nodes > MAX_NODES:
             self.fail(
                 node,
-                f"the file holds more than {MAX_NODES} values, aliases counted as often as they are"
-                " used",
+                f"the file contains more than {MAX_NODES} values, counting each use of an alias",
             )
         if len(path) > MAX_DEPTH:
             self.fail(node, f"nested deeper than {MAX_DEPTH} levels")
@@ -240,9 +236,7 @@ class _Builder:
             )
 
     def check_text(self, node: ScalarNode) -> None:
-        """Refuse what controls a terminal or turns text around: escapes such as "\\e" put it into
-        any scalar.
-        """
+        """Refuse terminal and bidirectional controls, also from escapes such as "\\e"."""
         if not node.value.isprintable() and (bad := _CONTROLS.search(node.value)):
             self.note(node, f"the character U+{ord(bad[0]):04X} is not allowed in text")
 
@@ -258,8 +252,7 @@ class _Builder:
                 first = self.found.keys[(*path, key)]
                 self.note(
                     key_node,
-                    f"the key '{_one_line(key)}' stands twice; it was first given on line"
-                    f" {first[0]}",
+                    f"duplicate key '{_one_line(key)}', first on line {first[0]}",
                 )
                 continue
             self.found.keys[(*path, key)] = _place(key_node.start_mark)
@@ -298,5 +291,5 @@ class _Builder:
             return float(digits)
         except ValueError:
             if re.fullmatch(r"[-+]?\.(inf|nan)", digits, re.IGNORECASE) or len(digits) > 40:
-                self.note(node, f"'{_one_line(text)[:40]}' is not a number that can be used here")
+                self.note(node, f"'{_one_line(text)[:40]}' is not a valid number here")
             return text

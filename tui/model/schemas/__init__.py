@@ -1,5 +1,5 @@
-"""The JSON Schemas as they are shipped: made from the models by `make reference`, so that printing
-one loads none.
+"""The shipped JSON Schemas, generated from the models by `make reference`, to print without loading
+those.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ FOLDER = Path(__file__).parent
 
 
 def schema_text(kind: str) -> str:
-    """Return the JSON Schema of one of KINDS, with a newline at its end.
+    """Return one of the JSON Schemas, with a newline at its end.
 
-    With load generators of other packages the profile's is made anew, for it has their part too.
+    With load generators of other packages, the profile's schema is generated again, to include
+    their parts.
     """
     if kind == "profile" and foreign():
         return made(kind)
@@ -25,12 +26,12 @@ def schema_text(kind: str) -> str:
 
 
 def path_of(kind: str) -> Path:
-    """Return the file that a kind's schema is shipped in."""
+    """Return the file of a shipped schema."""
     return FOLDER / f"{kind}.json"
 
 
 def made(kind: str) -> str:
-    """Return a schema made from the models that it describes."""
+    """Generate a schema from its models."""
     return json.dumps(KINDS[kind](), indent=1) + "\n"
 
 
