@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from tests.engine.test_planning import plan
 from tui.engine.preflight.destroy import HostFindings
-from tui.engine.preflight.distributions import install_command
 from tui.engine.preflight.rules import file_system_of, judge_host, judge_space, tool_problems
 from tui.engine.run.preflight import tell_leftovers
 from tui.model.plan import Plan
@@ -56,25 +55,6 @@ def test_a_missing_command_says_where_it_comes_from() -> None:
     ((code, message),) = tool_problems(Requirement("fio", source="from packages"), probe(None))
     assert code == "fio-missing"
     assert "from packages" in message and "--with DIR" in message
-
-
-@pytest.mark.parametrize(
-    ("os", "package", "command"),
-    [
-        ("Debian GNU/Linux 12 (bookworm)", "fio", "apt-get install fio"),
-        ("Ubuntu 24.04.1 LTS", "openmpi", "apt-get install openmpi-bin"),
-        ("Rocky Linux 9.4 (Blue Onyx)", "fio", "dnf install fio"),
-        ("Red Hat Enterprise Linux 8.10 (Ootpa)", "mpich", "dnf install mpich"),
-        ("SUSE Linux Enterprise Server 15 SP5", "openmpi", "zypper install openmpi4"),
-        ("Alpine Linux v3.20", "fio", "apk add fio"),
-        ("Plan 9", "fio", ""),
-        ("Debian GNU/Linux 12 (bookworm)", "", ""),
-    ],
-)
-def test_packages_are_installed_as_the_distribution_does(
-    os: str, package: str, command: str
-) -> None:
-    assert install_command(os, package) == command
 
 
 def test_a_missing_command_names_the_package_of_the_hosts_distribution() -> None:

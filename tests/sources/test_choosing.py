@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tui.engine.inputs.hosts import Fleet
+from tui.model.distributions import not_installed
 from tui.model.hostspec import MOST_KNOWN
 from tui.model.inventory import load_inventory
 from tui.model.problem import UsageError
@@ -147,6 +148,17 @@ def test_a_mistyped_source_is_one_line_with_what_is_allowed(
     text = refusal(fleet, spec)
     assert told in text
     assert text.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("spec", "program"),
+    [("slurm:4711", "squeue"), ("slurm:@io", "salloc"), ("k8s:storage/app=bench", "kubectl")],
+)
+def test_a_source_without_its_program_is_told_in_one_line(
+    fleet: Fleet, spec: str, program: str
+) -> None:
+    fleet.context = fleet.context._replace(environ={"PATH": "/nonexistent"}, may_allocate=True)
+    assert refusal(fleet, spec).startswith(f"{spec}: {not_installed(program)}")
 
 
 def test_what_a_source_prints_is_printable_in_errors(fleet: Fleet) -> None:

@@ -88,7 +88,7 @@ async def test_a_container_that_is_gone_is_told_with_what_the_command_said(
 @pytest.mark.parametrize(
     ("through", "told"),
     [
-        ("no-such-program -i {host}", "cannot be started"),
+        ("no-such-program -i {host}", "no-such-program is not installed"),
         ("sh 'x", "no closing quotation"),
         (" ", "no command"),
     ],

@@ -123,11 +123,13 @@ def load_generator(surroundings: Surroundings) -> DoctorCheck:
 
 def command(surroundings: Surroundings, need: Requirement) -> DoctorCheck:
     """Check a command of this machine and its version."""
+    from tui.model.distributions import install_command, this_os
     from tui.remote.answers import version_of
 
     name, path = f"{need.command} here", surroundings.which(need.command)
     if path is None:
-        missing = f"install {need.command}, or run on others"
+        how = install_command(this_os(), need.package) or f"install {need.command}"
+        missing = f"{how}, or run on others"
         return DoctorCheck(name, "warn", "not installed; needed for the host 'local'", missing)
     printed = surroundings.output_of(need.command, *need.version_args) or ""
     version, least = version_of(printed), need.minimum or (0, 0)

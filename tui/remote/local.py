@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager
 
 from tui.model import rundir
 from tui.model.address import HostAddress
+from tui.model.distributions import not_installed
 from tui.remote.scripts import Script
 from tui.remote.transport import (
     READ_BYTES,
@@ -168,8 +169,11 @@ class LocalTransport:
                 env=self.environ,
                 umask=rundir.given(),  # the load makes its files as if it had been started by hand
             )
+        except FileNotFoundError as error:
+            message = not_installed(self.shell[0])
+            raise HostError("command-missing", self.address.name, message) from error
         except OSError as error:
-            message = f"{self.shell[0]} cannot be started: {error}"
+            message = f"{self.shell[0]} cannot be started: {error.strerror}"
             raise HostError("channel-failed", self.address.name, message) from error
 
 

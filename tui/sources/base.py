@@ -81,7 +81,7 @@ class HostSource:
         return ()
 
     def state(self, context: SourceContext) -> str:
-        """Return what it needs on this machine, for `doctor`: ``not installed: kubectl``.
+        """Return what it needs on this machine, for `doctor`: ``kubectl is not installed``.
 
         Empty if nothing is missing.
         """

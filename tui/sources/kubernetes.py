@@ -10,6 +10,7 @@ from typing import Any
 
 from tui.model.address import HostAddress
 from tui.model.bounded import NO_JSON
+from tui.model.distributions import not_installed
 from tui.model.plain import some
 from tui.model.problem import UsageError
 from tui.sources.base import FoundHosts, HostSource, SourceContext, wrong
@@ -33,7 +34,7 @@ class KubernetesSource(HostSource):
         namespace, selector = self._parted(text)
         tool = program(TOOL, context)
         if tool is None:
-            raise UsageError("kubectl is not installed; benchtui lists pods with it")
+            raise UsageError(not_installed(TOOL))
         where = [*_context_option(tool, context), f"--namespace={namespace}"]
         what = [f"--selector={selector}", "--output=json"]
         limit = f"--request-timeout={context.time_limit_s:g}s"
@@ -56,7 +57,7 @@ class KubernetesSource(HostSource):
 
     def state(self, context: SourceContext) -> str:
         """Return whether kubectl is installed."""
-        return program(TOOL, context) or f"not installed: {TOOL}"
+        return program(TOOL, context) or not_installed(TOOL)
 
 
 def _context_option(tool: str, context: SourceContext) -> list[str]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tui import workloads
-from tui.engine.preflight.distributions import install_command
 from tui.metrics import units
+from tui.model.distributions import install_command
 from tui.model.plan import MpiLaunch, Plan, Step
 from tui.remote import mpi
 from tui.remote.mpi import Family, Launcher, MpiFacts, is_address

@@ -23,9 +23,9 @@ from tui.engine.preflight.destroy import (
     tasks_of,
     to_identify,
 )
-from tui.engine.preflight.distributions import install_command
 from tui.engine.preflight.made_files import Files
 from tui.metrics import units
+from tui.model.distributions import install_command
 from tui.model.hostfacts import Fact
 from tui.model.plan import (
     CarriedProgram,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from tui.model.distributions import not_installed
 from tui.model.hostspec import MOST_KNOWN, expand
 from tui.model.problem import UsageError
 from tui.model.slurm_time import seconds_of
@@ -30,7 +31,7 @@ def slurm_program(name: str, context: SourceContext) -> str:
     """Return the path of a Slurm command. Raises UsageError if it is not installed."""
     found = program(name, context)
     if found is None:
-        raise UsageError(f"{name} is not installed; benchtui needs the Slurm commands")
+        raise UsageError(not_installed(name))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tui.model.address import HostAddress
+from tui.model.distributions import not_installed
 from tui.model.problem import UsageError, did_you_mean, suggestion
 from tui.sources.base import FoundHosts, HostSource, SourceContext, wrong
 from tui.sources.run_command import program
@@ -57,9 +58,7 @@ class SlurmSource(HostSource):
     def state(self, context: SourceContext) -> str:
         """Return which Slurm commands are missing."""
         missing = [name for name in TOOLS if program(name, context) is None]
-        return (
-            f"not installed: {', '.join(missing)}" if missing else str(program(TOOLS[0], context))
-        )
+        return not_installed(missing[0]) if missing else str(program(TOOLS[0], context))
 
     def _of_environment(self, context: SourceContext) -> FoundHosts:
         job, nodes = (
