@@ -230,7 +230,7 @@ class Measurement:
             self._add_tails(sample, t0, t1, self.tails_open_s, did)
 
     def _add_jobs(self, sample: Sample, t0: float, t1: float) -> None:
-        if sample.host in self.has_result:  # its tool tells them
+        if not sample.jobs or sample.host in self.has_result:  # its tool tells them
             return
         for job, dirs in sample.of_jobs().items():
             if job not in self.jobs:

@@ -159,7 +159,7 @@ class Histogram:
         """Add the counts of journal buckets, packed if they are added to several histograms."""
         if isinstance(buckets, PackedBuckets):
             if buckets.plain is None:
-                self._let_wait(buckets)
+                self._add_packed(buckets)
                 return
             buckets = buckets.plain
         counts = self._held
@@ -168,16 +168,17 @@ class Histogram:
         if buckets.upper_ns:
             self._widen(_edges(buckets))
 
-    def _let_wait(self, packed: PackedBuckets) -> None:
+    def _add_packed(self, packed: PackedBuckets) -> None:
         if self._waiting_total + packed.total > MOST:
             self._unpack()
-        if not self._waiting:
-            self._begin = packed.begin
-        ahead = packed.begin - self._begin
-        if ahead < 0:
-            self._waiting, self._begin = self._waiting << -ahead * BITS, packed.begin
-        self._waiting += packed.number << ahead * BITS if ahead > 0 else packed.number
         self._waiting_total += packed.total
+        if packed.begin == self._begin:
+            self._waiting += packed.number
+        elif packed.begin > self._begin and self._waiting:
+            self._waiting += packed.number << (packed.begin - self._begin) * BITS
+        else:
+            waiting = self._waiting << max(0, self._begin - packed.begin) * BITS
+            self._waiting, self._begin = waiting + packed.number, packed.begin
 
     def _widen(self, edges: Mapping[int, int]) -> None:
         """Merge the edges of other buckets; if two tools differ, the larger edge wins."""

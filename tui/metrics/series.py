@@ -74,12 +74,14 @@ class RateSeries:
 
     def rates(self, start_s: float, end_s: float, kind: int = 0) -> list[float | None]:
         """Return amount per second for every second from `start_s` to `end_s`; None is a gap."""
-        first, end = floor(start_s), ceil(end_s)
-        amounts, column = array("d"), kind * CHUNK
-        for number in range(first // CHUNK, -(-end // CHUNK)):
-            amounts += self._chunks.get(number, self._gaps)[column : column + CHUNK]
-        skipped = first % CHUNK
-        wanted = amounts[skipped : skipped + max(0, end - first)]
+        first, end = floor(start_s), max(floor(start_s), ceil(end_s))
+        wanted = array("d")
+        while first < end:
+            number, place = divmod(first, CHUNK)
+            count = min(CHUNK - place, end - first)
+            begin = kind * CHUNK + place
+            wanted += self._chunks.get(number, self._gaps)[begin : begin + count]
+            first += count
         return (
             [None if isnan(each) else each for each in wanted]
             if any(map(isnan, wanted))
