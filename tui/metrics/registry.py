@@ -16,7 +16,7 @@ UnitName = Literal["iops", "bytes_per_s", "ns", "ops_per_s", "score"]
 OPERATIONS = {
     "create": "creates", "stat": "stats", "read": "reads", "remove": "removals",
     "mkdirs": "directories made", "rmdirs": "directories removed", "rmfiles": "files removed",
-    "write-files": "files written", "read-files": "files read", "head": "heads",
+    "write-files": "files written", "read-files": "files read", "head": "HEADs",
     "mkbuckets": "buckets made", "rmbuckets": "buckets removed",
     "write-objects": "objects put", "read-objects": "objects got",
 }  # fmt: skip

@@ -41,11 +41,12 @@ def left_texts(left: Sequence[ObjectsLeft]) -> list[str]:
 
 
 def _left_text(store: str, sets: Sequence[ObjectsLeft]) -> str:
-    count, size = sum(each.count for each in sets), units.size(sum(each.bytes for each in sets))
-    return (
-        f"{store}: up to {count} objects, {size}:"
-        f" {some([each.names for each in sets], NAMES_SHOWN)}"
-    )
+    kept = [each for each in sets if each.names]
+    bucket = ["the bucket itself"] if len(kept) < len(sets) else []
+    count, size = sum(each.count for each in kept), units.size(sum(each.bytes for each in kept))
+    names = some([each.names for each in kept], NAMES_SHOWN)
+    objects = [f"up to {count} objects, {size}: {names}"] if kept else []
+    return f"{store}: {'; '.join([*bucket, *objects])}"
 
 
 def count_text(sets: Iterable[ObjectSet]) -> str:

@@ -66,6 +66,8 @@ def after_text(plan: Plan) -> str:
     """Return what happens to test files after the run; an MPI program may remove its own in its
     last phase."""
     if objects := plan.objects:
+        if not any({"put", "delete"} & set(each.does) for each in objects):
+            return "objects stay as they are"
         kept = stores_of(objects_after(objects))
         left = (
             f"objects stay in {some(kept)}; benchtui does not remove them"

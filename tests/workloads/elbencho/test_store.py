@@ -9,12 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.engine.test_matrix import HOSTS
+from tests.workloads.elbencho.recorded import DATA
 from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.preflight.preview import overwrites
+from tui.model.host_record import ObjectsLeft
 from tui.model.objects import ObjectSet
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
+from tui.text.objects import left_texts, objects_text
+from tui.view.plan import after_text
 from tui.workloads.elbencho.jobimport import import_job
 from tui.workloads.elbencho.phases import OBJECT_PHASES
 from tui.workloads.elbencho.workload import ElbenchoWorkload
@@ -170,6 +174,32 @@ def test_what_cannot_be_planned_is_refused_in_a_line(
 def test_phases_of_files_and_of_objects_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="phase rmfiles is not one of objects of a bucket"):
         own(tmp_path, "rmfiles")
+
+
+def test_the_bucket_itself_is_no_object_in_words(tmp_path: Path) -> None:
+    left = [ObjectsLeft(store=STORE, names=names, count=4, bytes=4096) for names in ("", "r*-f*")]
+    assert left_texts(left[:1]) == [f"{STORE}: the bucket itself"]
+    assert "up to 4 objects" in left_texts(left)[0]
+    (made,) = own(tmp_path, "mkbuckets").objects
+    assert objects_text(made) == "puts the bucket itself"
+    assert after_text(own(tmp_path, "read")) == "objects stay as they are"
+
+
+# -- output that was kept
+
+
+@pytest.mark.parametrize("kept", ["s3-objects.json", "s3-objects.err"])
+def test_kept_output_has_the_directions_of_requests(kept: str) -> None:
+    text = (DATA / kept).read_text()
+    found = ElbenchoWorkload().import_output(text, kept)
+    counts = [{name: part.ios for name, part in each.result.dirs.items()} for each in found]
+    assert counts == [
+        {"write": counts[0]["write"], "write-objects": 400},
+        {"head": 400},
+        {"read": counts[2]["read"], "read-objects": 400},
+        {"trim": 400},
+    ]
+    assert all(job.objects for each in found for job in each.loads)
 
 
 # -- command lines

@@ -168,6 +168,8 @@ def _directions(row: Row, phase: Phase, seconds: float) -> Iterator[tuple[str, D
         ("rwmix read ", "read" if mixed else None),
     ):
         iops = _number(row, f"{prefix}IOPS [last]")
+        if iops is None and seconds and (counted := _number(row, f"{prefix}IOs [last]")):
+            iops = counted / seconds  # tables of objects have no line of IOPS
         if name is not None and iops is not None and seconds:
             yield name, _moved(row, prefix, iops, seconds)
     if (entries := _number(row, "entries/s [last]")) and seconds:
@@ -262,6 +264,7 @@ ELAPSED = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:(\d+)ms)?")
 HUMAN_US = {"us": 1.0, "ms": 1e3, "s": 1e6}
 LATENCY = re.compile(r"\b(min|avg|max)=([\d.]+)(us|ms|s)\b")
 PERCENTILE = re.compile(r"(?<![\d.])([\d.]+)%<=(\d+)")
+BUCKET_COUNT = re.compile(r"(\d+): (\d+)")
 OPTIONS = {
     "-t": "threads", "--threads": "threads", "--iodepth": "IO depth", "-b": "block size",
     "--block": "block size",
@@ -330,6 +333,9 @@ def _take(row: dict[str, str], what: str, values: str) -> None:
         if what.startswith(("Objects", "Buckets")):
             row[PATH_TYPE] = BUCKET
         row[f"{NAMES[what]} [last]"] = last
+    elif what == "IO lat hist":
+        counts = [int(count) for _, count in BUCKET_COUNT.findall(values)]
+        row.setdefault("IOs [last]", str(sum(counts)))
     elif (
         what.endswith(" latency")
         and (prefix := PREFIXES.get(what.removesuffix(" latency"))) is not None

@@ -91,7 +91,8 @@ class ElbenchoReader:
             for code, text in self._said.codes.items()
             if code != "elbencho-stopped-by-signal"
         }
-        if not any(each.dirs for each in self._over):
+        refused = {requests.STATUS, requests.NO_ANSWER} & set(found)  # says why there is none
+        if not refused and not any(each.dirs for each in self._over):
             found["elbencho-no-output"] = self._why_no_output(exit_code)
         if self._unreadable:
             found["elbencho-unreadable-output"] = (
