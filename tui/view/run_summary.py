@@ -271,7 +271,8 @@ def _table(
         name = direction  # only whole objects, which have one kind of latency
     moves_data = known.moves_data and not operation
     bandwidth = "MiB/s" if moves_data else ""
-    header = f"{name}{rate:>{NAME_WIDTH + 6 - len(name)}}{bandwidth:>9}  " + "".join(
+    left = f"{name}{rate:>{max(NAME_WIDTH + 6 - len(name), len(rate) + 1)}}"
+    header = f"{left}{bandwidth:>{NAME_WIDTH + 15 - len(left)}}  " + "".join(
         f"{name:>7}" for name in COLUMNS
     )
     return [
