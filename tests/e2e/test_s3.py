@@ -100,6 +100,10 @@ def test_two_hosts_put_get_and_delete_and_the_keys_are_written_nowhere(
     keys = [value.encode() for value in store.environ.values()]
     assert not any(key in command_lines() for key in keys)
     spools = spools_of(only_run(home).name)
+    wait_until(
+        lambda: any(b'"http_s3_key"' in data for _, data in texts_below(*spools)),
+        "the options that fio repeats, in a spool",
+    )
     there = texts_below(home, *spools)
     assert [path for path, data in there if any(key in data for key in keys)] == []
     out, err = going.communicate(timeout=PATIENCE_S)

@@ -224,8 +224,5 @@ def test_a_secret_that_is_typed_as_an_argument_is_refused_and_not_repeated(
 ) -> None:
     done = benchtui(own, *words(lab, tmp_path / "target"), "--set", f"key={SECRET}")
     assert done.returncode == 2
-    assert (
-        "a secret must be a reference to an environment variable: ${NAME}"
-        in done.stderr
-    )
+    assert "a secret must be a reference to an environment variable: ${NAME}" in done.stderr
     assert not holds(done.stderr.encode())

@@ -229,10 +229,7 @@ def test_no_directory_is_made_for_the_home_of_nobody(
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
     assert main(["export", str(plain.run_dir), "csv", "-o", "~no-such-user/out/"]) == 2
-    assert (
-        capsys.readouterr().err
-        == "benchtui: ~no-such-user/out/: unknown user 'no-such-user'\n"
-    )
+    assert capsys.readouterr().err == "benchtui: ~no-such-user/out/: unknown user 'no-such-user'\n"
     assert sorted(tmp_path.iterdir()) == before
 
 

@@ -103,7 +103,9 @@ def test_figures_without_any_result_are_not_called_nothing(tmp_path: Path) -> No
     journal.write_bytes(b"".join(lines))
     record = build_record(tmp_path / "mix")
     assert record.state == "partial"
-    assert record.reason.startswith("no host returned a result: figures are computed from the samples")
+    assert record.reason.startswith(
+        "no host returned a result: figures are computed from the samples"
+    )
 
 
 def test_a_run_that_ended_without_a_record_gets_it_from_its_journal(
