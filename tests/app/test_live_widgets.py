@@ -14,13 +14,24 @@ from tui.app.terminal.theme import DARK
 from tui.app.widgets.graph import Area, merge_values, nice_ceiling, painted, with_level
 from tui.app.widgets.graph_panels import HeatPanel
 from tui.app.widgets.lines import LACKING, Lines, cells, changed_span, merged, shown_as
-from tui.app.widgets.run_panels import shape_of, shown_columns
+from tui.app.widgets.run_panels import PercentileRow, PercentileTable, shape_of, shown_columns
 from tui.metrics.series import HeatBins
 from tui.metrics.steady import SteadyWindow
 from tui.model.event import Buckets
 from tui.text.line import Line, Run, diverging, with_cell
 from tui.text.plot import TimeAxis, axis_of, spread_over
 from tui.view.live_health import apart_text
+
+
+def test_directions_in_the_table_of_latencies_are_told_apart_where_there_is_room() -> None:
+    table = PercentileTable()
+    names = ("read", "read-objects")
+    table.given = tuple(PercentileRow(name, "read", "last 1 s", {}) for name in names)
+    starts = {
+        width: [line.plain.split()[0] for line in table.build(width, 3)[1:]] for width in (118, 78)
+    }
+    assert starts == {118: ["read", "read-objects"], 78: ["read", "read…"]}
+
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "M"]), max_size=30)
 RUNS = st.lists(st.tuples(TEXTS, st.sampled_from(["text", "value", "read"])), max_size=5)

@@ -469,11 +469,12 @@ def percentiles(
     """Return the heading and two rows a direction: the last interval, and the measurement so far.
 
     With a cursor on the axis its second, as `heat` has it, stands in place of the last interval.
-    `counted`: these are operations on files, whatever the load generator takes them for.
+    `counted`: these are operations on files, whatever the load generator takes them for; several
+    directions are told apart by their names.
     """
     rows: list[PercentileRow] = []
     for name in subject.waits:
-        said = OPS if counted else name
+        said = OPS if counted and len(subject.waits) == 1 else name
         view = subject.dirs[name]
         current = view.intervals()
         if axis.cursor_s is not None:

@@ -261,6 +261,7 @@ LEAST_LABEL = 13
 Counts = Sequence[tuple[int, int]]
 """Bucket index and count, indices ascending."""
 NAMES = 17  # direction and what a row covers, where a shape follows
+SHORT_NAME, COVERS = 6, 10  # of them: read, write; "last 10 s"
 LEAST_SHAPE = 20
 
 
@@ -354,13 +355,21 @@ class PercentileTable(Lines):
             (self.heading, "title"), (f" {lead} ", FAINT), (axis, LABEL), ("  " + titles, LABEL)
         )
 
-    @staticmethod
+    def _name_width(self, room: int) -> int:
+        """Return the cells of the directions: whole names where what they cover has room too."""
+        longest = max((len(row.direction) for row in self.given), default=0)
+        return max(SHORT_NAME, min(longest + 1, room - COVERS))
+
     def _row(
-        row: PercentileRow, shape: str, columns: Sequence[tuple[str, str]], label: int
+        self, row: PercentileRow, shape: str, columns: Sequence[tuple[str, str]], label: int
     ) -> Line:
         cells = "".join(f"{latency_fixed(row.values.get(key)):>{CELL}}" for key, _ in columns)
-        covers = NAMES - 6 if shape else label - 6
-        runs: list[Run] = [(fit(row.direction, 6), row.key), (fit(row.covers, covers), LABEL)]
+        room = NAMES if shape else label
+        wide = self._name_width(room)
+        runs: list[Run] = [
+            (fit(row.direction, wide - 1) + " ", row.key),
+            (fit(row.covers, room - wide), LABEL),
+        ]
         if shape:
             runs += [(shape, row.key if row.strong else f"{row.key}*60"), ("  ", TEXT)]
         return Line.of(*runs, (cells, TEXT if row.strong else LABEL))
