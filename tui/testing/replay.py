@@ -278,7 +278,7 @@ def _replayed(
     step = replace(next(each for each in plan.steps if not each.warmup), index=0)
     plan = replace(plan, steps=[step], telemetry=False)
     found: dict[str, Read] = {}
-    mistakes = list(check_searches(kind, loaded, choices))
+    mistakes = [*check_searches(kind, loaded, choices), *_check_targets(step)]
     for host, output in outputs.items():
         mistakes += _check_host(plan, host, output, found)
     if mistakes:  # with wrong samples, later checks would only repeat it
@@ -288,6 +288,17 @@ def _replayed(
     (run_dir,) = runs.iterdir()
     mistakes = list(check_run(run_dir, events, plan, home / "exports"))
     return (None if mistakes else Replayed(plan, found, load_record(run_dir))), mistakes
+
+
+def _check_targets(step: Step) -> Iterator[Mistake]:
+    """Yield what is wrong with the commands that ask for targets, and with what they mean."""
+    tool = workloads.of(step)
+    commands = {need.command for need in tool.requirements([step])}
+    for check in tool.target_checks([step]):
+        if check.needs not in commands:
+            said = f"{check.target}: {check.needs}; requirements are {', '.join(sorted(commands))}"
+            yield Mistake("target-check", said)
+        tool.target_problem(check, "no answer")
 
 
 def _check_host(plan: Plan, host: str, output: Output, found: dict[str, Read]) -> Iterator[Mistake]:

@@ -36,6 +36,7 @@ CODES = {
     "verify": "`runs verify` finds differences",
     "export": "an exporter fails",
     "compare": "the run cannot be compared with itself",
+    "target-check": "a check of a target needs a command that is no requirement",
     "capacity": "the steps or points of a search cannot be built",
 }
 

@@ -292,7 +292,7 @@ class Crashing(BaseModel):
     [
         ({"problems": lambda *_: iter([1 / 0])}, "problems failed: ZeroDivisionError"),
         ({"problems": lambda *_: ["a text"]}, "problems"),
-        ({"body": lambda _: Crashing}, "its model of a profile failed: KeyError"),
+        ({"body": lambda _: Crashing}, "its profile model failed: KeyError"),
         ({"body": lambda _: {}}, "body"),
         ({"stand_in": 5}, "stand_in"),
         ({"searched": "yes"}, "searched"),

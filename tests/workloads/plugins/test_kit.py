@@ -95,6 +95,18 @@ def test_a_search_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     assert told.value.codes == {"capacity"}
 
 
+def test_a_check_of_a_target_with_a_command_that_is_not_required_is_named(tmp_path: Path) -> None:
+    asks = "lambda *_: [__import__('tui').workloads.base.TargetCheck('store', ('ask',), 'ask')]"
+    kind = planted(
+        tmp_path,
+        "asks",
+        ("workload.py", "minimum_version =", f"target_checks = {asks}\n    minimum_version ="),
+    )
+    with pytest.raises(ContractError) as told:
+        replay(kind, PROFILE, RECORDED)
+    assert told.value.codes == {"target-check"}
+
+
 def test_a_plan_that_breaks_the_contract_is_named(tmp_path: Path) -> None:
     kind = planted(
         tmp_path, "steps", ("workload.py", 'directions=["write"]', 'directions=("write",)')
