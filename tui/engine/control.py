@@ -23,12 +23,12 @@ Handler = Callable[[Request], Request]
 
 
 class NotRunning(BenchtuiError):  # noqa: N818  (it names a state, not a failure)
-    """Nobody answers at the run's control socket."""
+    """No engine answers at the run's control socket."""
 
 
 def request(run_dir: Path, message: Request) -> Request:
-    """Send one request to the engine of a run and return its answer; one that is just starting is
-    waited for.
+    """Send one request to the engine of a run and return its answer; wait for an engine that is
+    starting.
 
     Raises NotRunning.
     """
@@ -37,7 +37,7 @@ def request(run_dir: Path, message: Request) -> Request:
         try:
             return _ask(run_dir, message)
         except (OSError, ValueError) as error:
-            # a socket is bound a moment before it listens
+            # a socket is bound just before it listens
             starting = isinstance(error, (FileNotFoundError, ConnectionRefusedError)) and lives(
                 run_dir
             )
@@ -51,8 +51,7 @@ def _ask(run_dir: Path, message: Request) -> Request:
     try:
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(TIMEOUT_S)
-            # by way of /proc: the path of a socket is limited to 107 bytes, that of a run directory
-            # is not
+            # through /proc: socket paths are limited to 107 bytes, run directories are not
             client.connect(f"/proc/self/fd/{directory}/{SOCKET_FILE}")
             client.sendall(json.dumps(message).encode() + b"\n")
             with client.makefile("rb") as answers:

@@ -20,8 +20,8 @@ from tui.model.search import Search, SearchPoint
 
 
 class Spent(Struct, frozen=True):
-    """A run whose search may measure further points: what it may cost by now, and what was measured
-    of it.
+    """A run with a search that may measure more points: its current budget, and the points
+    measured.
     """
 
     name: str
@@ -30,9 +30,9 @@ class Spent(Struct, frozen=True):
     points: list[SearchPoint]
 
     def more(self, points: int | None, within_s: float | None) -> Plan:
-        """Return the plan with so many points or seconds in all, and a step for each further point.
+        """Return the plan with this total of points or seconds, and a step for each further point.
 
-        Raises UsageError when it would measure none.
+        Raises UsageError if it would measure none.
         """
         search = with_more(self.search, points, within_s)
         if next_offer(search, self.points) is None:
@@ -52,9 +52,9 @@ class Spent(Struct, frozen=True):
 
 
 def spent_search(run_dir: Path) -> Spent | None:
-    """Return the search of a run; None when it searched for nothing.
+    """Return the search of a run; None if the run was no search.
 
-    Raises BenchtuiError when it cannot be read.
+    Raises BenchtuiError if it cannot be read.
     """
     history = read_history(run_dir / JOURNAL_FILE)
     plan = load_plan(run_dir)
@@ -65,9 +65,9 @@ def spent_search(run_dir: Path) -> Spent | None:
 
 
 def wants_more(run_dir: Path) -> Spent | None:
-    """Return the search of a run that would measure further points if it might.
+    """Return the search of a run that would measure more points with a larger budget.
 
-    None when it knows, or is none.
+    None if it is finished, or is no search.
     """
     spent = spent_search(run_dir)
     return (
@@ -78,10 +78,9 @@ def wants_more(run_dir: Path) -> Spent | None:
 
 
 def plan_of_more(run_dir: Path, points: int | None, within_s: float | None) -> Plan:
-    """Return the plan of a run whose search may measure so many points in all, or spend so many
-    seconds.
+    """Return the plan of a run with this total of points or seconds for its search.
 
-    Raises UsageError when it would measure none, BenchtuiError when its files cannot be read.
+    Raises UsageError if it would measure none, BenchtuiError if its files cannot be read.
     """
     spent = spent_search(run_dir)
     if spent is None:
@@ -90,17 +89,17 @@ def plan_of_more(run_dir: Path, points: int | None, within_s: float | None) -> P
 
 
 def give_more(run_dir: Path, points: int | None, within_s: float | None) -> None:
-    """Let the search of a run that is over cost so much in all: its plan says so from now on.
+    """Raise the budget of a finished run's search to this total, in its plan on disk.
 
-    Raises UsageError also when its plan cannot be written, else as `plan_of_more` does.
+    Raises UsageError also if its plan cannot be written, else as `plan_of_more` does.
     """
     save(run_dir / PLAN_FILE, plan_bytes(plan_of_more(run_dir, points, within_s)).decode())
 
 
 def with_more(search: Search, points: int | None, within_s: float | None) -> Search:
-    """Return a search that may cost so much in all; None: as before.
+    """Return a search with a larger total budget; None: unchanged.
 
-    Raises UsageError where that is less.
+    Raises UsageError if it is smaller.
     """
     if points is not None and not search.points <= points <= MOST_POINTS:
         raise UsageError(

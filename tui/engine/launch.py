@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from tui.engine.questions import Questions
 
 ENGINE_UP_S = 60.0
-ROOM_BYTES = 2 << 20  # twice what the journal holds back for its last words
-# recover: finish what a dead engine began; resume: run missing steps, resume-failed: also failed
-# ones
+ROOM_BYTES = 2 << 20  # twice what the journal reserves for its last events
+# recover: finish a dead engine's run; resume: run missing steps, resume-failed: also failed
+# steps
 EngineMode = Literal["start", "recover", "resume", "resume-failed"]
 
 
 class Launched(Struct, frozen=True):
-    """A run whose engine has been started, and what it asks before its hosts are logged in."""
+    """A run with a started engine, and its questions until its hosts are logged in."""
 
     run_dir: Path
     questions: Questions
 
 
 def create_run(plan: Plan, runs: Path) -> Path:
-    """Create the directory of a new run with its plan in it, private to the user, and return it."""
+    """Create the private directory of a new run with its plan, and return it."""
     try:
         data = plan_bytes(
             replace(signed(plan, owner(), _utc_now()), launched_in=working_directory())
@@ -62,7 +62,7 @@ def create_run(plan: Plan, runs: Path) -> Path:
 
 
 def working_directory() -> str | None:
-    """Return the directory that this process stands in; None when it was removed."""
+    """Return the working directory; None if it was removed."""
     try:
         return str(Path.cwd())
     except FileNotFoundError:
@@ -74,7 +74,7 @@ def _utc_now() -> str:
 
 
 def check_room(directory: Path) -> None:
-    """Raise BenchtuiError when there is no room for an engine to write in."""
+    """Raise BenchtuiError if there is no room for an engine's files."""
     free = shutil.disk_usage(directory).free
     if free < ROOM_BYTES:
         raise BenchtuiError(
@@ -86,11 +86,11 @@ def check_room(directory: Path) -> None:
 
 
 def launch(plan: Plan, runs: Path) -> Path:
-    """Create a run and start its engine in a process of its own; return the run directory.
+    """Create a run and start its engine as a process of its own; return the run directory.
 
-    The engine has its own session and ignores SIGHUP from its first moment: neither a closed
-    terminal nor the end of this process touches it. Progress is in the journal,
-    `tui.engine.control` talks to it.
+    The engine has its own session and ignores SIGHUP from the start, so that closing the terminal
+    or ending this process does not affect it. Progress is in the journal; `tui.engine.control`
+    sends requests.
     """
     run_dir = create_run(plan, runs)
     spawn_engine(run_dir)
@@ -98,15 +98,13 @@ def launch(plan: Plan, runs: Path) -> Path:
 
 
 def launch_asking(plan: Plan, runs: Path) -> Launched:
-    """Create a run and start its engine, which asks for what its hosts want: passwords,
-    passphrases, codes.
-    """
+    """Create a run and start its engine, which asks for passwords, passphrases and codes."""
     run_dir = create_run(plan, runs)
     return Launched(run_dir, spawn_asking(run_dir))
 
 
 def spawn_asking(run_dir: Path, mode: EngineMode = "start") -> Questions:
-    """Start the engine process of an existing run directory and return what it asks.
+    """Start the engine of an existing run directory and return its questions.
 
     To be closed after use.
     """
@@ -121,26 +119,23 @@ def spawn_asking(run_dir: Path, mode: EngineMode = "start") -> Questions:
 def spawn_engine(
     run_dir: Path, mode: EngineMode = "start", link: socket.socket | None = None
 ) -> None:
-    """Start the engine process of an existing run directory, which is known by pid from its first
-    moment.
+    """Start the engine of an existing run directory; its pid is recorded at once.
 
-    Python starts slowly on a busy machine: meanwhile the engine must not be taken for dead. Through
-    `link` it asks for secrets; without one, hosts that want a secret are refused.
+    Python starts slowly on a busy machine, and the engine must not look dead meanwhile. `link`
+    carries questions for secrets; without it, hosts that need a secret are refused.
     """
     check_room(run_dir)
     arguments = ["engine", str(run_dir), "--mode", mode, *(["--ask"] if link else [])]
     with (run_dir / LOG_FILE).open("ab") as log:
         stdin = subprocess.DEVNULL if link is None else link.fileno()
         pid = start_program(arguments, stdin, log.fileno(), run_dir)
-    if mode == "start":  # another engine may still hold the file of a run that was begun before
+    if mode == "start":  # another engine may still hold the file of a run that began earlier
         announce(run_dir, pid)
 
 
 def start_program(arguments: Sequence[str], stdin: int, log: int, directory: Path) -> int:
-    """Start `benchtui ARGUMENTS` in a session of its own that no hangup ends, and return its
-    pid.
-    """
-    # ignored by the shell before exec: between fork and setsid a hangup of the terminal would kill
+    """Start `benchtui ARGUMENTS` in a session of its own, immune to hangups, and return its pid."""
+    # ignored by the shell before exec, because a hangup between fork and setsid would kill
     # the engine
     words = [
         "/bin/sh",
@@ -161,12 +156,14 @@ def start_program(arguments: Sequence[str], stdin: int, log: int, directory: Pat
         start_new_session=True,
         cwd=directory,
         umask=rundir.given(),
-        pass_fds=held(),  # what was allocated lasts as long as the engine
+        pass_fds=held(),  # keeps the allocation for the lifetime of the engine
     ).pid
 
 
 def journal_end(run_dir: Path) -> int:
-    """Return where another engine will append to a journal: the size of its whole lines."""
+    """Return the offset at which another engine will append to a journal: the end of its last full
+    line.
+    """
     try:
         return complete_bytes(run_dir / JOURNAL_FILE)
     except OSError:
@@ -174,10 +171,10 @@ def journal_end(run_dir: Path) -> int:
 
 
 def await_resumed(run_dir: Path, end: int) -> None:
-    """Wait until the engine that resumes a run has written: the journal then shows it as running.
+    """Wait until the engine that resumes a run has written to the journal, so that it shows as
+    running.
 
-    `end` is the `journal_end` before it was started. Raises BenchtuiError when the engine does not
-    come up.
+    `end` is the `journal_end` before its start. Raises BenchtuiError if the engine does not start.
     """
     deadline = time.monotonic() + ENGINE_UP_S
     tail = JournalTail(run_dir / JOURNAL_FILE, end, stamps=True)
@@ -190,9 +187,9 @@ def await_resumed(run_dir: Path, end: int) -> None:
 
 
 def resume_mode(run_dir: Path, *, failed: bool, running: bool) -> tuple[EngineMode, int]:
-    """Return how to resume a run and how many steps are missing.
+    """Return how to resume a run and the number of missing steps.
 
-    Raises UsageError when there is nothing to do.
+    Raises UsageError if there is nothing to do.
     """
     from tui.engine.session.history import read_history
 
@@ -213,6 +210,6 @@ def resume_mode(run_dir: Path, *, failed: bool, running: bool) -> tuple[EngineMo
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Write a new file that only the user can read."""
+    """Create a file that only the user can read."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(data)

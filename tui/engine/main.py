@@ -44,7 +44,7 @@ def run_engine(run_dir: Path, mode: EngineMode = "start", *, ask: bool = False) 
         history = None if mode == "start" else _history(run_dir)
         if history is not None and (mode != "recover" or history.ended):
             history.going_on = mode != "recover"
-            # they are derived again from the journal at the end
+            # derived again from the journal at the end
             for name in (RECORD_FILE, SUMMARY_FILE):
                 (run_dir / name).unlink(missing_ok=True)
         return asyncio.run(_serve(run_dir, plan, history, mode, asker))
@@ -78,7 +78,7 @@ async def _serve(
 
 
 def end_in_order(ctx: RunContext, reason: str) -> None:
-    """End the load: what it says cannot be kept any more.
+    """End the load because its data cannot be saved any more.
 
     The hosts keep their spools for a recovery.
     """
@@ -87,7 +87,7 @@ def end_in_order(ctx: RunContext, reason: str) -> None:
 
 
 def remark(ctx: RunContext, host: str | None, text: str) -> None:
-    """Journal what is to be known of a log-in, with its host when that is a host of the run."""
+    """Journal a note on a log-in, with its host if that is a host of the run."""
     session = next((session for session in ctx.sessions if session.name == host), None)
     if session is None:
         ctx.say("warning", text)
@@ -96,9 +96,9 @@ def remark(ctx: RunContext, host: str | None, text: str) -> None:
 
 
 def logged_in(ctx: RunContext, connections: Connections, asker: EngineAsker | None) -> None:
-    """Every host is connected or refused: no more questions to the operator.
+    """Close the questions: every host is connected or refused.
 
-    What a later log-in would lack is journalled.
+    Secrets missing for a later log-in are journalled.
     """
     connections.stop_asking()
     if asker is not None:
@@ -125,7 +125,7 @@ def _course(
 
 
 async def _guarded(ctx: RunContext, work: Coroutine[None, None, RunEnded]) -> RunEnded:
-    """A fault of ours must end as a failed run with a journal, never as a silent death."""
+    """Turn an internal error into a failed run with a journal, never a silent death."""
     try:
         return await work
     except Exception as error:
@@ -142,7 +142,7 @@ async def _guarded(ctx: RunContext, work: Coroutine[None, None, RunEnded]) -> Ru
 
 
 def answer(ctx: RunContext, request: Request) -> Request:
-    """Do what a control request asks and return the answer."""
+    """Carry out a control request and return the answer."""
     verb = request.get("verb")
     if verb == "ping":
         return {"ok": True}

@@ -19,7 +19,7 @@ _questions = msgspec.json.Decoder(Question)
 
 
 class Questions:
-    """The launcher's end: blocking, for a thread of its own."""
+    """The launcher's end: blocking, for use in a thread."""
 
     def __init__(self, link: socket.socket) -> None:
         self._link = link
@@ -28,7 +28,7 @@ class Questions:
     def next(self) -> Question | None:
         """Wait for the next question.
 
-        None when there will be none: everybody is in, or the engine has ended.
+        None if there are no more: all hosts are logged in, or the engine has ended.
         """
         try:
             line = self._lines.readline(LONGEST_LINE)
@@ -37,12 +37,12 @@ class Questions:
             return None
 
     def answer(self, answers: Sequence[str] | None) -> None:
-        """Answer the last question; None when the person does not want to."""
+        """Answer the last question; None if the user declines."""
         with contextlib.suppress(OSError):
             self._link.sendall(msgspec.json.encode(answers) + b"\n")
 
     def close(self) -> None:
-        """Ask no more; wakes a thread that waits in `next`."""
+        """Stop asking; wakes a thread that waits in `next`."""
         with contextlib.suppress(OSError):
             self._link.shutdown(socket.SHUT_RDWR)
         self._link.close()
@@ -60,7 +60,7 @@ class EngineAsker:
     async def __call__(self, question: Question) -> Sequence[str] | None:
         """Ask the launcher.
 
-        None when it does not answer, is gone, or is not waited for any more.
+        None if it does not answer, is gone, or the answer is no longer needed.
         """
         asking = asyncio.ensure_future(self._ask(question))
         giving_up = asyncio.ensure_future(self._given_up.wait())
@@ -96,10 +96,9 @@ class EngineAsker:
 
 
 def take_link() -> socket.socket:
-    """Return the socket that is this process's standard input, which no child inherits from here
-    on.
+    """Return the socket on standard input, closed for child processes from here on.
 
-    What comes over it is secret: this process leaves no core file either.
+    Its data is secret, so this process also disables core files.
     """
     link = socket.socket(fileno=os.dup(0))  # dup: closed on exec
     null = os.open(os.devnull, os.O_RDONLY)

@@ -39,9 +39,7 @@ LOAD = re.compile(r"(?P<step>\d+)\.(?P<phase>measure|layout)(?:\.(?P<attempt>\d+
 
 
 async def find_loads(ctx: RunContext, history: History) -> None:
-    """Ask the hosts for loads of steps that have not ended, and journal those that nothing is known
-    of.
-    """
+    """Find loads of unfinished steps on the hosts, and journal those the journal does not know."""
     if history.seen.started is not None and not history.seen.unreadable:
         return
     ctx.say("warning", "the journal of this run has gaps: hosts are asked for what they hold of it")
@@ -96,9 +94,9 @@ def _note(
 
 
 async def execute_collection(ctx: RunContext, history: History) -> RunEnded:
-    """Collect what hosts still hold of a run that is over, from these alone.
+    """Collect what hosts still have of an ended run.
 
-    Return the last event of its journal.
+    Returns the last event of its journal.
     """
     return await finish(ctx, _collected(ctx, history))
 
@@ -129,7 +127,7 @@ def _still_away(session: HostSession, error: HostError) -> None:
 async def _collect_step(
     ctx: RunContext, history: History, index: int, tasks: dict[str, TaskStarted]
 ) -> None:
-    """Take what is left of a step's output on these hosts, and their results."""
+    """Collect the remaining output of a step on these hosts, and their results."""
     here = {
         name: task
         for name, task in tasks.items()
@@ -169,7 +167,7 @@ async def _rest(ctx: RunContext, history: History) -> RunEnded:
 
 
 async def _finished(ctx: RunContext, history: History) -> RunEnded:
-    """Take over or collect what hosts hold, then run the later steps of a load that still ran."""
+    """Adopt or collect what hosts have, then run the later steps if a load was still running."""
     await find_loads(ctx, history)
     close_measured_steps(ctx, history)
     unfinished = history.unfinished(ctx.plan)
@@ -186,9 +184,9 @@ async def _finished(ctx: RunContext, history: History) -> RunEnded:
 
 
 def search_is_over(ctx: RunContext) -> bool:
-    """Decide what was measured of a search before; tell whether it needs no further point.
+    """Decide a search's undecided points; return whether it needs no further point.
 
-    False of other runs.
+    False for other runs.
     """
     if not ctx.plan.slots:
         return False
@@ -201,7 +199,7 @@ def search_is_over(ctx: RunContext) -> bool:
 async def execute_missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnded:
     """Run the missing steps of a run and return the last event of its journal.
 
-    What a dead engine had left running is followed to its end first: it may be one of them.
+    Loads left running by a dead engine are followed to their end first: one may be a missing step.
     """
     return await finish(ctx, _missing(ctx, history, failed=failed))
 
@@ -211,7 +209,7 @@ async def _missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnd
     if history.ended:
         ctx.check_stop()
         await connect_all(ctx)
-    # a run that ended before what hosts hold is collected could never have it: they are cleaned up
+    # otherwise output that hosts still have would be lost when the run cleans up
     # at its end
     else:
         await connect_again(ctx)
@@ -236,14 +234,14 @@ async def _missing(ctx: RunContext, history: History, *, failed: bool) -> RunEnd
 
 
 async def end_earlier(session: HostSession) -> None:
-    """End what an earlier engine had started on a host without saying so in the journal: it must
-    not measure along.
+    """End a load that an earlier engine started without journalling it: it must not run in
+    parallel.
     """
     await session.ask(lambda agent: agent.sweep(kill=True))
 
 
 def close_measured_steps(ctx: RunContext, history: History) -> None:
-    """End steps that every host had brought its result of when the engine died."""
+    """End steps for which every host had delivered its result when the engine died."""
     for index in history.running:
         if ctx.is_whole(ctx.plan.steps[index]):
             ok = not history.at(index).problems
@@ -251,7 +249,7 @@ def close_measured_steps(ctx: RunContext, history: History) -> None:
 
 
 def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
-    """Return the end of a run whose later steps never began."""
+    """Return the end of a run with later steps that never began."""
     told = f"{len(rest)} of {len(ctx.plan.steps)} steps never began"
     if ctx.plan.search is not None:
         planned = points_planned(ctx.plan.search)
@@ -266,7 +264,7 @@ def cut_short(ctx: RunContext, rest: list[Step]) -> RunEnded:
 
 
 async def _adopt_if_any(ctx: RunContext, history: History) -> set[int]:
-    """Follow what a dead engine had left running; return the steps when they came to their end."""
+    """Follow loads left by a dead engine; return the steps that ran to their end."""
     await find_loads(ctx, history)
     close_measured_steps(ctx, history)
     unfinished = history.unfinished(ctx.plan)
@@ -280,13 +278,13 @@ async def _adopt_if_any(ctx: RunContext, history: History) -> set[int]:
 async def connect_again(
     ctx: RunContext, failed: Callable[[HostSession, HostError], None] | None = None
 ) -> None:
-    """Connect to every host; one that cannot be reached is lost, the others continue.
+    """Connect to every host; unreachable ones are lost, the others continue.
 
-    `failed`: as of `on_hosts`.
+    `failed`: as in `on_hosts`.
     """
     with ctx.phase("connect"):
         await on_hosts(ctx, REACH, ctx.sessions, _connect_to_recover, failed)
-        await connect_servers(ctx)  # what a dead engine had there is removed in the end
+        await connect_servers(ctx)  # its leftovers are removed at the end
         ctx.on_connected()
 
 
@@ -298,11 +296,11 @@ async def _connect_to_recover(session: HostSession) -> None:
 async def adopt(
     ctx: RunContext, history: History, unfinished: dict[int, list[TaskStarted]]
 ) -> AdoptedStep:
-    """Follow the commands of the steps that were going on to their end."""
+    """Follow the commands of the running steps to their end."""
     if not any(task.phase == "measure" for tasks in unfinished.values() for task in tasks):
         return await _adopt_layout(ctx, history, max(unfinished), unfinished[max(unfinished)])
     adopting = (_adopt_step(ctx, history, index, tasks) for index, tasks in unfinished.items())
-    # one that fails leaves the others to their end
+    # if one fails, the others continue
     ends = await asyncio.gather(*adopting, return_exceptions=True)
     if faults := [end for end in ends if isinstance(end, BaseException)]:
         raise faults[0]
@@ -330,7 +328,7 @@ async def _adopt_layout(
 ) -> AdoptedStep:
     """Follow a layout.
 
-    Then its step is begun again: what was laid out is found, what is missing is written.
+    Its step then starts again: existing files are reused, missing ones written.
     """
     step = replace(ctx.plan.steps[index], attempt=history.at(index).attempt)
     tasks = {task.host: task for task in loads}

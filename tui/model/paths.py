@@ -106,9 +106,9 @@ def user_home(environ: Mapping[str, str]) -> Path:
 
 
 def absolute(environ: Mapping[str, str], name: str) -> Path | None:
-    """Return the directory in a variable.
+    """Return the directory in a variable; None if it is not an absolute path.
 
-    Empty if it is relative, which would change with the cwd.
+    A relative one would change with the working directory.
     """
     path = Path(environ.get(name, ""))
     return path if path.is_absolute() else None

@@ -54,23 +54,23 @@ __all__ = [
 ]
 
 TIMEOUT_S = 60.0
-PROBE_TIMEOUT_S = 90.0  # a host under load answers late; one whose file system hangs never does
+PROBE_TIMEOUT_S = 90.0  # a busy host answers late; one with a hanging file system never does
 FACTS_TIMEOUT_S = 90.0
 STREAM_TIMEOUT_S = 60.0
 CLOCK_TIMEOUT_S = 60.0
-POLL_S = 0.25  # how often the host looks for more output
-# output that was not collected stays on a host for as long as systemd-tmpfiles keeps /tmp
+POLL_S = 0.25  # polling interval on the host
+# uncollected output stays as long as systemd-tmpfiles keeps files in /tmp
 KEPT_DAYS = 10
-PATHS_AT_ONCE = 500  # far below the longest argument list of any system
+PATHS_AT_ONCE = 500  # far below the argument limit of any system
 
 
 def host_mark(name: str) -> str:
-    """Return a host's name as a plain file name and mark."""
+    """Return a host's name as a safe file name and mark."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name) or "_"
 
 
 class Holder(Struct, frozen=True):
-    """Who holds a host: run, owner, and for how many seconds more unless renewed."""
+    """The holder of a host: run, owner, and seconds until the lock expires."""
 
     run: str
     owner: str
@@ -82,14 +82,14 @@ NO_VALUES: Mapping[str, str] = MappingProxyType({})
 
 
 class Lease(Struct, frozen=True):
-    """How long a load may run without contact, and how long it has to end when it must."""
+    """How long a load may run without contact, and how long it gets to end."""
 
     lasts_s: float
     grace_s: float
 
 
 class Agent:
-    """Speaks to the agent on one host for one run."""
+    """The agent on one host, for one run."""
 
     def __init__(self, transport: Transport, run_id: str, *, carries: bool = False) -> None:
         self.carries = carries  # the run copies programs to the host
@@ -101,9 +101,9 @@ class Agent:
     async def probe(
         self, directories: Sequence[str] = (), commands: Mapping[str, Sequence[str]] = NOTHING
     ) -> HostProbe:
-        """Return what the host is and has.
+        """Return the basic facts of the host.
 
-        `commands`: the words after each that have it say its version.
+        `commands`: each with its arguments to print the version.
         """
         words = [" ".join([name, *args]) for name, args in commands.items()]
         try:
@@ -122,10 +122,9 @@ class Agent:
     async def facts(
         self, probe: HostProbe, targets: Sequence[str] = (), commands: Sequence[str] = ()
     ) -> dict[str, Fact]:
-        """Return all facts of the host, with the checksums of commands and what lies below targets.
+        """Return all facts of the host, with checksums of commands and the devices below targets.
 
-        They tell of figures and decide nothing: when they cannot be read, or not in time, they are
-        unknown.
+        They decide nothing: if they cannot be read in time, they are unknown.
         """
         words = [str(len(commands)), *commands, *targets]
         try:
@@ -138,9 +137,9 @@ class Agent:
             return with_unknown(probe.facts(), error.message)
 
     async def trial(self, words: Sequence[str], environ: Mapping[str, str] = NO_VALUES) -> str:
-        """Run a command that touches nothing, with these values added to its environment.
+        """Run a harmless command with extra environment variables.
 
-        Return what it said when it did not end well, else an empty text.
+        Returns its output if it failed, else an empty text.
         """
         answer = await self.call("trial", *words, timeout_s=PROBE_TIMEOUT_S, environ=environ)
         values = answer.values
@@ -160,12 +159,12 @@ class Agent:
         armed: bool,
         environ: Mapping[str, str] | None = None,
     ) -> str:
-        """Start a command under supervision, armed: it waits for GO. Returns its private directory
-        on the host.
+        """Start a command under supervision, waiting for GO. Returns its private directory on the
+        host.
 
-        `files` (name -> text) are written there and end with a newline. `environ` are secrets: they
-        are added to the command's environment, stand in no file and no command line, and are
-        masked in what the command prints. A repeated start starts nothing.
+        `files` (name -> text) are written there and end with a newline. `environ` are secrets:
+        added to the command's environment, never in a file or on a command line, and masked in the
+        output. A repeated start has no effect.
         """
         hidden = [name for name, value in (environ or {}).items() if is_hidden(value)]
         secrets = {**(environ or {}), "BT_SECRETS": " ".join(hidden)}
@@ -185,10 +184,10 @@ class Agent:
     async def stream(
         self, task: str, out_offset: int, err_offset: int, poll_s: float = POLL_S
     ) -> AgentStream:
-        """Open the stream of a task's output from these byte offsets; an older stream of the task
-        is ended.
+        """Open the stream of a task's output from these byte offsets; ends an older stream of the
+        task.
 
-        `poll_s`: how often the host looks for more.
+        `poll_s`: how often the host checks for output.
         """
         generation = time.time_ns() // 1_000_000
         try:
@@ -197,7 +196,7 @@ class Agent:
             fenced = error.answer.values.get("fenced", "")
             if not fenced.isdigit():
                 raise
-            # the one before us had a clock that is ahead of ours
+            # the previous holder had a clock ahead of ours
             return await self._stream(task, out_offset, err_offset, int(fenced) + 1, poll_s)
 
     async def status(self, task: str) -> TaskStatus:
@@ -209,22 +208,20 @@ class Agent:
         await self.call("stop", self.run_id, self.mark, task, "abort" if abort else "stop")
 
     async def free_spool(self, task: str) -> None:
-        """Remove the output of a task that is over and collected; refused while it runs."""
+        """Remove the output of a collected task; refused while it runs."""
         await self.call("free_spool", self.run_id, self.mark, task)
 
     async def sweep(self, *, kill: bool) -> list[MarkedProcess]:
-        """Return the processes of this run on this host, and end them when asked."""
+        """Return the processes of this run on this host, and end them if requested."""
         return await self._sweep(self.run_id, self.mark, kill=kill)
 
     async def leftovers(self) -> tuple[list[MarkedProcess], list[TaskDir]]:
-        """Return processes and task directories of all our runs on this host."""
+        """Return processes and task directories of all the user's runs on this host."""
         processes = parse_processes(await self.call("leftovers"))
         return processes, await self.tasks()
 
     async def expire(self) -> Expired:
-        """End loads of other runs that have lost all who watch over them, and remove what was kept
-        for too long.
-        """
+        """End abandoned loads of other runs, and remove expired leftovers."""
         return parse_expired(await self.call("expire", self.run_id, str(KEPT_DAYS)))
 
     async def tasks(self) -> list[TaskDir]:
@@ -237,20 +234,20 @@ class Agent:
         await self.call("clean", run, mark)
 
     async def clean(self) -> None:
-        """Remove the run's private directories on this host; refused while something of it runs."""
+        """Remove the run's private directories on this host; refused while its processes run."""
         await self.call("clean", self.run_id, self.mark)
 
     async def lock(self, lease_s: float, owner: str, *, force: bool = False) -> Holder | None:
-        """Take the host for this run, for `lease_s` and as long as streams renew it; return who
-        holds it instead.
+        """Lock the host for this run, for `lease_s` and while streams renew it; return another
+        holder.
 
-        With `force` the lock is taken beside the other one.
+        With `force` the lock is taken next to the other one.
         """
         words = [str(math.ceil(lease_s)), str(int(force)), owner]
         return _holder((await self.call("lock", self.run_id, self.mark, *words)).values)
 
     async def locked(self) -> Holder | None:
-        """Return which other run holds the host; nothing is taken."""
+        """Return the other run that holds the host, without locking it."""
         return _holder((await self.call("locked", self.run_id)).values)
 
     async def unlock(self) -> None:
@@ -258,7 +255,7 @@ class Agent:
         await self.call("unlock", self.run_id, self.mark)
 
     async def clock(self) -> ClockOffset | None:
-        """Return the host's clock against ours, None when its `date` has no fractions of a
+        """Return the host's clock relative to ours, None if its `date` has no fractions of a
         second.
         """
         script = self._script("clock")
@@ -316,13 +313,13 @@ class Agent:
 
 
 def batches(paths: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
-    """Yield (index of the first, paths) of pieces that fit an argument list."""
+    """Yield (index of the first, paths) of batches that fit an argument list."""
     for start in range(0, len(paths), PATHS_AT_ONCE):
         yield start, paths[start : start + PATHS_AT_ONCE]
 
 
 def with_parents(paths: Sequence[str]) -> list[str]:
-    """Return directories with all their parents, each once, parents first."""
+    """Return directories with all their parents, without duplicates, parents first."""
     found: dict[str, None] = {}
     for path in paths:
         chain = [path]

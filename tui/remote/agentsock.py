@@ -1,6 +1,4 @@
-"""Whether the keys of an SSH agent come over a forwarded connection, which ends with the session
-that brought it.
-"""
+"""Whether an SSH agent is forwarded, and so ends with the session it came with."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from pathlib import Path
 
 PEER_CREDENTIALS = struct.Struct("3i")  # pid, uid, gid: unix(7)
 TIMEOUT_S = 1.0
-# of sshd: its pid; of ssh-agent: the pid it was started from
+# of sshd: its pid; of ssh-agent: the pid that started it
 OLD_NAME = re.compile(r"/ssh-[^/]+/agent\.(\d+)$")
 NEW_NAME = re.compile(r"/s\.[^/]+\.sshd\.[^/]+$")  # OpenSSH 10.1, in ~/.ssh/agent
 
@@ -20,7 +18,7 @@ NEW_NAME = re.compile(r"/s\.[^/]+\.sshd\.[^/]+$")  # OpenSSH 10.1, in ~/.ssh/age
 def is_forwarded(path: str, environ: Mapping[str, str]) -> bool:
     """Return whether sshd listens on an agent's socket.
 
-    Where its owner is hidden, judged by its name.
+    If the owner is hidden, decided by the socket's name.
     """
     if (owner := owner_of(path)) is not None:
         return owner.startswith("sshd")
@@ -31,7 +29,7 @@ def is_forwarded(path: str, environ: Mapping[str, str]) -> bool:
 
 
 def owner_of(path: str) -> str | None:
-    """Return the name of the process that listens on a socket, or None when it cannot be told."""
+    """Return the name of the process that listens on a socket, None if unknown."""
     try:
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(TIMEOUT_S)
@@ -43,7 +41,7 @@ def owner_of(path: str) -> str | None:
 
 
 def command_of(pid: int) -> str | None:
-    """Return a process's name; None when it is gone or hidden."""
+    """Return a process's name; None if it is gone or hidden."""
     try:
         return (
             Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip() or None
@@ -53,7 +51,7 @@ def command_of(pid: int) -> str | None:
 
 
 def has_agent_beside(pid: int) -> bool:
-    """Whether an ssh-agent runs under this pid or the next few: it forks once it has named its
+    """Return whether an ssh-agent has this pid or one of the next: it forks after naming its
     socket.
     """
     return any(command_of(other) == "ssh-agent" for other in range(pid, pid + 4))

@@ -1,4 +1,4 @@
-"""Parse what the remote agent answers: KEY=VALUE lines, and the probe of a host."""
+"""Parse answers of the remote agent: KEY=VALUE lines, and the probe of a host."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from tui.model.hostfacts import Fact, boot_of, is_number
 from tui.model.plain import printable
 from tui.remote.transport import Completed, HostError
 
-# the agent prints sizes as it reads them: not every sh counts beyond 2^31
+# the agent prints sizes unconverted: not every sh counts beyond 2^31
 UNITS = {"_kib": 1024, "_sectors": 512}
 VERSION = re.compile(r"(?<!\d)(\d{1,9})\.(\d{1,9})")
 COUNT = re.compile(r"[0-9]{1,18}")
-# of a tool that does not repeat its name
+# for a tool that does not print its name
 BARE_VERSION = re.compile(r"^\W*version:? *(?=\d)", re.IGNORECASE)
 
 
 class ToolFacts(Struct, frozen=True):
-    """A command on a host; `version` None when its answer holds none.
+    """A command on a host; `version` None if its answer has none.
 
-    `failed`: the shell's exit code when it could not be started, or a signal killed it.
+    `failed`: the shell's exit code if it could not be started, or was killed.
     """
 
     path: str
@@ -34,7 +34,7 @@ class ToolFacts(Struct, frozen=True):
 
 
 class DirFacts(Struct, frozen=True):
-    """A target directory. Sizes are bytes, None when unknown."""
+    """A target directory. Sizes in bytes, None if unknown."""
 
     path: str
     exists: bool = False
@@ -47,12 +47,12 @@ class DirFacts(Struct, frozen=True):
     mount_options: str = ""
     total_bytes: int | None = None
     free_bytes: int | None = None
-    used_bytes: int | None = None  # with free_bytes less than the whole: some of it may be reserved
-    in_use: str = ""  # a device: where it, or a partition of it, is mounted, or "swap"
+    used_bytes: int | None = None  # with free_bytes less than the total: some may be reserved
+    in_use: str = ""  # for a device: mount point of it, or of a partition, or "swap"
 
     @property
     def full(self) -> float | None:
-        """How full it is, 0 to 1, as df has it: room that is reserved is neither used nor free."""
+        """Fill level, 0 to 1, as in df: reserved space is neither used nor free."""
         if (
             self.used_bytes is None
             or self.free_bytes is None
@@ -63,7 +63,7 @@ class DirFacts(Struct, frozen=True):
 
 
 class HostProbe(Struct, frozen=True):
-    """Everything that one probe found."""
+    """The result of one probe."""
 
     values: Mapping[str, Fact]
     tools: Mapping[str, ToolFacts]
@@ -71,7 +71,7 @@ class HostProbe(Struct, frozen=True):
 
     @property
     def boot_id(self) -> str:
-        """The id of the host's present boot: equal on two hosts only when they are one machine.
+        """The id of the host's current boot: equal on two hosts only if they are one machine.
 
         Empty: unknown.
         """
@@ -127,7 +127,7 @@ def parse_probe(
 
 
 def in_bytes(answer: Mapping[str, str]) -> dict[str, str]:
-    """Return an answer whose sizes are bytes, and named so."""
+    """Convert the sizes of an answer to bytes."""
     found = dict(answer)
     for suffix, unit in UNITS.items():
         for name in [name for name in found if name.endswith(suffix)]:
@@ -137,7 +137,7 @@ def in_bytes(answer: Mapping[str, str]) -> dict[str, str]:
 
 
 def parse_dir(path: str, answer: Mapping[str, str], prefix: str) -> DirFacts:
-    """Return what was found of one directory."""
+    """Return the facts of one directory."""
 
     def get(name: str) -> str:
         return answer.get(prefix + name, "")
@@ -160,13 +160,13 @@ def parse_dir(path: str, answer: Mapping[str, str], prefix: str) -> DirFacts:
 
 
 def version_of(text: str) -> tuple[int, int] | None:
-    """Return (major, minor) of such as ``tool-3.33`` or ``tool-3.42-135-gf5344384``."""
+    """Return (major, minor) from text like ``tool-3.33`` or ``tool-3.42-135-gf5344384``."""
     match = VERSION.search(text)
     return (int(match[1]), int(match[2])) if match else None
 
 
 def as_int(text: str) -> int | None:
-    """Return a whole number that 64 bits hold, None for anything else."""
+    """Return an integer that fits into 64 bits, None for anything else."""
     return int(text) if COUNT.fullmatch(text.strip()) else None
 
 
@@ -176,7 +176,7 @@ KINDS = (
     (stat.S_ISBLK, "block"),
     (stat.S_ISCHR, "char"),
 )
-QUOTED_CHARACTERS = 160  # of what a host said, in an error message
+QUOTED_CHARACTERS = 160  # of a host's output, in an error message
 
 
 class FileInfo(Struct, frozen=True):
@@ -188,10 +188,10 @@ class FileInfo(Struct, frozen=True):
 
 
 class TaskStatus(Struct, frozen=True):
-    """What the agent knows of a command. `exit_code` None: not ended, or unknown.
+    """The agent's state of a command. `exit_code` None: not ended, or unknown.
 
-    `alive` is its supervisor. `left` counts processes that SIGKILL did not end. `flood` says of a
-    load that printed too much: stream, kB, seconds.
+    `alive`: its supervisor. `left` counts processes that survived SIGKILL. `flood`, for a load that
+    printed too much: stream, kB, seconds.
     """
 
     done: bool
@@ -225,7 +225,7 @@ class MarkedProcess(Struct, frozen=True):
 
 
 class FileExtents(Struct, frozen=True):
-    """A file's size, the bytes that have blocks, and those of them that were never written."""
+    """A file's size, its allocated bytes, and the unwritten part of those."""
 
     size: int
     mapped: int
@@ -233,9 +233,7 @@ class FileExtents(Struct, frozen=True):
 
     @property
     def never_written(self) -> int:
-        """Bytes that are read as zeros without asking storage: holes, and blocks that were only
-        reserved.
-        """
+        """Bytes read as zeros without storage I/O: holes and unwritten extents."""
         return min(self.size, max(0, self.size - self.mapped) + self.unwritten)
 
 
@@ -252,7 +250,7 @@ class TaskDir(Struct, frozen=True):
 
 
 class Gone(Struct, frozen=True):
-    """What an agent has ended or removed of a run: `size` counts processes, or bytes."""
+    """What the agent ended or removed of a run: `size` counts processes, or bytes."""
 
     run: str
     host: str
@@ -260,22 +258,20 @@ class Gone(Struct, frozen=True):
 
 
 class Expired(Struct, frozen=True):
-    """Abandoned leftovers of other runs that an agent found and removed."""
+    """Abandoned leftovers of other runs that the agent removed."""
 
     ended: list[Gone]
     removed: list[Gone]
 
 
 class AgentAnswer(Struct):
-    """The lines between BT-BEGIN and BT-END: KEY=VALUE pairs, whose values are printable, and lines
-    as they came.
-    """
+    """Lines between BT-BEGIN and BT-END: KEY=VALUE pairs with printable values, and raw lines."""
 
     values: dict[str, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
 
     def all(self, key: str) -> list[str]:
-        """Return every value of a key that comes several times."""
+        """Return all values of a repeated key."""
         prefix = f"{key}="
         return [
             printable(line.removeprefix(prefix)) for line in self.lines if line.startswith(prefix)
@@ -283,7 +279,7 @@ class AgentAnswer(Struct):
 
 
 class AgentError(HostError):
-    """The agent ran and refused or failed; `answer` is what it had said by then."""
+    """The agent refused or failed; `answer` is its output so far."""
 
     def __init__(self, host: str, message: str, answer: AgentAnswer) -> None:
         super().__init__("agent-failed", host, message)
@@ -293,7 +289,7 @@ class AgentError(HostError):
 def parse_answer(done: Completed, token: str, host: str) -> AgentAnswer:
     """Return the agent's answer.
 
-    Raises HostError when it reports a failure, was cut short, or never spoke.
+    Raises HostError if it reports a failure, is incomplete, or never began.
     """
     text = done.stdout.decode(errors="replace")
     begin = text.find(f"BT-BEGIN {token}\n")
@@ -325,8 +321,8 @@ def parse_answer(done: Completed, token: str, host: str) -> AgentAnswer:
 
 
 def silent(done: Completed, host: str) -> HostError:
-    """Return why an answer has no beginning: lost, or something else than /bin/sh took our
-    script.
+    """Return why an answer has no beginning: connection lost, or the script went to something other
+    than /bin/sh.
     """
     if done.exit_status is None:
         return HostError("lost", host, "connection lost before an answer came")
@@ -339,18 +335,18 @@ def silent(done: Completed, host: str) -> HostError:
 
 
 def last_line(data: bytes) -> str:
-    """Return the last line that says something, for people."""
+    """Return the last non-empty line."""
     lines = [line for line in data.decode(errors="replace").splitlines() if line.strip()]
     return quoted(lines[-1]) if lines else ""
 
 
 def quoted(text: str, most: int = QUOTED_CHARACTERS) -> str:
-    """Return a host's words cut to a line's length and without control characters."""
+    """Return a host's output shortened to one line, without control characters."""
     return printable(text).strip()[:most]
 
 
 def parse_files(paths: Sequence[str], answer: AgentAnswer, host: str) -> dict[str, FileInfo | None]:
-    """Return what `bt_files` said of each path, in the order asked."""
+    """Return the answer of `bt_files` for each path, in order."""
     lines = iter([line for line in answer.lines if line and not line.startswith("map=")])
     present = answer.values.get("map", "")
     if len(present) != len(paths):
@@ -362,7 +358,7 @@ def parse_files(paths: Sequence[str], answer: AgentAnswer, host: str) -> dict[st
 
 
 def file_info(line: str) -> FileInfo | None:
-    """Return one file of `size blocks block_size mode`; None when it vanished in between."""
+    """Return one file from `size blocks block_size mode`; None if it vanished."""
     words = line.split()
     if len(words) < 3 or not words[0].isdigit():
         return None
@@ -378,7 +374,7 @@ NO_EXTENTS = {
 
 
 def parse_extents(answer: AgentAnswer, paths: Sequence[str]) -> tuple[dict[str, FileExtents], str]:
-    """Return what `bt_extents` said of files, and why it said nothing of others."""
+    """Return the answer of `bt_extents` for files, and the reasons for unknown ones."""
     found: dict[str, FileExtents] = {}
     for line in answer.all("at"):
         words = [int(word) for word in line.split() if word.isdigit()]
@@ -392,9 +388,9 @@ BLOCK_BYTES = 4096
 
 
 class BlockSample(Struct, frozen=True):
-    """What some blocks hold: how many were read, are zeros, are different others.
+    """Content of blocks: number read, zeros, distinct others.
 
-    How far gzip packs those, 1: not.
+    And gzip's compression ratio of those, 1: none.
     """
 
     blocks: int
@@ -404,7 +400,7 @@ class BlockSample(Struct, frozen=True):
 
 
 def parse_content(answer: AgentAnswer) -> BlockSample:
-    """Return what `bt_sample` said."""
+    """Return the answer of `bt_sample`."""
     zero = answer.values.get("zero", "")
     found = [words for line in answer.all("at") if len(words := line.split()) == 3]
     data = [(crc, int(size)) for _, crc, size in found if crc != zero and size.isdigit()]
@@ -468,7 +464,7 @@ def parse_tasks(answer: AgentAnswer) -> list[TaskDir]:
 
 
 def parse_expired(answer: AgentAnswer) -> Expired:
-    """Return what was taken away: ``ended=COUNT RUN/HOST/TASK``, ``removed=KIB RUN/HOST``."""
+    """Return what was removed: ``ended=COUNT RUN/HOST/TASK``, ``removed=KIB RUN/HOST``."""
 
     def gone(key: str, unit: int) -> list[Gone]:
         words = [line.replace("/", " ").split() for line in answer.all(key)]

@@ -1,5 +1,5 @@
-"""Connections to all hosts: each bastion once, handshakes in measure, host keys strictly, secrets
-asked for once.
+"""Connections to all hosts: shared bastions, limited handshakes, strict host keys, secrets asked
+once.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 Opened = TypeVar("Opened")
 KEEPALIVE_S = 2.5
-KEEPALIVE_COUNT = 3  # a dead connection is noticed after interval x (count + 1) = 10 s
-ATTEMPTS = 6  # a busy sshd (MaxStartups) hangs up before its banner: that is worth another try
-MOST_ATTEMPTS = 60  # while others get in there
+KEEPALIVE_COUNT = 3  # detects a dead connection after interval x (count + 1) = 10 s
+ATTEMPTS = 6  # a busy sshd (MaxStartups) hangs up before its banner: retry
+MOST_ATTEMPTS = 60  # while others get in
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 5.0
-PENALTY_WAIT_S = 40.0  # of sshd's shortest penalty, 15 s, with those that were added meanwhile
+PENALTY_WAIT_S = 40.0  # of sshd's shortest penalty, 15 s, with those added meanwhile
 CLOSE_TIMEOUT_S = 5.0
 
 
-# (host, None for all of them; what to know about its log-in)
+# (host, None for all; note on its log-in)
 Remark = Callable[[str | None, str], None]
 
 
@@ -53,7 +53,7 @@ def unheard(_host: str | None, _text: str) -> None:
 
 
 class Timeouts(Struct, frozen=True):
-    """How long a connection may take, and when a silent one counts as lost."""
+    """Time limits of a connection, and when a silent one counts as lost."""
 
     connect_s: float = 10.0
     keepalive_s: float = KEEPALIVE_S
@@ -64,12 +64,11 @@ TIMEOUTS = Timeouts()
 
 
 class Connections:
-    """Opens connections; an async context manager that closes what is left of them.
+    """Opens connections; an async context manager that closes the remaining ones.
 
-    `handshakes`: the most that are under way at a time, in all and at one server. `asker` is asked
-    for passwords, passphrases and codes; without one, or after `stop_asking`, a host that wants
-    what is not known is an error. `directory`: where relative names in the SSH configuration are,
-    None for that of this process.
+    `handshakes`: maximum in parallel, in total and per server. `asker` asks for passwords,
+    passphrases and codes; without it, or after `stop_asking`, a host that needs one is an error.
+    `directory`: base of relative names in the SSH configuration, None for this process's.
     """
 
     def __init__(
@@ -92,11 +91,11 @@ class Connections:
         self._bastions: dict[str, asyncio.Task[asyncssh.SSHClientConnection]] = {}
         self.vault = Vault(asker)
         self.remark: Remark = unheard
-        # names of servers that took a key of an SSH agent, and its socket
+        # servers that accepted a key of an SSH agent, and its socket
         self.by_agent: dict[str, str] = {}
         self.gates: dict[str, Gate] = {}
         self._all = asyncio.Semaphore(handshakes)
-        self.turn = asyncio.Lock()  # of those who have work for the loop: see `in_turn`
+        self.turn = asyncio.Lock()  # of tasks with work for the loop: see `in_turn`
         self._ways: dict[str, HostTransport] = {}
         self._transports: list[SshTransport] = []
         self._proxies: list[ProxyCommand] = []
@@ -145,7 +144,7 @@ class Connections:
         return await self.way(address).open(address, self)
 
     def way(self, address: HostAddress) -> HostTransport:
-        """Return the transport of a host, one for all hosts that are reached by it.
+        """Return the transport of a host, one object per kind.
 
         Raises HostError.
         """
@@ -163,13 +162,13 @@ class Connections:
         return transport
 
     def stop_asking(self) -> None:
-        """Ask the operator no more; known answers are still used."""
+        """Stop asking the user; known answers are still used."""
         self.vault.asker = None
 
     async def presented(self, address: HostAddress) -> Presented:
-        """Return the key that a host presents, without logging in.
+        """Return a host's key without logging in.
 
-        Raises HostError, also when it has changed.
+        Raises HostError, also if it has changed.
         """
         from tui.remote import hostkeys
 
@@ -181,8 +180,8 @@ class Connections:
         return hostkeys.Presented(address.name, hostkeys.pattern(target), key, key in on_file)
 
     async def _collected(self, target: Resolved) -> asyncssh.SSHKey:
-        """Return a server's key, collected once for all names of it: sshd counts connections
-        without a log-in.
+        """Return a server's key, collected once for all its names: sshd counts connections without
+        a log-in.
         """
         from tui.remote import hostkeys
 
@@ -201,7 +200,7 @@ class Connections:
             raise HostError(error.code, target.name, error.message) from error
 
     def resolve(self, address: HostAddress) -> Resolved:
-        """Return how a host is reached. Raises HostError for a broken configuration."""
+        """Return how to reach a host. Raises HostError for an invalid configuration."""
         from tui.remote.sshconfig import resolve
         from tui.remote.sshfile import ConfigFiles
 
@@ -212,9 +211,9 @@ class Connections:
     async def tunnel(
         self, target: Resolved, above: tuple[str, ...] = ()
     ) -> asyncssh.SSHClientConnection | None:
-        """Return the connection to a target's last bastion, shared by all who need it.
+        """Return the connection to a target's last bastion, shared by all hosts behind it.
 
-        None without bastion.
+        None without a bastion.
         """
         connection = None
         path = ""
@@ -273,7 +272,7 @@ class Connections:
         return entered.connection
 
     def _remember(self, target: Resolved, entered: Entered) -> None:
-        """Say what will be missing when this connection has to be opened again."""
+        """Record what will be missing if this connection must be reopened."""
         if entered.by_agent and target.agent:
             self.by_agent[target.name] = target.agent
         if entered.one_time:
@@ -287,7 +286,7 @@ class Connections:
     async def _patiently(
         self, target: Resolved, attempt: Callable[[], Awaitable[Opened]]
     ) -> Opened:
-        """Make one of few handshakes at a time at a server, again when it is too busy to greet."""
+        """Make one of few parallel handshakes at a server; retry while it is too busy to greet."""
         gate = self.gates.setdefault(gate_of(target), Gate(self.handshakes))
         pause, tries_left, passed = FIRST_PAUSE_S, ATTEMPTS, gate.passed
         clock = asyncio.get_running_loop().time
@@ -296,7 +295,7 @@ class Connections:
             try:
                 return await self._in_turn(gate, attempt)
             except BusyError as error:
-                # if another login succeeded, it is busy and not dead
+                # if another log-in succeeded, it is busy, not dead
                 tries_left -= gate.passed == passed
                 passed = gate.passed
                 if tries_left <= 0:
@@ -306,9 +305,9 @@ class Connections:
         raise BusyError(target.name, f"{target.host} port {target.port}")
 
     def _wait_out(self, target: Resolved, error: BusyError, waited_s: float) -> None:
-        """Let a penalty pass, which being refused does not prolong.
+        """Wait for a penalty to end; refused attempts do not extend it.
 
-        Raises the error when it takes too long.
+        Raises the error if it takes too long.
         """
         if not error.not_allowed:
             raise error
@@ -325,7 +324,7 @@ class Connections:
                 gate.hung_up(began)
                 raise
             except HostError:
-                gate.greeted()  # whatever it said: it was not too busy
+                gate.greeted()  # whatever the error: it was not too busy
                 raise
             gate.greeted()
             return opened
@@ -335,7 +334,7 @@ class Connections:
     ) -> asyncssh.SSHClientConnection:
         """Open a connection.
 
-        Where a host certificate is refused, by the plain key that is on file, as ssh does.
+        If a host certificate is refused, use the plain key on file, as ssh does.
         """
         from tui.remote.hostkeys import CertificateRefusedError
 
@@ -397,7 +396,7 @@ class Connections:
                     preferred_auth=target.methods,
                     compression_algs="none",
                     connect_timeout=None if attempt.interview else connect_timeout_s,
-                    login_timeout=0,  # the clock covers it, and waits while a person types
+                    login_timeout=0,  # the time limit covers it, and pauses for input
                     keepalive_interval=self.timeouts.keepalive_s,
                     keepalive_count_max=self.timeouts.keepalive_count,
                     **target.local,
@@ -409,7 +408,7 @@ class Connections:
             if not attempt.heard:
                 place = f"{target.host} port {target.port}"
                 raise BusyError(target.name, place, not_allowed=attempt.not_allowed) from error
-            # a server that has no key of the types on file ends the negotiation: it may be another
+            # a server without a key of the types on file ends the negotiation: it may be another
             # server
             other = await hostkeys.another(target, on_file[0], tunnel)
             raise other or explained(target, error, unusable) from error
@@ -418,7 +417,7 @@ class Connections:
 
 
 def penalty(waited_s: float) -> str:
-    """Return what sshd's refusal of a source means, and how long it lasted so far."""
+    """Return the meaning of sshd's refusal of an address, and how long it has lasted."""
     return (
         f'"Not allowed at this time" for {waited_s:.0f} s so far: a penalty for failed or'
         " unfinished log-ins (PerSourcePenalties, 15 s to 10 min by default), or MaxStartups is"
@@ -427,10 +426,9 @@ def penalty(waited_s: float) -> str:
 
 
 def gate_of(target: Resolved) -> str:
-    """Return a name for the server whose handshakes have to be counted together.
+    """Return a name for the server whose handshakes count together.
 
-    A ProxyCommand usually runs ssh to a bastion, for every host anew: what differs is the host's
-    own name.
+    A ProxyCommand usually runs ssh to a bastion for every host: only the host's name differs.
     """
     if target.proxy_command is not None:
         words = (target.host, target.name, str(target.port))
@@ -442,7 +440,7 @@ def gate_of(target: Resolved) -> str:
 
 
 def usable(task: asyncio.Task[asyncssh.SSHClientConnection]) -> bool:
-    """Return whether a bastion's connection is there and open."""
+    """Return whether a bastion's connection is open."""
     return (
         task.done()
         and not task.cancelled()
@@ -466,7 +464,7 @@ def jump_address(jump: str, config: Path | None) -> HostAddress:
 
 
 def explained(target: Resolved, error: Exception, unusable: Sequence[LockedKey | str]) -> HostError:
-    """Return what a failed connection means. `unusable` says why key files could not be offered."""
+    """Return the reason of a failed connection. `unusable`: why key files could not be offered."""
     from tui.remote.ssh_library import asyncssh
 
     name, place = target.name, target.place
@@ -489,7 +487,7 @@ def explained(target: Resolved, error: Exception, unusable: Sequence[LockedKey |
 
 
 def refused(target: Resolved, unusable: Sequence[LockedKey | str]) -> DeniedError:
-    """Return why a login was refused, if key files are the cause."""
+    """Return why a log-in was refused, if key files are the cause."""
     why = "".join(f"; {each}" for each in unusable)
     encrypted = not all(isinstance(each, str) for each in unusable)
     code = "auth-failed"

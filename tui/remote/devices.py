@@ -19,7 +19,7 @@ HEAD = ((0, 20), (ZFS_LABEL, 16), (64, 2), (120, 16), (2048, 1))  # (first secto
 
 
 class Magic(Struct, frozen=True):
-    """Bytes that stand at an offset of whatever is of this type."""
+    """Bytes at an offset that identify a type of content."""
 
     type: str
     offset: int
@@ -65,16 +65,16 @@ MAGICS = (
 
 
 def windows(sectors: int) -> list[tuple[int, int]]:
-    """Return the sectors to read of a device of this size, as (first, count).
+    """Return the sectors to read on a device of this size, as (first, count).
 
-    RAID and GPT are at its end as well.
+    RAID and GPT also use its end.
     """
     tail = ((sectors & ~127) - 128, (sectors - 16) & ~7, sectors - 2)
     return [*HEAD, *((first, 2) for first in tail if first > 0)]
 
 
 def signatures(found: Sectors, sectors: int) -> Iterator[tuple[str, int]]:
-    """Yield (type, byte offset) of what these sectors of a device hold."""
+    """Yield (type, byte offset) of the signatures in these sectors."""
     for magic in MAGICS:
         if _holds(found, magic):
             yield magic.type, magic.offset
@@ -90,7 +90,7 @@ def _holds(found: Sectors, magic: Magic) -> bool:
 
 
 def _in_head(head: bytes) -> Iterator[tuple[str, int]]:
-    """An MBR counts when one of its four entries is in use and all have a possible boot flag."""
+    """Return whether the head is an MBR: an entry in use, and valid boot flags in all four."""
     if head[510:512] != b"\x55\xaa":
         return
     entries = [head[start : start + 16] for start in range(446, 510, 16)]
@@ -132,9 +132,9 @@ OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 class DeviceUse(Struct, frozen=True):
-    """Who uses a device.
+    """A user of a device.
 
-    `member` is the kernel name of the device itself, of a partition, or of the whole disk.
+    `member` is the kernel name of the device, of a partition, or of the whole disk.
     """
 
     member: str
@@ -165,9 +165,7 @@ class DeviceUse(Struct, frozen=True):
 
 
 class DeviceSignature(Struct, frozen=True):
-    """A file system, volume manager or partition table that is on a device or on one of its
-    partitions.
-    """
+    """A file system, volume manager or partition table on a device or on one of its partitions."""
 
     member: str
     type: str
@@ -175,9 +173,9 @@ class DeviceSignature(Struct, frozen=True):
 
 
 class UnreadPart(Struct, frozen=True):
-    """A device or partition whose contents no tool on the host has looked at.
+    """A device or partition whose content no tool on the host could read.
 
-    Sectors of 512 bytes.
+    In sectors of 512 bytes.
     """
 
     member: str
@@ -186,11 +184,10 @@ class UnreadPart(Struct, frozen=True):
 
 
 class DeviceFacts(Struct, frozen=True):
-    """A device as it was found. `kind` is empty when nothing is there; sizes are bytes.
+    """Facts of a device. `kind` is empty if it does not exist; sizes in bytes.
 
-    `name` is the kernel's, `number` major:minor, `disk` the whole disk that a partition lies on.
-    `unread` are parts whose contents could not be looked at. `unsure` says which checks of its use
-    could not be made.
+    `name` is the kernel's, `number` major:minor, `disk` the whole disk of a partition. `unread` are
+    parts with unknown content. `unsure` lists checks of its use that failed.
     """
 
     path: str
@@ -214,7 +211,7 @@ class DeviceFacts(Struct, frozen=True):
 
 
 def holder_text(detail: str) -> str:
-    """Return what holds a device: ``dm-3 LVM-... vg-lv`` is "LVM vg-lv (dm-3)", ``md0`` is "RAID
+    """Return the holder of a device: ``dm-3 LVM-... vg-lv`` is "LVM vg-lv (dm-3)", ``md0`` is "RAID
     md0".
     """
     name, *words = detail.split()
@@ -226,7 +223,7 @@ def holder_text(detail: str) -> str:
 
 
 def parse_devices(answer: AgentAnswer, paths: Sequence[str]) -> dict[str, DeviceFacts]:
-    """Return what `bt_devices` said of each path."""
+    """Return the answer of `bt_devices` for each path."""
     return {path: _device(answer, path, str(index)) for index, path in enumerate(paths)}
 
 
@@ -269,18 +266,18 @@ def _use(row: Sequence[str]) -> DeviceUse:
 
 
 def parse_peek(answer: AgentAnswer) -> dict[int, bytes]:
-    """Return the sectors that `bt_peek` read, by the number of the first.
+    """Return the sectors from `bt_peek`, by the number of the first.
 
-    What could not be read is missing.
+    Unreadable ones are missing.
     """
     rows = (text.partition(" ") for text in answer.all("peek"))
     return {int(first): bytes.fromhex(data) for first, _, data in rows if data}
 
 
 def with_peek(facts: DeviceFacts, part: UnreadPart, found: dict[int, bytes]) -> DeviceFacts:
-    """Return the facts with what the sectors of an unread part say.
+    """Return the facts with the signatures in an unread part's sectors.
 
-    It stays unread when there are none.
+    Without sectors it stays unread.
     """
     if not found.get(0):
         return facts
@@ -293,7 +290,7 @@ def with_peek(facts: DeviceFacts, part: UnreadPart, found: dict[int, bytes]) -> 
 
 
 def parse_room(answer: AgentAnswer, directories: Sequence[str]) -> dict[str, DirFacts]:
-    """Return file system and room of each directory, or of what there is above it."""
+    """Return file system and space of each directory, or of its nearest existing parent."""
     values = in_bytes(answer.values)
     return {
         path: parse_dir(path, values, f"dir.{index}.") for index, path in enumerate(directories)
@@ -301,7 +298,7 @@ def parse_room(answer: AgentAnswer, directories: Sequence[str]) -> dict[str, Dir
 
 
 async def read_devices(agent: Agent, paths: Sequence[str]) -> dict[str, DeviceFacts]:
-    """Return what each path is as a device: its users and what is on it. Raises HostError."""
+    """Return each path's facts as a device: users and content. Raises HostError."""
     found = parse_devices(await agent.call("devices", *paths), paths)
     return {path: await _peeked(agent, facts) for path, facts in found.items()}
 

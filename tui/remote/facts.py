@@ -1,6 +1,4 @@
-"""What the agent's facts mean (tui/remote/sh/facts.sh): its lines as the typed facts of
-tui/model/hostfacts.py.
-"""
+"""Convert the agent's facts (sh/facts.sh) to the typed facts of tui/model/hostfacts.py."""
 
 from __future__ import annotations
 
@@ -19,13 +17,13 @@ from tui.remote.answers import AgentAnswer, DirFacts, HostProbe, as_int
 
 Words = dict[str, str]
 
-# `none [mq-deadline] kyber`: what the kernel marks as its choice
+# `none [mq-deadline] kyber`: the kernel brackets its choice
 CHOSEN = re.compile(r"\[([^\]]*)\]")
 OCTAL = re.compile(r"\\([0-3][0-7]{2})")
 RATE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) Gb/sec")
 QUOTA = re.compile(r"([0-9]{1,15}) ([1-9][0-9]{0,14})")
-NO_LIMIT = 1 << 60  # a limit of memory that no machine has: control groups v1 say "none" by it
-UNKNOWN_SPEEDS = (0, 0xFFFFFFFF)  # what drivers say of a link whose speed they do not know
+NO_LIMIT = 1 << 60  # a memory limit no machine has: "none" in control groups v1
+UNKNOWN_SPEEDS = (0, 0xFFFFFFFF)  # drivers' values for an unknown link speed
 BOOT_OPTIONS = re.compile(
     r"(mitigations|nopti|pti|nospectre_v\d|spectre_v\d|spec_store_bypass_disable|l1tf|mds|tsx\w*|retbleed|isolcpus"
     r"|nohz\w*|rcu_nocb\w*|idle|intel_idle\.\w+|processor\.\w+|intel_pstate|amd_pstate|cpufreq\.\w+|cpuidle\.\w+"
@@ -74,13 +72,11 @@ VIRTUAL = (
     ("parallels", "parallels"),
     ("nutanix", "nutanix"),
 )
-SOME_KIND = "vm-other"  # as systemd-detect-virt has it
+SOME_KIND = "vm-other"  # names as in systemd-detect-virt
 
 
 def host_facts(probe: HostProbe, answer: AgentAnswer, commands: Sequence[str]) -> dict[str, Fact]:
-    """Return everything known of a host: what the probe found, and what `bt_facts` answered about
-    these commands.
-    """
+    """Return all facts of a host: from the probe, and from `bt_facts` for these commands."""
     facts = {**probe.facts(), **parse_facts(answer, commands)}
     if isinstance(listed := facts.get("mounts"), list):
         facts["mounts"] = [row | room_of(probe.dirs.get(row["path"])) for row in listed]
@@ -103,9 +99,7 @@ def room_of(found: DirFacts | None) -> dict[str, int]:
 
 
 def with_unknown(facts: Mapping[str, Fact], why: str = "") -> dict[str, Fact]:
-    """Return facts with everything that the registry has, and they have not, listed as unknown, for
-    this reason.
-    """
+    """List the registry's missing facts as unknown, for this reason."""
     facts = dict(facts)
     listed = facts.pop("unknown", None)
     unknown = (
@@ -126,7 +120,7 @@ def with_unknown(facts: Mapping[str, Fact], why: str = "") -> dict[str, Fact]:
 def parse_facts(answer: AgentAnswer, commands: Sequence[str] = ()) -> dict[str, Fact]:
     """Return the facts of an answer.
 
-    Whatever a host says, it is of the registry's kinds; what is unknown is absent.
+    All are of the registry's types, whatever the host sends; unknown ones are absent.
     """
     lines = FactLines(answer)
     facts: dict[str, Fact] = {name: read(lines) for name, read in READERS.items()}
@@ -160,7 +154,7 @@ class FactLines:
         return [text for value in self._lines.get(key, []) if (text := clean(value))]
 
     def one(self, key: str) -> str:
-        """Return the first value of a key; empty when there is none."""
+        """Return the first value of a key; empty if there is none."""
         return next(iter(self.all(key)), "")
 
     def rows(self, key: str) -> list[Words]:
@@ -171,11 +165,11 @@ class FactLines:
 
 
 def clean(text: str) -> str:
-    """Return text that every file format takes, without control characters."""
+    """Return text without control characters, valid in every file format."""
     return printable(text).strip()
 
 
-# -- facts that are no tables
+# -- plain facts
 
 
 def chosen(text: str) -> str:
@@ -185,10 +179,10 @@ def chosen(text: str) -> str:
 
 
 def virtualization(lines: FactLines) -> str:
-    """Return none, or the kind of virtual machine; empty when nothing tells."""
+    """Return none, or the kind of virtual machine; empty if unknown."""
     flag, kind = lines.one("cpu_hypervisor"), lines.one("hypervisor")
     if flag == "0" and not kind:
-        # cloud providers sell whole machines, which bear the provider's name all the same
+        # cloud providers also sell whole machines under their name
         return "none"
     named = f"{lines.one('dmi_vendor')} {lines.one('dmi_product')}".lower()
     found = next((name for word, name in VIRTUAL if word in named), "")
@@ -196,7 +190,7 @@ def virtualization(lines: FactLines) -> str:
 
 
 def container(lines: FactLines) -> str:
-    """Return the kind of container, empty when it is none that is known."""
+    """Return the kind of container, empty if none is recognised."""
     words = lines.one("container").split()
     if not words:
         return ""
@@ -208,15 +202,15 @@ def container(lines: FactLines) -> str:
 
 
 def boot_options(lines: FactLines) -> list[str]:
-    """Return the words of the kernel's command line that speed hangs on.
+    """Return performance-relevant options of the kernel command line.
 
-    Others may hold names and secrets.
+    Others may contain names and secrets.
     """
     return sorted(word for word in lines.one("boot_line").split() if BOOT_OPTIONS.fullmatch(word))
 
 
 def vulnerabilities(lines: FactLines, *, mitigated: bool) -> list[str]:
-    """Return the CPU's vulnerabilities against which the kernel does something, or nothing."""
+    """Return the CPU's vulnerabilities by mitigation."""
     pairs = (line.partition(" ") for line in lines.all("vulnerability"))
     return sorted({name for name, _, state in pairs if state.startswith("Mitigation") == mitigated})
 
@@ -228,7 +222,7 @@ def turbo(lines: FactLines) -> str:
 
 
 def cpu_list(text: str) -> int | None:
-    """Return how many CPUs a list such as ``0-15,64-79`` names."""
+    """Return the number of CPUs in a list such as ``0-15,64-79``."""
     total = 0
     for part in text.split(","):
         first, dash, last = part.partition("-")
@@ -240,26 +234,26 @@ def cpu_list(text: str) -> int | None:
 
 
 def cgroup_cpus(lines: FactLines) -> float | None:
-    """Return how many CPUs' time our control group may use; None: no limit."""
+    """Return the CPU limit of the control group in CPUs; None: no limit."""
     quotas = [match for line in lines.all("cgroup_cpu") if (match := QUOTA.fullmatch(line))]
     return min((round(int(each[1]) / int(each[2]), 3) for each in quotas), default=None)
 
 
 def cgroup_memory(lines: FactLines) -> int | None:
-    """Return how many bytes our control group may use; None: no limit."""
+    """Return the memory limit of the control group in bytes; None: no limit."""
     sizes = [size for line in lines.all("cgroup_memory") if (size := as_int(line)) is not None]
     return min((size for size in sizes if size < NO_LIMIT), default=None)
 
 
 def cpus_usable(lines: FactLines) -> float | None:
-    """Return how many CPUs we can keep busy."""
+    """Return how many CPUs a load can use."""
     allowed = cpu_list(lines.one("cpus_allowed"))
     limits = [limit for limit in (allowed, cgroup_cpus(lines)) if limit is not None]
     return min(limits) if allowed is not None else None
 
 
 def limit(name: str, place: int) -> Callable[[FactLines], int | None]:
-    """Return what reads a limit of ``soft hard unit``; None when there is no limit."""
+    """Return a parser of limits in the form ``soft hard unit``; None if unlimited."""
 
     def read(lines: FactLines) -> int | None:
         words = lines.one(name).split()
@@ -280,7 +274,7 @@ def text(name: str) -> Callable[[FactLines], str]:
 
 
 def count(name: str, unit: int = 1) -> Callable[[FactLines], int | None]:
-    """Return what reads a whole number, in units of so many."""
+    """Return a parser of integers in this unit."""
 
     def read(lines: FactLines) -> int | None:
         number = as_int(lines.one(name))
@@ -290,7 +284,7 @@ def count(name: str, unit: int = 1) -> Callable[[FactLines], int | None]:
 
 
 def known_count(name: str) -> Callable[[FactLines], int | None]:
-    """Return what reads a number of things of which there is one at least."""
+    """Return a parser of counts that are at least 1."""
     return lambda lines: count(name)(lines) or None
 
 
@@ -334,9 +328,9 @@ READERS: dict[str, Callable[[FactLines], Fact]] = {
 
 
 def table(lines: FactLines, name: str) -> list[dict[str, Any]]:
-    """Return the rows of a table, of the shape that hosttables.py declares.
+    """Return the rows of a table, shaped as in host_tables.py.
 
-    Rows without a name are left out.
+    Rows without a name are dropped.
     """
     kind, found = TABLES[name], []
     for words in ROW_READERS[name](lines):
@@ -348,9 +342,9 @@ def table(lines: FactLines, name: str) -> list[dict[str, Any]]:
 
 
 def typed(words: Words, kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the columns that a row of this kind has, in their types.
+    """Return the columns of a row of this kind, in their types.
 
-    What is not of its type is unknown.
+    Invalid values are unknown.
     """
     found: dict[str, Any] = {}
     for each in msgspec.structs.fields(kind):
@@ -372,7 +366,7 @@ CASTS: dict[str, Callable[[str], Any]] = {
 
 
 def sized(words: Words, name: str, of: str, unit: int) -> Words:
-    """Return a row with a size in bytes beside that in the kernel's unit."""
+    """Return a row with a size converted to bytes."""
     size = as_int(words.get(of, ""))
     return words if size is None else {**words, name: str(size * unit)}
 
@@ -429,12 +423,12 @@ def mounts(lines: FactLines) -> Iterable[Words]:
 
 
 def unescaped(text: str) -> str:
-    """Return a path of /proc/self/mountinfo, where blanks are written as octal numbers."""
+    """Return a path of /proc/self/mountinfo with octal escapes decoded."""
     return clean(OCTAL.sub(lambda match: chr(int(match[1], 8)), text))
 
 
 def routes(lines: FactLines) -> Iterable[Words]:
-    """Yield the routes to storage servers, from the words of ``ip -o route get``."""
+    """Yield the routes to storage servers, from ``ip -o route get``."""
     for words in lines.rows("routes"):
         said = words.get("line", "").split()
         after = dict(itertools.pairwise(said))
@@ -450,7 +444,7 @@ ROUTE_WORDS = (("nic", "dev"), ("source", "src"), ("via", "via"))
 def devices(lines: FactLines) -> Iterable[Words]:
     """Yield block devices.
 
-    One that is like an earlier one says so instead of saying it all again.
+    The agent abbreviates one that equals an earlier one; it is expanded here.
     """
     seen: dict[str, Words] = {}
     for words in lines.rows("devices"):
@@ -477,7 +471,7 @@ ROW_READERS: dict[str, Callable[[FactLines], Iterable[Words]]] = {
 
 
 def silent_links(nics: Fact) -> list[dict[str, str]]:
-    """Return links that are up and whose driver does not tell their speed, as virtual ones do."""
+    """Return links that are up but report no speed, as virtual ones do."""
     links = [row for row in nics if isinstance(row, dict)] if isinstance(nics, list) else []
     up = (row["name"] for row in links if row.get("state") == "up" and "speed_mbit" not in row)
     return [

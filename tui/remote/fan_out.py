@@ -1,4 +1,4 @@
-"""Run the same work on many hosts at once: an error on one host is that host's problem."""
+"""Run the same work on many hosts in parallel; an error on one host stays that host's."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 OUR_FAULT = "internal-error"
-LOOK_S = 60.0  # a busy host takes its time
+LOOK_S = 60.0  # a busy host is slow
 
 
 async def fan_out(work: Mapping[str, Awaitable[T]]) -> tuple[dict[str, T], dict[str, HostError]]:
-    """Await what is to be done on each host.
+    """Await work on each host.
 
-    Return answers and errors by host, in the order given.
+    Returns answers and errors by host, in order.
     """
     answers: dict[str, T] = {}
     errors: dict[str, HostError] = {}
@@ -49,7 +49,7 @@ async def fan_out(work: Mapping[str, Awaitable[T]]) -> tuple[dict[str, T], dict[
 async def agent_on(
     address: HostAddress, connections: Connections, run_id: str, *, carries: bool = False
 ) -> AsyncIterator[Agent]:
-    """Connect to a host for a few calls in the name of a run. Raises HostError."""
+    """Connect to a host for a few calls on behalf of a run. Raises HostError."""
     from tui.remote.agent import Agent
 
     transport = await connections.connect(address)
@@ -63,8 +63,7 @@ async def agent_on(
 async def looking_on(
     address: HostAddress, connections: Connections, run_id: str
 ) -> AsyncIterator[Agent]:
-    """Connect to a host for a look before a launch, that ends in time; a person may take as long to
-    log in.
+    """Connect to a host for a check with a time limit, which excludes time a user takes to log in.
 
     Raises HostError, TimeoutError.
     """
@@ -73,9 +72,9 @@ async def looking_on(
 
 
 def host_error(host: str, error: Exception) -> HostError:
-    """Return what went wrong on a host as an error of that host.
+    """Return an error as that of a host.
 
-    An internal error is reported with its place in the code.
+    For an internal error with its place in the code.
     """
     if isinstance(error, HostError):
         return error
@@ -92,7 +91,7 @@ FILES_OF_A_HOST, OTHER_FILES = 4, 256
 
 
 def allow_open_files(hosts: int) -> None:
-    """Raise this process's limit of open files, within the hard one, to what so many hosts need."""
+    """Raise this process's limit of open files, up to the hard limit, for so many hosts."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = hosts * FILES_OF_A_HOST + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:
@@ -101,7 +100,7 @@ def allow_open_files(hosts: int) -> None:
 
 
 def connections_of(plan: Plan, pins: Path, asker: Asker | None = None) -> Connections:
-    """Return connections as the engine of a plan makes them.
+    """Return connections configured as in the engine of a plan.
 
     `pins`: known_hosts file of ``hosts trust``.
     """

@@ -1,4 +1,4 @@
-"""Files of a host: what they are, what they hold, their page cache; programs copied to it.
+"""A host's files: metadata, content, page cache; copying programs to it.
 
 All functions raise HostError.
 """
@@ -22,14 +22,14 @@ from tui.remote.answers import (
 )
 from tui.remote.transport import HostError
 
-# `sync` writes out everything that is dirty, which may be most of the memory
+# `sync` writes all dirty pages, which may be most of the memory
 SYNC_TIMEOUT_S = 600.0
-# characters of a program that a call takes; a multiple of 4, so that each piece is whole base64
+# characters of a program per call; a multiple of 4, so that each chunk is whole base64
 PIECE = 512 << 10
 
 
 class NumberedFiles(Struct, frozen=True):
-    """Of files that differ by a number: how many exist, one of them, and one of another size."""
+    """Numbered files: how many exist, one of them, and one of another size."""
 
     there: int
     first: str
@@ -48,7 +48,10 @@ async def stat_files(agent: Agent, paths: Sequence[str]) -> dict[str, FileInfo |
 
 
 async def count_numbered(agent: Agent, path: str, count: int, size: int = 0) -> NumberedFiles:
-    """Return which of `count` numbered files of that size exist; `path` contains FILE_NUMBER."""
+    """Return how many of `count` numbered files exist with that size.
+
+    `path` contains FILE_NUMBER.
+    """
     prefix, _, suffix = path.partition(FILE_NUMBER)
     words = (prefix, suffix, str(count), str(size))
     values = (await agent.call("numbered", *words, timeout_s=SYNC_TIMEOUT_S)).values
@@ -56,12 +59,12 @@ async def count_numbered(agent: Agent, path: str, count: int, size: int = 0) -> 
 
 
 async def read_extents(agent: Agent, paths: Sequence[str]) -> tuple[dict[str, FileExtents], str]:
-    """Return how much of each file was ever written, and why the host cannot tell of others."""
+    """Return the written part of each file, and reasons for files where it is unknown."""
     return parse_extents(await agent.call("extents", *paths), paths)
 
 
 async def read_blocks(agent: Agent, blocks: Sequence[tuple[str, int]]) -> BlockSample:
-    """Return how far these blocks of 4 KiB, by file and number, can be stored as less."""
+    """Return how compressible these blocks of 4 KiB are, by file and number."""
     words = [word for path, number in blocks for word in (path, str(number))]
     return parse_content(await agent.call("sample", *words))
 

@@ -1,9 +1,9 @@
-"""How many handshakes are under way at one server: more while it greets, half as many once it hangs
-up.
+"""Limit parallel handshakes per server: more while it greets, half when it hangs up.
 
-sshd drops connections while too many are not logged in yet (MaxStartups, by default from the 11th
-on). Its limit is not known and shared with other people, so it is felt for: additive increase,
-multiplicative decrease, as TCP does."""
+sshd drops connections while too many have not logged in (MaxStartups, by default from the 11th on).
+Its limit is unknown and shared with others, so it is probed: additive increase, multiplicative
+decrease, as in TCP.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-START = 8.0  # below sshd's default of 10, from where on it may drop
-# a handshake that is greeted; measured: larger steps run into the limit more often and gain nothing
+START = 8.0  # below sshd's default of 10, above which it may drop
+# per greeted handshake; measured: larger steps hit the limit more often and gain nothing
 STEP = 0.1
 BACKOFF = 0.5
 
 
 class Gate:
-    """Handshakes at one server.
+    """Parallel handshakes at one server.
 
-    `refused` and `passed` count how they went; `limit` is how many may be under way.
+    `refused` and `passed` count results; `limit` is the current maximum.
     """
 
     def __init__(self, widest: int) -> None:
@@ -30,12 +30,12 @@ class Gate:
         self.passed = 0
         self.refused = 0
         self._under_way = 0
-        self._round = 0  # counts decreases: those who began before the last one say nothing new
+        self._round = 0  # counts decreases: handshakes started before the last one are ignored
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[int]:
-        """Wait for a place and hold it; yields what `greeted` and `hung_up` are told."""
+        """Wait for a slot and hold it; yields the value to pass to `greeted` and `hung_up`."""
         await self._enter()
         try:
             yield self._round
@@ -44,14 +44,14 @@ class Gate:
             self._let_in()
 
     def greeted(self) -> None:
-        """The server has answered: a little more is possible."""
+        """Raise the limit a little: the server has answered."""
         self.passed += 1
         self.limit = min(self.limit + STEP, self.widest)
         self._let_in()
 
     def hung_up(self, began: int) -> None:
-        """The server has hung up before it greeted: half as much, once for all that were under way
-        together.
+        """Halve the limit, once per group of parallel handshakes: the server hung up before
+        greeting.
         """
         self.refused += 1
         if began == self._round:
@@ -67,7 +67,7 @@ class Gate:
         try:
             await place
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled():  # it was let in just then
+            if place.done() and not place.cancelled():  # it was just admitted
                 self._under_way -= 1
                 self._let_in()
             raise

@@ -25,7 +25,7 @@ TIMEOUT_S = 15.0
 class CertificateRefusedError(HostError):
     """A host certificate cannot be trusted.
 
-    `keys`: those on file, for ssh then goes by the host's plain key.
+    `keys`: those on file, because ssh then checks the host's plain key.
     """
 
     def __init__(self, target: Resolved, reason: str, keys: Sequence[asyncssh.SSHKey]) -> None:
@@ -36,16 +36,14 @@ class CertificateRefusedError(HostError):
 
     @property
     def algorithms(self) -> str:
-        """The algorithms of these keys, for a handshake without a certificate."""
+        """Algorithms of these keys, for a handshake without a certificate."""
         return ",".join(
             dict.fromkeys(name.decode() for key in self.keys for name in key.sig_algorithms)
         )
 
 
 class Presented(Struct, frozen=True):
-    """The key that a host presents, the name it is filed under, and whether it is on file
-    already.
-    """
+    """A host's key, the name it is filed under, and whether it is already on file."""
 
     name: str
     pattern: str
@@ -64,9 +62,9 @@ class Presented(Struct, frozen=True):
 
 
 async def collect(target: Resolved, tunnel: asyncssh.SSHClientConnection | None) -> asyncssh.SSHKey:
-    """Return the key that a host presents, without logging in.
+    """Return a host's key without logging in.
 
-    Raises HostError, or BusyError when it hangs up.
+    Raises HostError, or BusyError if it hangs up.
     """
     async with way_to(target, tunnel) as way:
         key = await _collect(target, way)
@@ -126,10 +124,10 @@ async def _collect(target: Resolved, way: Tunnel | None) -> asyncssh.SSHKey:
 def explain(
     target: Resolved, on_file: Sequence[asyncssh.SSHKey], key: asyncssh.SSHKey | None, reason: str
 ) -> HostError:
-    """Return why a host's key was refused: unknown (and how to trust it), changed (both
-    fingerprints), revoked.
+    """Return why a host's key was refused: unknown (how to trust it), changed (both fingerprints),
+    revoked.
 
-    key: what was presented; None when it was a certificate.
+    key: the one presented; None for a certificate.
     """
     if "revoked" in reason.lower():
         what = "authority" if "CA key" in reason else "host key"
@@ -152,8 +150,8 @@ async def another(
     on_file: Sequence[asyncssh.SSHKey],
     tunnel: asyncssh.SSHClientConnection | None,
 ) -> HostError | None:
-    """Return the refusal when a host presents another key than those on file, None when it does not
-    or cannot tell.
+    """Return the refusal of a host with another key than those on file, None if it has not or is
+    unknown.
     """
     if not on_file:
         return None
@@ -183,6 +181,6 @@ def fingerprint(key: asyncssh.SSHKey) -> str:
 
 
 def pattern(target: Resolved) -> str:
-    """Return the name under which known_hosts holds a host."""
+    """Return a host's name in known_hosts."""
     plain = target.port == 22 or target.host_key_alias is not None
     return target.known_name if plain else f"[{target.known_name}]:{target.port}"

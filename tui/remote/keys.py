@@ -1,6 +1,6 @@
-"""Private keys: files, encrypted files, an agent's.
+"""Private keys: from files, encrypted files, an agent.
 
-And what each can be offered as without its passphrase.
+And what can be offered of each without its passphrase.
 """
 
 from __future__ import annotations
@@ -29,9 +29,7 @@ class LockedKey(Struct, frozen=True):
 
 
 class LockedKeyPair(asyncssh.SSHKeyPair):
-    """The public half of an encrypted key, to ask a server whether the passphrase would be of
-    use.
-    """
+    """The public half of an encrypted key, to test whether the server would accept it."""
 
     def __init__(
         self,
@@ -48,19 +46,19 @@ class LockedKeyPair(asyncssh.SSHKeyPair):
         self.accepted = False
 
     async def sign_async(self, _data: bytes) -> bytes:
-        """Note that the server takes this key; ValueError makes asyncssh try the next one."""
+        """Record that the server accepts this key; ValueError makes asyncssh try the next one."""
         self.accepted = True
         raise ValueError("the key is encrypted")
 
 
 class AgentKeyPair(SSHAgentKeyPair):
-    """A key of an SSH agent that knows whether it was used."""
+    """A key of an SSH agent that records whether it was used."""
 
     signed = False
 
     @classmethod
     def of(cls, pair: asyncssh.SSHKeyPair) -> AgentKeyPair:
-        """Return a copy: asyncssh notes in a key pair which signature algorithm a server wants."""
+        """Return a copy: asyncssh stores the server's signature algorithm in the key pair."""
         made = cls.__new__(cls)
         made.__dict__.update(pair.__dict__)
         return made
@@ -72,14 +70,14 @@ class AgentKeyPair(SSHAgentKeyPair):
 
 
 def encrypted(path: str) -> str:
-    """Return what to do about an encrypted key."""
+    """Return how to use an encrypted key."""
     return f"{path} is encrypted: add it to an SSH agent (ssh-add {path})"
 
 
 def load_key(path: str) -> ClientKey | LockedKey | str:
-    """Return a private key, with its certificate where one lies beside it.
+    """Return a private key, with a certificate next to it if there is one.
 
-    A text says why it cannot be used.
+    A text is the reason why it cannot be used.
     """
     try:
         key = asyncssh.read_private_key(path)
@@ -94,7 +92,7 @@ def load_key(path: str) -> ClientKey | LockedKey | str:
 
 
 def unlock(path: str, passphrase: str) -> ClientKey | None:
-    """Return the key of an encrypted file, or None when it is another passphrase.
+    """Return the key of an encrypted file, None if the passphrase is wrong.
 
     Takes 0.2 s: call it off the loop.
     """
@@ -107,16 +105,14 @@ def unlock(path: str, passphrase: str) -> ClientKey | None:
 
 
 def locked_key(path: str) -> LockedKey:
-    """Return what is known of an encrypted key without its passphrase."""
+    """Return the facts of an encrypted key without its passphrase."""
     return LockedKey(path, public_half(path), certificate_of(path))
 
 
 def locked_pairs(
     locked: LockedKey, certificates: Sequence[asyncssh.SSHCertificate | None]
 ) -> list[LockedKeyPair]:
-    """Return what a server can be asked about an encrypted key: its certificates, then the key
-    itself.
-    """
+    """Return what a server can be asked about an encrypted key: its certificates, then the key."""
     public = locked.public
     if public is None:
         return []
@@ -129,9 +125,9 @@ def locked_pairs(
 
 
 def accepted(keys: Sequence[Key], algorithms: Sequence[str]) -> list[Key]:
-    """Return the keys that sign by one of these algorithms, as ssh_config names them.
+    """Return the keys usable with one of these algorithms, named as in ssh_config.
 
-    Without any all keys.
+    All keys if there are none.
     """
     wanted = {name.encode() for name in algorithms}
     return [key for key in keys if not wanted or not wanted.isdisjoint(_names_of(key))]
@@ -144,7 +140,7 @@ def _names_of(key: asyncssh.SSHKey | asyncssh.SSHKeyPair) -> Sequence[bytes]:
 def with_certificates(
     key: ClientKey, certificates: Sequence[asyncssh.SSHCertificate | None]
 ) -> list[tuple[asyncssh.SSHKey, asyncssh.SSHCertificate]]:
-    """Return a key paired with each certificate (of CertificateFile) that was issued for it."""
+    """Return a key paired with each of its certificates (of CertificateFile)."""
     if isinstance(key, tuple):
         return []
     return [
@@ -157,7 +153,7 @@ def with_certificates(
 def with_agent_certificates(
     key: asyncssh.SSHKeyPair, certificates: Sequence[asyncssh.SSHCertificate | None]
 ) -> list[AgentKeyPair]:
-    """Return an agent's key, with each certificate that was issued for it, and then alone."""
+    """Return an agent's key with each of its certificates, then alone."""
     fitting = {
         item.public_data: item
         for item in certificates
@@ -170,7 +166,7 @@ def with_agent_certificates(
 
 
 def certificate_of(path: str) -> asyncssh.SSHCertificate | None:
-    """Return the certificate that lies beside a key file."""
+    """Return the certificate next to a key file."""
     try:
         return asyncssh.read_certificate(f"{path}-cert.pub")
     except (OSError, asyncssh.KeyImportError):
@@ -178,9 +174,9 @@ def certificate_of(path: str) -> asyncssh.SSHCertificate | None:
 
 
 def public_half(path: str) -> asyncssh.SSHKey | None:
-    """Return the public half that lies beside a private key file, or in it.
+    """Return the public half of a private key, from the file next to it, or from it.
 
-    None when there is none to read.
+    None if there is none.
     """
     for name in (f"{path}.pub", path):
         try:

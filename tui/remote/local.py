@@ -25,13 +25,13 @@ from tui.remote.transport import (
 )
 
 SHELL = ("/bin/sh",)
-# of a load that we may be part of
+# of a load that this process may be part of
 MARKS = ("BENCHTUI_RUN", "BENCHTUI_HOST", "BENCHTUI_TASK", "BENCHTUI_AGENT")
 CLOSE_TIMEOUT_S = 2.0
 
 
 class LocalChannel:
-    """A /bin/sh of our own."""
+    """A local /bin/sh."""
 
     def __init__(self, process: Process, host: str) -> None:
         self._process = process
@@ -66,7 +66,7 @@ class LocalChannel:
             self._process.stdin.close()
         if not await self._gone():
             with contextlib.suppress(ProcessLookupError):
-                # nothing but the streamer is in its session
+                # only the streamer is in its session
                 os.killpg(self._process.pid, signal.SIGKILL)
             await asyncio.gather(
                 self._gone(), *map(_emptied, (self._process.stdout, self._process.stderr))
@@ -82,15 +82,15 @@ class LocalChannel:
 
 
 async def _emptied(pipe: asyncio.StreamReader | None) -> None:
-    """Read and discard a pipe: for asyncio a process is not over while a pipe of it is full."""
-    with contextlib.suppress(RuntimeError, TimeoutError):  # another one reads it
+    """Read and discard a pipe: asyncio ends a process only when its pipes are drained."""
+    with contextlib.suppress(RuntimeError, TimeoutError):  # another task reads it
         async with asyncio.timeout(CLOSE_TIMEOUT_S):
             while pipe is not None and await pipe.read(1 << 16):
                 pass
 
 
 class LocalTransport:
-    """Runs scripts on this machine, by `shell`, with `environ` instead of our own environment when
+    """Runs scripts on this machine, by `shell`, with `environ` in place of the environment if
     given.
     """
 
@@ -116,17 +116,17 @@ class LocalTransport:
         finally:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
-                    # what it waits for holds its outputs open
+                    # its children hold its outputs open
                     os.killpg(process.pid, signal.SIGKILL)
                 await drain(process)
         return Completed(out, err, process.returncode)
 
     async def call(self, script: Script, timeout_s: float) -> Completed:
-        """Make one call of the agent, in a shell of its own: here no log-in comes with it."""
+        """Make one agent call in a shell of its own; locally that needs no log-in."""
         return await self.run(script.alone(), timeout_s)
 
     def talk(self, script: Script) -> AbstractAsyncContextManager[Channel]:
-        """Make a call that answers what is written to it."""
+        """Make a call that answers input."""
         return talk_alone(self, script)
 
     async def open(self, script: bytes) -> LocalChannel:
@@ -136,7 +136,7 @@ class LocalTransport:
         return channel
 
     async def close(self) -> None:
-        """Nothing is held open between scripts."""
+        """Do nothing: no shell stays open between scripts."""
 
     async def _complete(self, process: Process, script: bytes) -> tuple[bytes, bytes]:
         assert (
@@ -167,7 +167,7 @@ class LocalTransport:
                 start_new_session=True,
                 cwd="/",
                 env=self.environ,
-                umask=rundir.given(),  # the load makes its files as if it had been started by hand
+                umask=rundir.given(),  # the load creates its files as if started by hand
             )
         except FileNotFoundError as error:
             message = not_installed(self.shell[0])
@@ -178,7 +178,7 @@ class LocalTransport:
 
 
 async def feed(stdin: asyncio.StreamWriter, script: bytes) -> None:
-    """Write a script and end its input; a shell that is gone reads none."""
+    """Write a script and close stdin; a shell that is gone is ignored."""
     with contextlib.suppress(OSError):
         stdin.write(script)
         await stdin.drain()
@@ -186,9 +186,9 @@ async def feed(stdin: asyncio.StreamWriter, script: bytes) -> None:
 
 
 async def drain(process: Process) -> None:
-    """Wait for the end of a process that was killed.
+    """Wait for the end of a killed process.
 
-    Asyncio sees it only once its outputs have been read.
+    asyncio notices it only after its outputs are drained.
     """
     for pipe in (process.stdout, process.stderr):
         while pipe is not None and await pipe.read(READ_BYTES):

@@ -1,9 +1,9 @@
-"""Logging in to one server, round after round: with what is known first, then with what a person
-adds.
+"""Log in to one server in rounds: first with what is known, then with the user's answers.
 
-No handshake waits for a person, with one exception: prompts that only the server knows
-(keyboard-interactive) are answered while it waits. A round ends when an answer is missing; the
-operator is asked for it, and the next round has it."""
+No handshake waits for the user, except for prompts that only the server knows
+(keyboard-interactive). A round ends if an answer is missing; the user is asked, and the next round
+has it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Connection = asyncssh.SSHClientConnection
 IN_A_TERMINAL = "run this in a terminal"
 SET_UP_A_KEY = "or set up a key (ssh-copy-id) or an SSH agent (ssh-add)"
-ROUNDS = 12  # more than any honest server needs: key, password and code, each three times
+ROUNDS = 12  # more than any honest server asks: key, password and code, three times each
 PASSWORD_LIKE = re.compile(r"pass ?(word|phrase)", re.IGNORECASE)
 ONE_TIME = re.compile(r"one.?time|\botp\b|token|code|verification", re.IGNORECASE)
 
@@ -36,7 +36,7 @@ ONE_TIME = re.compile(r"one.?time|\botp\b|token|code|verification", re.IGNORECAS
 class Entered(Struct, frozen=True):
     """A connection that is logged in.
 
-    `one_time`: prompts whose answers are of no use for the next log-in.
+    `one_time`: prompts with answers that cannot be reused.
     """
 
     connection: Connection
@@ -45,7 +45,7 @@ class Entered(Struct, frozen=True):
 
 
 class LoginAttempt(Listener):
-    """One handshake: it answers with what is known, and notes what else the server would take."""
+    """One handshake: it uses known answers, and records which others the server would accept."""
 
     def __init__(self, log_in: LogIn, *, interview: bool) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class LoginAttempt(Listener):
         self._note = ""
 
     def password_auth_requested(self) -> str | None:
-        """Give the password once; when asked again, it was refused."""
+        """Send the password once; a second request means it was refused."""
         if self.offered:
             self.refused = not self.wants_answers
             return None
@@ -76,7 +76,7 @@ class LoginAttempt(Listener):
         return value
 
     def kbdint_auth_requested(self) -> str | None:
-        """Begin a conversation; when it is to begin again, the answers were refused."""
+        """Begin a conversation; a second one means the answers were refused."""
         if not self._answered:
             return ""
         self._answered = False
@@ -93,9 +93,9 @@ class LoginAttempt(Listener):
     async def kbdint_challenge_received(
         self, name: str, instructions: str, _lang: str, prompts: Sequence[tuple[str, bool]]
     ) -> list[str] | None:
-        """Answer what a server asks with known answers.
+        """Answer a server's prompts with known answers.
 
-        A person adds the rest when this is an interview.
+        In an interview the user is asked for the rest.
         """
         if not prompts:
             return []
@@ -150,7 +150,7 @@ class LoginAttempt(Listener):
             self.one_time.append(visible(prompt))
 
     def _stop_clock(self) -> None:
-        """A person may take as long as the server lets them."""
+        """Pause the time limit: the user may take as long as the server allows."""
         if self.clock is not None:
             self.clock.reschedule(None)
 
@@ -160,9 +160,9 @@ class LoginAttempt(Listener):
 
 
 class LogIn:
-    """Getting in to one server.
+    """Log-in to one server.
 
-    `shared`: its password may be that of the other hosts with the same user.
+    `shared`: its password may be that of other hosts with the same user.
     """
 
     def __init__(self, target: Resolved, vault: Vault, keyring: Keyring, *, shared: bool) -> None:
@@ -177,11 +177,11 @@ class LogIn:
 
     @property
     def usable_password(self) -> str | None:
-        """The password, when it was taken by another host already or this one is to try it."""
+        """The password, if another host has already accepted it or this one is to try it."""
         return self.password.value if self.password.confirmed or self.pilot else None
 
     def password_typed(self, answer: str) -> None:
-        """Keep a password that was typed at a server's own prompt until a server refuses it."""
+        """Keep a password typed at a server's own prompt until a server refuses it."""
         if self.pilot or not self.password.lock.locked():
             self.password.value = answer
 
@@ -223,7 +223,7 @@ class LogIn:
             self.password.lock.release()
 
     async def _prepare(self, attempt: LoginAttempt, denied: DeniedError) -> bool:
-        """Get what the last round lacked; True when the next one is an interview.
+        """Get what the last round was missing; True if the next one is an interview.
 
         Raises HostError.
         """
@@ -245,13 +245,13 @@ class LogIn:
         return bool(attempt.wants_answers)
 
     async def _open_keys(self, attempt: LoginAttempt) -> str | None:
-        """Ask for the passphrase of a key that would be of use.
+        """Ask for the passphrase of a useful key.
 
-        None once one is open, else why none is.
+        None once one is open, else the reason why none is.
         """
         paths = [key.path for key in attempt.locked if key.accepted]
         if not (paths or attempt.wants_password or attempt.wants_answers):
-            # no server can be asked about those
+            # servers cannot be asked about those
             paths = (await asyncio.to_thread(self.keyring.locked, self.target))[1]
         why = ""
         for path in dict.fromkeys(paths):
@@ -266,7 +266,7 @@ class LogIn:
         return why
 
     async def _get_password(self) -> None:
-        """Learn the password from the host that tries it for all, or be that host."""
+        """Get the password from the host that tries it for all, or become that host."""
         if not self.pilot:
             await self.password.lock.acquire()
             self.pilot = True
@@ -279,7 +279,7 @@ class LogIn:
             raise self._failed(CANCELLED)
 
     async def _take_refusal(self, attempt: LoginAttempt) -> bool:
-        if not self.pilot:  # others have taken it: this host has one of its own
+        if not self.pilot:  # accepted by others: this host has one of its own
             note = f"{self.place} refused the one that others take"
             if not self.vault.can_ask:
                 raise self._failed("the password is refused")
@@ -294,7 +294,7 @@ class LogIn:
         return HostError(code, self.target.name, f"permission denied for {self.place}: {why}")
 
     def _nobody(self, attempt: LoginAttempt, denied: DeniedError) -> HostError:
-        """Return what the server wants when there is no operator to ask."""
+        """Return what the server wants if no user can be asked."""
         locked = next((key.path for key in attempt.locked if key.accepted), None)
         if attempt.wants_answers:
             asked = " and ".join(repr(text) for text in attempt.wants_answers)
@@ -311,10 +311,10 @@ class LogIn:
 
 
 def is_password(prompt: str) -> bool:
-    """Whether a prompt is for the account's password, which holds for more than one log-in."""
+    """Return whether a prompt is for the account's password, which can be reused."""
     return bool(PASSWORD_LIKE.search(prompt)) and not ONE_TIME.search(prompt)
 
 
 def visible(text: str) -> str:
-    """Return a server's text in one line without control characters: it goes to a terminal."""
+    """Return a server's text as one line without control characters, for a terminal."""
     return " ".join(printable(text).split())

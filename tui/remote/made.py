@@ -1,4 +1,4 @@
-"""What a run made on a host: telling what it is, and removing it as long as it is that.
+"""Identify what a run created on a host, and remove it while it is unchanged.
 
 See sh/made.sh.
 """
@@ -25,7 +25,7 @@ UNKNOWN = "unknown"
 
 
 class Item(Struct, frozen=True):
-    """Something to look at or to remove. `size`: what a file must have, None: any.
+    """A path to check or remove. `size`: required size of a file, None: any.
 
     `count`: of numbered files.
     """
@@ -37,9 +37,9 @@ class Item(Struct, frozen=True):
 
 
 async def make_directories(agent: Agent, paths: Sequence[str]) -> list[str]:
-    """Create directories with their parents and return those that were not there, parents first.
+    """Create directories with their parents and return the new ones, parents first.
 
-    When one cannot be made, those that this call made are removed again. Raises HostError.
+    If one fails, those created by this call are removed again. Raises HostError.
     """
     wanted = with_parents(paths)
     created: list[str] = []
@@ -105,11 +105,11 @@ def _take(found: Identities, directory: str, paths: Sequence[str], answer: Agent
 async def unmake(
     agent: Agent, how: How, items: Sequence[Item], known: Identities
 ) -> dict[str, str]:
-    """Look at what was made, or remove it; return a word for each: `as-made`, `removed`, `absent`,
-    or why it stays.
+    """Check or remove created paths; return for each `as-made`, `removed`, `absent`, or why it
+    stays.
 
-    Files go first, then directories that are empty, deepest first. Nothing is removed that is not
-    what was recorded in the place that was recorded. Raises HostError.
+    Files first, then empty directories, deepest first. Nothing is removed unless identity and place
+    match the record. Raises HostError.
     """
     said = {item.path: UNKNOWN for item in items}
     told = [
@@ -123,7 +123,7 @@ async def unmake(
 
 
 def _order(item: Item) -> tuple[int, str, str]:
-    """Numbered and other files before directories, directories deepest first."""
+    """Sort for removal: files first, directories deepest first."""
     depth = -item.path.count("/") if item.kind == "directory" else -1_000_000
     return (
         depth,
@@ -161,10 +161,9 @@ async def _unmake_in(
 async def unmake_tree(
     agent: Agent, how: TreeHow, path: str, known: Identities, share: tuple[int, int] = (0, 1)
 ) -> str:
-    """Remove a directory of the run's own name with all that is in it, what is empty of it, or a
-    host's share of it.
+    """Remove a directory of the run's own name completely, only empty parts, or a host's share.
 
-    Return what became of it, as `unmake` does. `share`: index and count of hosts. Raises HostError.
+    Returns the outcome as `unmake` does. `share`: index and count of hosts. Raises HostError.
     """
     directory, name = posixpath.split(path)
     if path not in known.files or directory not in known.directories:
@@ -175,7 +174,7 @@ async def unmake_tree(
 
 
 def by_directory(paths: Iterable[str]) -> list[tuple[str, list[str]]]:
-    """Return names by the directory they are in."""
+    """Return names by directory."""
     found: dict[str, list[str]] = {}
     for path in paths:
         directory, name = posixpath.split(path)
@@ -184,7 +183,7 @@ def by_directory(paths: Iterable[str]) -> list[tuple[str, list[str]]]:
 
 
 def numbered_parts(path: str) -> tuple[str, str, str]:
-    """Return the directory, and what comes before and after the number in the name."""
+    """Return the directory, and the name's parts before and after the number."""
     directory, name = posixpath.split(path)
     prefix, _, suffix = name.partition(FILE_NUMBER)
     return directory, prefix, suffix
@@ -196,12 +195,12 @@ def expected_of(item: Item, known: Identities) -> str:
 
 
 def words_of(directory: str, place: DirectoryIdentity) -> tuple[str, str, str]:
-    """Return the words of `bt_stand_in`."""
+    """Return the arguments of `bt_stand_in`."""
     return directory, f"{place.real}\n".encode(errors="surrogateescape").hex(), place.mark
 
 
 def word(name: str) -> str:
-    """Return a name as a path in the current directory, so that none reads like an option."""
+    """Return a name as ./NAME, so that it cannot be taken for an option."""
     return f"./{name}"
 
 

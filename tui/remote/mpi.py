@@ -1,4 +1,4 @@
-"""What a host has for MPI programs, by an agent whose script has a few more functions."""
+"""Facts of a host for MPI programs, from an agent with additional functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LAUNCHERS: Mapping[Family, tuple[str, ...]] = {
 
 
 class Launcher(Struct, frozen=True):
-    """An mpiexec: its path, family and version as it says itself."""
+    """An mpiexec: its path, and family and version from its own output."""
 
     path: str
     family: Family
@@ -31,9 +31,9 @@ class Launcher(Struct, frozen=True):
 
 
 class MpiFacts(Struct, frozen=True):
-    """What was found on one host.
+    """Facts of one host.
 
-    `family` is what the program was linked with, None: it cannot be told.
+    `family` is that of the program's library, None: unknown.
     """
 
     hostname: str
@@ -42,9 +42,9 @@ class MpiFacts(Struct, frozen=True):
     root: bool
     cpus: int | None
     ssh_address: str
-    interfaces: tuple[str, ...]  # addresses with the length of their network, as ip prints them
+    interfaces: tuple[str, ...]  # addresses with prefix length, as printed by ip
     launchers: tuple[Launcher, ...]
-    proxies: Mapping[str, str]  # path of hydra_pmi_proxy and orted
+    proxies: Mapping[str, str]  # paths of hydra_pmi_proxy and orted
     program: str
     checksum: str
     library: str
@@ -53,10 +53,10 @@ class MpiFacts(Struct, frozen=True):
     running: int
     free_inodes: int | None
     free_bytes: int | None
-    old: tuple[str, ...]  # what older runs left in the directory
+    old: tuple[str, ...]  # left in the directory by older runs
     open_files: int | None
     processes: int | None
-    os: str = ""  # name of the distribution
+    os: str = ""  # the distribution's name
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ class MpiFacts(Struct, frozen=True):
         return tuple(each.partition("/")[0] for each in self.interfaces)
 
     def network_of(self, address: str) -> str:
-        """Return the network that one of the host's addresses is in, such as 10.0.0.0/24."""
+        """Return the network of one of the host's addresses, such as 10.0.0.0/24."""
         found = (ipaddress.ip_interface(each) for each in self.interfaces)
         own = next((each for each in found if str(each.ip) == address and "/" in str(each)), None)
         return str((own or ipaddress.ip_interface(address)).network)
@@ -75,17 +75,17 @@ class MpiFacts(Struct, frozen=True):
         return library_family(self.library)
 
     def launcher(self, family: str) -> Launcher | None:
-        """Return the launcher of a family, by its surest name."""
+        """Return the launcher of a family, by its most specific name."""
         return next((each for each in self.launchers if each.family == family), None)
 
 
 async def probe(agent: Agent, directory: str, program: str) -> MpiFacts:
-    """Return what a host has. Raises HostError."""
+    """Return the facts of a host. Raises HostError."""
     return parse_facts((await call(agent, "probe", directory, program)).values)
 
 
 async def mark_directory(agent: Agent, directory: str, name: str) -> None:
-    """Make a file that other hosts shall see. Raises HostError."""
+    """Create a file for other hosts to see. Raises HostError."""
     await call(agent, "mark", directory, name)
 
 
@@ -95,7 +95,7 @@ async def unmark_directory(agent: Agent, directory: str, name: str) -> None:
 
 
 async def sees(agent: Agent, directory: str, name: str) -> tuple[bool, str]:
-    """Return whether the file is there, and why files cannot be made in the directory.
+    """Return whether the file is visible, and why files cannot be created in the directory.
 
     Empty: they can.
     """
@@ -104,22 +104,20 @@ async def sees(agent: Agent, directory: str, name: str) -> tuple[bool, str]:
 
 
 async def write_file(agent: Agent, directory: str, name: str, text: str) -> None:
-    """Make a file that the first rank reads. Raises HostError."""
+    """Create an input file for the first rank. Raises HostError."""
     await call(agent, "write", directory, name, text)
 
 
 async def ranks(agent: Agent) -> tuple[int, list[int]]:
-    """Return how many ranks of the run a host has, and the process ids of those that hang in the
-    kernel.
-    """
+    """Return the number of the run's ranks on a host, and the pids that hang in the kernel."""
     values = (await call(agent, "ranks", agent.run_id, agent.mark)).values
     return int(values.get("ranks") or 0), [int(pid) for pid in values.get("stuck", "").split()]
 
 
 async def make_scratch(agent: Agent) -> str:
-    """Make the run's directory for shared memory, with one in it for this host.
+    """Create the run's directory for shared memory, with this host's subdirectory.
 
-    Empty where there is none.
+    Empty if there is no place for it.
     """
     return (await call(agent, "scratch", agent.run_id, agent.mark)).values.get("scratch", "")
 
@@ -159,7 +157,7 @@ def parse_facts(values: Mapping[str, str]) -> MpiFacts:
 
 
 def launchers(values: Mapping[str, str]) -> list[Launcher]:
-    """Return what the launchers of a host say of themselves, surest names first."""
+    """Return the launchers of a host, most specific names first."""
     names = dict.fromkeys(name for names in LAUNCHERS.values() for name in names)
     texts = {name: values[f"launcher.{name}"] for name in names if f"launcher.{name}" in values}
     parsed = {name: launcher(text) for name, text in texts.items()}
@@ -180,9 +178,9 @@ def launcher(text: str) -> Launcher | None:
 
 
 def library_family(library: str) -> Family | None:
-    """Return the MPI that a line of ldd names: libmpich is MPICH, libmpi.so.40 OpenMPI.
+    """Return the MPI named by a line of ldd: libmpich is MPICH, libmpi.so.40 OpenMPI.
 
-    Else the path tells.
+    Otherwise the path decides.
     """
     if "openmpi" in library or re.search(r"\blibmpi\.so\.(20|40)\b", library):
         return "openmpi"
@@ -192,12 +190,12 @@ def library_family(library: str) -> Family | None:
 
 
 def number(text: str | None) -> int | None:
-    """Return a whole number; None for anything else, such as "unlimited"."""
+    """Return an integer; None for anything else, such as "unlimited"."""
     return int(text) if text and text.isdigit() else None
 
 
 def is_address(text: str) -> bool:
-    """Tell whether this is an IP address, with or without the length of its network."""
+    """Return whether this is an IP address, with or without a prefix length."""
     try:
         ipaddress.ip_interface(text)
     except ValueError:

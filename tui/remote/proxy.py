@@ -1,5 +1,6 @@
-"""ProxyCommand: run by the user's shell, as ssh does, and gone when its connection is, or the
-engine.
+"""ProxyCommand, run by the user's shell as in ssh.
+
+Ended with its connection, or with the engine.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
 
     from tui.remote.sshconfig import Resolved
 
-Tunnel = Any  # what asyncssh takes as one: it has create_connection
+Tunnel = Any  # asyncssh accepts it as a tunnel: it has create_connection
 STDIN, STDOUT, STDERR = 0, 1, 2
-KEPT_BYTES = 4096  # of its last words
-LAST_WORDS_S = 1.0  # that a failed command has to say why
-STDERR_S = 0.2  # to read the rest of it after the exit
+KEPT_BYTES = 4096  # of its last output
+LAST_WORDS_S = 1.0  # for a failed command to print the reason
+STDERR_S = 0.2  # to read the rest of its output after the exit
 CLOSE_TIMEOUT_S = 3.0
-NOT_FOUND = (126, 127)  # a shell's words for a command that cannot be run: another try is of no use
+NOT_FOUND = (126, 127)  # a shell's exit codes for a command that cannot run: do not retry
 # The watcher waits for the end of a pipe that only we hold, so a kill -9 of us ends the command
 # too, and all of its group: what `exec` leaves of a pipeline are several processes. $1: that pipe,
 # $2: the user's shell, $3: the command, $4: where it runs, if that is still there.
@@ -40,7 +41,7 @@ exec "$2" -c "$3"
 class ProxyCommand(asyncio.SubprocessProtocol):
     """One process that carries a connection.
 
-    It is a tunnel to asyncssh, and the transport of its connection.
+    It is a tunnel for asyncssh, and the transport of its connection.
     """
 
     def __init__(self, command: str, directory: Path | None = None) -> None:
@@ -59,7 +60,7 @@ class ProxyCommand(asyncio.SubprocessProtocol):
     async def create_connection(
         self, factory: Callable[[], Any], _host: str, _port: int
     ) -> tuple[ProxyCommand, Any]:
-        """Start the command and make a connection over it."""
+        """Start the command and open a connection over it."""
         self._make = factory
         shell = os.environ.get("SHELL") or "/bin/sh"
         heard, self._life = os.pipe()
@@ -78,7 +79,7 @@ class ProxyCommand(asyncio.SubprocessProtocol):
         return self, self.connection
 
     async def over(self, timeout_s: float = CLOSE_TIMEOUT_S) -> bool:
-        """Wait for the end of the command; False when it still runs."""
+        """Wait for the end of the command; False if it is still running."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 await self._over.wait()
@@ -86,7 +87,7 @@ class ProxyCommand(asyncio.SubprocessProtocol):
 
     @property
     def status(self) -> int | None:
-        """Its exit status; None while it runs, and when a signal ended it."""
+        """Its exit status; None while it runs, or if it was killed."""
         code = self._transport.get_returncode() if self._transport else None
         return code if code is not None and code >= 0 else None
 
@@ -107,7 +108,7 @@ class ProxyCommand(asyncio.SubprocessProtocol):
         self.connection.connection_made(self)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """Take what arrived: of the server on stdout, of the command itself on stderr."""
+        """Handle data: the server's on stdout, the command's own on stderr."""
         if fd == STDOUT:
             self.connection.data_received(data)
         elif fd == STDERR:
@@ -115,9 +116,9 @@ class ProxyCommand(asyncio.SubprocessProtocol):
             del self._words[:-KEPT_BYTES]
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        """End the connection with stdout, or with a stdin that is not read any more.
+        """End the connection if stdout or stdin closes.
 
-        Stderr may be closed.
+        Closing stderr is harmless.
         """
         self._lost.add(fd)
         ours = fd == STDIN and self._life is None
@@ -127,13 +128,13 @@ class ProxyCommand(asyncio.SubprocessProtocol):
         self._settle()
 
     def process_exited(self) -> None:
-        """Note its exit; what it left behind may still carry the connection."""
+        """Record the exit; child processes may still carry the connection."""
         self._exited = True
         self._settle()
 
     def _settle(self) -> None:
         if self._exited and STDOUT in self._lost:
-            # others may hold stderr for ever, such as an ssh that stays for ControlPersist
+            # others may hold stderr forever, such as an ssh with ControlPersist
             wait_s = 0 if STDERR in self._lost else STDERR_S
             asyncio.get_running_loop().call_later(wait_s, self._finish)
 
@@ -145,7 +146,7 @@ class ProxyCommand(asyncio.SubprocessProtocol):
     # -- as a transport of asyncssh
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Return what is known of the process."""
+        """Return facts of the process."""
         return self._transport.get_extra_info(name, default) if self._transport else default
 
     def write(self, data: bytes) -> None:
@@ -155,10 +156,7 @@ class ProxyCommand(asyncio.SubprocessProtocol):
             cast(asyncio.WriteTransport, pipe).write(data)
 
     def close(self) -> None:
-        """End the command: its stdin ends.
-
-        What does not end by that gets HUP, a second later KILL.
-        """
+        """Close the command's stdin; send HUP if it does not end, and KILL a second later."""
         pipe = self._transport.get_pipe_transport(0) if self._transport else None
         if pipe is not None:
             pipe.close()
@@ -173,7 +171,7 @@ class ProxyCommand(asyncio.SubprocessProtocol):
 
 @asynccontextmanager
 async def way_to(target: Resolved, tunnel: Tunnel | None) -> AsyncIterator[Tunnel | None]:
-    """Yield what carries a connection: a bastion's, a proxy command's, or None.
+    """Yield the tunnel of a connection: a bastion's, a proxy command's, or None.
 
     A failure names the command.
     """
@@ -191,9 +189,7 @@ async def way_to(target: Resolved, tunnel: Tunnel | None) -> AsyncIterator[Tunne
 
 
 async def failure(proxy: ProxyCommand, error: HostError) -> HostError:
-    """Return why a connection over a command failed: what the server said, or what became of the
-    command.
-    """
+    """Return why a connection over a command failed: the server's message, or the command's end."""
     if isinstance(error, DeniedError) or error.code.startswith("host-key"):
         proxy.close()
         await proxy.over()

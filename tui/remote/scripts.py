@@ -1,8 +1,8 @@
-"""The texts that are sent to a /bin/sh on a host: parts of the agent, tui/remote/sh/, and one call
-of a function.
+"""The scripts sent to /bin/sh on hosts: parts of the agent (tui/remote/sh/), and one call.
 
-Which parts a call needs is read off the parts themselves: the one that has the function, and those
-whose functions it names."""
+The parts a call needs are derived from the parts themselves: the one with the function, and those
+with the functions that it uses.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PARTS = (
     "mpi",
     "made",
     "carry",
-)  # as they are sent
+)  # as sent
 SHORTEST_WORD = 6
 NAME = re.compile(r"\bbt_\w+")
 DEFINED = re.compile(r"(?m)^ *(?:\S+\) )?(bt_\w+)\(\) ")
@@ -52,7 +52,7 @@ def functions(*parts: str) -> str:
 
 @functools.cache
 def homes() -> dict[str, str]:
-    """Return the part that every function of the agent stands in."""
+    """Return the part that defines each function of the agent."""
     return {name: part for part in PARTS for name in DEFINED.findall(functions(part))}
 
 
@@ -71,21 +71,21 @@ def parts_of(command: str) -> tuple[str, ...]:
 
 
 def is_hidden(secret: str) -> bool:
-    """Tell whether a secret is masked wherever it stands: a short one, or a number, may be a part
-    of a figure.
+    """Return whether a secret can be masked everywhere: not if it is short, or a number that may be
+    part of a figure.
     """
     return len(secret) >= SHORTEST_WORD and not secret.isdigit()
 
 
 def supervisor_script() -> str:
-    """Return what stays on a host while a task runs."""
+    """Return the script that stays on a host while a task runs."""
     return functions("base", "stars", "supervise")
 
 
 class Script(Struct, frozen=True):
-    """One call of a function of the agent.
+    """One call of an agent function.
 
-    `token` marks its answer; user input only ever stands in it quoted.
+    `token` marks its answer; user input is always quoted.
     """
 
     token: str
@@ -102,12 +102,11 @@ class Script(Struct, frozen=True):
         *,
         carries: bool = False,
     ) -> Script:
-        """Return the call of `bt_WORD` with the other words as its arguments, made for `caller`:
+        """Return the call of `bt_WORD` with the other words as arguments, on behalf of `caller`:
         RUN/HOST.
 
-        `environ` is exported before the call: the script comes over stdin, so its values stand in
-        no command line. `carries`: programs that the run copied to the host are found before its
-        own.
+        `environ` is exported first: the script comes over stdin, so the values are on no command
+        line. `carries`: copied programs precede the host's own.
         """
         command, *arguments = words
         exports = "".join(
@@ -120,7 +119,7 @@ class Script(Struct, frozen=True):
         )
 
     def alone(self) -> bytes:
-        """Return it for a shell of its own: one brace group, so that a script that was cut does
+        """Return it for a shell of its own, as one brace group, so that a truncated script does
         nothing.
         """
         return encoded(
@@ -128,10 +127,10 @@ class Script(Struct, frozen=True):
         )
 
     def after(self, sent: Collection[str], *, talks: bool = False) -> bytes:
-        """Return it for a shell that has these parts already, and that stays: BT-OVER on both
-        outputs ends it.
+        """Return it for a shell that stays and already has these parts; BT-OVER ends it on both
+        outputs.
 
-        A call that `talks` reads what comes behind it, and must leave the next call alone.
+        A call that `talks` reads the input after it, but not the next call.
         """
         stdin = "" if talks else " </dev/null"
         missing = [part for part in self.parts if part not in sent]
@@ -145,5 +144,5 @@ def script(token: str, words: Sequence[str]) -> bytes:
 
 
 def encoded(text: str) -> bytes:
-    """Return a script as bytes; paths may hold any."""
+    """Return a script as bytes; paths may contain any byte."""
     return text.encode(errors="surrogateescape")

@@ -1,4 +1,4 @@
-"""One SSH connection, and the shells on it that run scripts; asyncssh errors become HostError."""
+"""One SSH connection, with shells that run scripts; asyncssh errors become HostError."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Read = Callable[[int], Awaitable[bytes]]
 
 
 class Droppable(Channel, Protocol):
-    """A channel that can be left at once."""
+    """A channel that can be closed at once."""
 
     def drop(self) -> None:
         """Close it without waiting for its end."""
@@ -51,16 +51,16 @@ class Connected(Protocol):
 
 
 class Shells:
-    """The shells of one connection. One that is not busy is kept for the next call."""
+    """Shells of one connection. An idle one is kept for the next call."""
 
     def __init__(self, connection: Connected, host: str, *, proven: bool = False) -> None:
         self._connection = connection
         self._host = host
-        self._proven = proven  # no log-in shell is before it, nor a forced command
+        self._proven = proven  # no log-in shell or forced command precedes it
         self._idle: list[RemoteShell] = []
 
     async def call(self, script: Script, timeout_s: float) -> Completed:
-        """Make one call. Raises HostError, code timeout when it takes longer."""
+        """Make one call. Raises HostError, code timeout if it takes longer."""
         if not self._proven:
             done = await self._connection.run(script.alone(), timeout_s)
             self._proven = (
@@ -75,7 +75,7 @@ class Shells:
 
     @asynccontextmanager
     async def talk(self, script: Script) -> AsyncIterator[Channel]:
-        """Make a call that answers what is written to the channel, up to an empty line.
+        """Make a call that answers input on the channel, up to an empty line.
 
         Raises HostError.
         """
@@ -83,7 +83,7 @@ class Shells:
             async with talk_alone(self._connection, script) as channel:
                 yield channel
             return
-        # so there is a shell, and it has these parts
+        # the shell exists and has these parts
         await self._call(Script(script.token, ":", script.parts))
         if not self._idle:
             raise HostError("lost", self._host, "the shell ended")
@@ -99,14 +99,14 @@ class Shells:
         self._keep(shell)
 
     def drop_idle(self) -> bool:
-        """Close the shell that waits for a call; return whether there was one."""
+        """Close the idle shell; return whether there was one."""
         idle, self._idle = self._idle, []
         for shell in idle:
             shell.channel.drop()
         return bool(idle)
 
     async def close(self) -> None:
-        """Close the shell that waits for a call, and wait for its end."""
+        """Close the idle shell, and wait for its end."""
         idle, self._idle = self._idle, []
         for shell in idle:
             await shell.channel.close()
@@ -126,7 +126,7 @@ class Shells:
             and b"BT-BEGIN" not in done.stdout
             and not self._connection.lost()
         ):
-            # it ended while idle: servers close idle channels
+            # ended while idle: servers close idle channels
             return await self._call(script)
         return done
 
@@ -146,7 +146,7 @@ class RemoteShell:
         self._sent: set[str] = set()
 
     async def call(self, script: Script) -> Completed:
-        """Make one call and return its outputs. Raises HostError when the connection breaks."""
+        """Make one call and return its outputs. Raises HostError if the connection breaks."""
         try:
             await self.begin(script)
         except HostError:
@@ -155,14 +155,14 @@ class RemoteShell:
         return await self.end(script.token)
 
     async def begin(self, script: Script, *, talks: bool = False) -> None:
-        """Send a call. Raises HostError when the shell is gone."""
+        """Send a call. Raises HostError if the shell is gone."""
         await self.channel.write(script.after(self._sent, talks=talks))
         self._sent.update(script.parts)
 
     async def end(self, token: str) -> Completed:
-        """Return the outputs of a call up to its end.
+        """Return the outputs of a call.
 
-        Raises HostError when the connection breaks.
+        Raises HostError if the connection breaks.
         """
         mark = re.compile(rf"BT-OVER {token} (\d+)\n".encode())
         (out, code), (err, _) = await asyncio.gather(
@@ -177,7 +177,7 @@ class RemoteShell:
     async def _until(
         self, mark: re.Pattern[bytes], read: Read, most: int
     ) -> tuple[bytes, int | None]:
-        """Return (what came before the mark, the code in it); None at the end of the output.
+        """Return (text before the mark, its code); None at the end of the output.
 
         Raises HostError.
         """
@@ -197,16 +197,16 @@ Connection = asyncssh.SSHClientConnection
 if TYPE_CHECKING:
     Process = asyncssh.SSHClientProcess[bytes]
 
-SHELL = "exec /bin/sh"  # the one command that every login shell understands
-WINDOW = 131072  # asyncssh buffers this much a channel: 1024 hosts stay below 128 MiB
-OPEN_TIMEOUT_S = 60.0  # of a host that is busy; one that is gone is known by its keepalives
-PAUSES_S = (0.05, 0.2, 0.5, 1.0)  # before a channel that was refused is asked for again
+SHELL = "exec /bin/sh"  # the one command that every log-in shell understands
+WINDOW = 131072  # asyncssh's buffer per channel: 1024 hosts stay below 128 MiB
+OPEN_TIMEOUT_S = 60.0  # of a busy host; keepalives detect one that is gone
+PAUSES_S = (0.05, 0.2, 0.5, 1.0)  # before a retry after a refused channel
 CLOSE_TIMEOUT_S = 3.0
 
 
 @contextlib.contextmanager
 def faults(host: str) -> Iterator[None]:
-    """Turn the faults of a connection into HostError."""
+    """Convert errors of a connection to HostError."""
     try:
         yield
     except asyncssh.ChannelOpenError as error:
@@ -227,7 +227,7 @@ def how_lost(error: Exception) -> str:
 
 
 class SshChannel:
-    """A /bin/sh at the other end."""
+    """A /bin/sh on the other end."""
 
     def __init__(self, process: Process, host: str) -> None:
         self._process = process
@@ -276,11 +276,11 @@ class SshTransport:
         self._shells = Shells(self, address.name)
 
     async def call(self, script: Script, timeout_s: float) -> Completed:
-        """Make one call of the agent, in a shell that stays for the next one."""
+        """Make one agent call in a shell that stays for the next one."""
         return await self._shells.call(script, timeout_s)
 
     def talk(self, script: Script) -> AbstractAsyncContextManager[Channel]:
-        """Make a call that answers what is written to it, in the shell that stays."""
+        """Make a call that answers input, in the shell that stays."""
         return self._shells.talk(script)
 
     async def run(self, script: bytes, timeout_s: float) -> Completed:
@@ -320,9 +320,7 @@ class SshTransport:
 
     @contextlib.contextmanager
     def _unless_lost(self) -> Iterator[None]:
-        """Let a channel pass whose other end is over before it took anything: what it printed says
-        why.
-        """
+        """Accept a channel that closed before it took input: its output gives the reason."""
         try:
             yield
         except HostError:
@@ -330,7 +328,7 @@ class SshTransport:
                 raise
 
     def lost(self) -> bool:
-        """Whether the connection is gone, closed by us or broken."""
+        """Whether the connection is gone, closed or broken."""
         return self.connection.is_closed()
 
     async def close(self) -> None:
@@ -356,9 +354,7 @@ class SshTransport:
         return Completed(out, err, None if process.exit_signal else process.exit_status)
 
     async def _start_patiently(self) -> Process:
-        """Open a channel, where few are allowed (MaxSessions) in the place of the shell that is
-        kept.
-        """
+        """Open a channel; if few are allowed (MaxSessions), in place of the kept shell."""
         for pause in PAUSES_S:
             try:
                 return await self._start()
@@ -372,7 +368,7 @@ class SshTransport:
     async def _start(self) -> Process:
         """Open a channel.
 
-        A cancelled open would leave it, and what runs in it, behind: so it is shielded.
+        Shielded: a cancelled open would leave it, and its shell, behind.
         """
         opening = asyncio.ensure_future(self._create())
         try:

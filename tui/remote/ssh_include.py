@@ -1,7 +1,7 @@
-"""Files of an SSH configuration, limited as a whole: how many, how large together, and how far an
-Include may look.
+"""Files of an SSH configuration, with limits on number, total size, and scope of Include.
 
-Light, because a shell that completes a line reads the names in them."""
+Light, because shell completion reads the names in them.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from tui.model.bounded import read_file, shown_size
 MOST_FILES = 1000  # files that include each other multiply
 MOST_CONFIG_BYTES = 4 << 20  # of all files together; 4096 hosts with five lines each are 0.6 MiB
 MOST_LINES = 100_000  # of all files together
-MOST_LOOKED_AT = 50_000  # names of directories that one Include may go through
+MOST_LOOKED_AT = 50_000  # directory entries that one Include may scan
 MAGIC = re.compile(r"[*?\[]")
 
 
 class ConfigText:
-    """What was read of one configuration, and how much."""
+    """Files read for one configuration, and their size."""
 
     def __init__(self) -> None:
         self.bytes = self.lines = 0
 
     def read(self, path: Path) -> bytes:
-        """Return a file. Raises OSError, also when all files together are too large."""
+        """Return a file. Raises OSError, also if the total size is too large."""
         data = read_file(path, MOST_CONFIG_BYTES, pipes=True)
         self.bytes += len(data)
         if self.bytes > MOST_CONFIG_BYTES:
@@ -45,10 +45,9 @@ class ConfigText:
 
 
 def matching(pattern: Path) -> list[Path]:
-    """Return the files that the absolute pattern of an Include names, as glob(7) does: ``**`` is
-    ``*``.
+    """Return the files that match an Include's absolute pattern, as glob(7): ``**`` is ``*``.
 
-    Raises OSError when it would have to look at too many names.
+    Raises OSError if too many names must be scanned.
     """
     places, looked_at = [pattern.anchor], 0
     for part in pattern.parts[1:]:
@@ -76,5 +75,5 @@ def _names_in(place: str) -> Iterator[str]:
     try:
         with os.scandir(place) as entries:
             yield from (entry.name for entry in entries)
-    except (OSError, ValueError):  # a name with a null byte
+    except (OSError, ValueError):  # a name with a NUL byte
         return

@@ -1,4 +1,4 @@
-"""Load asyncssh without X.509; its algorithms, and what a server says before login."""
+"""Load asyncssh without X.509; its algorithms, and what a server sends before log-in."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ FOLDERS = ("/usr/local/lib", "/usr/lib64", "/usr/lib", "/lib64", "/lib")
 
 
 def find_library(name: str) -> str | None:
-    """Return the path of a shared library where distributions keep them: of its names the
-    shortest.
-    """
+    """Return the path of a shared library in the usual directories: the shortest matching name."""
     several = str(sysconfig.get_config_var("MULTIARCH") or ".")
     places = [place for folder in FOLDERS for place in (Path(folder), Path(folder, several))]
     found = [path for place in places for path in place.glob(f"lib{name}.so*")]
@@ -29,7 +27,7 @@ def find_library(name: str) -> str | None:
 
 @contextlib.contextmanager
 def lean() -> Iterator[None]:
-    """Let asyncssh be imported lean; what it asks Python for is afterwards as it was."""
+    """Import asyncssh without its optional parts, and restore the state of Python's import."""
     theirs, ctypes.util.find_library = ctypes.util.find_library, find_library
     known = sys.modules.get(ABSENT)
     sys.modules[ABSENT] = known  # type: ignore[assignment]  # None: Python's own word for what cannot be imported
@@ -62,7 +60,7 @@ ALGORITHMS: dict[str, Callable[[], Sequence[bytes]]] = {
 __all__ = ["ALGORITHMS", "SSHAgentKeyPair", "asyncssh"]
 
 
-# sshd 9.8 and newer: of a penalised source, and beyond MaxStartups
+# sshd 9.8 and newer: for a penalised address, and beyond MaxStartups
 REFUSAL = b"Not allowed at this time"
 MOST_BYTES = 1024
 
@@ -93,7 +91,7 @@ class Listener(asyncssh.SSHClient):
     ) -> bool:
         """Keep the key, which saves a second connection to get it.
 
-        It is trusted only when it is on file.
+        It is trusted only if it is on file.
         """
         self.presented = key
         return False
@@ -107,7 +105,7 @@ class Listener(asyncssh.SSHClient):
 
     @property
     def not_allowed(self) -> bool:
-        """Whether the server refused us before it greeted."""
+        """Whether the server refused the client before it greeted."""
         return REFUSAL in self._said and not self.heard
 
 
@@ -129,7 +127,7 @@ ARGUMENTS = {
 def algorithms_of(settings: SshSettings) -> Iterator[tuple[str, str]]:
     """Yield asyncssh's argument names and lists.
 
-    Raises ConfigError when a list names nothing that asyncssh has.
+    Raises ConfigError if asyncssh supports nothing in a list.
     """
     for option, argument in ARGUMENTS.items():
         asked = settings.text(option)
@@ -144,7 +142,7 @@ def algorithms_of(settings: SshSettings) -> Iterator[tuple[str, str]]:
 
 
 def left_of(settings: SshSettings, option: str) -> tuple[str, ...]:
-    """Return which of asyncssh's algorithms an option leaves; none when nothing sets it.
+    """Return the subset of asyncssh's algorithms that an option leaves; empty if it is not set.
 
     Raises ConfigError.
     """
@@ -153,7 +151,7 @@ def left_of(settings: SshSettings, option: str) -> tuple[str, ...]:
         return ()
     sign, words = (asked[0], asked[1:].split(",")) if asked[0] in "+-^" else ("", asked.split(","))
     names = [name.decode() for name in ALGORITHMS[option]()]
-    if sign in ("+", "^"):  # added to ssh's own, all of which asyncssh has
+    if sign in ("+", "^"):  # added to ssh's own, all of which asyncssh supports
         return tuple(names)
     left = tuple(
         name for name in names if any(matches(name, word) for word in words) == (sign == "")
@@ -164,14 +162,12 @@ def left_of(settings: SshSettings, option: str) -> tuple[str, ...]:
 
 
 def signature_of(algorithm: str) -> str:
-    """Return the algorithm that a key signs with, of a certificate's the key's own."""
+    """Return a key's signature algorithm; for a certificate that of its key."""
     return algorithm.replace(CERTIFICATE, "@openssh.com" if algorithm.startswith("sk-") else "")
 
 
 def known_part(asked: str, known: Callable[[], Sequence[bytes]]) -> str:
-    """Return a list without the names and patterns that asyncssh would refuse because it knows none
-    of them.
-    """
+    """Return a list without names and patterns that asyncssh does not know and would refuse."""
     sign = asked[0] if asked[0] in "+-^" else ""
     names = [name.decode() for name in known()]
     kept = [

@@ -1,6 +1,4 @@
-"""Options of ssh_config(5): how values are read, tokens replaced, and what benchtui does with
-each.
-"""
+"""Options of ssh_config(5): parsing of values, tokens, and how benchtui treats each."""
 
 from __future__ import annotations
 
@@ -12,8 +10,8 @@ from typing import NamedTuple
 from tui.model.problem import did_you_mean
 
 HONOURED = "honoured"
-REFUSED = "refused"  # an error that names file and line, unless the value asks for nothing
-# without it benchtui is stricter than ssh: named when a connection fails for that reason
+REFUSED = "refused"  # an error with file and line, unless the value is harmless
+# without it benchtui is stricter than ssh: named if a connection fails for that reason
 TOLD = "told"
 IGNORED = "ignored"
 
@@ -23,10 +21,9 @@ AT_LOG_IN, AT_HOST_KEY = "log-in", "host key"  # the failures that report an opt
 class SshOption(NamedTuple):
     """One option.
 
-    kind: flag, state (one of `choices`), number, time, port, word, words (the first line that sets
-    it wins), list (an entry a line), command (the rest of the line), any (not looked at). harmless:
-    values of a refused or told option that ask for nothing benchtui does not do. when: the failure
-    that names a told option.
+    kind: flag, state (one of `choices`), number, time, port, word, words (the first line wins),
+    list (one entry per line), command (rest of the line), any (ignored). harmless: values of an
+    unsupported option that request nothing. when: the failure that names the option.
     """
 
     name: str
@@ -318,7 +315,7 @@ TOKEN = re.compile(r"%(.?)|\$\{([^}]*)(\}?)", re.DOTALL)
 
 
 def read_value(option: SshOption, arguments: Sequence[str], rest: str) -> Value:
-    """Return the value of a line. Raises ValueError that says what is allowed."""
+    """Return the value of a line. Raises ValueError with what is allowed."""
     if option.kind == "any":
         return ""
     if option.kind == "command":
@@ -383,7 +380,7 @@ def _time(text: str, _option: SshOption) -> int:
 
 
 def port_of(text: str) -> int:
-    """Return a port given as a number or as a service of /etc/services. Raises ValueError."""
+    """Return a port from a number or a service in /etc/services. Raises ValueError."""
     if text.isascii() and text.isdigit() and len(text) < 12:
         value = int(text)
     else:
@@ -412,7 +409,7 @@ _READ: dict[str, Callable[[str, SshOption], Value]] = {
 def expand(
     text: str, tokens: Mapping[str, str], environment: Mapping[str, str] | None = None
 ) -> str:
-    """Return a text with its %-tokens replaced, and ${NAME} where an environment is given.
+    """Return a text with %-tokens replaced, and ${NAME} if an environment is given.
 
     Raises ValueError.
     """

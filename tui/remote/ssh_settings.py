@@ -1,4 +1,4 @@
-"""What SSH configurations say of one host: Host and Match blocks, first value wins."""
+"""Settings of one host from SSH configurations: Host and Match blocks, first value wins."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ from tui.remote.sshfile import (
 )
 
 ALONE = ("all", "canonical", "final")  # criteria without an argument
-VERSION = "OpenSSH_10.0"  # what `Match version` is compared with: whose options these are
+VERSION = "OpenSSH_10.0"  # compared with by `Match version`: the OpenSSH of these options
 EXEC_TIMEOUT_S = 10.0
 ENTER = 'cd "$1" 2>/dev/null; shift; exec "$@"'
-NOT_FOUND = 127  # a shell's word for a command that is not there
+NOT_FOUND = 127  # a shell's exit code for a missing command
 WITH_ARGUMENT = (
     "host",
     "originalhost",
@@ -63,10 +63,10 @@ class About(Protocol):
     final: bool
 
     def subject(self, criterion: str) -> str:
-        """Return what a criterion is compared with."""
+        """Return the text that a criterion is compared with."""
 
     def ends_well(self, command: str) -> bool:
-        """Return whether a command, with tokens, ends with 0. Raises ValueError."""
+        """Return whether a command, with tokens, exits with 0. Raises ValueError."""
 
 
 @lru_cache(maxsize=4096)
@@ -81,7 +81,7 @@ def matches(text: str, pattern: str) -> bool:
 
 
 def host_holds(host: str, patterns: Sequence[str]) -> bool:
-    """Return whether a Host line is for a host: one pattern matches, and none behind a !."""
+    """Return whether a Host line applies to a host: one pattern matches, and no negated one."""
     matching = [pattern for pattern in patterns if matches(host, pattern.removeprefix("!"))]
     return bool(matching) and not any(pattern.startswith("!") for pattern in matching)
 
@@ -94,7 +94,7 @@ def list_holds(text: str, patterns: str, *, lower: bool = False) -> bool:
 
 
 def match_holds(line: SshConfigLine, about: About) -> tuple[bool, bool]:
-    """Return (whether a Match line is for a host, whether it asks for a final pass).
+    """Return (whether a Match line applies to a host, whether it asks for a final pass).
 
     Raises ConfigError.
     """
@@ -102,7 +102,7 @@ def match_holds(line: SshConfigLine, about: About) -> tuple[bool, bool]:
     for negated, name, argument in criteria(line):
         wants_final = wants_final or (name == "final" and not negated)
         try:
-            # a later criterion is not looked at: its command must not run
+            # later criteria are skipped: their command must not run
             holds = holds and _holds(name, argument, about) != negated
         except ValueError as error:
             raise line.error(f"Match {name}: {error}") from None
@@ -110,7 +110,7 @@ def match_holds(line: SshConfigLine, about: About) -> tuple[bool, bool]:
 
 
 def criteria(line: SshConfigLine) -> Iterator[tuple[bool, str, str]]:
-    """Yield the criteria of a Match line: whether negated, name in small letters, argument.
+    """Yield the criteria of a Match line: negation, name in lower case, argument.
 
     Raises ConfigError.
     """
@@ -157,10 +157,10 @@ def _holds(name: str, argument: str, about: About) -> bool:
 
 
 def run_in_shell(command: str, directory: Path | None = None) -> bool:
-    """Return whether a command ends with 0 in the user's shell, without input and output. Raises
+    """Return whether a command exits with 0 in the user's shell, without input and output. Raises
     ValueError.
 
-    It is run in `directory` where that is there, else where this process is.
+    It runs in `directory` if that exists, else in the working directory.
     """
     shell = os.environ.get("SHELL") or "/bin/sh"
     null = subprocess.DEVNULL
@@ -178,15 +178,15 @@ def run_in_shell(command: str, directory: Path | None = None) -> bool:
 
 SYSTEM_FOLDER = Path("/etc/ssh")
 DEFAULT_PORT = 22
-# what `Match command` is compared with: the one command that is run on hosts
+# compared with by `Match command`: the only command run on hosts
 COMMAND = "exec /bin/sh"
 PROXY_TOKENS = "hknpr"
 
 
 class ConfigSource:
-    """A configuration file that is read for every host.
+    """A configuration file, read for every host.
 
-    `of_user`: relative names in it are in ~/.ssh.
+    `of_user`: relative names in it are below ~/.ssh.
     """
 
     def __init__(self, path: Path, *, of_user: bool = True, checked: bool = False) -> None:
@@ -196,15 +196,15 @@ class ConfigSource:
 
     @property
     def folder(self) -> Path:
-        """Where relative names of Include are."""
+        """Base of relative names in Include."""
         return from_home("~/.ssh") if self.of_user else SYSTEM_FOLDER
 
 
 class SshSettings:
-    """The values of one host. `given`: what is known without a file, such as user and port; it
-    comes first.
+    """The values of one host. `given`: values known without a file, such as user and port; they
+    win.
 
-    `directory`: where relative names of files and commands are, None for that of this process.
+    `directory`: base of relative file names and commands, None for the working directory.
     """
 
     def __init__(
@@ -229,7 +229,7 @@ class SshSettings:
         self._count = 0
 
     def read(self, sources: Sequence[ConfigSource]) -> None:
-        """Read the files, again when they have lines for a final pass.
+        """Read the files, a second time if they have lines for a final pass.
 
         Raises ConfigError, OSError, ValueError.
         """
@@ -253,7 +253,7 @@ class SshSettings:
         return self._expanded("hostname", str(value), {"h": self.original}, None)
 
     def text(self, name: str, default: str = "") -> str:
-        """Return the value of an option, as it stands."""
+        """Return the value of an option, unparsed."""
         return str(self._values.get(name, default))
 
     def number(self, name: str, default: int) -> int:
@@ -262,7 +262,7 @@ class SshSettings:
         return value if isinstance(value, int) else default
 
     def words(self, name: str) -> tuple[str, ...] | None:
-        """Return the values of an option that takes several; None when nothing sets it."""
+        """Return the values of an option that takes several; None if it is not set."""
         value = self._lists.get(name, self._values.get(name))
         return (
             None
@@ -273,14 +273,12 @@ class SshSettings:
         )
 
     def at(self, name: str) -> str:
-        """Return where an option was set, as a text in brackets."""
+        """Return where an option was set, in brackets."""
         line = self._lines.get(name)
         return f" ({line.place})" if line else ""
 
     def told(self, when: str) -> list[str]:
-        """Return the options that benchtui leaves out and that may be why a connection failed, with
-        their places.
-        """
+        """Return ignored options that may be why a connection failed, with their places."""
         found = ((OPTIONS[name], line) for name, line in self._lines.items())
         return [
             f"{option.name} ({line.place}): {option.why}"
@@ -291,7 +289,7 @@ class SshSettings:
     # -- tokens
 
     def tokens(self) -> dict[str, str]:
-        """Return the %-tokens as they are now."""
+        """Return the current %-tokens."""
         name = socket.gethostname()
         host, user, port = self.hostname, self.user, str(self.number("port", DEFAULT_PORT))
         jump = self.last_jump
@@ -316,7 +314,7 @@ class SshSettings:
 
     @property
     def user(self) -> str:
-        """The user to log in as; its tokens are replaced once the files are read."""
+        """The user to log in as, with tokens replaced once the files are read."""
         return self.text("user") or self.local_user
 
     @property
@@ -326,7 +324,7 @@ class SshSettings:
         return "" if jump.lower() == "none" else jump.rpartition("@")[2].partition(":")[0]
 
     def expand_user(self) -> None:
-        """Replace the tokens of User; those of other options may have the user in them.
+        """Replace the tokens of User; tokens of other options may include it.
 
         Raises ConfigError.
         """
@@ -335,23 +333,23 @@ class SshSettings:
             self._values["user"] = self._expanded("user", self.user, known, os.environ)
 
     def path(self, name: str, text: str) -> str:
-        """Return a path of an option: ~, tokens and ${NAME} replaced. Raises ConfigError."""
+        """Return an option's path with ~, tokens and ${NAME} replaced. Raises ConfigError."""
         home = str(from_home(text)) if text.startswith("~") else text
         return self._expanded(name, home, self.tokens(), os.environ)
 
     def file(self, name: str, text: str) -> str:
-        """Return the absolute path of a file that an option names. Raises ConfigError."""
+        """Return the absolute path of an option's file. Raises ConfigError."""
         return self.absolute(self.path(name, text))
 
     def absolute(self, path: str) -> str:
         """Return a path with ~ replaced, relative ones below `directory`.
 
-        Asyncssh is given none with ~.
+        asyncssh must not get one with ~.
         """
         return str(Path(self.directory or "", from_home(path)).absolute())
 
     def command(self, name: str) -> str | None:
-        """Return ProxyCommand or ProxyJump with its tokens replaced, None where there is none.
+        """Return ProxyCommand or ProxyJump with tokens replaced, None if not set.
 
         Raises ConfigError.
         """
@@ -368,10 +366,10 @@ class SshSettings:
         except ValueError as error:
             raise ConfigError(f"{OPTIONS[name].name}{self.at(name)}: {error}") from None
 
-    # -- what Match asks
+    # -- Match
 
     def subject(self, criterion: str) -> str:
-        """Return what a criterion of Match is compared with."""
+        """Return the text that a criterion of Match is compared with."""
         return {
             "host": self.hostname,
             "originalhost": self.original,

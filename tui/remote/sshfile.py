@@ -1,6 +1,4 @@
-"""SSH configuration files, each read and split once for all hosts: lines as OpenSSH's readconf.c
-takes them apart.
-"""
+"""SSH configuration files, read and parsed once for all hosts, as OpenSSH's readconf.c."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from tui.model.problem import did_you_mean
 from tui.remote.ssh_include import MOST_FILES, ConfigText, matching
 from tui.remote.ssh_options import ALIASES, IGNORED, OPTIONS, Value, read_value
 
-DEEPEST = 16  # files that include each other, as in OpenSSH
+DEEPEST = 16  # nesting of includes, as in OpenSSH
 BLANK = " \t\r\n"
 KEYWORD = re.compile(
     r'[ \t\r\n]*=?[ \t\r\n]*(?:"([^"]*)"|([^ \t\r\n"=]+))[ \t\r\n]*(?:=[ \t\r\n]*)?(.*)', re.DOTALL
@@ -29,13 +27,13 @@ Found = TypeVar("Found")
 
 
 class ConfigError(ValueError):
-    """Something in a configuration that cannot be used; the message begins with file and line."""
+    """An invalid configuration; the message begins with file and line."""
 
 
 class SshConfigLine(Struct, frozen=True):
     """One directive.
 
-    `keyword` in small letters; `rest`: what follows it; `value`: as its option reads it.
+    `keyword` in lower case; `rest`: the text after it; `value`: parsed.
     """
 
     path: Path
@@ -57,7 +55,7 @@ class SshConfigLine(Struct, frozen=True):
 
 
 class Block(Struct, frozen=True):
-    """A Host or Match line (None: the top of a file) and the lines below it.
+    """A Host or Match line (None: top of a file) and the lines below it.
 
     `names`: the only hosts it can match.
     """
@@ -65,7 +63,7 @@ class Block(Struct, frozen=True):
     condition: SshConfigLine | None
     names: frozenset[str] | None
     lines: tuple[SshConfigLine, ...]
-    # those that are looked at also where the condition does not hold
+    # those read even if the condition does not hold
     stays: tuple[SshConfigLine, ...]
 
 
@@ -84,14 +82,14 @@ class ConfigFiles:
         return self._once(self._blocks, path, lambda: list(blocks(path, text_of(path, self._text))))
 
     def matching(self, pattern: str) -> list[Path]:
-        """Return the files that a pattern of glob(7) names, in order.
+        """Return the files that match a glob(7) pattern, in order.
 
         Raises ConfigError for too many.
         """
         return self._once(self._matches, pattern, lambda: files_of(pattern))
 
     def ends_well(self, command: str, run: Callable[[str], bool]) -> bool:
-        """Return whether a command of `Match exec` ends with 0; it is run once for all hosts."""
+        """Return whether a command of `Match exec` exits with 0; it is run once for all hosts."""
         return self._once(self._ends, command, lambda: run(command))
 
     def _once(self, kept: dict[Key, Found], key: Key, make: Callable[[], Found]) -> Found:
@@ -108,13 +106,13 @@ class ConfigFiles:
 def text_of(path: Path, read_before: ConfigText) -> str:
     """Return a file's text.
 
-    Raises OSError, also when it is too long together with what was read before.
+    Raises OSError, also if the total size of files is too large.
     """
     return read_before.read(path).decode(errors="surrogateescape")
 
 
 def files_of(pattern: str) -> list[Path]:
-    """Return the regular files that a pattern names. Raises ConfigError for too many."""
+    """Return the regular files that match a pattern. Raises ConfigError for too many."""
     paths = matching(Path(pattern))
     if len(paths) > MOST_FILES:
         raise ConfigError(f"{pattern}: too many files are included (more than {MOST_FILES})")
@@ -122,8 +120,8 @@ def files_of(pattern: str) -> list[Path]:
 
 
 def check_owner(path: Path) -> None:
-    """Raise ConfigError for a file that other users can write to: ssh refuses it, for it may run
-    commands.
+    """Raise ConfigError for a file that other users can write to: it may run commands, and ssh
+    refuses it.
     """
     status = path.stat()
     if status.st_uid not in (0, os.getuid()) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -144,7 +142,7 @@ def blocks(path: Path, text: str) -> Iterator[Block]:
 
 
 def block(condition: SshConfigLine | None, lines: list[SshConfigLine]) -> Block:
-    """Return a block; a Host line without patterns names all hosts it can match."""
+    """Return a block; a Host line without patterns lists all hosts it can match."""
     names = None
     if condition and condition.keyword == "host" and all(map(PLAIN.fullmatch, condition.arguments)):
         names = frozenset(condition.arguments)
@@ -182,17 +180,16 @@ def line_of(path: Path, number: int, raw: str) -> SshConfigLine | None:
 
 
 def unknown(line: SshConfigLine) -> ConfigError:
-    """Return the error about an option that OpenSSH does not have."""
+    """Return the error for an option that OpenSSH does not have."""
     hint = did_you_mean(line.rest, [option.name for option in OPTIONS.values()])
     return line.error(f"bad configuration option {line.rest}{hint}")
 
 
 def split(text: str) -> list[str]:
-    r"""Return the arguments of a line: quotes, a # that begins a comment, and \ before a quote,
-    itself or a space.
+    r"""Return the arguments of a line: quotes and # comments as in readconf.c.
 
-    Another \ stays, so that DOMAIN\user needs no quotes. Raises ValueError when a quote does not
-    end.
+    \ escapes a quote, itself and a space; others stay, so that DOMAIN\user needs no quotes. Raises
+    ValueError for an unclosed quote.
     """
     found: list[str] = []
     at = 0
@@ -208,7 +205,7 @@ def split(text: str) -> list[str]:
 
 
 def _word(text: str, at: int) -> tuple[str, int]:
-    """Return the argument that begins at a place, and where it ends."""
+    """Return the argument at a position, and where it ends."""
     word: list[str] = []
     quote = ""
     while at < len(text) and (quote or text[at] not in " \t"):

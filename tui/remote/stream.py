@@ -1,6 +1,4 @@
-"""Follow the output of a task, limit how much it may print, and measure the clock offset of its
-host.
-"""
+"""Follow the output of a task, limit its amount, and measure the clock offset of its host."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from tui.remote.answers import parse_answer
 from tui.remote.transport import Channel, Completed, HostError, place_of
 
 READ_BYTES = 65536
-QUEUED_PIECES = 2  # a reader that falls behind holds back the host, 128 KiB a host at most
+QUEUED_PIECES = 2  # a slow reader stalls the host, with at most 128 KiB per host
 WRITE_TIMEOUT_S = 10.0
 END_TIMEOUT_S = 10.0
 Kind = Literal["out", "err"]
@@ -25,11 +23,10 @@ Piece = tuple[Kind, bytes]
 
 
 class AgentStream:
-    """A task's stdout and stderr as the host spooled them, byte for byte, from the offsets asked
-    for.
+    """A task's stdout and stderr as spooled on the host, byte for byte, from the given offsets.
 
-    `out_offset` and `err_offset` count what has been handed out, for resuming. `complete` is True
-    when the agent said that this was everything.
+    `out_offset` and `err_offset` count the bytes returned, for resuming. `complete` is True once
+    the agent has reported the end.
     """
 
     def __init__(
@@ -38,8 +35,8 @@ class AgentStream:
         self.out_offset = out_offset
         self.err_offset = err_offset
         self.complete = False
-        self.begun = False  # whether the host has said anything of ours
-        self.noise = bytearray()  # what came before that
+        self.begun = False  # whether the agent has begun
+        self.noise = bytearray()  # output before that
         self._channel = channel
         self._host = host
         self._token = token
@@ -62,9 +59,9 @@ class AgentStream:
         return bool(self._pumps) and all(pump.done() for pump in self._pumps)
 
     async def begin(self) -> None:
-        """Read up to the marks that stand before the spooled bytes.
+        """Read up to the marks before the spooled bytes.
 
-        Raises HostError when the agent refuses.
+        Raises HostError if the agent refuses.
         """
         first_out = await self._past_mark(self._channel.read, self.noise)
         self.begun = True
@@ -75,7 +72,7 @@ class AgentStream:
         ]
 
     async def next(self) -> Piece | None:
-        """Return the next bytes, or None at the end. Raises HostError when the connection broke."""
+        """Return the next bytes, or None at the end. Raises HostError if the connection broke."""
         while True:
             if all(pump.done() for pump in self._pumps) and self._pieces.empty():
                 self.complete = await self._ended() == 0
@@ -93,8 +90,8 @@ class AgentStream:
         await self._write(b"go\n")
 
     async def stop(self, *, abort: bool) -> None:
-        """Ask the task to end over the channel that is open: on a host without a free CPU a new one
-        takes seconds.
+        """Ask the task to end over the open channel: on a busy host, opening a new one takes
+        seconds.
         """
         await self._write(b"abort\n" if abort else b"stop\n")
 
@@ -134,9 +131,9 @@ class AgentStream:
             return None
 
     async def _past_mark(self, read: Callable[[int], Awaitable[bytes]], seen: bytearray) -> bytes:
-        """Return what was read after the line of the mark.
+        """Return the text after the mark's line.
 
-        Login shells may print things before it.
+        Log-in shells may print text before it.
         """
         at = await place_of(f"BT-STREAM {self._token}".encode(), seen, read, self._host)
         end = await place_of(b"\n", seen, read, self._host, at) if at >= 0 else -1
@@ -156,7 +153,7 @@ class AgentStream:
             await self._pieces.put(None)
         except HostError as error:
             await self._pieces.put(error)
-        except Exception as error:  # whatever it is, the reader must not wait for ever
+        except Exception as error:  # whatever the error, the reader must not wait forever
             await self._pieces.put(
                 HostError("lost", self._host, f"the stream broke: {type(error).__name__}: {error}")
             )
@@ -167,9 +164,7 @@ STAMP = re.compile(rb"(\d{9,12})\.(\d{3,9})\n")
 
 
 class ClockOffset(Struct, frozen=True):
-    """`offset_s` is the host's clock minus ours, true within `uncertainty_s` (half the round
-    trip).
-    """
+    """`offset_s` is the host's clock minus ours, within `uncertainty_s` (half the round trip)."""
 
     offset_s: float
     uncertainty_s: float
@@ -177,9 +172,9 @@ class ClockOffset(Struct, frozen=True):
 
 
 async def measure_clock(channel: Channel, token: str, host: str) -> ClockOffset | None:
-    """Return the clock of a host that runs the agent's `clock`.
+    """Return the host's clock, from the agent's `clock`.
 
-    None when it does not print fractions.
+    None if it prints no fractions.
     """
     await _until(channel, f"BT-CLOCK {token}\n".encode(), host)
     found: list[ClockOffset] = []
@@ -204,20 +199,19 @@ async def _until(channel: Channel, mark: bytes, host: str) -> bytes:
     return bytes(seen)
 
 
-FLOODED = "flooded"  # the code of a host that printed too much
-RATE = {"out": 4_000_000.0, "err": 250_000.0}  # bytes a second that a stream may bring
+FLOODED = "flooded"  # error code for a host that printed too much
+RATE = {"out": 4_000_000.0, "err": 250_000.0}  # bytes per second allowed for a stream
 BURST = {"out": 16_000_000.0, "err": 2_000_000.0}  # bytes beyond that, at once
-CPU_SHARE = 0.2  # of the jump host's one core for the engine, that reading one host may take
+CPU_SHARE = 0.2  # of the engine's single core on the jump host, for reading one host
 CPU_BURST_S = 1.0
 NAMES = {"out": "stdout", "err": "stderr"}
 
 
 class OutputBudget:
-    """What one task of one host may bring, as a bucket for each stream and one for the time that
-    reading it takes.
+    """Output limit of one task of one host: a token bucket per stream and one for the reading time.
 
-    A bucket holds a burst; for the time since the last piece it gets all of its rate, so that what
-    was held back by a broken connection, or by an engine that slept, is no flood.
+    A bucket allows a burst; time since the last chunk refills it fully, so that output held back by
+    a broken connection, or a sleeping engine, is no flood.
     """
 
     def __init__(self, host: str, what: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -235,7 +229,7 @@ class OutputBudget:
             self._granted[name] += rate * seconds
 
     def take(self, kind: str, size: int, cpu_s: float) -> None:
-        """Count bytes of a stream, and the time that reading them took.
+        """Count bytes of a stream, and the time to read them.
 
         Raises HostError, code flooded.
         """
@@ -270,7 +264,7 @@ def bounds(kind: str) -> str:
 
 
 def flood_text(what: str, flood: str) -> str:
-    """Return what the agent says of a flood: stream, kB, seconds."""
+    """Return the agent's report of a flood: stream, kB, seconds."""
     stream, _, rest = flood.partition(" ")
     kb, _, seconds = rest.partition(" ")
     if not (kb.isdigit() and seconds.isdigit()):

@@ -1,4 +1,4 @@
-"""Telemetry of a host: the command that prints it, and the reader of its lines
+"""Telemetry of a host: the command that prints it, and the parser of its lines
 (tui/remote/sh/telemetry.sh).
 """
 
@@ -21,16 +21,15 @@ STAMP = re.compile(r"(\d{1,12})(?:\.(\d{1,9}))?")
 
 @functools.cache
 def scripts() -> dict[str, str]:
-    """Return the files that telemetry needs in its directory beside the agent's own, by name."""
+    """Return the files that telemetry needs in the agent's directory, by name."""
     awk = resources.files("tui.remote").joinpath("awk", "telemetry.awk").read_text(encoding="utf-8")
     return {"telemetry.sh": functions("telemetry"), "telemetry.awk": awk}
 
 
 def telemetry_files(groups: Mapping[str, str]) -> dict[str, str]:
-    """Return the files of the task. `groups`: extended regular expressions by name, each in a file
-    of its own.
+    """Return the files of the task. `groups`: extended regular expressions by name, one file each.
 
-    In a command line a pattern would match the process that looks for it.
+    On the command line a pattern would match the process that searches for it.
     """
     return {
         **scripts(),
@@ -41,9 +40,9 @@ def telemetry_files(groups: Mapping[str, str]) -> dict[str, str]:
 def telemetry_command(
     loads: Sequence[str], groups: Sequence[str], targets: Sequence[str]
 ) -> list[str]:
-    """Return the command of the task. `loads`: tasks of this run whose processes are the load.
+    """Return the command of the task. `loads`: tasks of this run that are the load.
 
-    `targets`: the paths whose devices, or NFS mount, are of interest; none: the busiest disks.
+    `targets`: paths with the devices, or NFS mount, to monitor; empty: the busiest disks.
     """
     return ["sh", "-c", RUN, "benchtui-telemetry", " ".join(loads), " ".join(groups), *targets]
 
@@ -56,27 +55,27 @@ class Stamp(Struct, frozen=True):
 
 
 class Device(Struct, frozen=True):
-    """A block device of the target: `top` is what is mounted or used, `below` what that lies on."""
+    """A block device of the target: `top` is mounted or used, `below` is underneath."""
 
     name: str
     place: str
 
 
 class MissingTelemetry(Struct, frozen=True):
-    """What the host cannot give, and why."""
+    """What the host cannot provide, and why."""
 
     name: str
     reason: str
 
 
 class Columns(Struct, frozen=True):
-    """The names of the values that follow."""
+    """Names of the values that follow."""
 
     names: tuple[str, ...]
 
 
 class Values(Struct, frozen=True):
-    """One value a column over the last `interval_s` seconds before this uptime; None is unknown."""
+    """One value per column for the `interval_s` seconds before this uptime; None is unknown."""
 
     uptime_s: float
     interval_s: float
@@ -87,9 +86,9 @@ TelemetryLine = Stamp | Device | MissingTelemetry | Columns | Values
 
 
 class TelemetryLines:
-    """Turns bytes, in any pieces, into what the lines say.
+    """Converts bytes, in chunks of any size, to the content of lines.
 
-    `damaged` counts those that say nothing.
+    `damaged` counts unreadable lines.
     """
 
     def __init__(self) -> None:
@@ -132,7 +131,7 @@ def parse_line(line: str) -> TelemetryLine | None:
 
 
 def _stamp(epoch: str, uptime: str) -> Stamp | None:
-    """Return the stamp; a `date` without fractions of a second leaves their letters."""
+    """Return the time stamp; a `date` without fractions leaves letters in it."""
     match, up = STAMP.match(epoch), _number(uptime)
     if match is None or up is None:
         return None
@@ -147,7 +146,7 @@ def _values(uptime: str, interval: str, words: Sequence[str]) -> Values | None:
 
 
 def _number(word: str) -> float | None:
-    """Return a finite number that is not negative, as awk prints one; None for anything else."""
+    """Return a finite, non-negative number, as printed by awk; None for anything else."""
     if not word.isascii() or not word[:1].isdigit() or "_" in word:
         return None
     try:

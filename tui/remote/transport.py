@@ -1,7 +1,4 @@
-"""What a host is to us: a way to run /bin/sh with a script on its stdin.
-
-Nothing else is ever sent.
-"""
+"""The interface to a host: run /bin/sh with a script on its stdin. Nothing else is ever sent."""
 
 from __future__ import annotations
 
@@ -16,17 +13,17 @@ from tui.model.plain import printable
 from tui.model.problem import BenchtuiError, Problem
 from tui.remote.scripts import Script
 
-MOST_BYTES = 16 << 20  # of one answer; the longest of ours are lists of files, tens of KiB
-# of what a log-in shell prints before our script begins, or of what an answer has on stderr
+MOST_BYTES = 16 << 20  # per answer; the longest are lists of files, tens of KiB
+# of a log-in shell's output before the script begins, or an answer's stderr
 MOST_NOISE = 256 << 10
-BEGIN = b"BT-BEGIN"  # our script has begun
+BEGIN = b"BT-BEGIN"  # the script has begun
 MOST_QUOTED = 160
-SHELL_S = 60.0  # a log-in shell may take so long before it starts our script
+SHELL_S = 60.0  # maximum time for a log-in shell to start the script
 READ_BYTES = 65536
 
 
 class HostError(BenchtuiError):
-    """Something about one host. `code` is a stable name.
+    """A problem of one host. `code` is a stable name.
 
     unreachable, refused, timeout, auth-failed, password-needed, one-time-code, key-unreadable,
     key-encrypted, host-key-unknown, host-key-changed, host-key-revoked, config, channel-failed,
@@ -47,7 +44,7 @@ class HostError(BenchtuiError):
 
 
 class DeniedError(HostError):
-    """A server has turned a log-in down.
+    """A server has rejected a log-in.
 
     `reason`: why, if the offered keys are the cause.
     """
@@ -58,17 +55,16 @@ class DeniedError(HostError):
 
 
 class GoneError(HostError):
-    """A host was taken away, and does not come back: what it was allocated by has ended."""
+    """A host is gone for good: its allocation has ended."""
 
 
-# what the system says of a connection that the other side has closed; a proxy command that is over
+# errors of a connection closed by the other side; a proxy command that has ended
 # breaks a pipe
 HUNG_UP = (ConnectionResetError, BrokenPipeError)
 
 
 class BusyError(HostError):
-    """A server hung up before it greeted: it is too busy (MaxStartups), or no SSH server. Worth
-    another try.
+    """A server hung up before it greeted: too busy (MaxStartups), or no SSH server. Worth a retry.
 
     not_allowed: it said so; it may penalise this machine for failed log-ins (PerSourcePenalties).
     """
@@ -87,7 +83,7 @@ class BusyError(HostError):
 
 
 class Completed(Struct, frozen=True):
-    """A script that has run. `exit_status` None is unknown, never success."""
+    """A completed script. `exit_status` None is unknown, never success."""
 
     stdout: bytes
     stderr: bytes
@@ -97,7 +93,7 @@ class Completed(Struct, frozen=True):
 def too_much(
     size: int, host: str, most: int = MOST_BYTES, what: str = "it answers one call with"
 ) -> None:
-    """Raise HostError when an output is longer than any of ours."""
+    """Raise HostError if an output is longer than any valid one."""
     if size > most:
         raise HostError(
             "flooded",
@@ -107,9 +103,7 @@ def too_much(
 
 
 def slow_shell(host: str, seconds: float, seen: bytes | bytearray) -> HostError:
-    """Return what it means that nothing of our script has come by now, though the connection
-    lives.
-    """
+    """Return the error if the script has not begun by now, although the connection is alive."""
     said = printable(seen[:MOST_QUOTED].decode("utf-8", "replace")).strip()
     text = f"logged in, but the login shell did not start within {seconds:g} s: "
     text += "does one of its start-up files wait, or is the link that slow?"
@@ -119,10 +113,10 @@ def slow_shell(host: str, seconds: float, seen: bytes | bytearray) -> HostError:
 async def place_of(
     mark: bytes, seen: bytearray, read: Callable[[int], Awaitable[bytes]], host: str, start: int = 0
 ) -> int:
-    """Return where a mark stands in what was seen, from `start` on; read more until it does, -1 at
-    the end.
+    """Return the position of a mark, from `start` on, reading more until it is found; -1 at the
+    end.
 
-    What was searched is not searched again. Raises HostError when it is too much.
+    Nothing is searched twice. Raises HostError if there is too much.
     """
     while (at := seen.find(mark, start)) < 0:
         start = max(start, len(seen) - len(mark) + 1)
@@ -158,12 +152,12 @@ async def read_all(
 
 
 def check_noise(seen: bytes | bytearray, host: str) -> None:
-    """Raise HostError when a host prints without end before our script begins."""
+    """Raise HostError if a host prints endless output before the script begins."""
     too_much(len(seen), host, MOST_NOISE, "its login shell did not start our script and printed")
 
 
 async def read_stderr(read: Callable[[int], Awaitable[bytes]], host: str) -> bytes:
-    """Return the stderr of a script to its end. Raises HostError when it does not come to one."""
+    """Return the stderr of a script. Raises HostError if it does not end."""
     seen = bytearray()
     while data := await read(READ_BYTES):
         seen += data
@@ -172,7 +166,7 @@ async def read_stderr(read: Callable[[int], Awaitable[bytes]], host: str) -> byt
 
 
 class Channel(Protocol):
-    """A running /bin/sh. Every method raises HostError when the connection is gone."""
+    """A running /bin/sh. Every method raises HostError if the connection is gone."""
 
     async def read(self, size: int) -> bytes:
         """Return bytes of stdout as they come; empty at its end."""
@@ -199,7 +193,7 @@ class Opens(Protocol):
 
 @asynccontextmanager
 async def talk_alone(place: Opens, script: Script) -> AsyncIterator[Channel]:
-    """Make a call that answers what is written to it, in a shell of its own."""
+    """Make a call that answers input, in a shell of its own."""
     channel = await place.open(script.alone())
     try:
         yield channel
@@ -213,16 +207,16 @@ class Transport(Protocol):
     address: HostAddress
 
     async def run(self, script: bytes, timeout_s: float) -> Completed:
-        """Run a script to its end. Raises HostError, code timeout when it takes longer."""
+        """Run a script to its end. Raises HostError, code timeout if it takes longer."""
 
     async def call(self, script: Script, timeout_s: float) -> Completed:
-        """Make one call of the agent. Raises HostError, code timeout when it takes longer."""
+        """Make one agent call. Raises HostError, code timeout if it takes longer."""
 
     async def open(self, script: bytes) -> Channel:
         """Start a script whose stdin stays open."""
 
     def talk(self, script: Script) -> AbstractAsyncContextManager[Channel]:
-        """Make a call that answers what is written to it, up to an empty line."""
+        """Make a call that answers input, up to an empty line."""
 
     async def close(self) -> None:
         """Close the connection."""

@@ -1,9 +1,9 @@
-"""What only a person knows: asked once, kept in the memory of this process, never written or shown
-anywhere.
+"""Secrets that only a person knows: asked once, kept in memory, never written or shown.
 
-A password is tried on one host first. The others wait until that host has taken it, so a mistyped
-one is refused once and not by every host of a run. After three refusals it is neither asked for nor
-tried again."""
+A password is tried on one host first. The others wait until it is accepted, so that a typo is
+refused once, not by every host of a run. After three refusals it is neither asked for nor tried
+again.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ CANCELLED = "nothing was typed"
 
 
 class Question(Struct, frozen=True):
-    """What to ask a person. `prompts`: (text, whether what is typed may be seen). `note`: what a
-    server says to it.
+    """A question to the user. `prompts`: (text, whether input is shown). `note`: the server's text.
 
-    `key` names what the answer is for when it holds for more than one log-in.
+    `key` names the answer if it can be reused.
     """
 
     subject: str
@@ -33,15 +32,15 @@ class Question(Struct, frozen=True):
     key: str = ""
 
     def __post_init__(self) -> None:
-        """Make the subject printable: it names what an SSH configuration names."""
+        """Make the subject printable: it contains names from an SSH configuration."""
         force_setattr(self, "subject", printable(self.subject))
 
 
-Asker = Callable[[Question], Awaitable[Sequence[str] | None]]  # None: the person does not want to
+Asker = Callable[[Question], Awaitable[Sequence[str] | None]]  # None: the user declined
 
 
 class Remembering:
-    """Asks for each thing once while a launch is prepared, which logs in twice.
+    """Asks each question once during a launch, which logs in twice.
 
     Wrong answers are forgotten.
     """
@@ -62,7 +61,7 @@ class Remembering:
 
 
 class Password:
-    """One password for one server, or for all hosts of a run that have the same user."""
+    """One password for one server, or for all hosts of a run with the same user."""
 
     def __init__(self, scope: str, what: str) -> None:
         self.scope = scope
@@ -89,7 +88,7 @@ class Password:
 
 
 class Vault:
-    """Passwords and passphrases of one process. `asker` None: there is no operator to ask."""
+    """Passwords and passphrases of one process. `asker` None: no user can be asked."""
 
     def __init__(self, asker: Asker | None = None) -> None:
         self.asker = asker
@@ -100,22 +99,22 @@ class Vault:
 
     @property
     def can_ask(self) -> bool:
-        """Whether there is an operator to ask."""
+        """Whether a user can be asked."""
         return self.asker is not None
 
     def password(self, scope: str, what: str) -> Password:
-        """Return the password of a scope, whether it is known yet or not."""
+        """Return the password of a scope, known or not."""
         return self._passwords.setdefault(scope, Password(scope, what))
 
     async def ask(self, question: Question) -> Sequence[str] | None:
-        """Ask; None without an operator, or if nothing was typed. The caller holds `turn`."""
+        """Ask; None without a user, or without input. The caller holds `turn`."""
         if self.asker is None:
             return None
         answers = await self.asker(question)
         return answers if answers is not None and len(answers) == len(question.prompts) else None
 
     async def ask_password(self, password: Password) -> str | None:
-        """Ask for a password that is not known; None when nothing was typed."""
+        """Ask for an unknown password; None without input."""
         async with self.turn:
             answers = await self.ask(
                 Question(password.what, (("Password", False),), password.note, password.scope)
@@ -130,7 +129,7 @@ class Vault:
     ) -> str:
         """Ask for the passphrase of a key file, once for all hosts.
 
-        Return why it stays locked, else nothing.
+        Returns why it stays locked, empty if it is open.
         """
         async with self._keys.setdefault(path, asyncio.Lock()):
             if not is_locked():

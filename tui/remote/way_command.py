@@ -1,4 +1,4 @@
-"""The transport `exec`: a command gives a shell on the host."""
+"""The transport `exec`: a command starts a shell on the host."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from tui.remote.way_piped import PipedTransport
 
 
 class ByCommand(HostTransport):
-    """`podman exec -i {host} /bin/sh`: words as a shell parts them, run without a shell.
+    """`podman exec -i {host} /bin/sh`: split like a shell, run without a shell.
 
-    {host} stands for the host's address, or its name when it has none.
+    {host} is the host's address, or its name if it has none.
     """
 
     async def open(self, address: HostAddress, ssh: SshOpener) -> Transport:
-        """Return the host behind the command, which is started with the first call."""
+        """Return the host of the command, which is started by the first call."""
         del ssh
         return PipedTransport(address, command_of(address), os.environ)
 
 
 def command_of(address: HostAddress) -> list[str]:
-    """Return the command that gives a shell on a host. Raises HostError for one that is broken."""
+    """Return the command that starts a shell on a host. Raises HostError for an invalid one."""
     try:
         words = shlex.split(address.through or "")
     except ValueError as error:

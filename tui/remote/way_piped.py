@@ -1,4 +1,4 @@
-"""Hosts that a local command gives a shell on: podman exec, kubectl exec, nsenter, srun."""
+"""Hosts reached by a local command: podman exec, kubectl exec, nsenter, srun."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from tui.remote.ssh import Shells
 from tui.remote.transport import BEGIN, Channel, Completed, HostError
 
 QUOTED = 200
-_closing: set[asyncio.Future[None]] = set()  # the loop itself keeps no task alive
+_closing: set[asyncio.Future[None]] = set()  # asyncio itself keeps no reference to a task
 
 
 class PipedChannel(LocalChannel):
-    """A shell behind a command of this machine."""
+    """A shell of a local command."""
 
     async def write(self, data: bytes) -> None:
-        """Write to stdin; where the command is over, what it has printed says why."""
+        """Write to stdin; if the command has ended, its output gives the reason."""
         with contextlib.suppress(HostError):
             await super().write(data)
 
     def drop(self) -> None:
-        """End the command without waiting for it."""
+        """End the command without waiting."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         closing = asyncio.ensure_future(self.close())
@@ -38,10 +38,10 @@ class PipedChannel(LocalChannel):
 
 
 class PipedTransport(LocalTransport):
-    """Runs scripts by a command that gives a shell; one shell is kept for calls, as over SSH.
+    """Runs scripts through a command that starts a shell; one shell is kept for calls, as over SSH.
 
-    Tasks are started in the kept shell, never in one that ends with its call: what contains the
-    shell may end what it has started.
+    Tasks are started in the kept shell, because a container may end everything that a finished
+    shell has started.
     """
 
     def __init__(
@@ -53,16 +53,16 @@ class PipedTransport(LocalTransport):
     async def run(self, script: bytes, timeout_s: float) -> Completed:
         """Run a script to its end.
 
-        Raises HostError with the command's last words when there was no shell.
+        Raises HostError with the command's last output if there was no shell.
         """
         return self._answered(await super().run(script, timeout_s))
 
     async def call(self, script: Script, timeout_s: float) -> Completed:
-        """Make one call of the agent, in the shell that stays."""
+        """Make one agent call in the shell that stays."""
         return self._answered(await self._shells.call(script, timeout_s))
 
     def talk(self, script: Script) -> AbstractAsyncContextManager[Channel]:
-        """Make a call that answers what is written to it, in the shell that stays."""
+        """Make a call that answers input, in the shell that stays."""
         return self._shells.talk(script)
 
     async def open(self, script: bytes) -> PipedChannel:
@@ -72,15 +72,15 @@ class PipedTransport(LocalTransport):
         return channel
 
     def lost(self) -> bool:
-        """Whether the way to the host is known to be gone; each call finds out by itself."""
+        """Return False: whether the host is reachable shows in each call."""
         return False
 
     async def close(self) -> None:
-        """End the shell that is kept open; tasks keep running under their supervisors."""
+        """Close the kept shell; tasks keep running under their supervisors."""
         await self._shells.close()
 
     def _answered(self, done: Completed) -> Completed:
-        """Return what a call printed. Raises HostError when the command ended without a shell."""
+        """Return the output of a call. Raises HostError if the command ended without a shell."""
         if BEGIN in done.stdout:
             return done
         lines = [

@@ -12,7 +12,7 @@ GROUP = "benchtui.transports"
 
 
 def load_transport(address: HostAddress) -> HostTransport:
-    """Return the transport of a host. Raises HostError when it is not installed."""
+    """Return the transport of a host. Raises HostError if it is not installed."""
     name = address.transport
     told = (f"unknown transport '{name}'", "transports are")
     try:
@@ -23,5 +23,5 @@ def load_transport(address: HostAddress) -> HostTransport:
 
 
 def is_over_ssh(address: HostAddress) -> bool:
-    """Return whether a host is reached by SSH: it has a host key and a log-in."""
+    """Return whether a host is reached by SSH, with a host key and a log-in."""
     return load_transport(address).over_ssh

@@ -1,4 +1,4 @@
-"""The transport `slurm`: a shell on a node of a running job, as a step of it."""
+"""The transport `slurm`: a shell on a node, as a step of a running job."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNKNOWN = "Invalid job id"
 
 
 class Said(NamedTuple):
-    """What a command of Slurm printed; both empty when it does not answer."""
+    """Output of a Slurm command; both empty if it does not answer."""
 
     out: str = ""
     err: str = ""
@@ -43,7 +43,7 @@ class AsSlurmStep(HostTransport):
         self._times: dict[str, asyncio.Task[Said]] = {}
 
     async def open(self, address: HostAddress, ssh: SshOpener) -> Transport:
-        """Return a node of the job. Raises GoneError when that has ended."""
+        """Return a node of the job. Raises GoneError if the job has ended."""
         del ssh
         if ended := await self.why_ended(address):
             raise GoneError("allocation-ended", address.name, ended)
@@ -63,7 +63,7 @@ class AsSlurmStep(HostTransport):
     async def why_ended(self, address: HostAddress) -> str:
         """Return how the job ended; empty while it runs, or if Slurm does not answer.
 
-        Slurm is asked once for all hosts that ask at the same time.
+        Concurrent callers share one query.
         """
         job = address.through or ""
         return await asked_once(self._asked, job, lambda: how_ended(job))
@@ -72,9 +72,9 @@ class AsSlurmStep(HostTransport):
 async def asked_once(
     under_way: dict[str, asyncio.Task[T]], job: str, ask: Callable[[], Coroutine[None, None, T]]
 ) -> T:
-    """Return what is answered about a job.
+    """Return the answer to a query about a job.
 
-    Who asks while another one waits gets the same answer.
+    Concurrent callers get the same answer.
     """
     task = under_way.get(job)
     if task is None or task.done():
@@ -94,12 +94,12 @@ async def how_ended(job: str) -> str:
             return ""
         if state != "COMPLETING":
             return f"allocation {job} ended: {REASONS.get(state, state.lower().replace('_', ' '))}"
-        await asyncio.sleep(ENDING_PAUSE_S)  # how it ended is known once its processes are gone
+        await asyncio.sleep(ENDING_PAUSE_S)  # the reason is known once its processes are gone
     return f"allocation {job} ended"
 
 
 def step_of(address: HostAddress) -> list[str]:
-    """Return the command that gives a shell on a node."""
+    """Return the command that starts a shell on a node."""
     node = address.address or address.name
     one = ["--nodes=1", "--ntasks=1", f"--nodelist={node}"]
     how = ["--overlap", "--mpi=none", "--cpu-bind=none", "--unbuffered", "--quiet"]
@@ -107,7 +107,7 @@ def step_of(address: HostAddress) -> list[str]:
 
 
 async def said_by(program: str, *arguments: str) -> Said:
-    """Return what a command of Slurm prints; nothing when it does not answer in time."""
+    """Return the output of a Slurm command; empty if it does not answer in time."""
     if shutil.which(program) is None:
         return Said()
     process = await asyncio.create_subprocess_exec(

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class AdoptedStep(Struct, frozen=True):
-    """What became of a step that was going on when its engine died.
+    """The outcome of a step that was running when its engine died.
 
-    `alive`: its load still ran. `whole`: every host came to its own end, before or since.
+    `alive`: its load was still running. `whole`: every host completed it, before or since.
     """
 
     alive: bool
@@ -26,31 +26,28 @@ class AdoptedStep(Struct, frozen=True):
 
 
 class Executor(Protocol):
-    """How the load of a step is checked, started, followed and ended: a module with these
-    functions.
-    """
+    """How a step's load is checked, started, followed and ended: a module with these functions."""
 
     async def look(self, ctx: RunContext) -> None:
-        """Check what the steps of this executor need beyond what every host needs.
+        """Check what the steps of this executor need in addition to the checks of every host.
 
-        Report all problems at once.
+        Reports all problems at once.
         """
 
     async def try_ahead(self, ctx: RunContext) -> None:
         """Try what can be tried before anything is measured. Raises RunRefused (exit 3)."""
 
     async def measure(self, ctx: RunContext, step: Step, window: Window) -> None:
-        """Begin on all hosts at once, follow to the end, take results. Raises RunRefused,
+        """Start on all hosts at once, follow to the end, take results. Raises RunRefused,
         RunStopped.
 
-        It meets the steps that run at the same time twice in `window`: when its hosts are armed,
-        and before GO.
+        It waits twice in `window` for concurrent steps: when its hosts are armed, and before GO.
         """
 
     async def adopt(
         self, ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]
     ) -> AdoptedStep:
-        """Follow what a dead engine has left running to its end.
+        """Follow a load left running by a dead engine to its end.
 
         `tasks` are those of the step, by host.
         """

@@ -15,10 +15,12 @@ from tui.remote.stream import FLOODED
 DELIVERY_S = 8.0
 RETRY_S = 0.5
 FROZEN_S = 15.0
-OVERTIME_S = 60.0  # what a host may take longer than planned before the engine ends its load
-STOP_PATIENCE_S = 11.0  # after a stop: the agent's INT, TERM and KILL each had their grace by then
+OVERTIME_S = 60.0  # how long a host may exceed the plan before the engine ends its load
+STOP_PATIENCE_S = (
+    11.0  # after a stop: by then the agent's INT, TERM and KILL have each had their grace
+)
 ABORT_PATIENCE_S = 9.0
-LAST_PATIENCE_S = 3.0  # for an abort after a stop that did not help: all in all a stop takes 15 s
+LAST_PATIENCE_S = 3.0  # for an abort after a stop without effect: a stop takes 15 s in total
 
 
 async def run_load(
@@ -53,7 +55,7 @@ async def _follow(run: TaskRun, state: HostStateName) -> Outcome:
 
 
 async def _give_up(run: TaskRun, fault: Exception) -> Outcome:
-    """End the load of a host that can no longer be followed: its samples would be lost."""
+    """End the load of a host that can no longer be followed, because its samples would be lost."""
     error = told(run.session, fault)
     run.session.problem(run.phase, error.code, error.message)
     try:
@@ -75,7 +77,7 @@ async def _watch(
 ) -> None:
     """End the load on request, or when it is far over its time.
 
-    Escalate from stop to abort.
+    Escalates from stop to abort.
     """
     overtime = None if expected_s is None else expected_s + OVERTIME_S
     try:
@@ -88,7 +90,7 @@ async def _watch(
     heard: list[TaskRun] = []
     if ctx.stop_mode != "abort":
         heard = await end_runs(runs, "stop", followers, STOP_PATIENCE_S, ctx.abort_event)
-    if ctx.stop_mode == "abort":  # at once, or while the stop took its time
+    if ctx.stop_mode == "abort":  # at once, or during the stop
         await end_runs(runs, "abort", followers, ABORT_PATIENCE_S)
     elif heard:
         await end_runs(heard, "abort", followers, LAST_PATIENCE_S)
@@ -103,9 +105,9 @@ async def end_runs(
     patience_s: float,
     overtaken: asyncio.Event | None = None,
 ) -> list[TaskRun]:
-    """Have hosts end their load, and give them time.
+    """Tell hosts to end their load, and wait.
 
-    Return those that took the word and are busy all the same.
+    Returns those that accepted but are still busy.
     """
     telling = {asyncio.create_task(_stop_one(run, mode)): run for run in runs}
     waiting: set[asyncio.Task[object]] = {asyncio.create_task(asyncio.wait(followers))}
@@ -122,7 +124,7 @@ async def end_runs(
 
 
 def _name_late(run: TaskRun) -> None:
-    """Say why a host is still busy long after its planned end."""
+    """Report why a host is still busy long after its planned end."""
     if run.session.failed or run.ended:
         return
     late = f"still busy {OVERTIME_S:g}s after its planned end"
@@ -136,9 +138,9 @@ def _name_late(run: TaskRun) -> None:
 async def _reason_to_end(
     ctx: RunContext, followers: set[asyncio.Task[Outcome]], *, beside: bool
 ) -> None:
-    """Wait for a request to stop, or for the loss of a host that ends the run.
+    """Wait for a stop request, or for the loss of a host that ends the run.
 
-    `beside`: other steps run at the same time, and are stopped too.
+    `beside`: concurrent steps, which are stopped too.
     """
     asked = asyncio.create_task(ctx.stop_event.wait())
     waiting: set[asyncio.Task[Outcome]] = set(followers)
@@ -148,7 +150,7 @@ async def _reason_to_end(
             ended = {task for task in waiting if task in done}
             waiting -= ended
             if any(_broke(task) for task in ended):
-                return  # the journal cannot be written: the load is of no use
+                return  # the journal cannot be written: the load is useless
             lost = any(not task.cancelled() and not task.result().collected for task in ended)
             if lost and ctx.plan.on_host_loss == "stop":
                 ctx.given_up = "a host was lost; the run stops, as asked (on_host_loss: stop)"
@@ -167,9 +169,9 @@ def _broke(follower: asyncio.Task[Outcome]) -> bool:
 
 
 def stop_host(ctx: RunContext, name: str) -> str | None:
-    """End the load of one host and keep what it measured; the others continue.
+    """End the load of one host and keep its measurements; the others continue.
 
-    Returns why that cannot be.
+    Returns why this is not possible.
     """
     run = ctx.active.get(name)
     if run is None or run.ended:
@@ -190,7 +192,7 @@ def stop_host(ctx: RunContext, name: str) -> str | None:
 
 
 def end_early(ctx: RunContext) -> None:
-    """End the load of all hosts and keep what it measured; the run continues."""
+    """End the load of all hosts and keep their measurements; the run continues."""
     for run in ctx.active.values():
         if not run.ended:
             run.output.ended_by_us = True
@@ -199,7 +201,7 @@ def end_early(ctx: RunContext) -> None:
 
 
 async def _stop_one(run: TaskRun, mode: StopMode) -> None:
-    """Have one host end its load; one that cannot be reached is asked again when it is back."""
+    """Tell one host to end its load; an unreachable one is told when it is back."""
     warned = False
     while not run.ended:
         try:

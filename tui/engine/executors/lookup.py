@@ -27,7 +27,7 @@ def executor_of(step: Step) -> Executor:
 
 
 def executors_of(plan: Plan) -> list[Executor]:
-    """Return the executors that the steps of a plan need, each once."""
+    """Return the executors that the steps of a plan need, without duplicates."""
     first = {step.tool: step for step in reversed(plan.steps)}
     names = dict.fromkeys(workloads.of(step).executor for step in reversed(first.values()))
     return [_load_executor(name) for name in names]

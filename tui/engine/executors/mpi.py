@@ -1,6 +1,4 @@
-"""The MPI executor: check hosts, try a tiny launch, measure one program over all hosts, adopt it
-again.
-"""
+"""The MPI executor: check hosts, launch a trial, run one program over all hosts, adopt it."""
 
 from __future__ import annotations
 
@@ -60,16 +58,13 @@ def own_directory(ctx: RunContext, launch: MpiLaunch) -> str:
 
 
 def working_directory(ctx: RunContext, step: Step, launch: MpiLaunch) -> str:
-    """Return the directory of a step's program: another one for each attempt, so that it finds no
-    old files.
-    """
+    """Return the working directory of a step's program: one per attempt, so that it is empty."""
     again = f".{step.attempt}" if step.attempt > 1 else ""
     return posixpath.join(own_directory(ctx, launch), f"{step.index}{again}")
 
 
 async def make_directory(head: HostSession, directory: str, files: Mapping[str, str]) -> None:
-    """Make a folder in the run's own directory, with the files that the program reads; journal it
-    first.
+    """Create a folder in the run's own directory, with the program's input files; journal it first.
 
     Raises RunRefused.
     """
@@ -91,9 +86,7 @@ async def make_directory(head: HostSession, directory: str, files: Mapping[str, 
 
 
 async def tidy(ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaunch) -> None:
-    """Take away the run's own directory: when it is empty, or all of it when the run shall clean up
-    behind itself.
-    """
+    """Remove the run's own directory if it is empty, or completely if the run cleans up."""
     directory = own_directory(ctx, launch)
     alive = [session for session in sessions if not session.failed] or sessions[:1]
     head = alive[0]
@@ -117,10 +110,10 @@ async def tidy(ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaun
 
 
 async def _remove_tree(sessions: Sequence[HostSession], directory: str, known: Identities) -> str:
-    """Remove the run's own directory whole, every host a share of it; return what became of it.
-    Raises HostError.
+    """Remove the run's own directory, each host a share of it; return the outcome.
 
-    A host that sees another directory of that name leaves its share to the first one.
+    Raises HostError. A host that sees another directory of that name leaves its share to the first
+    one.
     """
     count = len(sessions)
     shares = (
@@ -135,13 +128,13 @@ TRIAL = "benchtui-trial"  # its folder in the run's own directory
 
 
 def sessions_of(ctx: RunContext, step: Step) -> list[HostSession]:
-    """Return the hosts of a step in the order of the plan: it is the order of the ranks."""
+    """Return the hosts of a step in plan order, which is the order of the ranks."""
     by_name = {session.name: session for session in ctx.sessions}
     return [by_name[name] for name in step.hosts]
 
 
 async def look_at_hosts(ctx: RunContext, step: Step) -> Cluster:
-    """Return the hosts of a program as they are; what is wrong with them becomes their problem."""
+    """Read a program's hosts; report what is wrong with them as their problem."""
     launch, sessions = program_of(step).launch, sessions_of(ctx, step)
 
     async def probe(session: HostSession) -> mpi.MpiFacts:
@@ -158,12 +151,12 @@ async def look_at_hosts(ctx: RunContext, step: Step) -> Cluster:
 
 
 def _not_probed(session: HostSession, error: HostError) -> None:
-    if not session.failed:  # the problem of a lost host is reported already
+    if not session.failed:  # reported when the host was lost
         session.problem("preflight", error.code, error.message)
 
 
 async def try_out(ctx: RunContext, step: Step, cluster: Cluster) -> None:
-    """See that all hosts share the directory, launch a trial, and say what will run.
+    """Check that all hosts share the directory, launch a trial, and report what will run.
 
     Raises RunRefused.
     """
@@ -185,7 +178,7 @@ async def try_out(ctx: RunContext, step: Step, cluster: Cluster) -> None:
 async def _same_file_system(
     ctx: RunContext, sessions: Sequence[HostSession], launch: MpiLaunch
 ) -> None:
-    """The head makes a file; every host must see it, and be able to make files beside it."""
+    """Check by a file of the head that all hosts see it and can create files next to it."""
     name, directory, head = f".benchtui-seen-{ctx.run_id}", launch.directory, sessions[0]
 
     async def mark(session: HostSession) -> None:
@@ -219,8 +212,7 @@ def _not_writable(head: HostSession, error: HostError) -> None:
 
 
 async def trial(ctx: RunContext, step: Step, cluster: Cluster) -> None:
-    """Launch one rank a host, with little to do: whether hosts reach each other, and which version
-    of what it is.
+    """Launch one rank per host with a minimal load, to check reachability and versions.
 
     Raises RunRefused.
     """
@@ -233,7 +225,7 @@ async def trial(ctx: RunContext, step: Step, cluster: Cluster) -> None:
     try:
         await _finish_trial(job, head)
     finally:
-        # options may leave a file a rank; what cannot be removed now is named by tidy
+        # options may leave one file per rank; tidy reports what cannot be removed now
         with suppress(HostError):
             await head.ask(lambda agent: made.unmake_tree(agent, "remove", directory, head.known))
         await tidy(ctx, sessions_of(ctx, step), cluster.launch)
@@ -241,7 +233,7 @@ async def trial(ctx: RunContext, step: Step, cluster: Cluster) -> None:
 
 
 async def _finish_trial(job: MpiJob, head: HostSession) -> None:
-    """Run a trial to its end. Raises RunRefused when it is not clean."""
+    """Run a trial to its end. Raises RunRefused on any problem."""
     begun = False
     try:
         begun = await job.start()
@@ -266,7 +258,7 @@ async def _finish_trial(job: MpiJob, head: HostSession) -> None:
 async def measure_program(ctx: RunContext, step: Step, window: Window) -> None:
     """Run one program over all hosts of a step and take its result.
 
-    Leaves no rank behind, and names files.
+    Leaves no rank behind, and records files.
     """
     cluster = ctx.ahead.get(key_of(step))
     if cluster is None:
@@ -294,7 +286,7 @@ async def measure_program(ctx: RunContext, step: Step, window: Window) -> None:
 
 
 async def arm(job: MpiJob, window: Window) -> None:
-    """Have mpiexec and all proxies ready, and the other steps of the window.
+    """Start mpiexec and all proxies, held back, and the other steps of the window.
 
     Raises RunRefused, RunStopped.
     """
@@ -319,7 +311,7 @@ async def arm(job: MpiJob, window: Window) -> None:
 
 
 def take_result(job: MpiJob, outcome: Outcome) -> None:
-    """Journal what was measured, and what is wrong with it, by host."""
+    """Journal the results and problems by host."""
     ctx, cluster, reader = job.ctx, job.cluster, job.reader
     head = job.sessions[cluster.head]
     result = reader.figures(outcome.exit_code)
@@ -344,10 +336,9 @@ def take_result(job: MpiJob, outcome: Outcome) -> None:
 
 
 async def keep_reports(job: MpiJob, outcome: Outcome) -> None:
-    """Keep what the program reports in files as an archive of the run, and remove it from the
-    directory.
+    """Archive the files with the program's reports in the run, and remove them from the directory.
 
-    After a stop they stay where they are, with the files under test.
+    After a stop they stay there, with the files under test.
     """
     if (
         not job.program.files(job.directory)
@@ -377,9 +368,9 @@ async def keep_reports(job: MpiJob, outcome: Outcome) -> None:
 
 
 async def _identify_again(head: HostSession, folder: str, own: str) -> None:
-    """Take down a folder that an engine which died has made: no journal has it.
+    """Record the identity of a folder that a dead engine created but did not journal.
 
-    Only in a directory that still is the run's own. Raises HostError.
+    Only in the run's own directory, if unchanged. Raises HostError.
     """
     said = await head.ask(lambda agent: made.unmake_tree(agent, "look", own, head.known))
     if said == made.AS_MADE:
@@ -387,11 +378,11 @@ async def _identify_again(head: HostSession, folder: str, own: str) -> None:
 
 
 def causes(job: MpiJob, outcome: Outcome) -> list[tuple[str, str, str]]:
-    """Return (host, code, message) of all that went wrong, the first cause first."""
+    """Return (host, code, message) of all problems, the first cause first."""
     head = job.cluster.head
     first = [job.cause] if job.cause.code else job.killed_proxies()
     found = [(cause.host or head, cause.code, cause.message) for cause in first]
-    ended_here = bool(job.cause.code)  # what mpiexec says after that is our own doing
+    ended_here = bool(job.cause.code)  # later messages of mpiexec are caused by the engine's stop
     if not outcome.collected:
         found.append(
             (
@@ -420,11 +411,11 @@ async def adopt_program(
 ) -> tuple[bool, Outcome]:
     """Follow a program to its end and take its result.
 
-    Returns whether all of it still ran, and how mpiexec ended.
+    Returns whether all of it was still running, and how mpiexec ended.
     """
     program = program_of(step)
     sessions = {session.name: session for session in sessions_of(ctx, step)}
-    facts = {name: parse_facts({}) for name in sessions}  # nothing is known of them any more
+    facts = {name: parse_facts({}) for name in sessions}  # no state is known any more
     cluster = Cluster(step.tool, program, facts, family_of(program.launch, facts[step.hosts[0]]))
     job = MpiJob(ctx, step, cluster, program, working_directory(ctx, step, program.launch))
     with ctx.phase("measure", step.index):
@@ -441,7 +432,7 @@ async def adopt_program(
 async def _reopen_all(
     job: MpiJob, sessions: dict[str, HostSession], tasks: dict[str, TaskStarted]
 ) -> bool:
-    """Open the streams of all parts again; False when a part does not run any more."""
+    """Open the streams of all parts again; False if a part is no longer running."""
     head_name = job.cluster.head
     where = (job.ctx.run_dir, job.ctx.plan.lease_s)
     load = TaskLoad(job.step, "measure", _task_of(head_name, tasks), job.reader)
@@ -466,9 +457,9 @@ def _task_of(host: str, tasks: dict[str, TaskStarted]) -> HostTask:
 
 
 async def _reopen(run: TaskRun) -> bool:
-    """Return whether a part still runs.
+    """Return whether a part is still running.
 
-    One that never was, such as the head's own proxy of Open MPI, is left out.
+    A part that never started, such as the head's proxy with Open MPI, is skipped.
     """
     with faults_of(run.session, run.phase, lambda *_: None):
         await run.reopen(0)
@@ -477,18 +468,18 @@ async def _reopen(run: TaskRun) -> bool:
 
 
 def launches(ctx: RunContext) -> dict[str, Step]:
-    """Return the largest step of each launch of the plan that differs from the others."""
+    """Return the largest step of each distinct launch of the plan."""
     return launches_of(step for step in ctx.plan.steps if workloads.of(step).executor == "mpi")
 
 
 async def look(ctx: RunContext) -> None:
-    """Look at the hosts of every program of the plan; what is wrong becomes their problem."""
+    """Check the hosts of every program of the plan; problems are reported per host."""
     for key, step in launches(ctx).items():
         ctx.ahead[key] = await look_at_hosts(ctx, step)
 
 
 async def try_ahead(ctx: RunContext) -> None:
-    """Launch a tiny one of every program of the plan. Raises RunRefused (exit 3)."""
+    """Launch a trial of every program of the plan. Raises RunRefused (exit 3)."""
     for key, step in launches(ctx).items():
         await try_out(ctx, step, ctx.ahead[key])
 
@@ -504,7 +495,7 @@ async def adopt(
     step: Step,
     tasks: dict[str, TaskStarted],
 ) -> AdoptedStep:
-    """Follow a program whose engine died to its end."""
+    """Follow a dead engine's program to its end."""
     problems = ctx.journal.problems_on(step.hosts)
     alive, outcome = await adopt_program(ctx, step, tasks)
     whole, cut = outcome.reason == "exit" and outcome.exit_code == 0, ctx.stop_mode is not None

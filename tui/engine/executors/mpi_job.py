@@ -1,6 +1,4 @@
-"""One MPI program over many hosts: start it without trust between hosts, watch it, end it
-everywhere.
-"""
+"""One MPI program over many hosts: start it without SSH between hosts, watch it, end it."""
 
 from __future__ import annotations
 
@@ -35,12 +33,12 @@ from tui.workloads.mpi import SIGNALS, MpiProgram, ProgramReader, ProxyReader, h
 
 
 def directory_of(run_id: str) -> str:
-    """Return the directory of a run, the same on all hosts; each host has one of its own in it."""
+    """Return the directory of a run, the same on all hosts; each host has its own subdirectory."""
     return f"/dev/shm/benchtui-{run_id}"
 
 
 async def make_scratch(ctx: RunContext, sessions: Sequence[HostSession]) -> str:
-    """Make the directory on all hosts and return it; empty when one of them has no place for it.
+    """Create the directory on all hosts and return it; empty if a host has no place for it.
 
     Raises RunRefused.
     """
@@ -63,7 +61,7 @@ def _without(session: HostSession, error: HostError) -> None:
 
 
 async def remove_scratch(ctx: RunContext, sessions: Sequence[HostSession]) -> None:
-    """Remove it where it was made, now that no process is left."""
+    """Remove the directory, once no process is left."""
     path = directory_of(ctx.run_id)
     makers = [session for session in sessions if path in session.known.files]
 
@@ -82,31 +80,31 @@ def _stays(session: HostSession, path: str, error: HostError) -> None:
     session.say("warning", f"{path} stays behind: {error.message}")
 
 
-START_S = 30.0  # for mpiexec to ask for proxies, and for ranks to say that they run
-ASKED_S = 1.0  # after a proxy was asked for, for the next one
-LAST_WORDS_S = 4.0  # for mpiexec to say itself why a proxy ended
+START_S = 30.0  # for mpiexec to request proxies, and for ranks to report
+ASKED_S = 1.0  # after a request for a proxy, until the next one
+LAST_WORDS_S = 4.0  # for mpiexec itself to say why a proxy ended
 TICK_S = 0.5
 TOO_LATE = (
     f"the ranks did not begin within {START_S:g}s: hosts do not reach each other, or MPI hangs"
 )
 LOOK_S = 15.0
-ENDING_S = 5.0  # for proxies to end by themselves when mpiexec has
+ENDING_S = 5.0  # for proxies to end after mpiexec
 
 
 class HeadRun(TaskRun):
-    """mpiexec on the head. It is followed from its start: its output asks for the proxies."""
+    """mpiexec on the head, followed from its start, because its output requests the proxies."""
 
     hosts_text = ""
     following: asyncio.Task[Outcome] | None = None
 
     def files(self) -> dict[str, str]:
-        """The hosts and their ranks, and the script that stands in for a remote shell."""
+        """The host file, and the script used in place of a remote shell."""
         return {HOST_FILE: self.hosts_text, LAUNCH_FILE: LAUNCH_SCRIPT}
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a program ended: `host` None is all of it.
+    """Why a program ended; `host` None: not one host.
 
     An empty code: it ended by itself, or was stopped on request.
     """
@@ -160,9 +158,9 @@ class MpiJob:
     _head: HeadRun | None = None
     _released_s: float = 0.0
     _heard_s: float = 0.0
-    # proxies that ended before mpiexec, and since when
+    # proxies that ended before mpiexec, and when
     _ended_s: dict[str, float] = field(default_factory=dict)
-    _counts: dict[str, list[int]] = field(default_factory=dict)  # ranks of each host at every look
+    _counts: dict[str, list[int]] = field(default_factory=dict)  # ranks of each host at every check
 
     def __post_init__(self) -> None:
         self.reader = self.program.reader(len(self.cluster.hosts), self.cluster.nodes)
@@ -187,12 +185,12 @@ class MpiJob:
     # -- beginning
 
     async def start(self) -> bool:
-        """Start mpiexec, and the proxies that it asks for, held back.
+        """Start mpiexec, and the proxies it requests, held back.
 
-        False: `cause` says why it cannot be.
+        False: `cause` gives the reason.
         """
         try:
-            if self.cluster.family != "mpich":  # it leaves nothing in shared memory
+            if self.cluster.family != "mpich":  # leaves nothing in shared memory
                 self.cluster.scratch = await make_scratch(self.ctx, list(self.sessions.values()))
             await self._start_head()
             if self.cluster.by_proxy and not await self._start_proxies(await self._asked()):
@@ -224,7 +222,7 @@ class MpiJob:
         self._heard_s = time.monotonic()
 
     async def _asked(self) -> list[str]:
-        """Wait until mpiexec has asked for all proxies; the head's own it may start itself."""
+        """Wait until mpiexec has requested all proxies; it may start the head's own itself."""
         begun = time.monotonic()
         while not self.head.ended and not self.reader.started and not self.reader.launches_end:
             count, now = len(self.reader.launches), time.monotonic()
@@ -277,7 +275,7 @@ class MpiJob:
     async def run(self) -> Outcome:
         """Release the proxies, follow everything to its end, and return how mpiexec ended.
 
-        `cause` says why.
+        `cause` gives the reason.
         """
         self._released_s = time.monotonic()
         await asyncio.gather(*(run.go() for run in self.proxies.values()), return_exceptions=True)
@@ -299,14 +297,14 @@ class MpiJob:
         return outcome_of(followers[self.head])
 
     def adopt(self, head: HeadRun, proxies: dict[str, TaskRun]) -> None:
-        """Go on with parts that another engine started, and whose streams are open again."""
+        """Continue with parts started by another engine, with their streams open again."""
         self._head, self.proxies = head, proxies
         head.following = asyncio.create_task(
             head.follow(self.state) if head.streaming else _lost(head)
         )
 
     async def give_up(self) -> None:
-        """End what was started of a program that cannot begin."""
+        """End the started parts of a program that cannot begin."""
         followers = {
             run: asyncio.create_task(run.follow(self.state))
             for run in self.proxies.values()
@@ -342,7 +340,7 @@ class MpiJob:
     def _part_gone(self, followers: dict[TaskRun, asyncio.Task[Outcome]]) -> Cause | None:
         """Return that a proxy ended before mpiexec.
 
-        Mpiexec gets a little time to say why itself.
+        mpiexec gets a little time to report the reason.
         """
         now = time.monotonic()
         for host, run in self.proxies.items():
@@ -381,7 +379,7 @@ class MpiJob:
         return None
 
     def _unreachable(self) -> Cause | None:
-        """Return that a host said it cannot reach another: MPI would wait for it for ever."""
+        """Return that a host reported another one as unreachable: MPI would wait for it forever."""
         if said := self.reader.unreachable:
             return Cause("mpi-unreachable", said, self.cluster.head)
         for host, run in self.proxies.items():
@@ -390,7 +388,9 @@ class MpiJob:
         return None
 
     async def _look(self) -> None:
-        """Count the ranks of every host now and then, and name those that hang in the kernel."""
+        """Count the ranks of every host from time to time, and report those that hang in the
+        kernel.
+        """
         named: set[str] = set()
         while True:
             await asyncio.sleep(LOOK_S)
@@ -411,7 +411,7 @@ class MpiJob:
     # -- the end
 
     async def _end(self, followers: dict[TaskRun, asyncio.Task[Outcome]]) -> None:
-        """End what is left of the program: politely when asked to stop, else at once."""
+        """End the rest of the program: with a request if it was stopped, else at once."""
         if self.ctx.stop_event.is_set() and self.ctx.stop_mode != "abort":
             await self._stop([self.head], followers, "stop", STOP_PATIENCE_S)
         elif not self.cause.code and not self.ctx.stop_event.is_set():
@@ -436,7 +436,7 @@ class MpiJob:
             await end_runs(busy, mode, {followers[run] for run in busy}, patience_s, overtaken)
 
     async def _sweep(self) -> None:
-        """Make sure that no process of the program is left on any host that can be reached."""
+        """End all remaining processes of the program on all reachable hosts."""
         alive = [session for session in self.sessions.values() if not session.failed]
         await on_hosts(self.ctx, CLEAN_UP, alive, _end_ranks, self._not_ended)
         if self.cluster.family != "mpich":
@@ -447,7 +447,7 @@ class MpiJob:
         session.problem(self.phase, error.code, message, fatal=False)
 
     def killed_proxies(self) -> list[Cause]:
-        """Return the proxies that were killed: mpiexec does not say which."""
+        """Return the proxies that were killed; mpiexec does not report which."""
         return [
             Cause("mpi-proxy-died", f"its MPI proxy {how(outcome.exit_code)} while it ran", host)
             for host, outcome in self.outcomes.items()

@@ -1,6 +1,4 @@
-"""The per-host executor: one command on each host, released together, collected, reopened after a
-dead engine.
-"""
+"""The per-host executor: one command per host, released together; collect it, or adopt it."""
 
 from __future__ import annotations
 
@@ -82,12 +80,12 @@ async def measure(ctx: RunContext, step: Step, window: Window) -> None:
             kept = [
                 run for run in runs if outcomes[run.session.name].collected and has_result(ctx, run)
             ]
-            # what is left goes with the run
+            # the rest is removed with the run
             await on_runs(ctx, FREE_SPOOL, kept, _free_spool, lambda *_: None)
 
 
 async def identify_written(ctx: RunContext, step: Step, runs: Sequence[TaskRun]) -> None:
-    """Take down what the files are that the loads of a step have made."""
+    """Record the identities of the files that a step's loads created."""
     sessions = [run.session for run in runs]
     await asyncio.gather(*(identify_directories(each) for each in sessions))
     await asyncio.gather(
@@ -102,21 +100,19 @@ async def on_runs(
     work: Callable[[TaskRun], Awaitable[T]],
     failed: Callable[[HostSession, HostError], object] | None = None,
 ) -> dict[str, T]:
-    """Have the commands of hosts do something, as `on_hosts` does."""
+    """Run a call on the hosts' commands, like `on_hosts`."""
     by_name = {run.session.name: run for run in runs}
     sessions = [run.session for run in runs]
     return await on_hosts(ctx, duty, sessions, lambda session: work(by_name[session.name]), failed)
 
 
 def has_result(ctx: RunContext, run: TaskRun) -> bool:
-    """Return whether a host that takes part has brought its result."""
+    """Return whether a participating host has delivered its result."""
     return not run.session.failed and (run.step.index, run.session.name) in ctx.results
 
 
 async def _free_spool(run: TaskRun) -> None:
-    """Remove what a host spooled for a step whose result is kept: a suite of many steps would fill
-    its /tmp.
-    """
+    """Remove a host's spool of a step with a saved result, or a long suite would fill its /tmp."""
     async with asyncio.timeout(FREE_S):
         await run.session.agent.free_spool(run.task_id)
 
@@ -129,9 +125,7 @@ def task_run(
     *,
     resume: bool = False,
 ) -> TaskRun:
-    """Return the command of a step on a host, not yet started, or one of a dead engine, not yet
-    reopened.
-    """
+    """Return a host's command for a step: not yet started, or a dead engine's, not yet reopened."""
     task = ctx.task_of(step, session)
     reader = workloads.of(step).reader(session.name, step, phase, ctx.plan.latency_kind_of(step))
     run = TaskRun(
@@ -142,9 +136,9 @@ def task_run(
 
 
 async def arm_all(ctx: RunContext, step: Step, window: Window) -> list[TaskRun]:
-    """Have the command of every host, of other steps of the window too, started and waiting for GO.
+    """Start the commands of all hosts, including concurrent steps, up to the wait for GO.
 
-    Refuses when a host cannot.
+    Refuses if a host cannot.
     """
     runs = [task_run(ctx, step, session) for session in ctx.taking_part(step)]
     await asyncio.gather(*(look_for_directories(ctx, step, run.session) for run in runs))
@@ -153,7 +147,7 @@ async def arm_all(ctx: RunContext, step: Step, window: Window) -> list[TaskRun]:
         await still_free(ctx, step)
         await check_unchanged(ctx, step)
         await window.meet(ctx)
-        await on_runs(ctx, ARM, runs, TaskRun.stand_by)  # the first were armed a while ago
+        await on_runs(ctx, ARM, runs, TaskRun.stand_by)  # the first hosts were armed some time ago
         for run in runs:
             announce_new_files(ctx, run, step)
         await ctx.journal.settled()
@@ -168,7 +162,7 @@ async def arm_all(ctx: RunContext, step: Step, window: Window) -> list[TaskRun]:
 
 
 def announce_new_files(ctx: RunContext, run: TaskRun, step: Step) -> None:
-    """Record the files that this measurement is going to create."""
+    """Record the files that this measurement will create."""
     session = run.session
     task = next(task for task in step.tasks if task.host == session.name)
     new = [spec for spec in task.files if spec.path in session.missing | session.short]
@@ -176,7 +170,7 @@ def announce_new_files(ctx: RunContext, run: TaskRun, step: Step) -> None:
         spec for spec in task.files if spec.path in session.ours or spec.path in session.created
     ]
     grown += [spec for spec in task.files if spec.path in session.made_elsewhere]
-    # fio lays out those of ours that are short, even to read them
+    # fio lays out short files of benchtui, even to read them
     made = [*new, *grown, *task.written]
     ctx.made_files.add(session.name, (spec for spec in made if not is_device(spec.path)))
     if new:
@@ -206,9 +200,9 @@ def _still_armed(session: HostSession, error: HostError) -> None:
 
 
 async def say_go(ctx: RunContext, runs: list[TaskRun]) -> None:
-    """Release every host at once.
+    """Release all hosts at once.
 
-    A host that cannot be reached now is followed like any other lost one.
+    A host that cannot be reached now is treated like any lost one.
     """
     heard = await on_runs(ctx, GO, runs, TaskRun.go, _not_heard)
     for run in runs:
@@ -223,7 +217,7 @@ def _not_heard(session: HostSession, error: HostError) -> None:
 
 
 def take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:
-    """Journal what a host measured and what is wrong with it."""
+    """Journal a host's result and its problems."""
     with faults_of(run.session, "collect"):
         _take_result(ctx, run, outcome)
     with faults_of(run.session, "collect"):
@@ -248,9 +242,9 @@ def _take_result(ctx: RunContext, run: TaskRun, outcome: Outcome) -> None:
 
 
 def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
-    """Return what makes this host's result less than complete, as (code, message)."""
+    """Return why this host's result is incomplete, as (code, message)."""
     if outcome.reason in (OUR_FAULT, FLOODED):
-        return []  # it is reported already
+        return []  # already reported
     if not outcome.collected:
         return [
             ("host-lost", f"no connection to the end; the load's end is unknown ({outcome.reason})")
@@ -272,7 +266,7 @@ def problems_of(run: TaskRun, outcome: Outcome) -> list[tuple[str, str]]:
 async def adopt(
     ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]
 ) -> AdoptedStep:
-    """Follow a measurement, a command on each host, to its end, and take its results."""
+    """Follow a measurement with one command per host to its end, and take its results."""
     problems = ctx.journal.problems_on(step.hosts)
     with ctx.phase("measure", step.index, expected_s=step.expected_s):
         runs = await reopen_all(ctx, history, step, tasks)
@@ -294,15 +288,15 @@ async def adopt(
 async def reopen_all(
     ctx: RunContext, history: History, step: Step, tasks: dict[str, TaskStarted]
 ) -> list[TaskRun]:
-    """Return the commands that a dead engine had started, with their streams open.
+    """Return the commands started by a dead engine, with their streams open.
 
-    Those that are gone are told.
+    Reports those that are gone.
     """
     sessions = [session for session in ctx.alive if session.name in tasks]
     runs = [
         task_run(ctx, step, session, tasks[session.name].phase, resume=True) for session in sessions
     ]
-    phase = next(task.phase for task in tasks.values())  # they are of one
+    phase = next(task.phase for task in tasks.values())  # they share one reason
     await on_runs(ctx, REACH, runs, partial(_reopen, history), not_reached(phase))
     gone = [run for run in runs if run.session.failed]
     for run in gone:
@@ -317,7 +311,7 @@ async def _reopen(history: History, run: TaskRun) -> None:
 
 
 def not_reached(phase: PhaseName) -> Callable[[HostSession, HostError], None]:
-    """Return what names a host whose part of the run cannot be collected."""
+    """Return the message for a host from which the run cannot be collected."""
 
     def tell(session: HostSession, error: HostError) -> None:
         if isinstance(error, AgentError):
@@ -329,7 +323,7 @@ def not_reached(phase: PhaseName) -> Callable[[HostSession, HostError], None]:
 
 
 async def _end_those_never_released(runs: list[TaskRun], history: History) -> None:
-    """A command that still waits for GO would measure alone, long after the others."""
+    """End commands that still wait for GO: they would measure alone, much later."""
     for run in runs:
         if run.session.name not in history.at(run.step.index).released:
             run.session.problem(
@@ -343,7 +337,7 @@ __all__ = ["adopt", "look", "measure", "try_ahead"]
 
 
 async def look(ctx: RunContext) -> None:
-    """Look at nothing: each command needs only what every host needs."""
+    """Check nothing: each command needs only the checks of every host."""
 
 
 async def try_ahead(ctx: RunContext) -> None:

@@ -1,3 +1,3 @@
-"""What a user picks a run from: profiles, the inventory, hosts of the SSH configuration."""
+"""Inputs of a run: profiles, the inventory, hosts of the SSH configuration."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From SPECs to hosts: names, groups and sources, each host once, exclusions last."""
+"""Resolve SPECs to hosts: names, groups and sources, without duplicates, exclusions last."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ LOCAL_ALONE = (
     " localhost:PORT"
 )
 NO_GROUPS = "the inventory has no groups: benchtui hosts add NAME --group GROUP"
-MOST_NESTED = 8  # files and groups in each other
+MOST_NESTED = 8  # nesting of files and groups
 _COLON = re.compile(r"([^:]+):(.*)", re.DOTALL)
 _SEPARATOR = re.compile(r"([A-Za-z0-9]+)[^A-Za-z0-9,.-](.*)", re.ASCII | re.DOTALL)
 _NO_NAME = re.compile(r"[^A-Za-z0-9.-]", re.ASCII)
-_PARTED = re.compile(r"([\w.-]+)[^\w.!-]?(!?[\w.@-].*)", re.ASCII)  # a group, and what is next
+_PARTED = re.compile(r"([\w.-]+)[^\w.!-]?(!?[\w.@-].*)", re.ASCII)  # a group, and its next level
 _HOST_NAME = re.compile(r"[^\s\x00-\x1f\x7f/@,!\\'\"`$;|&<>(){}*?]{1,253}")
 SAME = (
     "alias",
@@ -37,11 +37,11 @@ SAME = (
     "user",
     "identity",
     "transport",
-)  # two that differ in these are not one host
+)  # two entries that differ in these are different hosts
 
 
 class Chosen(NamedTuple):
-    """A host that a SPEC stands for. `vouched`: a source says that it is there."""
+    """A host of a SPEC. `vouched`: a source reports that it exists."""
 
     address: HostAddress
     vouched: bool
@@ -51,20 +51,20 @@ class Chosen(NamedTuple):
 class Chooser:
     """Resolves SPECs.
 
-    `own` completes what a source or a typed name leaves open; what a source said is asked once.
+    `own` fills in what a source or a typed name does not say; sources are queried once.
     """
 
     groups: Mapping[str, Sequence[str]]
     sources: Mapping[str, Sequence[str]]  # groups that are SPECs
     own: Callable[[HostAddress], HostAddress]
     context: SourceContext
-    names: Callable[[], Iterable[str]]  # hosts that a mistyped one is compared with
-    # raises UsageError for hosts that nothing knows
+    names: Callable[[], Iterable[str]]  # hosts compared with a mistyped one
+    # raises UsageError for unknown hosts
     refuse_unknown: Callable[[Iterable[Chosen]], None]
     asked: dict[str, FoundHosts] = field(default_factory=dict)
     uses: list[SourceUse] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    # by sources so far: their names are known from now
+    # named by sources so far
     vouched: dict[str, HostAddress] = field(default_factory=dict)
 
     def hosts(self, specs: Iterable[str], above: tuple[str, ...] = ()) -> dict[str, Chosen]:
@@ -91,7 +91,7 @@ class Chooser:
         return found
 
     def check_form(self, part: str, before: str) -> None:
-        """Raise UsageError for a part that can name nothing, before a source is asked."""
+        """Raise UsageError for a part that cannot name anything, before a source is queried."""
         if not part:
             raise UsageError("'!' names no host to leave out; allowed are !NAME and !@GROUP")
         if part.startswith("@"):
@@ -108,13 +108,13 @@ class Chooser:
     def leave_out(self, part: str, found: dict[str, Chosen], above: tuple[str, ...]) -> None:
         """Remove hosts from those found.
 
-        A name that is none of them is a mistake; a group may have none of them.
+        Excluding a name that is not among them is an error; for a group it is not.
         """
         names = [chosen.address.name for chosen in self.part(part, above)]
         left = [found.pop(name) for name in names if name in found]
         is_set = part.startswith("@") or self.source_in(part) is not None
         if not left and not is_set:
-            self.refuse_unknown(found.values())  # the mistake may be in a name before it
+            self.refuse_unknown(found.values())  # an earlier name may contain the error
             hint = did_you_mean(names[0], found)
             raise UsageError(f"!{part} leaves out no host that is named{hint}")
 
@@ -127,7 +127,7 @@ class Chooser:
         return [self.typed(place) for place in self.places(part)]
 
     def places(self, part: str) -> list[Destination]:
-        """Return what a part without a group and a source says. Raises UsageError."""
+        """Return the destinations of a part without a group or a source. Raises UsageError."""
         try:
             return hostspec.destinations(part)
         except UsageError as error:
@@ -139,28 +139,26 @@ class Chooser:
             raise UsageError(f"{told}; allowed is {hostspec.FORMS}") from error
 
     def meant(self, part: str) -> str:
-        """Return `` (did you mean 'slurm:4711'?)`` for a part that names nothing, or an empty
-        text.
-        """
+        """Return `` (did you mean 'slurm:4711'?)`` for a part that names nothing, or ""."""
         word = part.removeprefix("!")
         known = [*self.names(), *(f"@{group}" for group in (*self.groups, *self.sources))]
         near = nearest(hostspec.host_in(word), known)
         return suggestion(dict.fromkeys([*_as_source(word), *near]))
 
     def typed(self, place: Destination) -> Chosen:
-        """Return a host that was named by itself."""
+        """Return a host that was named directly."""
         if place.name in self.vouched and place.user is None:
             return Chosen(self.vouched[place.name], vouched=True)
         return Chosen(self.own(typed_address(place)), vouched=False)
 
     def source_in(self, part: str) -> tuple[str, str] | None:
-        """Return the name and the text of a source. Raises UsageError for one that there is not."""
+        """Split a source into name and text. Raises UsageError for an unknown one."""
         found = hostspec.source_of(part)
         if found is None or found[0] in installed_sources():
             return found
         name, tail = found
         if tail.isdigit() or ":" in tail or hostspec.is_range(part):
-            return None  # HOST:PORT, or an address of IPv6
+            return None  # HOST:PORT, or an IPv6 address
         hint = did_you_mean(name, installed_sources()) or self.meant(part)
         there = ", ".join(installed_sources())
         raise UsageError(
@@ -182,7 +180,7 @@ class Chooser:
         return [self.typed(Destination(name, name)) for name in self.groups[group]]
 
     def unknown_group(self, group: str) -> UsageError:
-        """Return what to say of a group that there is not."""
+        """Return the error for an unknown group."""
         known = [*self.groups, *self.sources]
         there = f"groups: {', '.join(known)}" if known else NO_GROUPS
         if not group:
@@ -222,7 +220,7 @@ class Chooser:
         return chosen
 
     def asked_once(self, part: str, source: tuple[str, str]) -> FoundHosts:
-        """Return what a source said when it was asked first."""
+        """Return a source's first answer; it is queried once."""
         if part not in self.asked:
             self.asked[part] = load_source(source[0]).find(source[1], self.context)
             if len(self.asked[part].hosts) + len(self.asked[part].specs) > hostspec.MOST_KNOWN:
@@ -230,7 +228,7 @@ class Chooser:
         return self.asked[part]
 
     def nested(self, part: str, above: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the way down to a part. Raises UsageError for a circle."""
+        """Return the path down to a part. Raises UsageError for a circle."""
         if part in above:
             raise UsageError(f"{shown(part)} contains itself")
         if len(above) >= MOST_NESTED:
@@ -241,7 +239,9 @@ class Chooser:
 
 
 def _as_source(word: str) -> list[str]:
-    """Return a word with the source that its begin may be: ``slrum:4711``, ``slurm;4711``."""
+    """Return a word as the source that it may be a mistyped form of: ``slrum:4711``,
+    ``slurm;4711``.
+    """
     known = installed_sources()
     if word.casefold() in known:
         return [f"{word.casefold()}:"]
@@ -265,7 +265,7 @@ def typed_address(place: Destination) -> HostAddress:
 
 
 def completed(given: HostAddress, own: HostAddress) -> HostAddress:
-    """Return an address with what it leaves open as the inventory has it."""
+    """Fill in an address from the inventory."""
     missing = {
         name: value for name, value in asdict(own).items() if getattr(given, name) in (None, ())
     }
@@ -276,7 +276,7 @@ def completed(given: HostAddress, own: HostAddress) -> HostAddress:
 
 
 def check_name(address: HostAddress) -> None:
-    """Raise UsageError for a name that no host has: it stands in file names, records and on
+    """Raise UsageError for an invalid host name: it becomes part of file names, records and
     screens.
     """
     name = address.name
@@ -290,7 +290,7 @@ def shown(part: str) -> str:
 
 
 def _of_part(problem: Problem, part: str) -> Problem:
-    """Return a problem with the part that it is about; a file with its line says enough."""
+    """Return a problem with its part; a file with its line needs no part."""
     return (
         problem if problem.file else problem._replace(message=f"{shown(part)}: {problem.message}")
     )
@@ -302,9 +302,9 @@ def _in_group(chosen: Chosen, group: str) -> Chosen:
 
 
 def _add(found: dict[str, Chosen], chosen: Chosen) -> None:
-    """Add a host that may be there already.
+    """Add a host that may already exist.
 
-    Raises UsageError when the two are reached differently.
+    Raises UsageError if the two have different addresses.
     """
     name = chosen.address.name
     known = found.get(name)

@@ -1,6 +1,6 @@
 """Hosts to choose from: inventory, SSH configuration, this machine.
 
-Edit the inventory file and keep its comments.
+Also edits the inventory file, keeping its comments.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tui.model.source_group import SourceGroup
 
 Origin = Literal["inventory", "ssh config", "source", "command line", "this machine"]
-MOST_UNKNOWN = 50  # that are named one by one
+MOST_UNKNOWN = 50  # listed individually
 LOCAL_ADDRESS = HostAddress(name=hostspec.LOCAL, transport="local")
 
 
@@ -47,20 +47,20 @@ class Fleet:
         context: SourceContext | None = None,
         like: Fleet | None = None,
     ) -> None:
-        self.inventory = inventory  # its models are loaded where there is one alone
+        self.inventory = inventory  # loads its models only if there is one
         self.hosts: Mapping[str, HostEntry] = inventory.hosts if inventory is not None else {}
         self.groups: Mapping[str, list[str]] = inventory.groups if inventory is not None else {}
         self.sources: Mapping[str, list[str]] = inventory.sources if inventory is not None else {}
         self.ssh_config = ssh_config
         self.context = context or SourceContext.here()
-        self._like = like  # what it was told by sources is known here too
-        # asked again, by title
+        self._like = like  # what sources answered for it is reused here
+        # refreshed groups, by title
         self.answers: dict[str, SourceGroup] = dict(like.answers) if like is not None else {}
         self._config_words: list[str] | None = None
 
     @property
     def config_names(self) -> list[str]:
-        """Host names of the SSH configuration; patterns are no names."""
+        """Host names of the SSH configuration, without patterns."""
         return list(self._config_hosts)
 
     @cached_property
@@ -69,7 +69,7 @@ class Fleet:
 
     @cached_property
     def _patterns(self) -> list[str]:
-        """The patterns of Host lines that say something: `*` does not."""
+        """Patterns of Host lines, without `*`."""
         return [
             word
             for word in self._words
@@ -85,9 +85,9 @@ class Fleet:
         return self._config_words
 
     def all(self, named: Sequence[str] = ()) -> list[tuple[HostAddress, Origin]]:
-        """Return every host that is known by name, this machine last.
+        """Return every host known by name, this machine last.
 
-        `named` are those of the command line or of a run: they count when DNS or a pattern of ssh's
+        `named` are those of the command line or of a run: they count if DNS or a pattern of the SSH
         configuration knows them.
         """
         found: list[tuple[HostAddress, Origin]] = []
@@ -116,13 +116,13 @@ class Fleet:
 
     @property
     def has_asked(self) -> bool:
-        """Whether sources may have been asked so far."""
+        """Whether sources have been queried."""
         return "chooser" in self.__dict__ or self._like is not None
 
     def resolve(self, specs: Sequence[str]) -> list[HostAddress]:
-        """Return the hosts of SPECs, in order, each once.
+        """Return the hosts of SPECs, in order, without duplicates.
 
-        Raises UsageError with every unknown name at once.
+        Raises UsageError with all unknown names at once.
         """
         found = self.chooser.hosts(specs)
         if len(found) > hostspec.MOST_HOSTS:
@@ -133,7 +133,7 @@ class Fleet:
         return [each.address for each in found.values()]
 
     def _refuse_unknown(self, found: Iterable[Chosen]) -> None:
-        """Raise UsageError with every unknown name."""
+        """Raise UsageError with all unknown names."""
         unknown = [
             each.address for each in found if not each.vouched and not self._known(each.address)
         ]
@@ -145,7 +145,7 @@ class Fleet:
 
     @cached_property
     def chooser(self) -> Chooser:
-        """What turns SPECs into hosts; it remembers what sources said."""
+        """The resolver of SPECs; it caches answers of sources."""
         chooser = self.new_chooser()
         if self._like is not None:
             before = self._like.chooser
@@ -158,7 +158,7 @@ class Fleet:
         return chooser
 
     def new_chooser(self) -> Chooser:
-        """Return what turns SPECs into hosts, and asks every source anew."""
+        """Return a resolver that queries every source again."""
         from tui.engine.inputs.choosing import Chooser
 
         return Chooser(
@@ -171,16 +171,16 @@ class Fleet:
         )
 
     def _names(self) -> list[str]:
-        """Return what a mistyped name is compared with."""
+        """Return the names to compare a mistyped one with."""
         return [*self.hosts, *self.config_names, hostspec.LOCAL]
 
     @property
     def uses(self) -> list[SourceUse]:
-        """What the sources that were named resolved to."""
+        """What the sources in use resolved to."""
         return self.chooser.uses
 
     def uses_of(self, hosts: Sequence[HostAddress]) -> list[SourceUse]:
-        """Return what those sources resolved to that named any of these hosts."""
+        """Return the answers of those sources that named any of these hosts."""
         names = {host.name for host in hosts}
         return [use for use in self.uses if not names.isdisjoint(use.hosts)]
 
@@ -190,7 +190,7 @@ class Fleet:
         return self.chooser.notes
 
     def _completed(self, given: HostAddress) -> HostAddress:
-        """Return an address with what it leaves open as the inventory has it."""
+        """Fill in an address from the inventory."""
         from tui.engine.inputs.choosing import completed
 
         return (
@@ -207,9 +207,9 @@ class Fleet:
         return known or self._described(name) or resolvable(name)
 
     def _described(self, name: str) -> bool:
-        """Whether a pattern speaks of a name; behind a bastion no name can be looked up from here.
+        """Return whether a pattern matches a name: behind a bastion, names cannot be resolved here.
 
-        `*` says nothing.
+        `*` does not count.
         """
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in self._patterns)
 
@@ -220,9 +220,7 @@ class Fleet:
         return f"unknown host '{name}'{self.chooser.meant(typed)}: {where}"
 
     def _broken_line(self) -> list[Problem]:
-        """Return the first line that ssh would refuse: hosts below it may be unknown for its
-        sake.
-        """
+        """Return the first line that ssh would refuse, which may make hosts below it unknown."""
         from tui.remote.ssh_include import ConfigText
         from tui.remote.sshfile import ConfigError, lines_of, text_of, unknown
 
@@ -254,7 +252,7 @@ def resolvable(name: str) -> bool:
 
 
 def read_inventory(path: Path, *, pipes: bool = False) -> Inventory | None:
-    """Return the inventory of a file, None when there is no file; `pipes`: a person named it.
+    """Return the inventory of a file, None if there is no file; `pipes`: the user named it.
 
     Raises UsageError.
     """
@@ -264,16 +262,16 @@ def read_inventory(path: Path, *, pipes: bool = False) -> Inventory | None:
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable(path, error) from error
-    # most of what the first list of hosts would wait for
+    # the slowest part of the first list of hosts
     from tui.model.inventory import load_inventory
 
     return load_inventory(text, str(path))
 
 
 def add_hosts(path: Path, specs: Sequence[str], entry: Mapping[str, object]) -> None:
-    """Add hosts or ranges, or change those of that name; fields that are None are left out.
+    """Add hosts or ranges, or change existing ones; fields that are None are left out.
 
-    Raises UsageError, before anything is written, when the file is broken or would become so.
+    Raises UsageError, before anything is written, if the file is invalid or would become invalid.
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
@@ -281,7 +279,7 @@ def add_hosts(path: Path, specs: Sequence[str], entry: Mapping[str, object]) -> 
     from tui.model.inventory import load_inventory
 
     yaml = YAML()
-    read_inventory(path)  # raises with the place of an error; a broken file stays as it is
+    read_inventory(path)  # raises with the place of an error; an invalid file is not changed
     try:
         data: Any = yaml.load(read_text(path, MOST_SMALL_BYTES) if path.exists() else "") or {}
         if data.get("hosts") is None:

@@ -1,4 +1,4 @@
-"""Create, save and watch the user's own profile files; write the JSON Schema beside them."""
+"""Create, save and watch the user's own profile files; write their JSON Schema."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Stamps = frozenset[tuple[str, int, int]]
 
 
 def write_schema(user_dir: Path) -> Path:
-    """Write the JSON Schema beside the user's profiles when it is not there or is another one;
-    return its path.
+    """Write the JSON Schema next to the user's profiles if it is missing or outdated; return its
+    path.
 
-    A folder that cannot be written is left alone: only completion in editors is lost.
+    A read-only folder is left alone: only completion in editors is lost.
     """
     path = user_dir / SCHEMA_FILE
     text = schema_text("profile")
@@ -42,7 +42,7 @@ def write_schema(user_dir: Path) -> Path:
 def with_modeline(text: str, path: Path, user_dir: Path) -> str:
     """Return a profile's text with the line by which editors find the schema.
 
-    As it is outside of `user_dir`.
+    Unchanged outside of `user_dir`.
     """
     if MODELINE in text or not path.is_relative_to(user_dir):
         return text
@@ -51,7 +51,7 @@ def with_modeline(text: str, path: Path, user_dir: Path) -> str:
 
 
 def create(catalogue: Catalogue, tag: str, text: str) -> Path:
-    """Write a new profile of the user's and return its path. Never overwrites.
+    """Write a new profile and return its path. Never overwrites.
 
     Raises UsageError.
     """
@@ -69,9 +69,7 @@ def create(catalogue: Catalogue, tag: str, text: str) -> Path:
 
 
 def extending(base: LoadedProfile, tag: str) -> str:
-    """Return the text of a profile that changes another one: a few lines, what may be changed as
-    comments.
-    """
+    """Return the text of a profile that extends another one, with its parameters as comments."""
     name = tag.partition("/")[2]
     title = json.dumps(f"{base.profile.title} ({name})", ensure_ascii=False)
     lines = [f"profile: {tag}", f"extends: {base.profile.profile}", f"title: {title}"]
@@ -99,9 +97,7 @@ def _widest(base: LoadedProfile) -> int:
 
 
 def stamps(user_dir: Path) -> Stamps:
-    """Return path, size and time of every profile file of the user's: another set means that
-    something changed.
-    """
+    """Return path, size and time of every profile file of the user, to detect changes."""
     found = set()
     for folder, _, names in os.walk(user_dir):
         for name in names:

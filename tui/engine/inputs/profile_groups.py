@@ -1,4 +1,4 @@
-"""Presets by what people look for: patterns of tags in `groups.txt` beside them."""
+"""Groups of presets by purpose: patterns of tags in `groups.txt` next to them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OWN, OTHER = "your own", "other presets"
 
 @functools.cache
 def groups() -> dict[str, tuple[str, ...]]:
-    """Return the patterns of each group, in the order in which they are listed."""
+    """Return the patterns of each group, in the order they are listed."""
     found: dict[str, tuple[str, ...]] = {}
     for line in read_text(presets_dir() / "groups.txt").splitlines():
         if not line.startswith("#"):

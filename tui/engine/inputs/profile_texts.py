@@ -1,6 +1,4 @@
-"""Profile files as text: find them, read tags and titles from their heads, without loading
-models.
-"""
+"""Profile files as text: find them, read tags and titles without loading models."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ SUFFIXES = (".yaml", ".yml")
 class ProfileFile:
     """One file.
 
-    `text` is None when it cannot be read, `tag` and `base` (what it extends) when they cannot be.
+    `text` is None if it is unreadable, `tag` and `base` (what it extends) if they are.
     """
 
     path: Path
@@ -32,7 +30,7 @@ class ProfileFile:
     text: str | None
     tag: str | None
     base: str | None
-    by_path: str  # the tag that its place in the folder suggests
+    by_path: str  # the tag implied by its path
 
     @property
     def name(self) -> str:
@@ -43,7 +41,7 @@ class ProfileFile:
 class Shelf:
     """All files of presets and of `user_dir`, which need not exist; each is read once.
 
-    Where a profile is named by its file, `beside` is the folder that it lies in.
+    If a profile is named by its file, `beside` is that file's folder.
     """
 
     def __init__(self, user_dir: Path, beside: Path | None = None) -> None:
@@ -61,12 +59,12 @@ class Shelf:
 
     @functools.cached_property
     def neighbours(self) -> list[ProfileFile]:
-        """The files beside a profile that is named by its file; of folders below them, none."""
+        """Files in the same folder as a profile named by its file; not those of subfolders."""
         return [*_files_in(self.beside, False, deep=False)] if self.beside is not None else []
 
     @functools.cached_property
     def tags(self) -> tuple[str, ...]:
-        """The tags of all files that can be read, members and bases not looked at."""
+        """Tags of all readable files, without checking members and bases."""
         return tuple(file.tag for file in self.files if file.tag)
 
     def own(self, name: str) -> list[ProfileFile]:
@@ -76,23 +74,21 @@ class Shelf:
     def find(self, tag: str, above: Path | None = None) -> ProfileFile | None:
         """Return the file of a tag: the user's own, a preset, or a neighbour.
 
-        No file extends itself (`above`).
+        A file does not extend itself (`above`).
         """
         return next(
             (file for file in self._sought(tag) if file.tag == tag and file.path != above), None
         )
 
     def _sought(self, tag: str) -> Iterator[ProfileFile]:
-        """Yield files in the order in which they win, each place read only when those before it had
-        none.
-        """
+        """Yield files by precedence; a place is read only if earlier ones have no match."""
         yield from self.users
         yield from self._preset_at(tag)
         yield from self.files
         yield from self.neighbours
 
     def _preset_at(self, tag: str) -> list[ProfileFile]:
-        """Return the preset where one of that tag is, so that the others need not be read."""
+        """Return the preset at the path of its tag, so that others need not be read."""
         folder = presets_dir()
         path = folder / f"{tag}.yaml"
         return (
@@ -106,7 +102,7 @@ def _files_in(folder: Path, preset: bool, *, deep: bool = True) -> Iterator[Prof
         folders[:] = [name for name in folders if deep and name != "baselines"]
         found += [
             os.path.join(where, name)  # noqa: PTH118 - in hundreds
-            for name in (*names, *folders)  # a folder of such a name is reported, not skipped
+            for name in (*names, *folders)  # a folder of that name is reported, not skipped
             if name.endswith(SUFFIXES)
         ]
     for path in sorted(found):
@@ -122,7 +118,7 @@ def _file(path: Path, folder: Path, preset: bool) -> ProfileFile:
 
 
 def profile_text(path: Path, *, pipes: bool = False) -> str:
-    """Return the text of a profile's file; `pipes`: a person named it. Raises UsageError."""
+    """Return the text of a profile's file; `pipes`: the user named it. Raises UsageError."""
     try:
         return read_text(path, encoding="utf-8-sig", pipes=pipes)
     except (OSError, UnicodeDecodeError) as error:
@@ -147,7 +143,7 @@ def head(text: str) -> tuple[str | None, str | None]:
     """Return the tag of a profile's text and the tag that it extends; None if unreadable."""
     keys = _HEAD_KEY.findall(text)
     plain = dict(_PLAIN_HEAD.findall(text))
-    # reading all of the YAML takes thirty times as long
+    # parsing the whole YAML is thirty times slower
     if "profile" in plain and len(keys) == len(plain):
         return plain["profile"], plain.get("extends")
     try:

@@ -1,6 +1,4 @@
-"""The profile catalogue: presets that ship with benchtui and the user's own, which override presets
-of the same tag.
-"""
+"""The profile catalogue: shipped presets and the user's own profiles, which override presets."""
 
 from __future__ import annotations
 
@@ -21,20 +19,20 @@ from tui.model.yaml_text import load
 if TYPE_CHECKING:
     from tui.model.profile import Profile
 
-# What a list tells of a preset: these keys and the lines below them. The rest of the YAML takes six
-# times as long.
+# Keys that lists show of a preset; parsing the rest of the YAML would be six times
+# slower.
 _LISTED = re.compile(
     r"^(?:profile|title|tool|headline|suite|allow_device):.*\n(?:[ \t#-].*\n|\n)*", re.MULTILINE
 )
 
-JOB = "job:"  # before the tag of a job that is no file
+JOB = "job:"  # prefix of the tag of a job without a file
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
     """One profile of a list.
 
-    A file that cannot be loaded has an `error` and only its path to show.
+    A file that cannot be loaded has an `error` and only its path.
     """
 
     tag: str
@@ -44,7 +42,7 @@ class CatalogueEntry:
     tool: str = ""
     headline: str = ""
     error: str | None = None
-    device: bool = False  # it may write to a block device
+    device: bool = False  # may write to a block device
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ class LoadedProfile:
 
     @property
     def unreached(self) -> list[Problem]:
-        """What in its file reaches no job, whatever the parameters are."""
+        """Options of its file that reach no job, whatever the parameters are."""
         from tui.model.profile_model import unreached_hints
 
         return unreached_hints(self.profile, self.text, str(self.path))
@@ -82,7 +80,7 @@ class LoadedProfile:
 class Catalogue:
     """The presets and the profiles under `user_dir`, which need not exist.
 
-    Every call looks at the files anew.
+    Every call reads the directories again.
     """
 
     def __init__(self, user_dir: Path) -> None:
@@ -91,15 +89,15 @@ class Catalogue:
         self._jobs: dict[str, str] = {}
 
     def keep_job(self, text: str) -> str:
-        """Return the name under which `load` finds the profile of a job that is no file, as long as
-        this lives.
+        """Return a name under which `load` finds the profile of a job without a file, for this
+        catalogue's lifetime.
         """
         name = f"{JOB}{head(text)[0]}"
         self._jobs[name] = text
         return name
 
     def list(self) -> Sequence[CatalogueEntry]:
-        """Return all profiles by tag; broken files come with their error and hide nothing."""
+        """Return all profiles by tag; broken files are listed with their error."""
         shelf = Shelf(self.user_dir)
         found: dict[str, CatalogueEntry] = {}
         for file in shelf.files:
@@ -122,7 +120,7 @@ class Catalogue:
             return self.load_file(from_home(name))
         shelf = Shelf(self.user_dir)
         own = shelf.own(name)
-        # a broken file of the user's hides the preset of that tag
+        # the user's broken file hides the preset of that tag
         file = own[0] if own else shelf.find(name)
         if file is None:
             raise UsageError(
@@ -135,9 +133,7 @@ class Catalogue:
         return loaded
 
     def shipped_text(self, name: str) -> str | None:
-        """Return the text of a preset that no file of the user's has a part in: tests check
-        those.
-        """
+        """Return the text of an unmodified preset; those are checked by tests."""
         shelf = Shelf(self.user_dir)
         file = None if is_path(name) or shelf.own(name) else shelf.find(name)
         return (
@@ -149,17 +145,16 @@ class Catalogue:
         return self.load_text(profile_text(path, pipes=True), path, preset=preset)
 
     def load_text(self, text: str, path: Path, *, preset: bool = False) -> LoadedProfile:
-        """Return the profile of a text that may not be saved yet.
+        """Return the profile of a text that may be unsaved.
 
-        Raises UsageError with every problem in it.
+        Raises UsageError with all problems.
         """
         return _loaded(text, path, Shelf(self.user_dir, path.parent), preset=preset)
 
     def copy_to_user(self, tag: str) -> Path:
-        """Return the user's own file of a profile, copied from the preset when there is none yet.
-        Never overwrites.
+        """Return the user's own file of a profile, copied from the preset if there is none.
 
-        A broken file of the user's is returned as well: it wants mending. Raises UsageError.
+        Never overwrites. Returns a broken file of the user too, to be repaired. Raises UsageError.
         """
         own = self.own_file(tag)
         if own:
@@ -198,9 +193,9 @@ def _entry(file: ProfileFile, shelf: Shelf) -> CatalogueEntry:
 
 
 def _shipped(file: ProfileFile, shelf: Shelf) -> CatalogueEntry | None:
-    """Return the entry of a preset by its bare data: tests look at all of them.
+    """Return the entry of a preset from its raw data; presets are checked by tests.
 
-    None when it needs the user's files.
+    None if it needs the user's files.
     """
     try:
         data = load("".join(_LISTED.findall(file.text or "")), str(file.path)).data
@@ -239,13 +234,13 @@ def _loaded(text: str, path: Path, shelf: Shelf, *, preset: bool = False) -> Loa
 
 
 def _profile(text: str, path: Path, shelf: Shelf) -> tuple[Profile, tuple[tuple[str, str], ...]]:
-    """Return a profile and what it extends, (tag, text), nearest first. Raises UsageError."""
+    """Return a profile and its bases as (tag, text), nearest first. Raises UsageError."""
     bases: list[tuple[str, str, str]] = []
     above, tag = path, head(text)[1]
     while tag is not None and tag not in [known for known, _, _ in bases]:
         file = shelf.find(tag, above)
         if file is None or file.text is None:
-            break  # the loader says so, at its place
+            break  # the loader reports it with its place
         bases.append((tag, file.text, str(file.path)))
         above, tag = file.path, file.base
     missing = tag is not None and tag not in [known for known, _, _ in bases]
@@ -256,7 +251,7 @@ def _profile(text: str, path: Path, shelf: Shelf) -> tuple[Profile, tuple[tuple[
 def _members(profile: Profile, text: str, path: Path, shelf: Shelf) -> dict[str, LoadedProfile]:
     """Return the profiles of a suite.
 
-    Raises UsageError that points at the one which is not there.
+    Raises UsageError that points at a missing one.
     """
     from tui.model.profile_check import placed_members
 
@@ -296,14 +291,14 @@ def _members(profile: Profile, text: str, path: Path, shelf: Shelf) -> dict[str,
 
 
 def measured_often(profile: Profile) -> str:
-    """Return the key for which a profile is measured more than once; empty: it is measured once."""
+    """Return the key that makes a profile measure more than once; empty if it measures once."""
     if profile.sweep is not None:
         return "sweep"
     return "repeat" if profile.repeat != 1 else ""
 
 
 def is_path(name: str) -> bool:
-    """Return whether a profile is named by its file and not by its tag."""
+    """Return whether a profile is named by its file rather than by its tag."""
     return name.endswith(SUFFIXES) or name.startswith((".", "/", "~"))
 
 
@@ -325,7 +320,7 @@ def _cached_profile(
 
 
 def headline_text(profile: Profile) -> str:
-    """Return what a profile is about, such as 'read IOPS' or 'read p99.5 latency'."""
+    """Return a profile's headline, such as 'read IOPS' or 'read p99.5 latency'."""
     return (
         meaning(profile.headline_spec)
         if profile.headline_spec
@@ -334,6 +329,6 @@ def headline_text(profile: Profile) -> str:
 
 
 def retagged(text: str, tag: str) -> str:
-    """Return the text of a profile with another tag, everything else untouched."""
+    """Return the text of a profile with another tag, otherwise unchanged."""
     start, end = load(text, "").spans[("profile",)]
     return text[:start] + tag + text[end:]

@@ -1,6 +1,4 @@
-"""Sources of hosts as groups that can be asked again: those of the inventory, and those that were
-named.
-"""
+"""Sources of hosts as groups that can be refreshed: from inventory and command line."""
 
 from __future__ import annotations
 
@@ -20,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class SourceAnswer(Struct, frozen=True):
-    """What asking a group brought; `chooser` None: nothing."""
+    """The answer for a group; `chooser` None: none."""
 
     group: SourceGroup
     chooser: Chooser | None = None
 
 
 def source_groups(fleet: Fleet) -> list[SourceGroup]:
-    """Return the groups of the inventory, then the SPECs that named hosts of none of these."""
+    """Return the groups of the inventory, then SPECs that name other hosts."""
     found = {name: fleet.answers.get(name) or _named_before(fleet, name) for name in fleet.sources}
     covered = {host for group in found.values() for host in group.names}
     for use in fleet.uses if fleet.has_asked else ():
@@ -39,9 +37,7 @@ def source_groups(fleet: Fleet) -> list[SourceGroup]:
 
 
 def _named_before(fleet: Fleet, name: str) -> SourceGroup:
-    """Return a group of the inventory with what was said of it when hosts were named on the command
-    line.
-    """
+    """Return a group of the inventory with its answer from the start, if it was queried then."""
     vouched = fleet.chooser.vouched.values() if fleet.has_asked else ()
     names = tuple(each.name for each in vouched if name in each.groups)
     uses = [use for use in fleet.uses if set(use.hosts) & set(names)] if names else []
@@ -50,9 +46,9 @@ def _named_before(fleet: Fleet, name: str) -> SourceGroup:
 
 
 def ask_again(fleet: Fleet, group: SourceGroup) -> SourceAnswer:
-    """Return what a group's sources say now.
+    """Query a group's sources again.
 
-    Changes nothing: a thread may ask, `take_answer` is for the others.
+    Changes nothing, so a thread may call it; `take_answer` applies the result.
     """
     chooser = fleet.new_chooser()
     try:
@@ -67,9 +63,9 @@ def ask_again(fleet: Fleet, group: SourceGroup) -> SourceAnswer:
 
 
 def take_answer(fleet: Fleet, answer: SourceAnswer) -> None:
-    """Know from now on what a group's sources said.
+    """Apply the answer of a group's sources.
 
-    Hosts that no source names any more are forgotten.
+    Hosts that no source names any more are removed.
     """
     group, known = answer.group, fleet.chooser
     before = next((each for each in source_groups(fleet) if each.title == group.title), group)

@@ -1,4 +1,4 @@
-"""Host names in SSH configurations, for shell completion: imports nothing heavy."""
+"""Host names in SSH configurations for shell completion, without heavy imports."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ PATTERN = set("*?!")
 
 
 def words_in(path: Path) -> Iterator[str]:
-    """Yield the host names and patterns of an SSH configuration and the files it includes, each
-    file once.
+    """Yield host names and patterns of an SSH configuration and its includes, each file once.
 
-    A file that cannot be read has none. Raises UsageError for a configuration that is too large as
-    a whole.
+    An unreadable file has none. Raises UsageError for a configuration that is too large.
     """
     for count, word in enumerate(_words(path, set(), ConfigText())):
         if count >= MOST_KNOWN:

@@ -1,7 +1,4 @@
-"""A profile made of ``key=value`` terms: what `benchtui run TOOL key=value` and the form run.
-
-Pure.
-"""
+"""Profiles from ``key=value`` terms, as in `benchtui run TOOL key=value` and the Job form. Pure."""
 
 from __future__ import annotations
 
@@ -57,30 +54,30 @@ def parse_terms(workload: Workload, words: Iterable[str]) -> dict[str, tuple[str
 
 
 def split_values(text: str) -> tuple[str, ...]:
-    r"""Return the values of a list with commas; ``\,`` is a comma within one."""
+    r"""Split a list at commas; ``\,`` is a literal comma."""
     return tuple(part.strip().replace("\\,", ",") for part in COMMA.split(text))
 
 
 def joined_values(values: Iterable[str]) -> str:
-    """Return values as one text that `split_values` takes apart again."""
+    """Join values to a text that `split_values` splits again."""
     return ",".join(value.replace(",", "\\,") for value in values)
 
 
 def _meant(workload: Workload, word: str) -> str:
-    """Return the term that takes a word as its value, or whose name is meant."""
+    """Return the term that accepts a word as its value, or has a similar name."""
     terms = workload.from_terms()
     takes = next((term.name for term in terms.job_terms() if word in term.choices), None)
     return f" (did you mean {takes}={word}?)" if takes else did_you_mean(word, terms.term_names())
 
 
 def command_of(tool: str, given: GivenTerms) -> str:
-    """Return the command line that runs the same job again."""
+    """Return the command line that runs the same job."""
     terms = (f"{name}={joined_values(values)}" for name, values in given.items())
     return shlex.join(["benchtui", "run", tool, *terms])
 
 
 def made_profile(workload: Workload, given: GivenTerms, tag: str | None = None) -> str:
-    """Return the YAML of the profile that terms make; without a tag it is named after them.
+    """Return the YAML of the profile of these terms; without a tag it is named after them.
 
     Raises UsageError.
     """
@@ -102,7 +99,7 @@ def made_profile(workload: Workload, given: GivenTerms, tag: str | None = None) 
 def make_profile(
     catalogue: Catalogue, tool: str, words: Sequence[str], tag: str | None = None
 ) -> LoadedProfile:
-    """Return the profile that terms make; without a tag it is named after them, and is no file.
+    """Return the profile of these terms, without a file; without a tag it is named after them.
 
     Raises UsageError.
     """
@@ -112,7 +109,7 @@ def make_profile(
     text = made_profile(workload, parse_terms(workload, words), tag)
     try:
         return catalogue.load_text(text, Path(tool))
-    except UsageError as error:  # line numbers of a generated text are of no use
+    except UsageError as error:  # line numbers of generated text are useless
         raise UsageError([Problem(f"{tool}: {each.message}") for each in error.problems]) from None
 
 
@@ -131,7 +128,7 @@ def _sweep(job: TermJob) -> dict[str, Any]:
     return {"sweep": {"grid": swept}} if swept else {}
 
 
-# -- YAML as people write it: mappings of mappings in blocks, the innermost ones in a line
+# -- YAML as people write it: nested mappings in blocks, the innermost on one line
 
 
 def _lines(mapping: Mapping[str, Any], depth: int) -> Iterable[str]:

@@ -13,7 +13,7 @@ PRIVATE = 0o600  # they may name servers, users and, by mistake, more
 
 
 def write_new(path: Path, text: str) -> None:
-    """Write a file that is not there yet. Raises UsageError."""
+    """Create a file. Raises UsageError if it exists."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with os.fdopen(
@@ -25,8 +25,7 @@ def write_new(path: Path, text: str) -> None:
 
 
 def save(path: Path, text: str) -> None:
-    """Put a file in the place of the old one, with its mode; where a link leads to it, the link
-    stays.
+    """Replace a file atomically, keeping its mode; a symbolic link is kept.
 
     Raises UsageError.
     """
@@ -52,7 +51,7 @@ def save(path: Path, text: str) -> None:
 
 
 def add_lines(path: Path, lines: Iterable[str]) -> None:
-    """Add lines to a file, made when there is none. Raises UsageError."""
+    """Add lines to a file, which is created if missing. Raises UsageError."""
     try:
         before = read_text(path, MOST_SMALL_BYTES) if path.exists() else ""
     except (OSError, UnicodeDecodeError) as error:

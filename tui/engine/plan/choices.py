@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class Words(Struct, frozen=True):
-    """Names of choices, and what is done to choose otherwise.
+    """Names of choices in messages, and how to make them.
 
-    The default ones are of the command line.
+    By default those of the command line.
     """
 
     limits: str = "--slo"
@@ -46,7 +46,7 @@ ANSWERS = get_args(Answer)
 
 
 def questions_of(loaded: LoadedProfile) -> dict[str, AttestSpec]:
-    """Return what a profile asks, a suite with what its profiles ask, by id."""
+    """Return the conditions a profile asks about, by id; for a suite also those of its profiles."""
     profiles = [loaded.profile, *(member.profile for member in loaded.members.values())]
     asked: dict[str, AttestSpec] = {}
     for each in (each for profile in profiles for each in profile.attest):
@@ -73,7 +73,7 @@ def attested(
 
 
 def signed(plan: Plan, by: str, utc: str) -> Plan:
-    """Return a plan whose answers say who gave them and when."""
+    """Return a plan with who answered its conditions, and when."""
     found = [
         each if each.answer == "unknown" else replace(each, by=by, utc=utc)
         for each in plan.attested
@@ -82,7 +82,7 @@ def signed(plan: Plan, by: str, utc: str) -> Plan:
 
 
 def _wrong(loaded: LoadedProfile, asked: Mapping[str, object], name: str, text: str) -> str:
-    """Return what is wrong with one answer; empty when nothing is."""
+    """Return what is wrong with an answer; empty if nothing is."""
     if name not in asked:
         asks = ", ".join(asked) or "nothing"
         return (

@@ -1,4 +1,4 @@
-"""The steps that fill files or put objects before they are measured."""
+"""Steps that fill files or put objects before the measurement."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def with_fill(profile: Profile, steps: Sequence[Step], before: Sequence[Step]) -> Iterator[Step]:
-    """Yield the steps of a profile behind the one that fills their files, unless those `before`
-    have filled them.
+    """Yield the steps of a profile after one that fills their files, unless steps `before` already
+    did.
 
-    Raises UsageError when it cannot be known what to fill.
+    Raises UsageError if it is unknown what to fill.
     """
     wanted = profile.prepare.precondition
     if wanted is None or not wanted.fill or not steps:
@@ -38,7 +38,7 @@ def with_fill(profile: Profile, steps: Sequence[Step], before: Sequence[Step]) -
 
 
 def deletes(step: Step) -> bool:
-    """Tell whether a step deletes objects: whatever comes after it has to put them again."""
+    """Return whether a step deletes objects, so that later steps must put them again."""
     return any("delete" in each.does for task in step.tasks for each in task.objects)
 
 
@@ -73,9 +73,9 @@ def _fill(
 
 
 def _is_filled(task: HostTask, times: int, before: Sequence[Step]) -> bool:
-    """Tell whether earlier steps fill all of these files as often, and as much of them.
+    """Return whether earlier steps fill all these files as often and as completely.
 
-    Images: in the same way.
+    The same for images.
     """
     if task.objects:
         return all(_is_put(each, times, before) for each in task.objects)
@@ -99,7 +99,7 @@ def _is_filled(task: HostTask, times: int, before: Sequence[Step]) -> bool:
 
 
 def _is_put(wanted: ObjectSet, times: int, before: Sequence[Step]) -> bool:
-    """Tell whether a fill has put these objects as often, and no step since has deleted any."""
+    """Return whether a fill has put these objects as often, with no deletion since."""
     for step in reversed(before):
         used = [each for task in step.tasks for each in task.objects]
         if any("delete" in each.does and each.overlaps(wanted) for each in used):
@@ -112,7 +112,7 @@ def _is_put(wanted: ObjectSet, times: int, before: Sequence[Step]) -> bool:
 
 
 def round_rules(wanted: PreconditionSpec | None) -> Iterator[Precondition]:
-    """Yield what each round of a load is; nothing when none are wanted."""
+    """Yield the description of each preconditioning round; nothing if none are requested."""
     if wanted is None:
         return
     for number in range(1, wanted.rounds + 1):

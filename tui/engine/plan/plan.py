@@ -34,9 +34,9 @@ MIN_LEASE_S = 10.0
 
 
 class Choices(Struct, frozen=True):
-    """What is chosen at launch.
+    """Choices at launch.
 
-    `overrides` are parameters as typed; None means: as the profile says.
+    `overrides` are parameters as typed; None means the profile's value.
     """
 
     hosts: Sequence[HostAddress]
@@ -53,15 +53,15 @@ class Choices(Struct, frozen=True):
     wait_s: float = 0.0
     telemetry: bool = True
     servers: Sequence[HostAddress] = ()
-    # False: the profile's preconditioning is left out, and the run says so
+    # False: preconditioning is skipped, and the run says so
     precondition: bool = True
     roles: Mapping[str, str] = field(default_factory=dict)  # hosts by role of a suite, as typed
-    # yes, no or unknown, by id of what the profile asks
+    # yes, no or unknown, by id of the condition
     attest: Mapping[str, str] = field(default_factory=dict)
-    sources: Sequence[SourceUse] = ()  # what the hosts and servers are from
-    # beyond what the profile searches for by itself
+    sources: Sequence[SourceUse] = ()  # origins of hosts and servers
+    # in addition to the profile's own search
     search: SearchChoice = field(default_factory=SearchChoice)
-    words: Words = OPTIONS  # how messages call all this
+    words: Words = OPTIONS  # names for messages
 
 
 def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
@@ -141,13 +141,13 @@ def build_plan(loaded: LoadedProfile, choices: Choices) -> Plan:
 
 
 def asks_for_precondition(loaded: LoadedProfile) -> bool:
-    """Tell whether a profile, or one of a suite, is preconditioned."""
+    """Return whether a profile, or one in a suite, is preconditioned."""
     profiles = [loaded.profile, *(member.profile for member in loaded.members.values())]
     return any(profile.prepare.precondition is not None for profile in profiles)
 
 
 def params_given(profile: Profile, given: Mapping[str, str]) -> dict[str, ParamValue]:
-    """Return a profile's parameters with those of `given` that it has."""
+    """Return a profile's parameters, restricted to those in `given`."""
     return resolve_params(
         profile, {name: text for name, text in given.items() if name in profile.params}
     )
@@ -156,7 +156,7 @@ def params_given(profile: Profile, given: Mapping[str, str]) -> dict[str, ParamV
 def suite_ref(
     loaded: LoadedProfile, params: Mapping[str, ParamValue], reaching: Mapping[str, str]
 ) -> ProfileRef:
-    """Return a suite whole; what was changed in its profiles is changed in it."""
+    """Return a complete suite, with changes applied to its profiles."""
     own = profile_ref(loaded, params)
     for member in loaded.members.values():
         own.changed.update(profile_ref(member, params_given(member.profile, reaching)).changed)
@@ -164,9 +164,7 @@ def suite_ref(
 
 
 def reached_text(loaded: LoadedProfile, name: str, text: str) -> str:
-    """Return a value that reaches the profiles of a suite, for people: by the kind it has in the
-    first of them.
-    """
+    """Return a value for the profiles of a suite as text, by its type in the first of them."""
     profile = next(
         member.profile for member in loaded.members.values() if name in member.profile.params
     )
@@ -174,9 +172,7 @@ def reached_text(loaded: LoadedProfile, name: str, text: str) -> str:
 
 
 def uneven(loaded: LoadedProfile, name: str, text: str) -> str:
-    """Return what to know of a parameter that gets one value though the suite's profiles differ by
-    it.
-    """
+    """Return a note on a parameter set to one value although the suite's profiles differ."""
     kept: dict[str, list[str]] = {}
     for tag, member in loaded.members.items():
         if name in member.profile.params:
@@ -192,7 +188,7 @@ def uneven(loaded: LoadedProfile, name: str, text: str) -> str:
 
 
 def secret_names(loaded: LoadedProfile, steps: Sequence[Step]) -> list[str]:
-    """Return the environment variables that parameters of kind secret name."""
+    """Return the environment variables named by parameters of kind secret."""
     profiles = [loaded.profile, *(member.profile for member in loaded.members.values())]
     kinds = {
         name
@@ -209,9 +205,7 @@ def secret_names(loaded: LoadedProfile, steps: Sequence[Step]) -> list[str]:
 
 
 def loads_on_servers(hosts: Sequence[HostAddress]) -> list[str]:
-    """Return what to know of hosts that the inventory has as storage nodes and that shall generate
-    load.
-    """
+    """Return a note on hosts that are storage nodes in the inventory but will generate load."""
     names = [host.name for host in hosts if host.role == "server"]
     return (
         [f"{', '.join(names)}: of role server in the inventory, and generates load here"]
@@ -221,13 +215,13 @@ def loads_on_servers(hosts: Sequence[HostAddress]) -> list[str]:
 
 
 def first_target(members: Sequence[LoadedProfile]) -> str | None:
-    """Return what the first profile of a suite is about."""
+    """Return the target of a suite's first profile."""
     found = (target_of(member.profile, resolve_params(member.profile, {})) for member in members)
     return next((target for target in found if target), None)
 
 
 def headline_of(profile: Profile) -> Headline | None:
-    """Return the figure that a profile is about; None for a suite."""
+    """Return the headline of a profile; None for a suite."""
     spec = profile.headline_spec
     return (
         Headline(metric=spec.metric, direction=spec.direction, percentile=spec.percentile)
@@ -237,7 +231,7 @@ def headline_of(profile: Profile) -> Headline | None:
 
 
 def swept(loaded: LoadedProfile, overrides: Mapping[str, str], wanted: MatrixChoice) -> list[str]:
-    """Return the names that the steps differ by, the slowest first."""
+    """Return the names that vary between steps, the slowest first."""
     sweeps = [
         each.sweep for each in planned_profiles(loaded, overrides, wanted) if each.sweep is not None
     ]
@@ -245,7 +239,7 @@ def swept(loaded: LoadedProfile, overrides: Mapping[str, str], wanted: MatrixCho
 
 
 def until_of(profile: Profile, choices: Choices) -> Until | None:
-    """Return when repetitions end by themselves; None when their number is fixed."""
+    """Return when repetitions end by themselves; None if their number is fixed."""
     repeat = profile.repeat
     if isinstance(repeat, int) or choices.repeat is not None:
         return None
@@ -253,7 +247,7 @@ def until_of(profile: Profile, choices: Choices) -> Until | None:
 
 
 def check_choices(choices: Choices) -> None:
-    """Raise UsageError when the choices cannot make a run of any profile."""
+    """Raise UsageError if the choices are invalid for any profile."""
     if not choices.hosts:
         raise UsageError("no host chosen; name hosts, @groups, ranges like h[1-4], or 'local'")
     if choices.repeat is not None and choices.repeat < 1:
@@ -263,7 +257,7 @@ def check_choices(choices: Choices) -> None:
 
 
 def check_searched(choices: Choices, search: Search) -> None:
-    """Raise UsageError for what a search cannot go with: it decides itself what is measured, and
+    """Raise UsageError for choices that exclude a search, which itself decides what to measure, and
     how often.
     """
     words = choices.words
@@ -278,7 +272,7 @@ def check_searched(choices: Choices, search: Search) -> None:
 
 
 def profile_ref(loaded: LoadedProfile, params: Mapping[str, ParamValue]) -> ProfileRef:
-    """Return the profile whole, with the parameters that differ from its defaults."""
+    """Return the complete profile, with the parameters changed from its defaults."""
     profile = loaded.profile
     defaults = resolve_params(profile, {})
     source = profile.source.model_dump(exclude_none=True, mode="json") if profile.source else {}
@@ -301,7 +295,7 @@ def profile_ref(loaded: LoadedProfile, params: Mapping[str, ParamValue]) -> Prof
 
 
 def target_of(profile: Profile, params: Mapping[str, ParamValue]) -> str | None:
-    """Return the directory or device the profile is about: its first parameter of such a kind."""
+    """Return the target directory or device: the profile's first parameter of such a kind."""
     for name, param in profile.params.items():
         if param.kind in ("directory", "path", "device"):
             return str(params[name])

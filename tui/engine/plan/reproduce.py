@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from tui.model.plan import Step
     from tui.model.profile import ParamValue, Profile
 
-STARS = "***"  # a secret as people see it
+STARS = "***"  # a secret as displayed
 
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """Choices, as `Choices` has them; `remarks` say in what the run cannot be the same."""
+    """Choices, as in `Choices`; `remarks` say what cannot be the same."""
 
     overrides: dict[str, str]
     repeat: int | None = None
@@ -36,14 +36,14 @@ class Again:
     cleanup: bool | None = None
     precondition: bool = True
     roles: dict[str, str] = field(default_factory=dict)
-    search: SearchChoice | None = None  # None: as the profile says
+    search: SearchChoice | None = None  # None: the profile's value
     remarks: tuple[str, ...] = ()
 
 
 def choices_again(plan: Plan, loaded: LoadedProfile) -> Again:
-    """Return what to choose of a profile, as it is now, for a run that was planned before.
+    """Return the choices that repeat a planned run with the current profile.
 
-    What only people know is asked anew. Raises UsageError for runs that are made in another way.
+    Attested conditions are asked again. Raises UsageError for runs made in another way.
     """
     if plan.proves is not None:
         raise UsageError("a counter-experiment is made from the result that it is about")
@@ -65,7 +65,7 @@ def choices_again(plan: Plan, loaded: LoadedProfile) -> Again:
 
 
 def _search(plan: Plan, profile: Profile) -> SearchChoice | None:
-    """Return what to ask for so that the same is searched for.
+    """Return the options that repeat a search.
 
     A run that measured measures again.
     """
@@ -85,8 +85,8 @@ def _search(plan: Plan, profile: Profile) -> SearchChoice | None:
 
 
 def _own(plan: Plan, profile: Profile) -> dict[str, str]:
-    """Return the parameters that differ from what the profile says now, or keep it from sweeping
-    over them.
+    """Return the parameters that differ from the current profile, or that prevent it from sweeping
+    them.
     """
     defaults = resolve_params(profile, {})
     fixed = set(axes(profile.sweep)) - set(plan.axes) if profile.sweep is not None else set()
@@ -98,9 +98,7 @@ def _own(plan: Plan, profile: Profile) -> dict[str, str]:
 
 
 def _roles(plan: Plan, profile: Profile) -> dict[str, str]:
-    """Return the hosts of roles that the profile still has, where they differ from what it says
-    now.
-    """
+    """Return hosts of roles that the profile still has, if they differ from the current profile."""
     return {
         role: text
         for role, text in plan.roles.items()
@@ -115,7 +113,7 @@ def _text(profile: Profile, name: str, value: ParamValue) -> str:
 
 
 def _reaching(plan: Plan, loaded: LoadedProfile) -> dict[str, str]:
-    """Return what was set in the profiles of a suite."""
+    """Return the parameters set in the profiles of a suite."""
     known = {name for member in loaded.members.values() for name in member.profile.params}
     changed = {
         name: text
@@ -138,7 +136,7 @@ def _repeat(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) -> 
 
 
 def _sweep(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the values of the axes that are not as the profile has them."""
+    """Return the values of the axes that differ from the profile's."""
     if loaded.members:
         return {}
     profile = loaded.profile
@@ -162,9 +160,7 @@ def _most(steps: Sequence[Step]) -> int:
 
 
 def _values(steps: Sequence[Step]) -> dict[str, list[ParamValue]]:
-    """Return the values of each axis but the number of hosts, in the order in which they are
-    measured.
-    """
+    """Return the values of each axis except the number of hosts, in measuring order."""
     found: dict[str, list[ParamValue]] = {}
     for step in steps:
         for name, value in step.point.items():
@@ -181,7 +177,7 @@ def _remarks(plan: Plan, loaded: LoadedProfile, overrides: Mapping[str, str]) ->
 
 
 def published_plan(baseline: Baseline, hosts: Sequence[str], catalogue: Catalogue) -> Plan:
-    """Return the plan of a baseline's profile at its point.
+    """Return the plan of a published result's profile at its point.
 
     Without steps if there is no such profile.
     """

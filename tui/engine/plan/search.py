@@ -52,11 +52,10 @@ MOST_S, LEAST_S = 15.0, 5.0  # of each of the two steps
 
 
 def proof_plan(plan: Plan, question: ProofQuestion, seconds: float | None = None) -> Plan:
-    """Return the plan of the first experiment that can be made. Raises UsageError with why none
-    can.
+    """Return the plan of the first feasible experiment. Raises UsageError with the reason if there
+    is none.
 
-    `seconds` is the length of each of the two steps; by default that of the run's own, 15 s at
-    most.
+    `seconds` is the length of each of the two steps; by default that of the run, at most 15 s.
     """
     refused: list[str] = []
     for experiment in question.experiments:
@@ -96,7 +95,7 @@ def _planned(
         headline=plan.headline_of(step),
         latency_kind=plan.latency_kind_of(step),
         drop_caches=plan.drop_caches_before(step),
-        destroy=(),  # must be confirmed again at the start
+        destroy=(),  # must be confirmed again at launch
         take_locks=False,
         wait_s=0.0,
         telemetry=True,
@@ -118,14 +117,12 @@ def _planned(
 
 
 def kept_profile(ref: ProfileRef) -> Profile:
-    """Return the profile that a plan was made from, as it was taken then. Raises UsageError."""
+    """Return the profile saved with a plan. Raises UsageError."""
     return recorded_profile(ref.text, ref.tag, _bases_of(ref))
 
 
 def refused_today(ref: ProfileRef) -> list[str]:
-    """Return why a file with the profile of a run would be refused today: checks that came
-    later.
-    """
+    """Return why a file with the run's profile would be refused now: later checks."""
     try:
         load_profile(ref.text, ref.tag, _bases_of(ref))
     except UsageError as error:
@@ -145,9 +142,7 @@ def _bases_of(ref: ProfileRef) -> Base:
 
 
 def _hosts(plan: Plan, step: Step) -> list[HostAddress]:
-    """Return the hosts that the step was planned for: those that sat it out have their place among
-    them.
-    """
+    """Return the hosts that the step was planned for, including idle ones."""
     count = step.point.get("hosts")
     return plan.hosts[: int(count)] if count is not None else list(plan.hosts)
 
@@ -162,7 +157,7 @@ def _one(plan: Plan, step: Step, profile: Profile, run_id: str, name: str, index
 
 
 def _fewer_hosts(step: Step) -> Step:
-    """Return a step on half of its hosts: what they do, and with which share, stays the same."""
+    """Return a step on half of its hosts; their work and shares stay the same."""
     if len(step.tasks) < 2:
         raise UsageError("there is one host")
     tasks = step.tasks[: len(step.tasks) // 2]
@@ -170,21 +165,21 @@ def _fewer_hosts(step: Step) -> Step:
     return replace(step, tasks=tasks, in_flight=in_flight)
 
 
-# measurements beyond those that a curve or a scaling run needs, for such as have to be made again
+# spare measurements of a curve or a scaling run, for repeats
 SPARE = 2
-# times the default, for a parameter without given values
+# factors of the default, for a parameter without values
 AROUND = (0.25, 0.5, 1, 2, 4)
 
 
-Kind = SearchKind | Literal["none"]  # "none": to measure, not to search
+Kind = SearchKind | Literal["none"]  # "none": measure, do not search
 
 
 class SearchChoice(Struct, frozen=True):
-    """What was asked for at launch; what is None or empty is as the profile says."""
+    """The search requested at launch; None or empty means the profile's value."""
 
     kind: Kind | None = None
     limits: Sequence[str] = ()
-    # values by name; none: chosen here
+    # values by name; none: default values
     over: Mapping[str, Sequence[int]] = field(default_factory=dict)
     points: int | None = None
     within_s: float | None = None
@@ -193,7 +188,7 @@ class SearchChoice(Struct, frozen=True):
     hold_s: float | None = None
 
     def asked(self, words: Words = OPTIONS) -> list[str]:
-        """Return what is asked of a search beside its kind."""
+        """Return the requested options of a search, apart from its kind."""
         given = {
             words.limits: self.limits or None, words.over: self.over or None,
             words.points: self.points,
@@ -204,16 +199,16 @@ class SearchChoice(Struct, frozen=True):
 
 
 def usual_kind(profile: Profile) -> Kind:
-    """Return the kind of search that a profile asks for."""
+    """Return the kind of search in the profile."""
     return "capacity" if profile.capacity else "curve" if profile.curve else "none"
 
 
 def search_of(
     loaded: LoadedProfile, wish: SearchChoice, hosts: int, words: Words = OPTIONS
 ) -> Search | None:
-    """Return what a run is to find; None: nothing, it measures.
+    """Return the search of a run; None for a run that only measures.
 
-    Raises UsageError with every problem, in `words`.
+    Raises UsageError with all problems, in `words`.
     """
     profile = loaded.profile
     kind = wish.kind or usual_kind(profile)
@@ -241,7 +236,7 @@ def search_of(
 
 
 def _check_nothing_asked(profile: Profile, wish: SearchChoice, words: Words) -> None:
-    """Raise UsageError for bounds of a search where nothing is searched for."""
+    """Raise UsageError for search options without a search."""
     if not (asked := wish.asked(words)):
         return
     why = words.no_search if wish.kind else f"{profile.profile} has no search of its own"
@@ -249,11 +244,11 @@ def _check_nothing_asked(profile: Profile, wish: SearchChoice, words: Words) -> 
     raise UsageError(f"{', '.join(asked)}: nothing is searched for, {why}{advice}")
 
 
-HOLD_SHARE = 0.25  # of a bounded time: the most that a default hold takes
+HOLD_SHARE = 0.25  # share of a limited time that a default hold may take
 
 
 def _hold_s(search: Search, wish: SearchChoice, words: Words) -> float:
-    """Return how long an answer is held. Raises UsageError where there is none to hold."""
+    """Return how long to hold an answer. Raises UsageError for searches without a hold."""
     if search.kind != "capacity":
         if wish.hold_s is not None:
             raise UsageError(f"{words.hold}: a {search.kind} has no answer to hold")
@@ -266,9 +261,9 @@ def _hold_s(search: Search, wish: SearchChoice, words: Words) -> float:
 
 
 def _lengths(wish: SearchChoice, search: Search, words: Words) -> dict[str, float]:
-    """Return how long a point lasts, at least and at most.
+    """Return the minimum and maximum length of a point.
 
-    Raises UsageError where the least is the longer one.
+    Raises UsageError if the minimum is longer.
     """
     least = wish.point_s or search.point_s
     if wish.most_point_s is not None and wish.most_point_s < least:
@@ -354,9 +349,7 @@ def _scaling(profile: Profile, wish: SearchChoice, hosts: int, words: Words) -> 
 def _values(
     profile: Profile, name: str, given: Sequence[int], hosts: int, words: Words = OPTIONS
 ) -> tuple[int, ...]:
-    """Return the values of a knob, ascending: those given, those that the profile sweeps over, or
-    some around it.
-    """
+    """Return a knob's values, ascending: given, swept by the profile, or around its default."""
     if name == RATE:
         return ()
     if name == HOSTS:
@@ -388,7 +381,7 @@ def _allowed(param: Param, values: Sequence[int]) -> list[int]:
 
 
 def _check_fits(search: Search, words: Words) -> None:
-    """Raise UsageError when the time is too short for one point."""
+    """Raise UsageError if the time is too short for one point."""
     if fits(search, (), Offer(None, search.point_s)) is None:
         lead = lead_s(search, search.point_s)
         before = f", {short_duration(lead)} of it before it is measured" if lead else ""
@@ -398,7 +391,7 @@ def _check_fits(search: Search, words: Words) -> None:
 
 
 def check_limits(search: Search, profile: Profile, step: Step) -> None:
-    """Raise UsageError for limits on what the jobs do not do: no point could ever keep them."""
+    """Raise UsageError for limits on I/O that the jobs do not do: no point could meet them."""
     done = [*step.directions, *([MIXED] if {"read", "write"} <= set(step.directions) else [])]
     wrong = [each for each in search.limits if each.direction and each.direction not in done]
     if wrong:
@@ -411,7 +404,7 @@ def check_limits(search: Search, profile: Profile, step: Step) -> None:
 def with_knobs(
     profile: Profile, params: Mapping[str, ParamValue], knobs: Mapping[str, int]
 ) -> dict[str, ParamValue]:
-    """Return parameters with those that are searched over at these values. Raises UsageError."""
+    """Return parameters with the varied ones set to these values. Raises UsageError."""
     found = dict(params)
     for name, value in knobs.items():
         if name in profile.params:
@@ -423,9 +416,9 @@ def with_knobs(
 
 
 def offered_step(plan: Plan, slot: Step, offer: Offer) -> Paced:
-    """Return what a step of a search does when it offers this.
+    """Return a search step with this offer.
 
-    Raises UsageError with why it cannot.
+    Raises UsageError with the reason if it cannot be offered.
     """
     profile = kept_profile(plan.profile)
     number = [step.index for step in plan.slots].index(slot.index) + 1

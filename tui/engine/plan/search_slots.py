@@ -1,4 +1,4 @@
-"""The steps of a search, which it offers loads to while it runs."""
+"""Steps of a search, as slots that get their loads during the run."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ from tui.engine.plan.search import (
 
 
 class Slotted(Struct, frozen=True):
-    """A search with what its profile makes of it, the steps for its points, and what to know of
-    them.
-    """
+    """A search resolved for its profile, the steps for its points, and notes on them."""
 
     search: Search
     steps: list[Step]
@@ -64,8 +62,7 @@ def build_slots(
     prepare: bool,
     words: Words = OPTIONS,
 ) -> Slotted:
-    """Return the steps of a search: preconditioning, then one for each point, with all of the load
-    that may come.
+    """Return the steps of a search: preconditioning, then one slot per point with its largest load.
 
     Raises UsageError for a search that cannot measure one point.
     """
@@ -107,7 +104,7 @@ def build_slots(
 def _is_vain(
     profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress], knob: Knob
 ) -> bool:
-    """Tell whether the least and the most of a knob put the same load on."""
+    """Return whether the lowest and highest value of a knob give the same load."""
     ends = (
         [{knob.name: value} for value in dict.fromkeys((knob.values[0], knob.values[-1]))]
         if knob.values
@@ -127,8 +124,8 @@ def _heavier(
     hosts: Sequence[HostAddress],
     slot: Step,
 ) -> tuple[str, ...]:
-    """Return what to search over to get more load than the heaviest slot: each parameter that puts
-    more in flight.
+    """Return what to vary for more load than the heaviest slot: each parameter that adds I/Os in
+    flight.
     """
     if search.kind != "capacity":
         return ()
@@ -151,9 +148,7 @@ def _heavier(
 
 
 def _over_with(profile: Profile, search: Search, name: str, twice: int, hosts: int) -> str:
-    """Return what a search is over with heavier values of a parameter, and its other knobs at their
-    heaviest.
-    """
+    """Return a search's knobs with heavier values of one parameter, others at their maximum."""
     known = any(knob.name == name for knob in search.over)
     usual = () if known else _values(profile, name, (), hosts)
     values = (
@@ -170,9 +165,9 @@ def _over_with(profile: Profile, search: Search, name: str, twice: int, hosts: i
 
 
 def _led(search: Search, slot: Paced) -> Search:
-    """Return a search that knows how long the ramp before each point takes.
+    """Return a search with the length of the ramp before each point.
 
-    Raises UsageError where none can be paced.
+    Raises UsageError if no point can be paced.
     """
     if slot.unpaced and search.offers_rates:
         raise UsageError(slot.unpaced)
@@ -182,9 +177,7 @@ def _led(search: Search, slot: Paced) -> Search:
 
 
 def _hosts_left_out(profile: Profile, search: Search, hosts: int) -> list[str]:
-    """Return which numbers of hosts of the profile's own are not measured with: more than were
-    chosen.
-    """
+    """Return the numbers of hosts in the profile that exceed the number chosen."""
     asked = (
         knobs_of(profile.capacity.over).get(HOSTS, [])
         if profile.capacity and search.kind == "capacity"

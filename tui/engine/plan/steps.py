@@ -1,5 +1,6 @@
-"""The steps of a plan: expand sweep, suite, repetitions and preconditioning, and drop duplicate
-points. Pure.
+"""The steps of a plan: expand sweep, suite, repetitions and preconditioning.
+
+Drop duplicates. Pure.
 """
 
 from __future__ import annotations
@@ -52,9 +53,7 @@ from tui.engine.plan.fills import round_rules, with_fill
 def check_act(
     profile: Profile, params: Mapping[str, ParamValue], given: Iterable[str], varied: Iterable[str]
 ) -> None:
-    """Raise UsageError for parameters that were given another value, or are varied, and change
-    nothing.
-    """
+    """Raise UsageError for parameters that were changed or are varied without any effect."""
     idle = idle_params(profile)
     if not idle:
         return
@@ -70,9 +69,7 @@ def check_act(
 
 
 def check_points(profile: Profile, steps: Sequence[Step], names: Iterable[str]) -> None:
-    """Raise UsageError when a sweep varies something that changes nothing of the load: its table
-    would be noise.
-    """
+    """Raise UsageError if a sweep varies only names without effect: its table would be noise."""
     for name in names:
         if name != HOSTS_AXIS and same_over(steps, name):
             raise UsageError(
@@ -82,7 +79,7 @@ def check_points(profile: Profile, steps: Sequence[Step], names: Iterable[str]) 
 
 
 def vain_texts(steps: Sequence[Step], names: Iterable[str]) -> list[str]:
-    """Return which options of these jobs have no effect, and which swept names vary only those."""
+    """Return options of these jobs without effect, and swept names that vary only those."""
     told = dict.fromkeys(job.in_vain for step in steps for job in step.jobs if job.in_vain)
     same = vain_axes(steps, names)
     return [
@@ -99,10 +96,9 @@ Overrides = Mapping[str, str]
 
 
 class MatrixChoice(Struct, frozen=True):
-    """What was asked for at launch: repetitions (None: as the profile says), and values to sweep
-    over, as typed.
+    """Repetitions (None: the profile's), and values to sweep over as typed, requested at launch.
 
-    `precondition`: whether the profile's preconditioning is done.
+    `precondition`: whether to run the profile's preconditioning.
     """
 
     repeat: int | None = None
@@ -113,27 +109,29 @@ class MatrixChoice(Struct, frozen=True):
 
 
 class PlannedProfile(Struct, frozen=True):
-    """One profile to measure: alone, or as a member of a suite."""
+    """One profile to measure, alone or as a member of a suite."""
 
     profile: Profile
     params: Params
-    overrides: Overrides  # as typed or as the suite sets them
+    overrides: Overrides  # as typed, or as set by the suite
     sweep: SweepSpec | None
     least: int
     most: int
     until: Until | None = None
     member: bool = False
-    made: int = 0  # repetitions in earlier rounds of the suite
-    apart: tuple[str, ...] = ()  # parameters that tell it from other members of the same profile
+    made: int = 0  # repetitions in earlier passes of the suite
+    apart: tuple[
+        str, ...
+    ] = ()  # parameters that distinguish it from other members with the same profile
     role: str = ""
-    beside: tuple[str, ...] = ()  # the roles of those that run at the same time
+    beside: tuple[str, ...] = ()  # roles of concurrent members
     stage: int = 0  # of the suite; members of one stage run at the same time
 
 
 def build_steps(
     loaded: LoadedProfile, overrides: Overrides, wanted: MatrixChoice, hosts: Sequence[HostAddress]
 ) -> list[Step]:
-    """Return all steps of a run. Raises UsageError with every problem of parameters at once."""
+    """Return all steps of a run. Raises UsageError with all problems of parameters at once."""
     assigned = roles_of(loaded.profile, wanted, hosts)
     steps: list[Step] = []
     for turn in range(suite_rounds(loaded.profile, wanted)):
@@ -163,9 +161,7 @@ def build_steps(
 
 
 def _check_objects(steps: Sequence[Step]) -> None:
-    """Raise UsageError when steps that run at the same time overwrite or delete each other's
-    objects.
-    """
+    """Raise UsageError if concurrent steps overwrite or delete each other's objects."""
     for group in at_once(steps):
         check_apart(
             (task.host, each) for step in group for task in step.tasks for each in task.objects
@@ -179,7 +175,7 @@ def _own_steps(
     wanted: MatrixChoice,
     before: Sequence[Step],
 ) -> list[Step]:
-    """Return the steps of one profile behind the one that fills its files.
+    """Return the steps of one profile after the fill of its files.
 
     At most MAX_STEPS and one.
     """
@@ -190,10 +186,10 @@ def _own_steps(
 
 
 def _at_the_same_time(steps: Sequence[Step], number: int) -> list[Step]:
-    """Return the steps of one stage of a suite: first what is not measured, each alone, then the
-    rest together.
+    """Return the steps of a stage of a suite: unmeasured ones first, in sequence, then all others
+    at once.
 
-    `number`: that of the group, another one for each stage and round of the suite.
+    `number`: of the group, unique for each stage and pass of the suite.
     """
     if not any(step.together for step in steps):
         return list(steps)
@@ -230,9 +226,9 @@ def unprepared(planned: PlannedProfile) -> PlannedProfile:
 
 
 def suite_rounds(profile: Profile, wanted: MatrixChoice) -> int:
-    """Return how often a suite is run as a whole.
+    """Return how often a suite is repeated as a whole.
 
-    Repetitions of any other profile are made point by point.
+    Other profiles are repeated point by point.
     """
     own = profile.repeat if isinstance(profile.repeat, int) else 1
     return (wanted.repeat or own) if profile.tool == "suite" else 1
@@ -271,9 +267,9 @@ def _planned(
 def known_axes(
     profile: Profile, sweep: Mapping[str, Sequence[str]], words: Words
 ) -> Mapping[str, Sequence[str]]:
-    """Return values to sweep over as they are.
+    """Return values to sweep over, resolved.
 
-    Raises UsageError for what the profile does not take.
+    Raises UsageError for unknown names and invalid values.
     """
     again = f"{words.repeat} measures points again"
     problems = []
@@ -304,9 +300,7 @@ def known_axes(
 def _planned_members(
     loaded: LoadedProfile, overrides: Overrides, wanted: MatrixChoice
 ) -> list[PlannedProfile]:
-    """Return the members of a suite: their own parameters are set by the suite, or by a name that
-    it does not have.
-    """
+    """Return the members of a suite, with their own parameters resolved."""
     suite = loaded.profile
     if wanted.sweep:
         raise UsageError(
@@ -342,8 +336,8 @@ def _planned_members(
 
 
 def told_apart(profile: Profile, members: Sequence[tuple[Profile, Overrides]]) -> tuple[str, ...]:
-    """Return the parameters that differ among the members of one profile: without them they would
-    be repetitions.
+    """Return the parameters that differ among members with the same profile, and so distinguish
+    them.
     """
     same = [given for other, given in members if other.profile == profile.profile]
     names = dict.fromkeys(name for given in same for name in given)
@@ -368,9 +362,7 @@ def _check_names(loaded: LoadedProfile, overrides: Overrides) -> None:
 
 
 def _steps_of(planned: PlannedProfile, hosts: Sequence[HostAddress]) -> Iterator[Step]:
-    """Yield the steps of one profile: every point with its rounds, its warm-up and its
-    repetitions.
-    """
+    """Yield the steps of one profile: each point with its rounds, warm-up and repetitions."""
     sweep = planned.sweep or SweepSpec()
     named = axes(sweep)
     for values in grid_points(sweep):
@@ -382,12 +374,12 @@ def _steps_of(planned: PlannedProfile, hosts: Sequence[HostAddress]) -> Iterator
             if HOSTS_AXIS in named:
                 point[HOSTS_AXIS] = count
                 if _some_idle(planned.profile, params, count):
-                    continue  # it would be the measurement of fewer hosts under the name of more
+                    continue  # it would measure fewer hosts than its name says
             yield from _cell_steps(planned, params, point, hosts[:count])
 
 
 def _some_idle(profile: Profile, params: Params, count: int) -> bool:
-    """Tell whether a total that is spread over so many hosts leaves one of them without a share."""
+    """Return whether a total spread over so many hosts leaves a host without a share."""
     return any(int(params[name]) < count for name, param in profile.params.items() if param.spread)
 
 
@@ -421,9 +413,7 @@ def _cell_steps(
 def rounds_at(
     planned: PlannedProfile, params: Params, point: Params, hosts: Sequence[HostAddress], cell: str
 ) -> Iterator[Step]:
-    """Yield the load of a point as rounds until it is steady: the first ones are made in any
-    case.
-    """
+    """Yield a point's load as rounds until it is steady; the first rounds are not optional."""
     profile, wanted = planned.profile, planned.profile.prepare.precondition
     for rule in round_rules(wanted):
         load = workloads.get(profile.tool).warm(
@@ -471,7 +461,7 @@ def _one(
 
 
 def cell_key(profile: Profile, point: Mapping[str, ParamValue]) -> str:
-    """Return what names a point of a matrix, for people too: ``ceph/randread bs=4k numjobs=1``."""
+    """Return the name of a point of a matrix: ``ceph/randread bs=4k numjobs=1``."""
     return " ".join(
         [
             profile.profile,
@@ -487,9 +477,9 @@ def param_text(profile: Profile, name: str, value: ParamValue) -> str:
 
 
 def person_text(profile: Profile, name: str, value: ParamValue) -> str:
-    """Return a parameter's value for people: ``32M``, ``2s``, ``yes``.
+    """Return a parameter's value as text: ``32M``, ``2s``, ``yes``.
 
-    Of a secret nothing but stars.
+    A secret is shown as stars.
     """
     if name in profile.params and profile.params[name].kind == "secret":
         return "***"
@@ -501,7 +491,7 @@ def person_text(profile: Profile, name: str, value: ParamValue) -> str:
 def span_of(spec: Scalar | None, params: Mapping[str, ParamValue]) -> float:
     """Return the seconds of a warm-up or a pause, which may name a parameter.
 
-    0 when there is none.
+    0 if there is none.
     """
     if spec is None:
         return 0.0
@@ -510,10 +500,9 @@ def span_of(spec: Scalar | None, params: Mapping[str, ParamValue]) -> float:
 
 
 def randseed(cell: str, host: str, repetition: int) -> int:
-    """Return a seed that differs by point, host and repetition and is the same again for the same
-    plan.
+    """Return a seed unique to point, host and repetition, and equal for equal plans.
 
-    Reproducible on purpose: the same plan reads the same offsets, hosts never share a sequence.
+    Reproducible on purpose: the same plan reads the same offsets, and hosts never share a sequence.
     """
     digest = hashlib.sha256(f"{cell}\0{host}\0{repetition}".encode()).digest()
     return int.from_bytes(digest[:4], "big") or 1

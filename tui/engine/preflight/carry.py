@@ -1,4 +1,4 @@
-"""Copy load generators of the user's own to a host, into a directory that goes with the run."""
+"""Copy the user's own load generators to a host, into a directory that is removed with the run."""
 
 from __future__ import annotations
 
@@ -34,11 +34,13 @@ CLEAN_S = 20.0
 async def carrying_agent(
     address: HostAddress, connections: Connections, programs: Sequence[CarriedProgram]
 ) -> AsyncIterator[Agent]:
-    """Connect to a host for a check, with the programs for its machine copied to it until the end.
+    """Connect to a host for a check, with the programs for its architecture copied until the end.
 
     Raises HostError.
     """
-    run_id = f"check-{secrets.token_hex(4)}" if programs else "check"  # another check may run now
+    run_id = (
+        f"check-{secrets.token_hex(4)}" if programs else "check"
+    )  # another check may run at the same time
     async with agent_on(address, connections, run_id, carries=bool(programs)) as agent:
         if not programs:
             yield agent
@@ -63,7 +65,7 @@ async def _remove(agent: Agent) -> None:
 
 
 async def carry(agent: Agent, program: CarriedProgram) -> None:
-    """Have a host hold a program, with the planned checksum. Raises HostError."""
+    """Copy a program to a host unless it is there with the planned checksum. Raises HostError."""
     try:
         packed = await asyncio.to_thread(_packed, program.path, program.sha256)
     except OSError as error:
@@ -74,7 +76,7 @@ async def carry(agent: Agent, program: CarriedProgram) -> None:
 
 
 def no_program(name: str, machine: str) -> tuple[str, str]:
-    """Return the problem of a host for whose machine the folder has no such program."""
+    """Return the problem of a host with an architecture for which the folder has no program."""
     return "no-program", f"no {name} for {machine} in the --with folder"
 
 
@@ -84,13 +86,13 @@ def carried_facts(programs: Sequence[CarriedProgram], facts: Mapping[str, Fact])
     return {f"{name}_path": each.path for name, each in mine.items() if f"{name}_path" in facts}
 
 
-_packing = Lock()  # many hosts wait for the same program: one packs it
+_packing = Lock()  # many hosts wait for the same program, which is packed once
 
 
 def _packed(path: str, sha256: str) -> str:
-    """Return a program as it is sent: gzip in base64.
+    """Return a program in transfer form: gzip in base64.
 
-    Empty when it is not the one that was planned with.
+    Empty if it has changed since the plan.
     """
     with _packing:
         return _packed_once(path, sha256)

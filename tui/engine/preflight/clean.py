@@ -53,9 +53,9 @@ REASONS: Mapping[str, str] = {
 
 
 def why_kept(path: str, said: str) -> str:
-    """Return why a path stays, by the agent's word of it.
+    """Return why a path stays, from the agent's answer.
 
-    Empty when it goes, went, or is not there.
+    Empty if it is removed or does not exist.
     """
     what, _, detail = said.partition(" ")
     if what in (AS_MADE, REMOVED, ABSENT):
@@ -77,36 +77,33 @@ def _decoded(hexadecimal: str) -> str:
 
 
 CLEAN_S = 600.0
-LEASE_S = CLEAN_S + 60.0  # it is not renewed
+LEASE_S = CLEAN_S + 60.0  # not renewed
 NAMES_SHOWN = 3
 
 
 class Created(Struct, frozen=True):
-    """What a run's record names on one host. `sizes` are those the plan gave its files, 0 when it
-    knew none.
+    """Files of a run's record on one host. `sizes` are from the plan, 0 if unknown.
 
-    `grown` are those that later runs of ours gave the same files.
-
-    `counts` are those of paths that stand for many files. `target` was on the file system that is
-    mounted at `mount`.
+    `grown` are later sizes from this user's runs. `counts` are those of paths that stand for many
+    files. `target` was on the file system mounted at `mount`.
     """
 
     address: HostAddress
     paths: tuple[str, ...]
     sizes: Mapping[str, int]
-    complete: bool  # whether the run came to its good end, so that its files are whole
+    complete: bool  # whether the run completed, so that its files are complete
     counts: Mapping[str, int] = field(default_factory=dict)
     target: str = ""
     mount: str = ""
     grown: Mapping[str, int] = field(default_factory=dict)
-    shared_with: tuple[str, ...] = ()  # hosts for which these files are the same ones
-    # identities of the paths that were recorded
+    shared_with: tuple[str, ...] = ()  # hosts that share these files
+    # recorded identities of the paths
     known: Identities = field(default_factory=Identities)
 
 
 class Cleaning(Struct):
-    """One host before or after: what goes (with its bytes), what was not there, what stays and
-    why.
+    """Cleaning of one host, planned or done: what is removed (with its bytes), was missing, or
+    stays and why.
     """
 
     host: str
@@ -122,11 +119,11 @@ class Cleaning(Struct):
 
     @property
     def settled(self) -> list[str]:
-        """What the record need not name any more."""
+        """Paths that the record no longer needs."""
         return [*self.goes, *self.absent]
 
     def lines(self, *, done: bool) -> list[str]:
-        """Return it for people: what is going to happen, or what has."""
+        """Return it as text: what will happen, or what has happened."""
         if self.error:
             return [f"{self.host}: {self.error}"]
         verb = "removed" if done else "will be removed"
@@ -143,7 +140,7 @@ class Cleaning(Struct):
 
 
 def created_of(plan: Plan, record: RunRecord) -> list[Created]:
-    """Return what a run left, host by host; hosts with nothing are left out."""
+    """Return a run's files by host; hosts without any are left out."""
     addresses = {host.name: host for host in plan.hosts}
     whole = record.state == "complete"
     return [
@@ -176,7 +173,7 @@ def created_on(
     *,
     complete: bool = False,
 ) -> Created:
-    """Return these paths with what the plan, and the facts of the preflight, say of them."""
+    """Return these paths with the facts from plan and preflight."""
     specs = [spec for task in tasks_of(plan, address.name) for spec in task.files]
     counts: dict[str, int] = {}
     for spec in specs:
@@ -198,14 +195,12 @@ def created_on(
 
 
 async def look(run_dir: Path, found: Sequence[Created], connections: Connections) -> list[Cleaning]:
-    """Return what would be removed on each host. Nothing is changed."""
+    """Return what would be removed on each host, without changing anything."""
     return await _everywhere(run_dir.name, with_grown(run_dir, found), connections, _look)
 
 
 def with_grown(run_dir: Path, found: Iterable[Created]) -> list[Created]:
-    """Return the same, with what later runs of this user have made of these files: their sizes, and
-    what they are.
-    """
+    """Return the same with sizes and identities from later runs of this user."""
     made_files = MadeFiles.beside(run_dir)
     return [_as_later_runs_left(each, made_files) for each in found]
 
@@ -223,10 +218,9 @@ async def clean(
     connections: Connections,
     keep: Callable[[list[Cleaning]], object],
 ) -> list[Cleaning]:
-    """Look again, remove, have `keep` write down what has become of everything on each host, and
-    return that.
+    """Check again, remove, have `keep` record the outcome on each host, and return it.
 
-    Meanwhile no engine can resume the run. Raises BenchtuiError if one is running.
+    Blocks engines from resuming the run meanwhile. Raises BenchtuiError if one is running.
     """
     made_files = MadeFiles.beside(run_dir)
     with no_engine(run_dir):
@@ -265,7 +259,7 @@ async def _look(agent: Agent, created: Created) -> Cleaning:
 
 
 async def _keep_replaced(agent: Agent, created: Created, cleaning: Cleaning) -> None:
-    """Keep what is not what the run made, whatever it is called."""
+    """Keep paths that are no longer what the run created."""
     said = await made.unmake(agent, "look", _items(created, cleaning.goes), created.known)
     for path, word in said.items():
         if why := why_kept(path, word):
@@ -274,9 +268,7 @@ async def _keep_replaced(agent: Agent, created: Created, cleaning: Cleaning) -> 
 
 
 def _items(created: Created, goes: Mapping[str, int]) -> list[made.Item]:
-    """Return what goes, with the size that each file has been seen with: it must not change any
-    more.
-    """
+    """Return what to remove, with the observed size of each file, which must not change."""
     return [
         (
             made.Item(
@@ -290,7 +282,7 @@ def _items(created: Created, goes: Mapping[str, int]) -> list[made.Item]:
 
 
 async def _look_at_numbered(agent: Agent, created: Created, cleaning: Cleaning) -> None:
-    """Judge paths that stand for many files by all of them: the first alone does not tell."""
+    """Judge paths that stand for many files by all of them, not just the first."""
     for path in created.paths:
         count = created.counts.get(path, 0)
         if FILE_NUMBER not in path or path in cleaning.stays or not count:
@@ -309,9 +301,7 @@ async def _look_at_numbered(agent: Agent, created: Created, cleaning: Cleaning) 
 
 
 async def _doubt_absent(agent: Agent, created: Created, cleaning: Cleaning) -> None:
-    """What is not there may be on a file system that is not mounted now: such paths stay in the
-    record.
-    """
+    """Keep missing paths in the record: they may be on a file system that is not mounted."""
     if not cleaning.absent:
         return
     missing = set(cleaning.absent)
@@ -327,9 +317,7 @@ async def _doubt_absent(agent: Agent, created: Created, cleaning: Cleaning) -> N
 
 
 def _directory_above(path: str, missing: set[str]) -> str:
-    """Return the directory of a path, or the nearest above it that the run has not made itself and
-    that is gone.
-    """
+    """Return the directory of a path, or the nearest parent that the run did not create."""
     parent = posixpath.dirname(path)
     while parent in missing:
         parent = posixpath.dirname(parent)
@@ -337,9 +325,9 @@ def _directory_above(path: str, missing: set[str]) -> str:
 
 
 async def _other_mount(agent: Agent, created: Created) -> str:
-    """Return in words that the run's directory is on another file system now.
+    """Return a message if the run's directory is now on another file system.
 
-    Empty when it is not.
+    Empty if it is not.
     """
     if not (created.target and created.mount):
         return ""
@@ -355,9 +343,9 @@ async def _other_mount(agent: Agent, created: Created) -> str:
 
 
 def judge(created: Created, infos: Mapping[str, FileInfo | None]) -> Cleaning:
-    """Return what will be removed and what stays, by what exists at each path now.
+    """Return what will be removed and what stays, from what exists at each path now.
 
-    Directories are judged by what will be removed from them.
+    Directories depend on what is removed from them.
     """
     cleaning = Cleaning(created.address.name)
     for path in created.paths:
@@ -372,7 +360,7 @@ def judge(created: Created, infos: Mapping[str, FileInfo | None]) -> Cleaning:
 
 
 def why_unlike(created: Created, path: str, info: FileInfo) -> str:
-    """Return why a path is not what the run made; an empty text when it is."""
+    """Return why a path is not what the run created; empty if it is."""
     size = created.sizes.get(path)
     if FILE_NUMBER in path and not created.counts.get(path):
         return "its plan does not say how many files the run made"
@@ -387,7 +375,7 @@ def why_unlike(created: Created, path: str, info: FileInfo) -> str:
 
 
 def told_apart(now: int, made: int) -> str:
-    """Return two sizes in words, in bytes where three digits do not tell them apart."""
+    """Return two sizes as text, in bytes if three digits do not distinguish them."""
     if abs(now - made) < made / 100:
         return f"{units.exact(now)} B now, the run made it with {units.exact(made)} B"
     return f"{units.size(now)} now, the run made it with {units.size(made)}"
@@ -424,7 +412,7 @@ async def _remove_locked(agent: Agent, created: Created) -> Cleaning:
 
 
 async def remove_created(agent: Agent, created: Created) -> Cleaning:
-    """Remove what is as the run made it, and return what has become of everything.
+    """Remove what is still as the run created it, and return the outcome for all paths.
 
     Raises HostError.
     """
@@ -440,7 +428,5 @@ async def remove_created(agent: Agent, created: Created) -> Cleaning:
 
 
 def is_own_directory(run_id: str, path: str) -> bool:
-    """Return whether a directory is the one that the run made under its own name, so that all in it
-    is the run's.
-    """
+    """Return whether a directory is the run's own, so that its content belongs to the run."""
     return posixpath.basename(path) == f"benchtui-{run_id}"

@@ -1,6 +1,4 @@
-"""What a run would overwrite: devices in use or with data, files that no run of this user made,
-files to lay out.
-"""
+"""What a run would overwrite: devices in use or with data, foreign files, files to lay out."""
 
 from __future__ import annotations
 
@@ -20,24 +18,24 @@ Problem = tuple[str, str]  # code and message
 
 
 class HostFindings(Struct):
-    """What was found on one host.
+    """Findings on one host.
 
-    `files` are those of the plan by path, None for those that are not there.
+    `files` are those of the plan by path, None for missing ones.
     """
 
     probe: HostProbe
     files: dict[str, FileInfo | None] = field(default_factory=dict)
     devices: dict[str, DeviceFacts] = field(default_factory=dict)
-    # by directory, which need not be there yet
+    # by directory, which may not exist yet
     room: dict[str, DirFacts] = field(default_factory=dict)
-    ours: frozenset[str] = frozenset()  # files that runs of ours made
-    # what commands said that failed at what they are for
+    ours: frozenset[str] = frozenset()  # files created by this user's runs
+    # errors of commands in a trial
     trials: dict[str, str] = field(default_factory=dict)
-    # targets past the host's files that do not answer
+    # targets outside the host that do not answer
     unreached: list[Problem] = field(default_factory=list)
 
     def room_of(self, path: str) -> DirFacts | None:
-        """Return the file system that a file lies on, or will; None when it was not looked at."""
+        """Return the file system of a file, existing or not; None if it was not checked."""
         for directory in parents(path):
             facts = self.room.get(directory) or self.probe.dirs.get(directory)
             if facts is not None:
@@ -46,19 +44,19 @@ class HostFindings(Struct):
 
 
 def parents(path: str) -> Iterator[str]:
-    """Yield the directories above a path, the nearest first."""
+    """Yield the parent directories of a path, the nearest first."""
     while path not in ("/", ""):
         path = posixpath.dirname(path)
         yield path
 
 
 def tasks_of(plan: Plan, host: str) -> list[HostTask]:
-    """Return what a host does in all steps."""
+    """Return a host's tasks in all steps."""
     return [task for step in plan.steps for task in step.tasks if task.host == host]
 
 
 def sizes_of(plan: Plan, host: str) -> dict[str, int]:
-    """Return the largest size that the plan gives each file of a host."""
+    """Return the largest planned size of each file of a host."""
     sizes: dict[str, int] = {}
     for task in tasks_of(plan, host):
         for spec in task.files:
@@ -67,17 +65,17 @@ def sizes_of(plan: Plan, host: str) -> dict[str, int]:
 
 
 class FileNeed(Struct, frozen=True):
-    """A file that must be written before it can be measured, and why."""
+    """A file that must be laid out before the measurement, and why."""
 
     spec: FileSpec
     why: str  # missing, short, holes
 
 
 def file_need(spec: FileSpec, info: FileInfo | None) -> FileNeed | None:
-    """Return why a file must be laid out, or None when it is there whole.
+    """Return why a file must be laid out, or None if it is complete.
 
-    A file of the right size is not enough: an interrupted layout, or a truncate, leaves holes that
-    read as zeros without touching storage. Fewer allocated bytes than the size has means holes.
+    The right size is not enough: an interrupted layout, or a truncate, leaves holes that read as
+    zeros without storage I/O. Fewer allocated bytes than the size mean holes.
     """
     if info is None:
         return FileNeed(spec, "missing")
@@ -87,7 +85,7 @@ def file_need(spec: FileSpec, info: FileInfo | None) -> FileNeed | None:
 
 
 def needs_of(task: HostTask, found: dict[str, FileInfo | None]) -> list[FileNeed]:
-    """Return the files of a task that must be written first."""
+    """Return the files of a task that must be laid out first."""
     needs = (file_need(spec, found.get(spec.path)) for spec in task.files)
     return [need for need in needs if need is not None]
 
@@ -98,7 +96,7 @@ REFUSED = "a device in use is never written to"
 
 
 def devices_of(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> list[str]:
-    """Return the paths that are devices, by their name or by what they are on the host."""
+    """Return the paths that are devices, by name or on the host."""
     paths = dict.fromkeys(spec.path for task in tasks for spec in task.files)
     return [
         path for path in paths if is_device(path) or kind_of(files.get(path)) in ("block", "char")
@@ -106,7 +104,7 @@ def devices_of(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) 
 
 
 def unnamed_devices(plan: Plan) -> list[str]:
-    """Return the devices that the plan writes to and that are not confirmed by name."""
+    """Return the devices the plan writes to that the user has not confirmed."""
     return [path for path in written_devices(plan) if path not in plan.destroy]
 
 
@@ -116,7 +114,7 @@ def kind_of(info: FileInfo | None) -> str:
 
 
 def judge_targets(plan: Plan, host: str, findings: HostFindings) -> Iterator[Problem]:
-    """Yield why this host's devices and files are not written to."""
+    """Yield reasons not to write to this host's devices and files."""
     touched = overwritten(tasks_of(plan, host), findings.files)
     for path, facts in findings.devices.items():
         if plan.allow_device and path in touched:
@@ -142,10 +140,9 @@ def judge_targets(plan: Plan, host: str, findings: HostFindings) -> Iterator[Pro
 def judge_again(
     before: DeviceFacts | None, now: DeviceFacts, *, written: bool
 ) -> Iterator[Problem]:
-    """Yield why a device is not used any more, that was found fit before: it is gone, another one,
-    or in use.
+    """Yield reasons not to use a device any more: it is gone, replaced, or in use.
 
-    What it holds is not judged again: it may be what our own steps have written.
+    Its content is not checked again: earlier steps may have written it.
     """
     if not now.kind:
         yield (
@@ -162,13 +159,15 @@ def judge_again(
 
 
 def is_another(before: DeviceFacts, now: DeviceFacts) -> bool:
-    """Tell whether a path leads to another device: by number, and by serial and size if known."""
+    """Return whether a path now leads to another device: by number, and by serial and size if
+    known.
+    """
     known = [(before.serial, now.serial), (before.size_bytes, now.size_bytes)]
     return before.number != now.number or any(was and is_ and was != is_ for was, is_ in known)
 
 
 def judge_device(facts: DeviceFacts, named: Sequence[str]) -> Iterator[Problem]:
-    """Yield why a device is not written to.
+    """Yield reasons not to write to a device.
 
     A missing confirmation is reported only if nothing else is wrong.
     """
@@ -210,7 +209,7 @@ def refusals(facts: DeviceFacts) -> Iterator[Problem]:
 
 
 def holds(facts: DeviceFacts) -> str:
-    """Return the refusal of a device with content, and what to do if the content is not needed."""
+    """Return the refusal of a device with content, and how to proceed if it is not needed."""
     found = dict.fromkeys((each.member, each.type) for each in facts.signatures)
     members = {facts.name: facts.path}
     what = ", ".join(
@@ -226,12 +225,12 @@ def holds(facts: DeviceFacts) -> str:
 
 
 def content(kind: str) -> str:
-    """Return a signature's type for people."""
+    """Return the type of a signature as text."""
     return f"a partition table ({kind})" if kind in PARTITION_TABLES else kind
 
 
 def identity(facts: DeviceFacts) -> str:
-    """Return what a device is: size, model, serial, number, stable name."""
+    """Return the identity of a device: size, model, serial, number, stable name."""
     parts = [
         units.size(facts.size_bytes) if facts.size_bytes is not None else "size unknown",
         facts.model,
@@ -243,7 +242,7 @@ def identity(facts: DeviceFacts) -> str:
 
 
 def device_line(facts: DeviceFacts) -> str:
-    """Return everything that was found of a device in one line."""
+    """Return all facts of a device in one line."""
     if not facts.kind:
         return f"{facts.path}: not there"
     real = f" -> {facts.real}" if facts.real not in ("", facts.path) else ""
@@ -257,9 +256,7 @@ def device_line(facts: DeviceFacts) -> str:
 
 
 def overwritten(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> list[str]:
-    """Return the files and devices that a host's measurements write to, and those that are written
-    before them.
-    """
+    """Return the files and devices that a host's measurements write to, including layout."""
     touched: dict[str, None] = {}
     for task in tasks:
         touched.update(dict.fromkeys(spec.path for spec in task.written))
@@ -268,11 +265,11 @@ def overwritten(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None])
 
 
 def laid_out(task: HostTask, files: Mapping[str, FileInfo | None]) -> list[str]:
-    """Return the files that are written before a task is measured: by our layout, or by fio itself.
+    """Return the files written before a task is measured, by benchtui's layout or by fio itself.
 
-    fio unlinks or truncates a plain file that is shorter than its job's size, and writes it anew,
-    whatever `rw` says (fio filesetup.c, extend_file). Jobs that only create, stat or remove files
-    leave them as they are.
+    fio unlinks or truncates a regular file that is shorter than its job's size, and writes it
+    again, whatever `rw` says (fio filesetup.c, extend_file). Jobs that only create, stat or remove
+    files do not.
     """
     needs = [need for need in needs_of(task, dict(files)) if not is_device(need.spec.path)]
     if task.layout:
@@ -282,26 +279,24 @@ def laid_out(task: HostTask, files: Mapping[str, FileInfo | None]) -> list[str]:
 
 
 def foreign_files(touched: Iterable[str], findings: HostFindings) -> list[str]:
-    """Return those of the overwritten files that have something in them and that no run of ours has
-    made.
-    """
+    """Return overwritten files with content that no run of this user created."""
     return [
         path for path in touched if path not in findings.ours and is_full(findings.files.get(path))
     ]
 
 
 def is_full(info: FileInfo | None) -> bool:
-    """Return whether there is a plain file with something in it."""
+    """Return whether there is a regular file with content."""
     return info is not None and info.kind == "file" and info.size > 0
 
 
 def ours(
     files: Mapping[str, FileInfo | None], made: Files, now: Mapping[str, str]
 ) -> frozenset[str]:
-    """Return the files that runs of ours have made. `now`: what those are that stand there.
+    """Return the files that this user's runs created. `now`: their current identities.
 
-    A file that has grown since then, or that is another one, belongs to others. A run that was cut
-    off could not tell what its files are: these go by their size alone, so that it can be resumed.
+    A file that has grown since, or was replaced, is foreign. An interrupted run recorded no
+    identities: its files are matched by size only, so that it can be resumed.
     """
     there = (
         (path, info) for path, info in files.items() if info is not None and path in made.sizes
@@ -313,7 +308,7 @@ def ours(
 
 
 def to_identify(files: Mapping[str, FileInfo | None], made: Files) -> list[str]:
-    """Return the plain files that are there and that a run of ours has made and identified."""
+    """Return existing regular files that a run of this user created and identified."""
     return [
         path
         for path, info in files.items()
@@ -322,12 +317,12 @@ def to_identify(files: Mapping[str, FileInfo | None], made: Files) -> list[str]:
 
 
 def is_named(path: str, named: Sequence[str]) -> bool:
-    """Return whether a file, or a directory above it, was named."""
+    """Return whether the user confirmed a file, or a directory above it."""
     return path in named or any(directory in named for directory in parents(path))
 
 
 def names_for(paths: Sequence[str]) -> list[str]:
-    """Return names that cover these files: the one file, or the directory above them all, or each
+    """Return names that cover these files: the only file, their common directory, or each
     directory.
     """
     directories = sorted({posixpath.dirname(path) for path in paths})
@@ -338,7 +333,7 @@ def names_for(paths: Sequence[str]) -> list[str]:
 
 
 def not_confirmed(paths: Sequence[str]) -> str:
-    """Return the problem of files that would be overwritten."""
+    """Return the problem of unconfirmed files that would be overwritten."""
     shown = some(paths, NAMES_SHOWN)
     files = (
         "a file that no run of yours has made"
@@ -350,5 +345,5 @@ def not_confirmed(paths: Sequence[str]) -> str:
 
 
 def agree(options: str) -> str:
-    """Return how to confirm that data may be lost: in Review, and on the command line."""
+    """Return how to confirm the loss of data, on Review and on the command line."""
     return f"name it to agree: Review asks at Enter, run takes {options} (--yes is not enough)"

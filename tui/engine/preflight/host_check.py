@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class HostCheck(Struct, frozen=True):
-    """One host looked at: `code` and `message` say what is wrong when not `ok`."""
+    """The check of one host: `code` and `message` say what is wrong if it is not `ok`."""
 
     name: str
     ok: bool
@@ -30,10 +30,10 @@ class HostCheck(Struct, frozen=True):
     message: str = ""
     facts: dict[str, Fact] = field(default_factory=dict)
     seen: Seen = field(default_factory=dict)  # of programs over all hosts
-    # by command, what only some profiles need of it
+    # by command: capabilities only some profiles need
     extras: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()  # what a run of these would say of it
-    copied: tuple[str, ...] = ()  # programs of the user's own that were looked at there
+    notes: tuple[str, ...] = ()  # problems for a run of these
+    copied: tuple[str, ...] = ()  # user's programs that were checked
 
 
 async def check_hosts(
@@ -42,7 +42,7 @@ async def check_hosts(
     connections: Connections,
     programs: Sequence[CarriedProgram] = (),
 ) -> list[HostCheck]:
-    """Look at all hosts at once and return what was found, in the order asked.
+    """Check all hosts at once and return the results in order.
 
     `programs` are copied to the hosts for the check, as for a run.
     """
@@ -102,7 +102,7 @@ async def check_host(
 
 
 async def _extras(agent: Agent, probe: HostProbe) -> dict[str, tuple[str, ...]]:
-    """Return by command what it can do that only some profiles need."""
+    """Return by command the capabilities that only some profiles need."""
     from tui import workloads
     from tui.engine.preflight.rules import try_commands
 
@@ -124,10 +124,10 @@ async def _extras(agent: Agent, probe: HostProbe) -> dict[str, tuple[str, ...]]:
 def problem_of(
     probe: HostProbe, directory: str | None, programs: Sequence[CarriedProgram] = ()
 ) -> tuple[tuple[str, str] | None, tuple[str, ...]]:
-    """Return the first thing that would keep a host from running what hosts are expected to, or
-    None; and what would keep it from running others.
+    """Return the first problem for a run of the expected load generators, and problems for other
+    ones.
 
-    Hosts are expected to run what was copied to them, too.
+    Copied programs count as expected.
     """
     from tui import workloads
     from tui.engine.preflight.carry import no_program

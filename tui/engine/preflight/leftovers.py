@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """What one run left on one host. `mark` is the name the run knew the host by."""
+    """What one run left on one host. `mark` is the run's name for the host."""
 
     host: str
     run: str
@@ -50,7 +50,7 @@ class Leftover:
 async def find_leftovers(
     addresses: Sequence[HostAddress], connections: Connections
 ) -> tuple[list[Leftover], list[HostError]]:
-    """Return what is left on all hosts, and the hosts that could not be asked."""
+    """Return what is left on all hosts, and the hosts that did not answer."""
     found, errors = await fan_out(
         {address.name: _find(address, connections) for address in addresses}
     )
@@ -101,7 +101,7 @@ async def _remove(
         for leftover in leftovers:
             try:
                 await agent.end_leftovers(leftover.run, leftover.mark)
-            except HostError as error:  # the others of this host have their turn
+            except HostError as error:  # continue with the others of this host
                 errors.append(error)
     if errors:
         raise errors[0]

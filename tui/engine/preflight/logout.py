@@ -1,6 +1,4 @@
-"""What logging out takes away from runs on this machine: processes that systemd ends, keys of a
-forwarded agent.
-"""
+"""Effects of logging out on runs: processes that systemd ends, keys of a forwarded agent."""
 
 from __future__ import annotations
 
@@ -41,11 +39,10 @@ FORWARDED = (
 
 
 def ends_at_logout(environ: Mapping[str, str], root: Path = Path("/")) -> bool | None:
-    """Return whether systemd ends this process when its user logs out; None when that cannot be
-    told.
+    """Return whether systemd ends this process when its user logs out; None if unknown.
 
-    A scope of the login session is ended, linger or not; what runs under the user's own service
-    manager lives as long as that does, which is for ever with linger (logind.conf(5), loginctl(1)).
+    A scope of the login session is ended, linger or not; processes of the user's service manager
+    live as long as that does, with linger forever (logind.conf(5), loginctl(1)).
     """
     user = environ.get("USER") or environ.get("LOGNAME") or ""
     if not (root / "run/systemd/system").is_dir() or user == "root":  # KillExcludeUsers=root
@@ -58,17 +55,17 @@ def ends_at_logout(environ: Mapping[str, str], root: Path = Path("/")) -> bool |
 
 
 def logout_warning(environ: Mapping[str, str], root: Path = Path("/")) -> str | None:
-    """Return that a run started here would not outlive the logout, and what to do."""
+    """Return the warning that a run started here would not survive the logout, and what to do."""
     return f"{KILLS}: {KILLS_ADVICE}" if ends_at_logout(environ, root) else None
 
 
 def lingers(user: str, root: Path = Path("/")) -> bool:
-    """Return whether the user's service manager stays after the last logout."""
+    """Return whether the user's service manager survives the last logout."""
     return (root / "var/lib/systemd/linger" / user).exists()
 
 
 def kill_user_processes(environ: Mapping[str, str], root: Path = Path("/")) -> bool | None:
-    """Return what logind says, else what its files say, else None."""
+    """Return logind's setting, else that of its files, else None."""
     answer = output_of(LOGIND_PROPERTY, environ)
     if answer in ("b true", "b false"):
         return answer == "b true"
@@ -93,7 +90,7 @@ def last_setting(text: str) -> bool | None:
 
 
 def output_of(command: Sequence[str], environ: Mapping[str, str]) -> str | None:
-    """Return what a command prints, stripped; None when it is missing, fails, or takes too long."""
+    """Return what a command prints, stripped; None if it is missing, fails, or times out."""
     program = shutil.which(command[0], path=environ.get("PATH", os.defpath))
     if program is None:
         return None
@@ -112,7 +109,7 @@ def output_of(command: Sequence[str], environ: Mapping[str, str]) -> str | None:
 
 
 def text_of(path: Path) -> str:
-    """Return a file's text; nothing when it cannot be read."""
+    """Return a file's text; empty if it cannot be read."""
     try:
         return read_text(path, errors="replace")
     except OSError:
@@ -128,7 +125,7 @@ def agent_may_go(environ: Mapping[str, str]) -> bool:
 
 
 def forwarded_agent(by_agent: Mapping[str, str], environ: Mapping[str, str]) -> str | None:
-    """Return what a forwarded agent means for servers that took its keys.
+    """Return the warning about a forwarded agent whose keys servers accepted.
 
     `by_agent`: its socket by server.
     """
@@ -142,10 +139,10 @@ def forwarded_agent(by_agent: Mapping[str, str], environ: Mapping[str, str]) -> 
 async def agent_warning(
     hosts: Sequence[HostAddress], connections: Connections, environ: Mapping[str, str]
 ) -> str | None:
-    """Return what a forwarded agent means for a run on these hosts. One host of each kind is logged
-    in to.
+    """Return the warning about a forwarded agent for a run on these hosts; logs in to one host of
+    each kind.
 
-    Nobody is asked for anything; without a forwarded agent, no host is contacted.
+    Asks no questions; without a forwarded agent, contacts no host.
     """
     import asyncio
 
@@ -157,9 +154,9 @@ async def agent_warning(
 
 
 def one_of_each(hosts: Iterable[HostAddress], connections: Connections) -> list[HostAddress]:
-    """Return one host of each way to log in: user, key files, agent, bastions.
+    """Return one host for each way to log in: user, key files, agent, bastions.
 
-    `local` is none of them.
+    Without `local`.
     """
     found: dict[object, HostAddress] = {}
     for host in hosts:

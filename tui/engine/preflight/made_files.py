@@ -1,4 +1,4 @@
-"""Remember which files on hosts were made by runs of this user: later runs may overwrite them."""
+"""Remember which files on hosts were created by this user's runs: later runs may overwrite them."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from msgspec import Struct, field
 from tui.model.bounded import NO_JSON, check_plain, read_file
 from tui.model.plan import FileSpec
 
-MADE_FILES = "made-files.jsonl"  # beside the directory of all runs
+MADE_FILES = "made-files.jsonl"  # next to the directory of all runs
 COMPACT_BYTES = 8 << 20
 
 
 class MadeFilesEntry(Struct, omit_defaults=True):
-    """Files of one size that were made on a host, or are gone from it. Size 0: not known."""
+    """Files of one size that were created on a host, or removed. Size 0: unknown."""
 
     host: str
     size: int = 0
     made: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
-    # what they are, by path: see tui/model/plan.py
+    # their identities by path: see tui/model/plan.py
     known: dict[str, str] = field(default_factory=dict)
 
 
 class Files(Struct):
-    """Files of a host: the sizes they were made with, and what they are."""
+    """Files of a host: their sizes when created, and identities."""
 
     sizes: dict[str, int] = field(default_factory=dict)
     known: dict[str, str] = field(default_factory=dict)
@@ -40,28 +40,28 @@ _decoder = msgspec.json.Decoder(MadeFilesEntry)
 
 
 class MadeFiles:
-    """The files that runs have made, by host and path."""
+    """Files that runs created, by host and path."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # read once: what other engines add meanwhile is theirs
+        # read once; entries that other engines add meanwhile belong to their runs
         self._read_files: dict[str, Files] | None = None
 
     @classmethod
     def beside(cls, run_dir: Path) -> MadeFiles:
-        """Return those that belong to the directory of runs that a run lies in."""
+        """Return those that belong to the directory of a run."""
         return cls(run_dir.absolute().parent.parent / MADE_FILES)
 
     def sizes(self, host: str) -> dict[str, int]:
-        """Return the files made on a host, with the size they were made with."""
+        """Return the files created on a host, with their original size."""
         return self.on(host).sizes
 
     def identities(self, host: str) -> dict[str, str]:
-        """Return the known identities of these files; a run that was cut off recorded none."""
+        """Return the known identities of these files; an interrupted run recorded none."""
         return self.on(host).known
 
     def on(self, host: str) -> Files:
-        """Return both."""
+        """Return sizes and identities."""
         if self._read_files is None:
             self._read_files = self._read()
         return self._read_files.setdefault(host, Files())
@@ -71,14 +71,14 @@ class MadeFiles:
         wanted: dict[int, list[str]] = {}
         files = self.on(host)
         for spec in specs:
-            # a time of change, which the writing will not leave
+            # a change time, which writing will update
             changes = " c:" in files.known.get(spec.path, "")
             if files.sizes.get(spec.path, -1) < spec.size_bytes or changes:
                 wanted.setdefault(spec.size_bytes, []).append(spec.path)
         self._append([MadeFilesEntry(host, size, made=paths) for size, paths in wanted.items()])
 
     def identify(self, host: str, known: Mapping[str, str]) -> None:
-        """Remember what files are that were made."""
+        """Remember the identities of created files."""
         before = self.on(host)
         if new := {
             path: what
@@ -88,7 +88,7 @@ class MadeFiles:
             self._append([MadeFilesEntry(host, known=new)])
 
     def forget(self, host: str, paths: Iterable[str]) -> None:
-        """Forget removed files: a new file at such a path is not ours."""
+        """Forget removed files: a new file at that path is foreign."""
         known = self.sizes(host)
         if gone := [path for path in paths if path in known]:
             self._append([MadeFilesEntry(host, gone=gone)])
@@ -122,7 +122,7 @@ class MadeFiles:
             os.close(descriptor)
 
     def _compact(self, descriptor: int) -> None:
-        """Write anew what is still true; cut short, it only forgets."""
+        """Rewrite the file with current entries only; an interruption can only lose entries."""
         found = self._read()
         os.ftruncate(descriptor, 0)
         for host, files in found.items():
@@ -138,7 +138,7 @@ def _apply(found: dict[str, Files], entry: MadeFilesEntry) -> None:
     files = found.setdefault(entry.host, Files())
     for path in entry.made:
         files.sizes[path] = max(entry.size, files.sizes.get(path, 0))
-        files.known.pop(path, None)  # about to be made anew: told again once it is there
+        files.known.pop(path, None)  # about to be created; recorded again afterwards
     files.known.update(entry.known)
     for path in entry.gone:
         files.sizes.pop(path, None)

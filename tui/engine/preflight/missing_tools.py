@@ -1,6 +1,4 @@
-"""Load generators that hosts do not have, found before the launch so that a suite can run without
-them.
-"""
+"""Load generators missing on hosts, found before launch so that a suite can run without."""
 
 from __future__ import annotations
 
@@ -25,14 +23,14 @@ Lacking = Mapping[str, list[str]]
 
 
 def has_several_tools(plan: Plan) -> bool:
-    """Tell whether something would be left to measure without one of the plan's load generators."""
+    """Return whether anything is left to measure without one of the plan's load generators."""
     return len({step.tool for step in plan.steps}) > 1
 
 
 async def look_for_lacking(plan: Plan, connections: Connections) -> Lacking:
-    """Return what hosts lack.
+    """Return what is missing on hosts.
 
-    A host that cannot be looked at is left to the engine, which says why.
+    A host that cannot be checked is left to the engine, which reports why.
     """
     seen, _ = await fan_out({host.name: _look(plan, host, connections) for host in plan.hosts})
     found: dict[str, list[str]] = {}
@@ -59,7 +57,7 @@ async def _look(plan: Plan, address: HostAddress, connections: Connections) -> l
 
 
 def lacking_by_checks(plan: Plan, checks: Mapping[str, HostCheck]) -> Lacking:
-    """Return hosts without a tool by their last check, which looks for usual names only."""
+    """Return hosts without a tool by their last check, which tries default names only."""
     looked_for = {need.command for each in workloads.every() for need in each.requirements(())}
     looked_for |= {program.launch.program for program in mpi_hosts.programs().values()}
     names = dict.fromkeys(
@@ -74,27 +72,25 @@ def lacking_by_checks(plan: Plan, checks: Mapping[str, HostCheck]) -> Lacking:
 
 
 def programs_of(step: Step) -> list[str]:
-    """Return the program that a step launches over all its hosts, if it does."""
+    """Return the program that a step launches over all its hosts, if any."""
     workload = workloads.of(step)
     return [workload.program(step).launch.program] if workload.executor == "mpi" else []
 
 
 def needed(step: Step) -> list[str]:
-    """Return the commands without which a step cannot run."""
+    """Return the commands that a step needs."""
     return [*programs_of(step), *(need.command for need in workloads.of(step).requirements([step]))]
 
 
 def _missing(step: Step, lacking: Lacking) -> str:
-    """Return what hosts of a step lack for it; empty: nothing."""
+    """Return what a step's hosts are missing for it; empty if nothing."""
     return next((name for name in needed(step) if set(lacking.get(name, ())) & set(step.hosts)), "")
 
 
 def without(plan: Plan, lacking: Lacking) -> Plan:
-    """Return the plan without the steps that hosts lack something for; as it is when none would be
-    left.
+    """Return the plan without steps that hosts cannot run; unchanged if none would be left.
 
-    What would have run together with such a step is left out with it: alone it would be another
-    measurement.
+    Steps concurrent with a removed one are removed too: alone they would be another measurement.
     """
     kept: list[Step] = []
     out: dict[tuple[str, str], list[Step]] = {}

@@ -1,6 +1,4 @@
-"""MPI on the hosts: which library and launcher, whether all hosts match, and how ranks are
-launched.
-"""
+"""MPI on the hosts: library and launcher, whether all hosts match, and how ranks are launched."""
 
 from __future__ import annotations
 
@@ -35,18 +33,18 @@ HOST_FILE, LAUNCH_FILE = "hosts", "launch.sh"
 LAUNCH_SCRIPT = (
     "# says which proxy mpirun wants where; benchtui starts it\nprintf 'BT-LAUNCH %s\\n' \"$*\"\n"
 )
-# Open MPI keeps files under TMPDIR by hostname: two hosts on one machine must not share them, and
-# none shall stay.
+# Open MPI keeps files under TMPDIR by hostname: two hosts on one machine must not share
+# them, and none may remain.
 OWN_TMP = ["/bin/sh", "-c", 'TMPDIR=$PWD exec "$@"', "mpi"]
 SHARED_MEMORY = "OMPI_MCA_btl_vader_backing_directory"
-NEWEST_OPENMPI = 4  # Open MPI 5 launches by another runtime
+NEWEST_OPENMPI = 4  # Open MPI 5 uses another runtime
 
 
 @dataclass
 class Cluster:
-    """Hosts in the order of their ranks, the head first.
+    """Hosts in rank order, the head first.
 
-    `tried` is what a trial told; before it nothing is known.
+    `tried` is the result of a trial; None before it.
     """
 
     tool: str
@@ -55,7 +53,7 @@ class Cluster:
     family: Family
     addresses: Mapping[str, str] = field(default_factory=dict)
     tried: Tried = field(default_factory=Tried)
-    # the run's directory for shared memory, in which each host has one by its mark
+    # the run's directory for shared memory, with a subdirectory per host
     scratch: str = ""
 
     @property
@@ -80,17 +78,17 @@ class Cluster:
 
     @property
     def path(self) -> str:
-        """The program's path, the same on all hosts."""
+        """The program's path, equal on all hosts."""
         return self.facts[self.head].program
 
     @property
     def nodes(self) -> list[int]:
-        """How many nodes the program may count: it goes by MPI's nodes, or by hostnames."""
+        """Number of nodes that the program may count, by MPI nodes or by hostnames."""
         return [self.tried.nodes] if self.tried.nodes else sorted({len(self.facts), self.machines})
 
     @property
     def machines(self) -> int:
-        """How many hostnames there are: several hosts of a run may be one machine."""
+        """Number of distinct hostnames: several hosts of a run may be one machine."""
         return len({facts.hostname for facts in self.facts.values()})
 
     @property
@@ -100,8 +98,8 @@ class Cluster:
 
 
 def family_of(launch: MpiLaunch, head: MpiFacts) -> Family:
-    """Return the MPI to launch with: as asked for, else as the program was built, else what the
-    head has.
+    """Return the MPI to launch with: as requested, else that of the program's build, else the
+    head's.
     """
     if launch.family != "auto":
         return launch.family
@@ -181,7 +179,7 @@ def _launcher_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
 
 
 def _pair_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
-    """Compare a host with the head, and with those before it."""
+    """Compare a host with the head, and with the hosts before it."""
     facts, head, tool = cluster.facts[host], cluster.facts[cluster.head], cluster.tool
     before = cluster.hosts[: cluster.hosts.index(host)]
     own, first = facts.launcher(cluster.family), cluster.launcher
@@ -220,7 +218,7 @@ def _pair_problems(cluster: Cluster, host: str) -> Iterator[Problem]:
 
 
 def doubts(cluster: Cluster) -> dict[str, list[str]]:
-    """Return by host what should be known, though it does not hinder."""
+    """Return warnings by host that do not prevent the run."""
     found: dict[str, list[str]] = {}
     ranks = cluster.launch.ranks_per_host
     for host, facts in cluster.facts.items():
@@ -241,7 +239,7 @@ def doubts(cluster: Cluster) -> dict[str, list[str]]:
 
 
 def addresses_of(launch: MpiLaunch, facts: Mapping[str, MpiFacts]) -> dict[str, str]:
-    """Return the address of each host at which the others reach it.
+    """Return each host's address as reachable from the others.
 
     Hosts without one are left out.
     """
@@ -273,9 +271,7 @@ def _address(wanted: str, facts: MpiFacts, hosts: int) -> str:
 
 
 def _is_own(address: str, facts: MpiFacts) -> bool:
-    """Return whether an address is the host's: all of 127.0.0.0/8 are, though interfaces show
-    127.0.0.1 alone.
-    """
+    """Return whether an address is the host's own, including all of 127.0.0.0/8."""
     return address in facts.addresses or (is_address(address) and address.startswith("127."))
 
 
@@ -285,8 +281,8 @@ def _is_reachable(address: str) -> bool:
 
 
 def networks(cluster: Cluster) -> str:
-    """Return the networks of the addresses for Open MPI, which goes by interface: each host finds
-    its own in it.
+    """Return the networks of the addresses for Open MPI, in which each host finds its own
+    interface.
     """
     if "/" in cluster.launch.addresses:
         return cluster.launch.addresses
@@ -302,7 +298,10 @@ def networks(cluster: Cluster) -> str:
 
 
 def host_file(cluster: Cluster, ranks_per_host: int) -> str:
-    """Return the hosts with their ranks: without the number ranks would be dealt round."""
+    """Return the host file with rank counts.
+
+    Without counts, ranks would be distributed round-robin.
+    """
     count = f" slots={ranks_per_host}" if cluster.family == "openmpi" else f":{ranks_per_host}"
     return "".join(f"{cluster.addresses[host]}{count}\n" for host in cluster.hosts)
 
@@ -316,7 +315,7 @@ def mpiexec(
 ) -> list[str]:
     """Return the head's command.
 
-    Of the head's environment nothing travels but what is named; `marks` are by host.
+    Only named environment variables are passed on; `marks` are by host.
     """
     path = cluster.launcher.path if cluster.launcher else "mpiexec"
     if cluster.family == "openmpi":
@@ -332,7 +331,7 @@ def _hydra(
     common = [*how, "-localhost", cluster.addresses[cluster.head], "-f", HOST_FILE, "-genvnone"]
     for name, value in {"BENCHTUI_RUN": run_id, **cluster.launch.env}.items():
         common += ["-genv", name, value]
-    where = ["-wdir", "/tmp"]  # it holds for its own section only
+    where = ["-wdir", "/tmp"]  # valid in its own section only
     if cluster.by_proxy:
         return [*common, *where, "-np", str(ranks * len(cluster.hosts)), *words]
     each = [
@@ -377,11 +376,11 @@ def _sections(parts: Sequence[list[str]]) -> list[str]:
 
 
 def proxy_of(cluster: Cluster, line: str) -> tuple[str, list[str]]:
-    """Return the host and the command of a proxy that mpiexec asks for. Raises ValueError for
-    anything else.
+    """Return the host and command of a proxy that mpiexec requests. Raises ValueError for anything
+    else.
 
-    Only the proxy that the preflight found is started, with the words that mpiexec has for it, and
-    never by a shell.
+    Only the proxy found in preflight is started, with mpiexec's own arguments, never through a
+    shell.
     """
     words = shlex.split(line)
     name = PROXY[cluster.family]
@@ -404,7 +403,7 @@ def proxy_of(cluster: Cluster, line: str) -> tuple[str, list[str]]:
 
 
 def major(version: str) -> int:
-    """Return the first number of a version; 0 when there is none."""
+    """Return the major version; 0 if unknown."""
     match = re.match(r"\d+", version)
     return int(match[0]) if match else 0
 
@@ -415,7 +414,7 @@ def program_of(step: Step) -> MpiProgram:
 
 
 def key_of(step: Step) -> str:
-    """Return what this look and a trial hold for: the same launch on the same hosts."""
+    """Return the key of this check and of a trial: the same launch on the same hosts."""
     launch = program_of(step).launch
     return (
         f"{step.hosts} {launch.program} {launch.family} {launch.directory} "
@@ -424,7 +423,7 @@ def key_of(step: Step) -> str:
 
 
 def launches_of(steps: Iterable[Step]) -> dict[str, Step]:
-    """Return the largest step of each launch that differs from the others, in their order."""
+    """Return the largest step of each distinct launch, in order."""
     found: dict[str, Step] = {}
     for step in steps:
         key = key_of(step)
@@ -439,14 +438,14 @@ def _operations(step: Step) -> int:
 
 
 def cluster_of(step: Step, facts: Mapping[str, MpiFacts]) -> Cluster:
-    """Return the hosts of a program, of which the first one is known."""
+    """Return the cluster of a program's hosts; the facts of the first one must be known."""
     program = program_of(step)
     family = family_of(program.launch, facts[step.hosts[0]])
     return Cluster(step.tool, program, facts, family, addresses_of(program.launch, facts))
 
 
 def with_advice(plan: Plan, tool: str, problem: Problem) -> str:
-    """Return a problem's message with what can be done about it."""
+    """Return a problem's message with advice."""
     code, message = problem
     others = any(step.tool != tool for step in plan.steps)
     leave = "run --skip-missing leaves out what needs it, Review offers that at Enter"
@@ -459,13 +458,13 @@ Seen = Mapping[str, mpi.MpiFacts]
 
 
 def programs() -> dict[str, MpiProgram]:
-    """Return what hosts are looked at for, by load generator."""
+    """Return the programs to check hosts for, by load generator."""
     simplest = {workload.name: workload.simplest() for workload in workloads.every()}
     return {name: program for name, program in simplest.items() if program is not None}
 
 
 async def look(agent: Agent, directory: str) -> Seen:
-    """Return what a host has. Raises HostError."""
+    """Return a host's facts. Raises HostError."""
     return {
         tool: await mpi.probe(agent, directory, each.launch.program)
         for tool, each in programs().items()
@@ -473,9 +472,7 @@ async def look(agent: Agent, directory: str) -> Seen:
 
 
 def facts_of(seen: Seen) -> dict[str, Fact]:
-    """Return it as facts of the host: the program's path, the MPI it was built with, the launchers
-    that are there.
-    """
+    """Return them as host facts: the program's path, its MPI, the launchers available."""
     found: dict[str, Fact] = {}
     for tool, facts in seen.items():
         found["mpi"] = ", ".join(
@@ -488,9 +485,9 @@ def facts_of(seen: Seen) -> dict[str, Fact]:
 
 
 def notes(seen: Mapping[str, Seen]) -> dict[str, list[str]]:
-    """Return by host what the preflight of a run over all of them would say.
+    """Return what the preflight of a run over all these hosts would report, by host.
 
-    Nothing where no host has the program.
+    Empty if no host has the program.
     """
     told: dict[str, list[str]] = {host: [] for host in seen}
     for tool, program in programs().items():

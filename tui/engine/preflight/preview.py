@@ -1,5 +1,5 @@
-"""Look at the hosts of a plan before the launch: what the run would overwrite, and why a host would
-refuse it.
+"""Check the hosts of a plan before the launch: what the run would overwrite, why a host would
+refuse.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ DOES: tuple[Literal["put", "delete"], ...] = ("put", "delete")
 
 @dataclass(frozen=True, slots=True)
 class HostTargets:
-    """The devices of a run on one host, which of them it writes to, foreign files it overwrites."""
+    """One host's targets: devices, which of them are written to, foreign files it overwrites."""
 
     host: str
     devices: tuple[DeviceFacts, ...] = ()
@@ -56,11 +56,11 @@ class HostTargets:
     files: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
     objects: tuple[ObjectSet, ...] = ()
-    error: str = ""  # why the host could not be looked at
+    error: str = ""  # why the host could not be checked
 
     @property
     def refused(self) -> list[str]:
-        """Why devices are not written to, whatever is typed."""
+        """Devices that are refused whatever the user confirms."""
         return [
             text
             for facts in self.devices
@@ -69,7 +69,7 @@ class HostTargets:
         ]
 
     def lines(self) -> Iterator[str]:
-        """Yield what was found, for people; of objects nothing can be found."""
+        """Yield the findings as text; there are none for objects."""
         if self.error:
             yield f"{self.host}: not looked at: {self.error}"
         yield from (f"{self.host}: {device_line(facts)}" for facts in self.devices)
@@ -88,14 +88,14 @@ class HostTargets:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a run would overwrite on all hosts, and which names must be typed to agree."""
+    """What a run would overwrite on all hosts, and the names that the user must confirm."""
 
     hosts: tuple[HostTargets, ...]
     names: tuple[str, ...]
 
     @property
     def problems(self) -> list[Problem]:
-        """What keeps the run from starting whatever is typed."""
+        """Problems that no confirmation removes."""
         return [Problem(text, host=each.host) for each in self.hosts for text in each.refused]
 
     @property
@@ -105,28 +105,24 @@ class Preview:
 
     @property
     def objects(self) -> dict[str, tuple[ObjectSet, ...]]:
-        """The objects that each host would overwrite or delete."""
+        """Objects that each host would overwrite or delete."""
         return {each.host: each.objects for each in self.hosts if each.objects}
 
 
 def overwrites(plan: Plan) -> bool:
-    """Return whether a plan could overwrite anything."""
+    """Return whether a plan can overwrite anything."""
     tasks = [task for step in plan.steps for task in step.tasks]
     beyond = any(task.images or task.stores_changed for task in tasks)
     return beyond or any(task.written or any(map(could_be_made, task.files)) for task in tasks)
 
 
 def could_be_made(spec: FileSpec) -> bool:
-    """Return whether a file is laid out, by us or by fio, when it is missing or short, even to be
-    read.
-    """
+    """Return whether benchtui or fio lays a file out if it is missing or short, even to read it."""
     return spec.size_bytes > 0 and not is_device(spec.path)
 
 
 def check_names(plan: Plan) -> None:
-    """Raise UsageError for a name to be destroyed that the plan does not overwrite: it may be a
-    slip of the pen.
-    """
+    """Raise UsageError for a confirmed name that the plan does not overwrite: it may be a typo."""
     right = targets_named(plan, plan.destroy)
     if wrong := [name for name in plan.destroy if name not in right]:
         paths = targets(plan)
@@ -144,7 +140,7 @@ def targets(plan: Plan) -> set[str]:
 
 
 def targets_named(plan: Plan, names: Sequence[str]) -> list[str]:
-    """Return those of some names that are targets of a plan, or directories of them."""
+    """Return the names that are targets of a plan, or directories of targets."""
     paths = targets(plan)
     return [
         name for name in names if name in paths or any(is_named(path, [name]) for path in paths)
@@ -152,7 +148,7 @@ def targets_named(plan: Plan, names: Sequence[str]) -> list[str]:
 
 
 async def preview(plan: Plan, connections: Connections, made_files: MadeFiles) -> Preview:
-    """Look at the targets of all hosts. A host that cannot be reached is named in its findings."""
+    """Check the targets of all hosts. Unreachable hosts are named in the findings."""
     work = {
         address.name: _targets_on_host(plan, address, connections, made_files)
         for address in plan.hosts
@@ -161,7 +157,7 @@ async def preview(plan: Plan, connections: Connections, made_files: MadeFiles) -
     seen |= {name: HostTargets(name, error=error.message) for name, error in errors.items()}
     found = [seen[address.name] for address in plan.hosts]
     files = sorted({path for each in found for path in each.files})
-    # some are devices by what the host says, whatever they are called
+    # some are devices on the host, whatever their path
     devices = [facts.path for each in found for facts in each.devices if facts.path in each.written]
     unnamed = [path for path in devices if path not in plan.destroy and path not in HARMLESS]
     names = dict.fromkeys([*unnamed_devices(plan), *unnamed, *names_for(files)])
@@ -194,7 +190,7 @@ async def _targets_on_host(
 
 
 def changed_objects(tasks: Iterable[HostTask]) -> tuple[ObjectSet, ...]:
-    """Return the objects that are overwritten or deleted, each once with all that becomes of it."""
+    """Return the objects that are overwritten or deleted, each once with all operations."""
     found: dict[tuple[str, str], ObjectSet] = {}
     for each in (each for task in tasks for each in task.objects if each.changes):
         before = found.get(each.key, each)
@@ -210,15 +206,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class HostReadiness:
-    """One host: why it would refuse the run (it is ready without a problem), what it has, and all
-    that it is.
-    """
+    """Readiness of one host: problems (none: ready), tools, all facts."""
 
     host: str
     problems: tuple[str, ...] = ()
     said: str = ""
     facts: dict[str, Fact] = field(default_factory=dict)
-    in_use: bool = False  # by another run
+    in_use: bool = False  # another run's
 
 
 async def look_ahead(
@@ -227,11 +221,10 @@ async def look_ahead(
     made_files: MadeFiles,
     heard: Callable[[str], object] = lambda _: None,
 ) -> list[HostReadiness]:
-    """Ask all hosts at once and judge them by the rules of the preflight.
+    """Check all hosts at once by the rules of the preflight.
 
-    `heard` is called with each host that answered.
-
-    Locks are looked at and not taken, MPI is not launched: both would be felt by others.
+    `heard` is called for each host that answers. Takes no locks and does not launch MPI: both would
+    disturb others.
     """
     work = {
         address.name: _preflight_host(plan, address, connections, made_files, heard)
@@ -287,12 +280,12 @@ async def _preflight_host(
 
 
 def known_secrets(plan: Plan) -> dict[str, str]:
-    """Return the secrets of a plan that the environment holds."""
+    """Return the secrets of a plan that are set in the environment."""
     return {name: os.environ[name] for name in plan.secrets if os.environ.get(name)}
 
 
 def launched(plan: Plan) -> dict[str, Step]:
-    """Return a step for each program that is launched over all hosts."""
+    """Return one step for each program launched over all hosts."""
     from tui.engine.preflight.mpi_hosts import launches_of
 
     return launches_of(step for step in plan.steps if step.mpi is not None)
@@ -301,9 +294,9 @@ def launched(plan: Plan) -> dict[str, Step]:
 def mpi_answers(
     plan: Plan, seen: Mapping[str, Mapping[str, MpiFacts]]
 ) -> dict[str, tuple[list[str], list[str]]]:
-    """Return by host what it has for MPI programs, and why it cannot take part.
+    """Return by host its MPI facts, and why it cannot take part.
 
-    Without the first host nothing.
+    Empty if the first host is missing.
     """
     from tui.engine.preflight.mpi_hosts import PACKAGE, cluster_of, judge, with_advice
 
@@ -344,9 +337,7 @@ def _judged(
 
 
 def _said(plan: Plan, host: str, findings: HostFindings) -> list[str]:
-    """Return the versions of its tools, the room where the files go, and what is still to be laid
-    out.
-    """
+    """Return tool versions, free space at the target, and what remains to be laid out."""
     said = [tool.text for tool in findings.probe.tools.values()]
     places = {
         facts.mount: facts for facts in findings.probe.dirs.values() if facts.free_bytes is not None

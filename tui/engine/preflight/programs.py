@@ -1,6 +1,4 @@
-"""Load generators of the user's own that a run copies to the hosts: which of a folder, and what
-they are.
-"""
+"""User's load generators to copy to hosts: find them in a folder, and read their ELF headers."""
 
 from __future__ import annotations
 
@@ -23,15 +21,14 @@ MACHINES = {  # elf.h: e_machine, and 1 for little or 2 for big endian
     (62, 1): "x86_64", (183, 1): "aarch64", (243, 1): "riscv64", (21, 1): "ppc64le",
     (21, 2): "ppc64", (22, 2): "s390x",
 }  # fmt: skip
-PT_INTERP = 3  # elf.h: the program is started by a dynamic linker
+PT_INTERP = 3  # elf.h: the program needs a dynamic linker
 
 
 def with_programs(plan: Plan, folder: Path, *, required: bool) -> Plan:
-    """Return a plan that copies its load generators to the hosts: FOLDER/NAME, or
-    FOLDER/MACHINE/NAME.
+    """Return a plan that copies load generators to the hosts: FOLDER/NAME, or FOLDER/MACHINE/NAME.
 
-    Raises UsageError for files that are not programs, and, if `required`, when all programs that
-    the plan needs are missing.
+    Raises UsageError for files that are not programs, and, if `required`, if all programs that the
+    plan needs are missing.
     """
     names = carried_names(plan)
     if required and not names:
@@ -87,8 +84,9 @@ def programs_in(folder: Path, names: Sequence[str], *, required: bool) -> list[C
 
 
 def carried_names(plan: Plan, host: str | None = None) -> list[str]:
-    """Return the commands, of a host or of any, that can be copied: MPI needs one path on all
-    hosts.
+    """Return the commands, of a host or of any, that can be copied.
+
+    MPI needs one path on all hosts.
     """
     steps = [step for step in plan.steps if workloads.of(step).executor == "per-host"]
     commands = commands_of(requirements_of(replace(plan, steps=steps), host))
@@ -96,7 +94,7 @@ def carried_names(plan: Plan, host: str | None = None) -> list[str]:
 
 
 def read_program(path: Path) -> CarriedProgram:
-    """Return what a program is. Raises UsageError if it is not an ELF file, or is too large."""
+    """Read a program's header. Raises UsageError if it is not an ELF file, or is too large."""
     try:
         stat = path.stat()
         return _read_program(path.absolute(), stat.st_size, stat.st_mtime_ns)
@@ -106,7 +104,7 @@ def read_program(path: Path) -> CarriedProgram:
 
 @functools.lru_cache(maxsize=16)
 def _read_program(path: Path, size: int, _: int) -> CarriedProgram:
-    """Return what a program is; it is read again when its size or time of change differs."""
+    """Read a program's header again only if size or modification time changed."""
     data = read_file(path, MOST_BYTES) if size <= MOST_BYTES else b""
     if not data:
         told = f"larger than {MOST_BYTES >> 20} MiB" if size else "the file is empty"
@@ -118,7 +116,7 @@ def _read_program(path: Path, size: int, _: int) -> CarriedProgram:
 
 
 def _elf(path: Path, data: bytes) -> tuple[str, bool]:
-    """Return the machine of an ELF program, and whether a dynamic linker starts it."""
+    """Return the architecture of an ELF program, and whether it is dynamically linked."""
     if len(data) < 64 or data[:4] != b"\x7fELF" or data[4] != 2:
         raise UsageError(Problem("not a 64-bit ELF executable", file=str(path)))
     order = "<" if data[5] == 1 else ">"
@@ -140,5 +138,5 @@ def _segment(order: str, data: bytes, at: int) -> int:
 
 
 def is_carried(plan: Plan, code: str, machine: str) -> bool:
-    """Tell whether a problem of a host is about a program that the run copies to its machine."""
+    """Return whether a problem is about a program that the run copies to that host."""
     return any(code.startswith(f"{name}-") for name in of_machine(plan.carried, machine))

@@ -1,6 +1,4 @@
-"""Preflight rules for every host, and free space added up over steps, directories and shared file
-systems.
-"""
+"""Preflight rules for every host, and free space over steps, directories, file systems."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ from tui.workloads.base import Requirement, Workload
 
 NOTHING_COPIED: Mapping[str, CarriedProgram] = MappingProxyType({})
 OWN_PROGRAM = "; or copy a static one for the run: --with DIR"
-HEADROOM = 1.05  # a file system that is filled to the last block measures its allocator
+HEADROOM = 1.05  # a file system filled to the last block measures its allocator
 DIRECTORIES_LOOKED_AT = 50
 NETWORK_FILE_SYSTEMS = (
     "nfs", "nfs4", "cifs", "smb3", "ceph", "fuse", "wekafs", "lustre", "gpfs", "beegfs",
@@ -55,9 +53,7 @@ NETWORK_FILE_SYSTEMS = (
 
 
 class FileSystemSpace(Struct):
-    """A file system: bytes that files will newly take, by path, and who was seen on it with which
-    free space.
-    """
+    """A file system: bytes to be added, by path, and free space as seen by its hosts."""
 
     files: dict[str, int] = field(default_factory=dict)
     hosts: dict[str, DirFacts] = field(default_factory=dict)
@@ -69,10 +65,10 @@ class FileSystemSpace(Struct):
 
 
 def judge_space(plan: Plan, found: Mapping[str, HostFindings]) -> dict[str, Problem]:
-    """Return, by host, that a file system cannot take all that is going to be written to it.
+    """Return by host the problem that a file system is too small for the planned files.
 
-    Hosts that share a file system (the same network source, or the same machine) are added up; a
-    path that several steps or hosts use counts once.
+    Hosts that share a file system (same network source, or same machine) are added up; a path used
+    by several steps or hosts counts once.
     """
     problems: dict[str, Problem] = {}
     for place in places(plan, found):
@@ -97,9 +93,9 @@ def places(plan: Plan, found: Mapping[str, HostFindings]) -> Iterable[FileSystem
 
 
 def directories_to_look_at(tasks: Iterable[HostTask]) -> list[str]:
-    """Return the directories whose room matters.
+    """Return the directories to check for free space.
 
-    When there are very many, the one above them all.
+    If there are very many, their common parent.
     """
     files = (spec.path for task in tasks for spec in task.files if not is_device(spec.path))
     found = sorted({posixpath.dirname(path) for path in files})
@@ -107,21 +103,21 @@ def directories_to_look_at(tasks: Iterable[HostTask]) -> list[str]:
 
 
 def file_system_name(fstype: str, source: str, mount: str, machine: str) -> str:
-    """Return a name that hosts on the same file system share: its network source, or the machine
-    and its mount.
+    """Return a name shared by hosts on the same file system: its network source, or machine and
+    mount.
     """
     return f"{fstype} {source}" if is_network(fstype, source) else f"{machine} {mount or source}"
 
 
 def is_network(fstype: str, source: str) -> bool:
-    """Tell whether a file system is one that several hosts may mount."""
+    """Return whether a file system can be mounted by several hosts."""
     return fstype.startswith(NETWORK_FILE_SYSTEMS) or ":" in source
 
 
 def file_system_of(host: str, probe: HostProbe, facts: DirFacts) -> str:
-    """Return a name that hosts on the same file system share.
+    """Return a name shared by hosts on the same file system.
 
-    Where no boot is known, a host is its own machine.
+    A host with an unknown boot id counts as its own machine.
     """
     return file_system_name(
         facts.fstype, facts.source, facts.mount, probe.boot_id or f"host {host}"
@@ -129,11 +125,10 @@ def file_system_of(host: str, probe: HostProbe, facts: DirFacts) -> str:
 
 
 def identified_by(host: str, findings: HostFindings, path: str) -> str:
-    """Return within what the inode of a file is its own: a kind of network file system, or a
-    machine; empty: not known.
+    """Return the scope in which a file's inode is unique: a network file system, or a machine;
+    empty: unknown.
 
-    Containers of one machine have overlays with the inodes of their common image: there it is the
-    container.
+    Containers of one machine have overlays with equal inodes: there the scope is the container.
     """
     room = findings.room_of(path)
     if room is None or not room.fstype:
@@ -149,10 +144,9 @@ def identified_by(host: str, findings: HostFindings, path: str) -> str:
 
 
 def new_bytes(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -> dict[str, int]:
-    """Return by path how many bytes a host will newly occupy over all its steps: a path has its
-    largest size.
+    """Return by path the bytes a host will add over all steps: the largest size of each path.
 
-    Of numbered files the first one tells whether all are there.
+    For numbered files the first one tells whether all exist.
     """
     largest: dict[str, FileSpec] = {}
     for task in tasks:
@@ -168,18 +162,18 @@ def new_bytes(tasks: Iterable[HostTask], files: Mapping[str, FileInfo | None]) -
 
 
 def on_device(path: str, files: Mapping[str, FileInfo | None]) -> bool:
-    """Return whether a path takes no room of a file system."""
+    """Return whether a path uses no space of a file system."""
     info = files.get(path)
     return is_device(path) or (info is not None and info.kind != "file")
 
 
 def allocated(info: FileInfo | None) -> int:
-    """Return the bytes a file occupies already."""
+    """Return the bytes a file has allocated."""
     return min(info.allocated, info.size) if info is not None else 0
 
 
 def over(facts: DirFacts, demand: int) -> bool:
-    """Return whether the demand with headroom exceeds the free space."""
+    """Return whether demand plus headroom exceeds the free space."""
     return demand > 0 and demand * HEADROOM > (facts.free_bytes or 0)
 
 
@@ -200,11 +194,11 @@ def no_space(facts: DirFacts, demand: int) -> Problem:
 
 
 T = TypeVar("T")
-TARGETS = 8  # of files that lie all over the place
+TARGETS = 8  # of files in many directories
 
 
 class Ask(Protocol):
-    """Makes a call of a host's agent that may be repeated."""
+    """Calls a host's agent; the call may be repeated."""
 
     async def __call__(self, call: Callable[[Agent], Awaitable[T]]) -> T:
         """Return the agent's answer. Raises HostError."""
@@ -213,9 +207,9 @@ class Ask(Protocol):
 async def look_at(
     plan: Plan, host: str, ask: Ask, made: Files, secrets: Mapping[str, str]
 ) -> HostFindings:
-    """Look at one host for the rules that judge it.
+    """Collect a host's facts for the rules.
 
-    `made` are the files that runs of ours made there; `secrets` those of the run that are known.
+    `made` are files created there by this user's runs; `secrets` the run's known secrets.
     """
     tasks = tasks_of(plan, host)
     directories = required_directories(tasks)
@@ -228,7 +222,7 @@ async def look_at(
     room = await ask(lambda agent: read_room(agent, room_at)) if room_at else {}
     disks = devices_of(tasks, files)
     devices = await ask(lambda agent: read_devices(agent, disks)) if disks else {}
-    # the profile names its files one by one: what it says of a target holds for where they lie
+    # the profile names single files: its target is their location
     if not directories:
         probe = replace(probe, dirs=room)
     trials = await try_commands(ask, requirements_of(plan, host), probe)
@@ -243,7 +237,7 @@ async def look_at(
 
 
 async def facts_of(plan: Plan, host: str, ask: Ask, found: HostFindings) -> dict[str, Fact]:
-    """Return all facts of a host that was looked at, with what lies below its targets."""
+    """Return all facts of a checked host, with the devices below its targets."""
     tasks = tasks_of(plan, host)
     targets = [
         *(required_directories(tasks) or directories_to_look_at(tasks)[:TARGETS]),
@@ -254,14 +248,12 @@ async def facts_of(plan: Plan, host: str, ask: Ask, found: HostFindings) -> dict
 
 
 def required_directories(tasks: Sequence[HostTask]) -> list[str]:
-    """Return the directories that must be there."""
+    """Return the directories that must exist."""
     return sorted({task.required_dir for task in tasks if task.required_dir})
 
 
 async def try_commands(ask: Ask, needs: Iterable[Requirement], probe: HostProbe) -> dict[str, str]:
-    """Return what commands say that are there and cannot do what they are needed for, by what that
-    is.
-    """
+    """Run trials of the commands, and return the errors by capability."""
     tries = {
         need.trial_of: need for need in needs if need.trial_args and need.command in probe.tools
     }
@@ -275,7 +267,7 @@ async def try_commands(ask: Ask, needs: Iterable[Requirement], probe: HostProbe)
 async def check_targets(
     plan: Plan, host: str, ask: Ask, probe: HostProbe, secrets: Mapping[str, str]
 ) -> list[Problem]:
-    """Return which targets past the files of a host are not there or do not answer."""
+    """Return the targets outside the host's files that are missing or do not answer."""
     values = {name: secrets[name] for name in plan.secrets}
     found: list[Problem] = []
     for workload, steps in tools_of(plan, host):
@@ -304,14 +296,14 @@ def judge_host(plan: Plan, host: str, findings: HostFindings) -> list[Problem]:
 
 
 def requirements_of(plan: Plan, host: str | None = None) -> list[Requirement]:
-    """Return what the load generators of a plan need, on a host or on any."""
+    """Return what the plan's load generators need, on one host or on any."""
     return [
         need for workload, steps in tools_of(plan, host) for need in workload.requirements(steps)
     ]
 
 
 def tools_of(plan: Plan, host: str | None = None) -> list[tuple[Workload, list[Step]]]:
-    """Return the load generators of a plan with their steps, on a host or on any."""
+    """Return the load generators of a plan with their steps, on one host or on any."""
     own = plan.steps if host is None else [*filter(None, (of_host(s, host) for s in plan.steps))]
     tools = dict.fromkeys(step.tool for step in own)
     steps = {tool: [step for step in own if step.tool == tool] for tool in tools}
@@ -319,18 +311,18 @@ def tools_of(plan: Plan, host: str | None = None) -> list[tuple[Workload, list[S
 
 
 def of_host(step: Step, host: str) -> Step | None:
-    """Return a step as one host takes part in it, None when it does not."""
+    """Return one host's part of a step, None if it takes no part."""
     tasks = [task for task in step.tasks if task.host == host]
     return replace(step, tasks=tasks) if tasks else None
 
 
 def commands_of(needs: Iterable[Requirement]) -> dict[str, tuple[str, ...]]:
-    """Return the commands to look for, each with the words that have it say its version."""
+    """Return the commands to find, each with its arguments to print the version."""
     return {need.command: need.version_args for need in needs}
 
 
 def trial_problems(needs: Iterable[Requirement], findings: HostFindings) -> Iterable[Problem]:
-    """Check that the commands can do what they are needed for."""
+    """Report commands that fail in a trial."""
     for need in needs:
         if need.trial_of in findings.trials:
             found = findings.probe.tools[need.command]
@@ -345,9 +337,9 @@ def trial_problems(needs: Iterable[Requirement], findings: HostFindings) -> Iter
 def tool_problems(
     need: Requirement, probe: HostProbe, copied: Mapping[str, CarriedProgram] = NOTHING_COPIED
 ) -> Iterable[Problem]:
-    """Check that a command is there, starts, and is new enough.
+    """Check that a command exists, starts, and is new enough.
 
-    `copied`: programs that the host gets for the run, by name.
+    `copied`: programs copied to the host for the run, by name.
     """
     tool, minimum = posixpath.basename(need.command), need.minimum
     wanted = f" {'.'.join(map(str, minimum))} or newer" if minimum else ""
@@ -376,7 +368,7 @@ def tool_problems(
 
 
 def directory_problems(directory: str, probe: HostProbe) -> Iterable[Problem]:
-    """Check that the target directory exists, is a directory, and takes files."""
+    """Check that the target directory exists, is a directory, and is writable."""
     facts = probe.dirs.get(directory)
     if facts is None:
         return
@@ -391,9 +383,7 @@ def directory_problems(directory: str, probe: HostProbe) -> Iterable[Problem]:
 def judge_files(
     plan: Plan, task: HostTask, files: Mapping[str, FileInfo | None]
 ) -> Iterable[Problem]:
-    """Check that no file of the plan is something else than a plain file, unless the profile is
-    about devices.
-    """
+    """Check that all files of the plan are regular files, unless the profile allows devices."""
     for spec in task.files:
         info = files.get(spec.path)
         if info is None:

@@ -1,4 +1,4 @@
-"""What the files of a step hold: which extents were ever written, and a few blocks of them."""
+"""Content of a step's files: which extents were ever written, and a few sampled blocks."""
 
 from __future__ import annotations
 
@@ -20,14 +20,12 @@ from tui.remote.answers import BLOCK_BYTES, FileExtents
 from tui.remote.files import read_blocks, read_extents
 from tui.remote.transport import HostError
 
-MOST = 16  # files that are looked at, the largest first
-PATIENCE_S = 20.0  # a file in very many pieces takes long, and what is dirty is written first
+MOST = 16  # files to check, the largest first
+PATIENCE_S = 20.0  # slow for a fragmented file, and dirty pages are written first
 
 
 async def look_at_written(ctx: RunContext, step: Step) -> None:
-    """Look at the files that a step reads, where a host can tell which blocks of them were
-    written.
-    """
+    """Check which blocks of the files a step reads were ever written, if the host can tell."""
     if any("read" in job.directions and job.stores for job in step.jobs):
         await on_hosts(
             ctx, WRITTEN, ctx.taking_part(step), partial(_check_extents, ctx, step), _not_known
@@ -55,7 +53,7 @@ async def _check_extents(ctx: RunContext, step: Step, session: HostSession) -> N
 def looked_at(files: list[FileSpec]) -> list[str]:
     """Return the paths of the largest files.
 
-    Of devices and of numbered empty files nothing is to be told.
+    Devices and numbered empty files have no extents.
     """
     plain = [
         spec
@@ -66,7 +64,7 @@ def looked_at(files: list[FileSpec]) -> list[str]:
 
 
 def row_of(step: int, found: dict[str, FileExtents]) -> Written:
-    """Return what was found of files together, and the worst of them."""
+    """Return the totals over files, and the worst file."""
     worst = max(found, key=lambda path: found[path].never_written)
     never = sum(each.never_written for each in found.values())
     return Written(
@@ -78,16 +76,14 @@ def _not_known(session: HostSession, error: HostError) -> None:
     _keep(session, Unknown("written", error.message))
 
 
-SAMPLED, SAMPLED_FILES = 16, 4  # blocks of a step, on each host; files they are of, the largest
+SAMPLED, SAMPLED_FILES = 16, 4  # blocks per step and host, from the largest files
 SAMPLED_STEPS = 8  # a sweep has many points over the same files
-# blocks of 4 KiB: each sample starts an I/O of any usual size, so a buffer written again is seen
+# blocks of 4 KiB, aligned to usual I/O sizes, so that a repeated write buffer shows
 STRIDE = 256
 
 
 async def look_at_content(ctx: RunContext, step: Step, kind: Literal["read", "written"]) -> None:
-    """Sample what the files of a step hold: before it what it reads, after it what it has
-    written.
-    """
+    """Sample the content of a step's files: before it if read, after it if written."""
     direction = "read" if kind == "read" else "write"
     if any(direction in job.directions and job.stores for job in step.jobs):
         look = partial(_sample, ctx, step, kind)
@@ -117,7 +113,7 @@ async def _sample(
 
 
 def sampled_of(files: Sequence[FileSpec], devices: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Return the blocks to sample, by path and number: spread over the largest files.
+    """Return the blocks to sample, by path and number, spread over the largest files.
 
     `devices` are bytes by path.
     """
@@ -143,7 +139,7 @@ def _not_sampled(kind: str, session: HostSession, error: HostError) -> None:
 
 
 def _keep(session: HostSession, row: Written | Content | Unknown) -> None:
-    """Add to the facts of a host; they are of all steps."""
+    """Add to the facts of a host, over all steps."""
     name = {Written: "written", Content: "content", Unknown: "unknown"}[type(row)]
     listed = session.facts.get(name)
     before = listed if isinstance(listed, list) else []

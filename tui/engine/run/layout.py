@@ -34,7 +34,7 @@ from tui.remote import made
 from tui.remote.files import NumberedFiles, count_numbered, stat_files
 from tui.remote.transport import HostError
 
-LEAVING_S = 10.0  # patience with a broken connection when all is over
+LEAVING_S = 10.0  # how long to retry a broken connection at the end
 
 
 async def layout(ctx: RunContext, step: Step) -> None:
@@ -70,7 +70,7 @@ async def layout(ctx: RunContext, step: Step) -> None:
 
 
 async def make_directories(ctx: RunContext, step: Step) -> None:
-    """Create the directories that the files of a step need, and remember which were new."""
+    """Create the directories for a step's files, and record new ones."""
     sessions = ctx.taking_part(step)
     await on_hosts(
         ctx, DIRECTORIES, sessions, lambda session: _make_on(session, ctx.task_of(step, session))
@@ -100,7 +100,7 @@ async def _make_on(session: HostSession, task: HostTask) -> None:
 
 
 async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
-    """Check what must hold of the files of a step that only creates, stats or removes them."""
+    """Check the required state of files for a step that only creates, stats or removes them."""
     task = ctx.task_of(step, session)
     if not task.expects:
         return
@@ -139,11 +139,10 @@ async def _expect_on(ctx: RunContext, session: HostSession, step: Step) -> None:
 async def _look_at_numbered(
     ctx: RunContext, session: HostSession, task: HostTask
 ) -> list[NumberedFiles]:
-    """Look at all files that a step is going to make, or to remove when no run of ours has made
-    them.
+    """Check all files that a step will create, or remove without having been created by this user.
 
-    Those of a step that only stats, and our own, are not touched: what a host has looked at it has
-    in its cache.
+    Files that a step only stats, and own ones, are not checked: the check would cache them on the
+    host.
     """
     if task.expects == "absent":
         specs = task.files

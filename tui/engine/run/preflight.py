@@ -60,14 +60,14 @@ from tui.remote.agent import KEPT_DAYS, AgentError, ClockOffset, Holder, TaskDir
 from tui.remote.answers import Expired
 from tui.remote.transport import HostError
 
-# at random between these: runs that wait for each other's hosts do not stay in step
+# random, so that runs waiting for each other's hosts do not stay in lockstep
 LOOK_AGAIN_S = (2.0, 5.0)
 
 
 async def take_locks(ctx: RunContext) -> bool:
-    """Lock every host for this run, or keep its lock; wait for hosts in use as the plan says.
+    """Lock every host for this run, or keep its lock; wait for hosts in use if the plan says so.
 
-    Returns whether it had to wait. Raises RunRefused when another run holds a host in the end.
+    Returns whether it had to wait. Raises RunRefused if another run still holds a host at the end.
     """
     loop = asyncio.get_running_loop()
     begun, told, sessions = loop.time(), set[str](), ctx.alive
@@ -89,7 +89,7 @@ async def take_locks(ctx: RunContext) -> bool:
 
 
 async def _in_use(ctx: RunContext) -> dict[str, Holder]:
-    """Try to take all hosts and return who holds the others."""
+    """Try to lock all hosts and return the holders of the others."""
     answers = await on_hosts(ctx, TRY_LOCK, ctx.alive, partial(_lock, ctx))
     held = {name: holder for name, holder in answers.items() if holder is not None}
     if ctx.plan.take_locks:
@@ -116,7 +116,7 @@ def _refuse(ctx: RunContext, in_use: dict[str, Holder]) -> None:
 
 
 def _tell(ctx: RunContext, in_use: dict[str, Holder], told: set[str]) -> None:
-    """Show which runs this one waits for, each once."""
+    """Report the runs that this one waits for, each once."""
     for name, holder in in_use.items():
         session = session_of(ctx, name)
         session.enter("checking", f"waiting: {_words(holder)}")
@@ -137,7 +137,7 @@ def session_of(ctx: RunContext, name: str) -> HostSession:
 class SharedFiles(Struct, frozen=True):
     """Files that the same hosts use on one file system.
 
-    The first host makes them, and has them in its record.
+    The first host creates them, and records them.
     """
 
     hosts: tuple[str, ...]
@@ -146,7 +146,7 @@ class SharedFiles(Struct, frozen=True):
 
 
 def shared_files(plan: Plan, found: Mapping[str, HostFindings]) -> list[SharedFiles]:
-    """Return the files that hosts share, by what was found of the file systems they are on."""
+    """Return the files that hosts share, by the file systems found."""
     groups: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for path, hosts in common_paths(plan).items():
         for sharing, where in _on_one_file_system(path, hosts, found):
@@ -171,9 +171,7 @@ def _on_one_file_system(
 
 
 def tell_sharing(ctx: RunContext, found: Mapping[str, HostFindings]) -> None:
-    """Say which hosts use the same files, keep it with their facts, and leave the making of them to
-    the first.
-    """
+    """Report hosts that use the same files, add it to their facts; the first creates them."""
     for session in ctx.sessions:
         session.made_elsewhere = {}
     at_once = paths_used_at_once(ctx.plan)
@@ -194,9 +192,7 @@ def tell_sharing(ctx: RunContext, found: Mapping[str, HostFindings]) -> None:
 def own_needs(
     ctx: RunContext, step: Step, session: HostSession, needs: Sequence[FileNeed]
 ) -> list[FileNeed]:
-    """Return what a host lays out itself: not what another one that takes part lays out for
-    both.
-    """
+    """Return what a host lays out itself, without files laid out by another host."""
     here = {each.name for each in ctx.taking_part(step)}
     others = [need for need in needs if session.made_elsewhere.get(need.spec.path) in here]
     ctx.made_files.add(session.name, (need.spec for need in others))
@@ -215,25 +211,23 @@ LEAVE_S = 10.0
 
 
 class ServerSession(HostSession):
-    """A storage node: it is no host of the run, so the journal has neither states nor problems of
-    it.
-    """
+    """A storage node. It is not a host of the run: the journal has no states or problems of it."""
 
     def enter(self, state: HostStateName, detail: str = "") -> None:  # noqa: ARG002
         """Change the state."""
         self.state = state
 
     def problem(self, phase: PhaseName, code: str, message: str, *, fatal: bool = True) -> None:  # noqa: ARG002
-        """Say what is wrong; a fatal problem leaves the node out."""
+        """Report what is wrong; a fatal problem excludes the node."""
         self.say("warning", message)
         if fatal:
             self.state = "failed"
 
 
 async def connect_servers(ctx: RunContext) -> None:
-    """Connect to the storage nodes and read what they are.
+    """Connect to the storage nodes and read their facts.
 
-    One that cannot be reached is named and left out.
+    Unreachable ones are reported and left out.
     """
     if ctx.plan.telemetry:
         await on_hosts(ctx, REACH, ctx.servers, _connect, _not_looked_at)
@@ -254,7 +248,7 @@ def _not_looked_at(server: HostSession, error: HostError) -> None:
 
 
 async def leave_servers(ctx: RunContext) -> None:
-    """Remove what the agent had on the storage nodes, and disconnect."""
+    """Remove the agent's files from the storage nodes, and disconnect."""
     reached = [server for server in ctx.servers if server.reached]
     await on_hosts(ctx, LEAVE, reached, _leave, _stays_behind)
     await on_hosts(ctx, LEAVE, reached, HostSession.disconnect, lambda *_: None)
@@ -273,13 +267,13 @@ def _stays_behind(server: HostSession, error: HostError) -> None:
     server.say("warning", f"the agent's directory under /tmp may stay behind: {error.message}")
 
 
-SLOW_S = 15.0  # a host that is looked at for longer is shown to be
+SLOW_S = 15.0  # shown for a host whose check takes longer
 
 
 async def preflight(ctx: RunContext) -> None:
-    """Look at every host, then judge.
+    """Check every host, then judge all.
 
-    Raises RunRefused (exit 3) when any host cannot run the plan.
+    Raises RunRefused (exit 3) if any host cannot run the plan.
     """
     with ctx.phase("preflight"):
         try:
@@ -289,21 +283,21 @@ async def preflight(ctx: RunContext) -> None:
             for executor in executors_of(ctx.plan):
                 await executor.try_ahead(ctx)
         except RunRefused:
-            tell_ready(ctx)  # nothing is wrong with the others
+            tell_ready(ctx)  # the others are fine
             raise
         tell_ready(ctx)
 
 
 def tell_ready(ctx: RunContext) -> None:
-    """Say which hosts could run the plan."""
+    """Report which hosts could run the plan."""
     for session in ctx.alive:
         session.enter("ready")
 
 
 async def look_and_judge(ctx: RunContext) -> None:
-    """Look at every host and tell all problems of all hosts.
+    """Check every host and report all problems of all hosts.
 
-    Raises RunRefused when there is one.
+    Raises RunRefused if there is one.
     """
     found = await on_hosts(ctx, LOOK, ctx.alive, partial(_look, ctx))
     for session in ctx.alive:
@@ -325,9 +319,7 @@ async def look_and_judge(ctx: RunContext) -> None:
 
 
 def smaller_than_planned(sizes: Mapping[str, int], findings: HostFindings) -> set[str]:
-    """Return files that runs of ours had made smaller than this one needs them: it makes them
-    anew.
-    """
+    """Return files of this user's runs that are smaller than needed; they are laid out again."""
     there = (
         (path, info)
         for path, info in findings.files.items()
@@ -337,7 +329,7 @@ def smaller_than_planned(sizes: Mapping[str, int], findings: HostFindings) -> se
 
 
 def tell_expired(session: HostSession, expired: Expired) -> None:
-    """Say what was taken away on a host that other runs had left there."""
+    """Report the leftovers of other runs that were removed on a host."""
     for gone in expired.ended:
         text = (
             f"ended {gone.size} processes of run {gone.run}: its lease had expired and its"
@@ -350,10 +342,11 @@ def tell_expired(session: HostSession, expired: Expired) -> None:
 
 
 def tell_leftovers(session: HostSession, tasks: Sequence[TaskDir]) -> None:
-    """Say what runs that are over have left on a host: its data may be wanted yet, so nothing is
-    removed.
+    """Report the data that ended runs left on a host.
+
+    Nothing is removed, because it may be needed.
     """
-    # steps that are over lie beside them
+    # finished steps are next to them
     going_on = {session.run_id, *(task.run for task in tasks if task.alive)}
     if runs := sorted({task.run for task in tasks} - going_on):
         text = (
@@ -373,7 +366,7 @@ async def _look(ctx: RunContext, session: HostSession) -> HostFindings:
 
 
 async def _say_slow(session: HostSession) -> None:
-    """Show that a host takes its time: it may be busy, and is waited for."""
+    """Show that a host is slow; the run waits for it."""
     begun = time.monotonic()
     while True:
         await asyncio.sleep(SLOW_S)

@@ -1,6 +1,6 @@
-"""Copy load generators of the user's own to a host before it is checked.
+"""Copy the user's load generators to a host before it is checked.
 
-They go with the run's directory.
+They are removed with the run's directory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 async def copy_programs(ctx: RunContext, session: HostSession) -> None:
-    """Have a host hold the programs that it needs of those that the run copies.
+    """Copy the programs that a host needs, unless they are there.
 
     Raises HostError.
     """

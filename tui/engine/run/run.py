@@ -45,9 +45,7 @@ LEAVE_S = 15.0
 def open_run(
     run_dir: Path, plan: Plan, connections: Connections, history: History | None = None
 ) -> RunContext:
-    """Return the context of a run, its journal begun, or gone on with after the engine that wrote
-    `history`.
-    """
+    """Return the context of a run, with a new journal, or one continued from `history`."""
     journal = Journal(run_dir, resume_point(run_dir, history) if history else None)
     sessions = [HostSession(host, connections, run_dir.name, journal) for host in plan.hosts]
     for session in sessions:
@@ -79,7 +77,7 @@ def run_started(run_dir: Path, plan: Plan, zero_ms: float) -> RunStarted:
 def resume_point(run_dir: Path, history: History) -> Resume:
     """Return where the journal of a dead engine ends.
 
-    Without its first event the run began when its id says.
+    Without a first event, the run's id gives its start.
     """
     zero_ms = history.zero_ms
     if zero_ms is None:
@@ -91,7 +89,7 @@ def resume_point(run_dir: Path, history: History) -> Resume:
 
 
 def resume_from(ctx: RunContext, history: History) -> None:
-    """Set a context to the state in which a dead engine left its run."""
+    """Set a context to the state that a dead engine left."""
     gap_s = round(ctx.journal.now - history.seen.t, 3)
     ctx.journal.append(RunResumed(t=0.0, utc=utc_now(), gap_s=gap_s, going_on=history.going_on))
     ctx.results = dict(history.results)
@@ -113,7 +111,7 @@ def resume_from(ctx: RunContext, history: History) -> None:
 
 
 async def execute(ctx: RunContext) -> RunEnded:
-    """Do everything the plan says and return the last event of the journal."""
+    """Execute the plan and return the last event of the journal."""
     return await finish(ctx, _everything(ctx))
 
 
@@ -126,9 +124,7 @@ async def _everything(ctx: RunContext) -> RunEnded:
 
 
 async def finish(ctx: RunContext, work: Awaitable[RunEnded]) -> RunEnded:
-    """Await the work of a run, clean up the hosts whatever happens, journal how the run ended and
-    return that event.
-    """
+    """Await the work of a run, always clean up the hosts, journal the end and return that event."""
     try:
         end = await work
     except RunRefused as refused:
@@ -145,9 +141,7 @@ async def finish(ctx: RunContext, work: Awaitable[RunEnded]) -> RunEnded:
 
 
 def naming_held(ctx: RunContext, end: RunEnded) -> RunEnded:
-    """Return the end of a run that says which hosts may still hold what they measured, and how it
-    is fetched.
-    """
+    """Return the end of a run that names hosts with uncollected output, and how to collect it."""
     held = [session.name for session in ctx.sessions if session.holds]
     if not held:
         return end
@@ -159,7 +153,7 @@ def naming_held(ctx: RunContext, end: RunEnded) -> RunEnded:
 
 
 async def connect_all(ctx: RunContext) -> None:
-    """Connect to every host; refuse with all problems at once when one cannot be reached."""
+    """Connect to every host; refuse with all problems at once if one is unreachable."""
     check_secrets(ctx)
     with ctx.phase("connect"):
         try:
@@ -170,7 +164,7 @@ async def connect_all(ctx: RunContext) -> None:
 
 
 def check_secrets(ctx: RunContext) -> None:
-    """Raise RunRefused when a load would lack a secret."""
+    """Raise RunRefused if a secret that a load needs is missing."""
     if missing := next((session.secrets.missing for session in ctx.sessions), []):
         raise RunRefused("failed", EXIT_PREFLIGHT, NO_SECRET.format(", ".join(missing)))
 
@@ -182,13 +176,13 @@ async def _connect_one(session: HostSession) -> None:
 
 
 async def leave_hosts(ctx: RunContext) -> None:
-    """Remove what was asked for and the agent's own directories, then close all connections."""
+    """Remove what was requested and the agent's own directories, then close all connections."""
     await ctx.telemetry.leave()
     await ctx.journal.settled()
     if ctx.plan.cleanup and any(session.created for session in ctx.sessions):
         await clean_up(ctx)
     await leave_servers(ctx)
-    # on the others there is nothing of ours
+    # nothing of this run is on the others
     reached = [session for session in ctx.sessions if session.reached]
     await on_hosts(ctx, LEAVE, reached, partial(_leave, ctx), _stays_behind)
     await on_hosts(ctx, LEAVE, reached, HostSession.disconnect, lambda *_: None)
@@ -202,9 +196,9 @@ def _stays_behind(session: HostSession, error: HostError) -> None:
 
 
 async def _leave(ctx: RunContext, session: HostSession) -> None:
-    """Unlock a host and remove what the agent had there.
+    """Unlock a host and remove the agent's files.
 
-    Over a new connection when there is none any more.
+    Reconnects if necessary.
     """
     try:
         async with asyncio.timeout(LEAVE_S):
@@ -222,11 +216,11 @@ async def _leave(ctx: RunContext, session: HostSession) -> None:
 
 async def _give_back(ctx: RunContext, session: HostSession) -> None:
     await session.agent.unlock()
-    if ctx.journal.failed or session.holds:  # only the spool has what was measured
+    if ctx.journal.failed or session.holds:  # the spool has the only copy
         return
     try:
         await session.agent.clean()
-    # a start that was dropped in the middle, or an earlier engine's, has come to life since
+    # a start that was interrupted, or an earlier engine's, may have come to life since
     except AgentError:
         await session.agent.sweep(kill=True)
         await session.agent.clean()
@@ -235,7 +229,7 @@ async def _give_back(ctx: RunContext, session: HostSession) -> None:
 async def _reached_again(ctx: RunContext, session: HostSession) -> bool:
     """Connect once more.
 
-    A lost host may be back by now, with its load running; but a stop must not take longer.
+    A lost host may be back, with its load running; but a stop must not take longer.
     """
     if not session.failed:
         return await session.reconnect(LEAVE_S)
@@ -248,7 +242,7 @@ async def _reached_again(ctx: RunContext, session: HostSession) -> bool:
 
 
 def how_it_ended(ctx: RunContext) -> RunEnded:
-    """Return how the run ended, judged by what is in the journal."""
+    """Return how the run ended, from the journal."""
     counted = [step for step in ctx.plan.steps if not step.warmup and step.index not in ctx.skipped]
     came_late = ctx.stop_mode == "stop" and all(map(ctx.is_whole, counted))
     if ctx.stop_mode is not None and not came_late:
@@ -273,8 +267,8 @@ def how_it_ended(ctx: RunContext) -> RunEnded:
 
 
 def search_ended(ctx: RunContext) -> RunEnded:
-    """Return how a search ended that was not stopped: problems on hosts make it partial, no answer
-    has its own code.
+    """Return how a search ended that was not stopped: host problems make it partial, no answer has
+    its own code.
     """
     from tui.engine.run.search import how_search_ended
 
@@ -301,7 +295,7 @@ def rfc3339(when: datetime.datetime) -> str:
 
 
 def jump_host_facts() -> dict[str, str]:
-    """Return what the record says of the machine that steers the run."""
+    """Return the record's facts about the jump host."""
     name = platform.uname()
     return {
         "hostname": name.node,

@@ -1,4 +1,4 @@
-"""Run a search: decide what each step offers from the points before it."""
+"""Run a search: choose each step's load from the points before it."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from tui.text.points import offer_text
 async def run_search(
     ctx: RunContext, slots: Sequence[Step], measure: Callable[[RunContext, Step], Awaitable[None]]
 ) -> None:
-    """Measure one point after the other until the search has its answer, or must end.
+    """Measure points until the search has its answer, or must end.
 
-    Raises RunStopped, and RunRefused when a host that a point needs is lost: fewer hosts sustain
-    something else.
+    Raises RunStopped, and RunRefused if a host that a point needs is lost: fewer hosts have another
+    capacity.
     """
     decide_measured(ctx)
     for slot in slots:
@@ -61,7 +61,7 @@ def _search(ctx: RunContext) -> Search:
 
 
 def wants_more(ctx: RunContext) -> bool:
-    """Tell whether a search has a further point to measure."""
+    """Return whether a search has another point to measure."""
     return next_offer(_search(ctx), ctx.search.points) is not None
 
 
@@ -72,7 +72,7 @@ def _skip(ctx: RunContext, slot: Step) -> None:
 
 
 def _offered(ctx: RunContext, slot: Step, offer: Offer) -> Step:
-    """Journal what a slot offers, and return its step. Raises RunRefused when that cannot be."""
+    """Journal the load of a slot, and return its step. Raises RunRefused if not possible."""
     try:
         paced = offered_step(ctx.plan, slot, offer)
     except UsageError as error:
@@ -98,14 +98,14 @@ async def _measured(
     except HostsAway:
         raise
     except RunRefused as refused:
-        # void; the next one shows whether that lasts
+        # void; the next point shows whether that lasts
         ctx.say("error", f"{step.name}: {refused.reason}")
     ctx.check_stop()
     _decide(ctx, step, offer)
 
 
 def _look(ctx: RunContext, step: Step, offer: Offer) -> None:
-    """End a point early when what was measured of it says enough."""
+    """End a point early if its outcome is certain."""
     if step.index in ctx.ended_early or not ctx.active:
         return
     if why := clearly_over(_search(ctx), offer, ctx.seconds.totals()):
@@ -115,15 +115,13 @@ def _look(ctx: RunContext, step: Step, offer: Offer) -> None:
 
 
 def decide_measured(ctx: RunContext) -> None:
-    """Decide what an engine that died had measured and not decided, by the samples in the
-    journal.
-    """
+    """Decide points that a dead engine measured but did not decide, from the journal's samples."""
     for index, event in ctx.search.offered.items():
         step = ctx.plan.steps[index]
         if index not in ctx.search.decided and ctx.is_whole(step):
             ctx.seconds = Seconds(index, len(step.tasks))
             for each in read_events(ctx.run_dir / JOURNAL_FILE):
-                if isinstance(each, StepStarted) and each.step == index:  # another attempt at it
+                if isinstance(each, StepStarted) and each.step == index:  # another attempt
                     ctx.seconds = Seconds(index, len(step.tasks))
                 elif isinstance(each, Sample):
                     ctx.seconds.add(each)
@@ -136,7 +134,7 @@ def _decide(ctx: RunContext, step: Step, offer: Offer) -> None:
 
 
 def point_of(ctx: RunContext, step: Step, offer: Offer) -> SearchPoint:
-    """Return what a step says as a point, by the results of its hosts and its seconds."""
+    """Return a step's result as a point, from its hosts' results and its seconds."""
     cut = step.index in ctx.ended_early
     results = {host: ctx.results.get((step.index, host)) for host in step.hosts}
     whole = {
@@ -155,20 +153,18 @@ def point_of(ctx: RunContext, step: Step, offer: Offer) -> SearchPoint:
 
 
 def failed_ios(results: Sequence[HostResult]) -> int:
-    """Return how many I/Os failed, or of tools that do not count them, how many kinds of errors
-    there were.
-    """
+    """Return the number of failed I/Os, or of distinct errors for tools that do not count them."""
     return sum(len(each.errors) if each.failed_ios is None else each.failed_ios for each in results)
 
 
 def split_of(step: Step) -> dict[str, float]:
-    """Return what each direction is offered, as on the first host: so a rate is split over them."""
+    """Return the rate offered to each direction, as split on the first host."""
     names = dict.fromkeys(name for job in step.jobs for name in job.rate_iops)
     return {name: sum(job.rate_iops.get(name, 0.0) for job in step.jobs) for name in names}
 
 
 def _of_jobs(results: Sequence[HostResult]) -> dict[str, float]:
-    """Return what each of several jobs did a second, over all hosts."""
+    """Return the rate of each of several jobs, over all hosts."""
     names = dict.fromkeys(name for each in results for name in each.jobs)
     return {
         name: sum(total_rates(each.jobs.get(name, {}))[0] for each in results) for name in names
@@ -176,7 +172,7 @@ def _of_jobs(results: Sequence[HostResult]) -> dict[str, float]:
 
 
 def how_search_ended(ctx: RunContext) -> tuple[int, str]:
-    """Return the exit code of a search that came to its end, and the reason where it is not 0."""
+    """Return the exit code of a completed search, and the reason if it is not 0."""
     search, points = _search(ctx), ctx.search.points
     over = next_offer(unbounded(search, points), points) is None
     if search.kind == "capacity":

@@ -39,15 +39,13 @@ from tui.remote.transport import HostError
 
 
 def check_filled(ctx: RunContext, step: Step) -> None:
-    """Raise RunRefused when a host that takes part has not filled the files of a step as
-    planned.
-    """
+    """Raise RunRefused if a participating host has not filled a step's files as planned."""
     if reason := not_filled(ctx, step):
         raise RunRefused("failed", EXIT_PARTIAL, reason)
 
 
 def not_filled(ctx: RunContext, step: Step) -> str:
-    """Return which hosts have not filled the files of a step as planned, and what helps.
+    """Return the hosts that have not filled a step's files as planned, and what to do.
 
     Empty: all have.
     """
@@ -67,7 +65,7 @@ def not_filled(ctx: RunContext, step: Step) -> str:
 
 
 def fills_of(steps: list[Step], step: Step) -> Iterator[Step]:
-    """Yield the steps that fill files which a later step uses."""
+    """Yield the fills of files that a later step uses."""
     used = _used(step)
     for fill in steps[: step.index] if not step.is_fill else ():
         if fill.is_fill and used & _used(fill):
@@ -87,7 +85,7 @@ def _used(step: Step) -> set[tuple[str, str]]:
 
 
 def steady_already(ctx: RunContext, step: Step) -> str:
-    """Return why a round need not be made; an empty text when it must be."""
+    """Return why a round can be skipped; empty if it must run."""
     if step.precondition is None or not step.is_round:
         return ""
     made = rounds_made(ctx, step)
@@ -99,9 +97,9 @@ def steady_already(ctx: RunContext, step: Step) -> str:
 
 
 def tell_round(ctx: RunContext, step: Step) -> None:
-    """Tell the operator what a round came to.
+    """Report the result of a round to the user.
 
-    A warning when it was the last one and the load is not steady.
+    A warning if it was the last and the load is not steady.
     """
     rule, headline = step.precondition, ctx.plan.headline_of(step)
     if rule is None or headline is None or not step.is_round:
@@ -125,7 +123,7 @@ def tell_round(ctx: RunContext, step: Step) -> None:
 
 
 def rounds_made(ctx: RunContext, step: Step) -> list[Step]:
-    """Return the rounds before a step that were made."""
+    """Return the rounds before a step that ran."""
     return [each for each in rounds_before(ctx.plan.steps, step) if each.index not in ctx.skipped]
 
 
@@ -139,14 +137,14 @@ BACK_WITHIN_S = 10.0
 
 
 async def run_steps(ctx: RunContext, steps: Sequence[Step]) -> None:
-    """Run steps one after the other. A step of a matrix that fails leaves the others their turn.
+    """Run steps in order. If a step of a matrix fails, the others still run.
 
-    Raises RunStopped, and RunRefused when the only step failed or no host is left.
+    Raises RunStopped, and RunRefused if the only step failed or no host is left.
     """
     slots = {step.index for step in ctx.plan.slots}
     await _in_turn(ctx, [step for step in steps if step.index not in slots])
     if slots:
-        # what it needs is half of what an engine loads
+        # half of the engine's imports
         from tui.engine.run.search import run_search
 
         await run_search(ctx, [step for step in steps if step.index in slots], _measured)
@@ -179,7 +177,7 @@ async def _in_turn(ctx: RunContext, steps: Sequence[Step]) -> None:
         except RunRefused as refused:
             if len(ctx.plan.steps) == len(group):
                 raise
-            # of several, the reason names it
+            # the reason names it, if there are several
             which = "" if group[0].together else f"{group[0].name}: "
             ctx.say("error", f"{which}{refused.reason}; continuing with the next step")
 
@@ -187,7 +185,7 @@ async def _in_turn(ctx: RunContext, steps: Sequence[Step]) -> None:
 def _left_out(ctx: RunContext, group: Sequence[Step]) -> bool:
     """Journal a step that need not run; return whether it was skipped.
 
-    Steps that run together always run.
+    Concurrent steps always run.
     """
     step = group[0]
     known = "" if step.together else known_well_enough(ctx, step) or steady_already(ctx, step)
@@ -207,10 +205,10 @@ async def run_step(ctx: RunContext, step: Step) -> None:
 
 
 async def run_together(ctx: RunContext, steps: Sequence[Step]) -> None:
-    """Prepare steps one after the other, then measure them at the same time, each on its own hosts.
+    """Prepare steps one by one, then measure them at the same time, each on its own hosts.
 
-    Raises RunStopped, and RunRefused when one cannot start; a step that fails later leaves the
-    others alone.
+    Raises RunStopped, and RunRefused if one cannot start; a step that fails later does not affect
+    the others.
     """
     window, preparing = Window(len(steps)), asyncio.Lock()
 
@@ -243,7 +241,7 @@ async def run_together(ctx: RunContext, steps: Sequence[Step]) -> None:
 
 
 def _rank(fault: BaseException) -> int:
-    """Rank faults: internal errors, then stops, then refusals, then steps that never began."""
+    """Rank errors: internal errors, stops, refusals, then steps that never began."""
     if isinstance(fault, RunRefused):
         return 3 if NOT_STARTED in fault.reason else 2
     return 1 if isinstance(fault, RunStopped) else 0
@@ -251,11 +249,11 @@ def _rank(fault: BaseException) -> int:
 
 @asynccontextmanager
 async def _journalled(ctx: RunContext, step: Step) -> AsyncIterator[None]:
-    """Journal that a step begins, and how it ended; its telemetry ends with it."""
+    """Journal the begin and end of a step; its telemetry ends with it."""
     hosts = step.hosts if step.together else []
     ctx.journal.append(StepStarted(t=0.0, step=step.index, attempt=step.attempt, hosts=hosts))
     for session in ctx.sessions:
-        # what it has of an earlier attempt is not wanted any more
+        # discards data of an earlier attempt
         session.holds.discard(step.index)
     problems, reason = ctx.journal.problems_on(step.hosts), "cut off"
     try:
@@ -275,9 +273,9 @@ async def _journalled(ctx: RunContext, step: Step) -> AsyncIterator[None]:
 
 
 async def _admit(ctx: RunContext, step: Step) -> None:
-    """Name the hosts of a step that are lost, and hold the others.
+    """Report the lost hosts of a step, and reserve the others.
 
-    Raises RunRefused when none is left.
+    Raises RunRefused if none is left.
     """
     name_the_absent(ctx, step)
     if not ctx.taking_part(step):
@@ -286,7 +284,7 @@ async def _admit(ctx: RunContext, step: Step) -> None:
 
 
 async def _prepare(ctx: RunContext, step: Step) -> None:
-    """Do what a step needs before its hosts are armed. Raises RunRefused, RunStopped."""
+    """Prepare a step before its hosts are armed. Raises RunRefused, RunStopped."""
     await still_free(ctx, step)
     await check_unchanged(ctx, step)
     await make_directories(ctx, step)
@@ -303,9 +301,7 @@ async def _measure(ctx: RunContext, step: Step, window: Window) -> None:
 
 
 async def look_at_quiet_hosts(ctx: RunContext, steps: Sequence[Step]) -> None:
-    """Begin telemetry, before the first load of a run with some seconds without any: are the hosts
-    quiet?
-    """
+    """Start telemetry, with some seconds before the first load to check that hosts are quiet."""
     begun = (ctx.telemetry.begin(step, ctx.taking_part(step), ctx.servers) for step in steps)
     await ctx.unless_stopped(asyncio.gather(*begun))
     seconds = quiet_s(ctx.plan)
@@ -321,9 +317,7 @@ async def look_at_quiet_hosts(ctx: RunContext, steps: Sequence[Step]) -> None:
 
 
 def name_the_absent(ctx: RunContext, step: Step) -> None:
-    """Say of every host that dropped out before a step that it has no part in it: a smaller total
-    is never silent.
-    """
+    """Report every lost host that takes no part in a step: a smaller total is never silent."""
     here = {session.name for session in ctx.taking_part(step)}
     for session in ctx.sessions:
         if session.name in step.hosts and session.name not in here:
@@ -336,7 +330,7 @@ def name_the_absent(ctx: RunContext, step: Step) -> None:
 
 
 def known_well_enough(ctx: RunContext, step: Step) -> str:
-    """Return why an optional repetition need not be made; an empty text when it must be."""
+    """Return why an optional repetition can be skipped; empty if it must run."""
     until = step.until or ctx.plan.until
     if until is None or not step.optional:
         return ""
@@ -364,7 +358,7 @@ def known_well_enough(ctx: RunContext, step: Step) -> str:
 
 
 async def pause(ctx: RunContext, steps: Sequence[Step]) -> None:
-    """Let time pass without load before steps that run together, as planned."""
+    """Wait without load before concurrent steps, as planned."""
     step = max(steps, key=lambda step: step.pause_s)
     if step.pause_s:
         with ctx.phase("pause", step.index, expected_s=step.pause_s):
@@ -372,7 +366,7 @@ async def pause(ctx: RunContext, steps: Sequence[Step]) -> None:
 
 
 async def bring_back(ctx: RunContext) -> None:
-    """Give hosts that dropped out in an earlier step another chance: once, and not for long."""
+    """Reconnect hosts lost in an earlier step: once, and briefly."""
     gone = [session for session in ctx.sessions if session.failed]
     one_back = partial(_one_back, ctx)
     await on_hosts(
@@ -383,13 +377,13 @@ async def bring_back(ctx: RunContext) -> None:
 async def _one_back(ctx: RunContext, session: HostSession) -> None:
     await session.disconnect()
     await session.connect(BACK_WITHIN_S)
-    await session.agent.sweep(kill=True)  # what it was lost with must not measure along
-    await copy_programs(ctx, session)  # a host that was rebooted has lost them
+    await session.agent.sweep(kill=True)  # its old load must not run in parallel
+    await copy_programs(ctx, session)  # a rebooted host has lost them
     session.enter("ready", "takes part again")
 
 
 async def drop_caches(ctx: RunContext, step: Step) -> None:
-    """Drop the page caches of all hosts before a measurement, and say how it went.
+    """Drop the page caches of all hosts before a measurement, and report how.
 
     Never a silent no-op.
     """
@@ -414,7 +408,7 @@ async def drop_caches(ctx: RunContext, step: Step) -> None:
 
 
 def _say_dropped(session: HostSession, step: Step, answer: CacheDrop, wanted: str) -> bool:
-    """Journal how a host dropped its page cache, and tell the operator; True when it did."""
+    """Journal how a host dropped its page cache, and report it; True if it did."""
     ok, method, detail = answer.ok, answer.method, answer.detail
     session.journal.append(
         CacheDropped(t=0.0, host=session.name, step=step.index, ok=ok, method=method, detail=detail)

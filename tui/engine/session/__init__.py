@@ -1,3 +1,3 @@
-"""What all phases of a run share: hosts, tasks, telemetry, context."""
+"""Shared by all phases of a run: hosts, tasks, telemetry, context."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Context of a run: plan, journal, hosts, requests to stop; run one piece of work on all hosts."""
+"""Context of a run: plan, journal, hosts, stop requests; parallel work on all hosts."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from tui.remote.transport import HostError
 if TYPE_CHECKING:
     from tui.engine.session.task import TaskRun
 
-LATE_S = 0.2  # what a second may lack to be a whole one
+LATE_S = 0.2  # how incomplete a second may be to count as whole
 _unpack = msgspec.msgpack.Decoder(dict[str, DirectionSample]).decode
 _pack = msgspec.msgpack.Encoder().encode
 
 
 class _Sum(msgspec.Struct):
-    """What all hosts did in one direction of one second."""
+    """Sum over all hosts in one direction and second."""
 
     ios: int = 0
     lat: Histogram = msgspec.field(default_factory=Histogram)
@@ -63,22 +63,22 @@ class _Sum(msgspec.Struct):
 
 
 class Seconds:
-    """Seconds of one step, counted on each host from where its measurement began: hosts are
-    released together.
+    """Seconds of one step, counted per host from the begin of its measurement: hosts start
+    together.
 
-    Each sample is added once, and kept packed for a host that begins anew: 256 hosts tell 15,000
+    Each sample is added once, packed, and kept for a host that restarts: 256 hosts send 15,000
     samples a minute.
     """
 
     def __init__(self, step: int = -1, hosts: int = 0) -> None:
         self.step = step
         self.hosts = hosts
-        self._lengths: dict[str, float] = {}  # seconds told so far, by host
-        self._told: dict[str, list[tuple[int, bytes]]] = {}  # what a host has added to which second
+        self._lengths: dict[str, float] = {}  # complete seconds so far, by host
+        self._told: dict[str, list[tuple[int, bytes]]] = {}  # contributions of a host by second
         self._sums: dict[int, dict[str, _Sum]] = {}
 
     def add(self, sample: Sample) -> bool:
-        """Take a sample; tell whether all hosts have told another whole second by now."""
+        """Add a sample; return whether all hosts now have another whole second."""
         if sample.step != self.step or sample.phase != "measure" or sample.ramp:
             return False
         if sample.restart:
@@ -93,7 +93,7 @@ class Seconds:
         return self.whole > before
 
     def _take_back(self, host: str) -> None:
-        """What a host did before it began anew counts for nothing."""
+        """Remove a host's contributions from before its restart."""
         self._lengths.pop(host, None)
         for at, packed in self._told.pop(host, []):
             for name, part in _unpack(packed).items():
@@ -107,7 +107,7 @@ class Seconds:
         return int(min(self._lengths.values()) + LATE_S)
 
     def totals(self) -> list[ClusterSecond]:
-        """Return the seconds that all hosts have told, over all of them."""
+        """Return the complete seconds, summed over all hosts."""
         return [_second(self._sums.get(at, {})) for at in range(self.whole)]
 
 
@@ -142,33 +142,35 @@ class RunContext:
     plan: Plan
     journal: Journal
     sessions: list[HostSession]
-    # hosts that are looked at and generate no load
+    # monitored hosts that generate no load
     servers: list[HostSession] = field(default_factory=list)
     stop_mode: StopMode | None = None
-    stop_reason: str = ""  # why, if the engine itself decided it
+    stop_reason: str = ""  # the reason, if the engine decided it
     sampled: bool = False  # whether a dead engine had samples of a measurement
     stop_event: asyncio.Event = field(default_factory=asyncio.Event)
-    abort_event: asyncio.Event = field(default_factory=asyncio.Event)  # it overtakes a stop
+    abort_event: asyncio.Event = field(default_factory=asyncio.Event)  # an abort overrides a stop
     telemetry: Telemetry = field(init=False)
-    made_files: MadeFiles = field(init=False)  # the files that runs of this user have made
+    made_files: MadeFiles = field(init=False)  # files created by this user's runs
     active: dict[str, TaskRun] = field(default_factory=dict)  # running loads, by host
-    tasks: set[asyncio.Task[None]] = field(default_factory=set)  # held, or asyncio would drop them
+    tasks: set[asyncio.Task[None]] = field(
+        default_factory=set
+    )  # references, or asyncio would drop them
     # called once all hosts are connected or refused
     on_connected: Callable[[], None] = lambda: None
     # called at each request to stop
     on_stop: Callable[[], None] = lambda: None
-    # by step and host; None: no fio's
+    # by step and host; None: not fio
     results: dict[tuple[int, str], HostResult | None] = field(default_factory=dict)
-    # what executors found in the preflight, by keys of their own
+    # results of executors' preflight, by their own keys
     ahead: dict[str, Any] = field(default_factory=dict)
-    given_up: str = ""  # why no further step is begun
-    skipped: set[int] = field(default_factory=set)  # steps that need not be run
-    # what was offered and decided, where the run searches
+    given_up: str = ""  # why no further step is started
+    skipped: set[int] = field(default_factory=set)  # steps that can be skipped
+    # offers and decisions of a search
     search: SearchState = field(default_factory=SearchState)
     seconds: Seconds = field(default_factory=Seconds)  # of the running measurement
-    # called when all hosts have told another second of it
+    # called when all hosts have another second of it
     on_second: Callable[[], None] = lambda: None
-    # points that were clearly over, and why
+    # points that were clearly over, with reasons
     ended_early: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -192,17 +194,17 @@ class RunContext:
 
     @property
     def measured_hosts(self) -> int:
-        """Host results that were taken, over all steps but warm-ups."""
+        """Number of host results, over all steps but warm-ups."""
         warmups = {step.index for step in self.plan.steps if step.warmup}
         return sum(step not in warmups for step, _ in self.results)
 
     def is_whole(self, step: Step) -> bool:
-        """Tell whether every host of a step came to its own end with a result."""
+        """Return whether every host of a step completed it with a result."""
         found = [self.results.get((step.index, host)) for host in step.hosts]
         return all(result is not None and result.final for result in found)
 
     def forget(self, steps: Iterable[int]) -> None:
-        """Leave out the results of steps that are made again."""
+        """Drop the results of steps that are repeated."""
         gone = set(steps)
         self.results = {key: result for key, result in self.results.items() if key[0] not in gone}
         self.skipped -= gone
@@ -212,7 +214,7 @@ class RunContext:
         return next(task for task in step.tasks if task.host == session.name)
 
     def offer(self, event: PointOffered) -> Step:
-        """Journal what a step of a search offers; from here on the plan has it so.
+        """Journal the load of a search step, and put it into the plan.
 
         Returns the step.
         """
@@ -226,13 +228,13 @@ class RunContext:
             self.on_second()
 
     def say(self, severity: Severity, text: str) -> None:
-        """Tell the operator something about the run as a whole."""
+        """Report something about the run as a whole to the user."""
         self.journal.append(Message(t=0.0, severity=severity, text=text))
 
     def request_stop(self, mode: StopMode, by: str = "", reason: str = "") -> None:
-        """Remember that the run shall end; abort wins over stop.
+        """Request the end of the run; abort overrides stop.
 
-        `reason`: why, if the engine itself decided it.
+        `reason`: the engine's own, if it decided.
         """
         if self.stop_mode not in ("abort", mode):
             self.stop_mode, self.stop_reason = mode, reason
@@ -270,7 +272,7 @@ class RunContext:
             self.journal.sync()
 
     async def unless_stopped(self, work: Awaitable[T]) -> T:
-        """Wait for work; at a request to stop, drop it and raise RunStopped."""
+        """Wait for work; on a stop request, cancel it and raise RunStopped."""
         working = asyncio.ensure_future(work)
         stopping = asyncio.ensure_future(self.stop_event.wait())
         try:
@@ -288,9 +290,7 @@ EXIT_COMPLETE, EXIT_PREFLIGHT, EXIT_PARTIAL, EXIT_NEVER_MET, EXIT_UNFINISHED = 0
 
 
 class HostsAway(RunRefused):
-    """Ends a search whose hosts are lost and do not come back: fewer hosts sustain something
-    else.
-    """
+    """Ends a search with lost hosts that do not come back: fewer hosts have another capacity."""
 
     def __init__(self, hosts: Sequence[str]) -> None:
         why = "a search needs all hosts; continue with runs resume, or u on Runs, once it is back"
@@ -298,7 +298,7 @@ class HostsAway(RunRefused):
 
 
 class Duty(Struct, frozen=True):
-    """What all hosts do.
+    """A call on all hosts.
 
     `refusal`, before their names, refuses the run if some fail; empty: the others continue.
     """
@@ -306,12 +306,12 @@ class Duty(Struct, frozen=True):
     phase: PhaseName
     exit_code: int = EXIT_PARTIAL
     refusal: str = ""
-    droppable: bool = True  # may be dropped at a request to stop
+    droppable: bool = True  # may be cancelled by a stop request
 
 
 CONNECT = Duty("connect", EXIT_PREFLIGHT, "no connection to")
 REACH = Duty("connect", droppable=False)  # by an engine that resumes a run
-# all problems of all hosts are told at once, then it is judged
+# all problems of all hosts are reported first
 LOOK = Duty("preflight", EXIT_PREFLIGHT)
 JUDGE = Duty("preflight", EXIT_PREFLIGHT, "preflight refused:")
 TRY_LOCK = Duty("preflight")
@@ -342,11 +342,10 @@ async def on_hosts(
     work: Callable[[HostSession], Awaitable[T]],
     failed: Callable[[HostSession, HostError], object] | None = None,
 ) -> dict[str, T]:
-    """Have hosts do something at the same time and return the answers by name, without those that
-    failed.
+    """Run a call on several hosts in parallel; return the answers by name, without failed ones.
 
-    `failed` takes what went wrong on a host; without it that is a problem, with which the host
-    drops out. Raises RunRefused when the duty says so, and RunStopped.
+    `failed` handles errors of a host; by default they become a problem, and the host drops out.
+    Raises RunRefused if the duty says so, and RunStopped.
     """
     sessions = list(sessions)
     answers: dict[str, T] = {}
@@ -362,7 +361,7 @@ async def on_hosts(
 
 
 def refuse_failed(duty: Duty, sessions: Iterable[HostSession]) -> None:
-    """Raise RunRefused when a host failed and the duty needs them all."""
+    """Raise RunRefused if a host failed and the duty needs all."""
     names = ", ".join(session.name for session in sessions if session.failed)
     if duty.refusal and names:
         raise RunRefused("failed", duty.exit_code, f"{duty.refusal} {names}")
@@ -374,9 +373,9 @@ def faults_of(
     phase: PhaseName,
     failed: Callable[[HostSession, HostError], object] | None = None,
 ) -> Iterator[None]:
-    """Make whatever goes wrong within a problem of this host.
+    """Turn any error in the with block into a problem of this host.
 
-    A fault of ours has its traceback in engine.log.
+    Internal errors have their traceback in engine.log.
     """
     try:
         yield
@@ -389,9 +388,9 @@ def faults_of(
 
 
 def told(session: HostSession, fault: Exception) -> HostError:
-    """Return a fault as the host's error.
+    """Return an error as the host's.
 
-    The traceback of one of ours, or of a plug-in, goes to engine.log.
+    The traceback of an internal or plug-in error goes to engine.log.
     """
     error = host_error(session.name, fault)
     if error.code in (OUR_FAULT, PLUGIN_FAILED):
@@ -407,7 +406,7 @@ def _fail_in(phase: PhaseName) -> Callable[[HostSession, HostError], object]:
 async def _all_at_once(work: list[Awaitable[None]]) -> None:
     """Wait for all.
 
-    A problem of no single host, such as a journal that cannot be written, ends the others too.
+    An error that belongs to no host, such as an unwritable journal, cancels the others.
     """
     tasks = [asyncio.ensure_future(each) for each in work]
     try:

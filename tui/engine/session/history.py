@@ -1,4 +1,4 @@
-"""What an engine had done before it died, from its journal: enough to resume the run."""
+"""What a dead engine had done, from its journal, to resume the run."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ class History(Struct):
         }
 
     def unfinished(self, plan: Plan) -> dict[int, list[TaskStarted]]:
-        """Return by step the commands whose end or result is not in the journal.
+        """Return by step the commands without an end or result in the journal.
 
-        Of the newest step that has any, and of those that run at the same time.
+        Of the newest such step, and of steps concurrent with it.
         """
         by_step = {
             step.index: step.open_loads for step in self.seen.steps.values() if step.open_loads
@@ -82,9 +82,9 @@ class History(Struct):
         return {index: loads for index, loads in by_step.items() if index in beside}
 
     def uncollected(self, plan: Plan) -> dict[int, list[TaskStarted]]:
-        """Return by step the loads whose output was left on hosts that were away.
+        """Return by step the loads with output left on unreachable hosts.
 
-        That of MPI cannot be fetched.
+        Output of MPI cannot be collected.
         """
         steps = [step for step in plan.steps if workloads.of(step).executor == "per-host"]
         found = {
@@ -96,7 +96,7 @@ class History(Struct):
 
     @property
     def begun(self) -> set[int]:
-        """Steps that were begun, however they ended, or that need not be made."""
+        """Steps that were begun, however they ended, or that can be skipped."""
         return {
             step.index
             for step in self.seen.steps.values()
@@ -105,15 +105,14 @@ class History(Struct):
 
     @property
     def skipped(self) -> set[int]:
-        """Steps that need not be made."""
+        """Steps that need not run."""
         return {step.index for step in self.seen.steps.values() if step.state == "skipped"}
 
     def missing(self, plan: Plan, *, failed: bool) -> list[Step]:
-        """Return the steps that were not measured to their end; with `failed` those too that ended
-        with errors.
+        """Return steps without a complete measurement; with `failed` also those with errors.
 
-        A counter-experiment compares two loads one right after the other: when one is missing, both
-        are; and so are steps that run at the same time.
+        A counter-experiment compares two consecutive loads: if one is missing, both are. The same
+        holds for concurrent steps.
         """
         wanted = (
             self.skipped & {step.index for step in plan.slots}
@@ -132,9 +131,7 @@ class History(Struct):
         return sorted({step.index: step for step in (*before, *lacking)}.values(), key=by_index)
 
     def _searches_on(self, plan: Plan) -> bool:
-        """Tell whether a search measures further points when those that could not be measured are
-        made again.
-        """
+        """Return whether a search continues after its failed points are repeated."""
         if plan.search is None or not self.skipped:
             return False
         from tui.capacity.next_point import next_offer
@@ -155,8 +152,9 @@ class History(Struct):
         return step.end is None or step.end.cut or (failed and not step.end.ok)
 
     def make_again(self, steps: Iterable[Step]) -> list[Step]:
-        """Forget what was seen of steps, and of the ways to them, and return them as their next
-        attempts.
+        """Forget earlier attempts of steps, and of preparations for them.
+
+        Return the new attempts.
         """
         again = [replace(step, attempt=self._attempts(step.index) + 1) for step in steps]
         for step in again:
@@ -169,13 +167,13 @@ class History(Struct):
 
     @property
     def problems(self) -> int:
-        """Host problems so far, those of steps that were made again left out."""
+        """Host problems so far, without those of repeated steps."""
         of_steps = sum(len(step.problems) for step in self.seen.steps.values())
         return len(self.seen.run_problems) - self.seen.run_problems_over + of_steps
 
 
 def steps_beside(plan: Plan, index: int) -> list[Step]:
-    """Return a step and those that run at the same time, in the order of the plan."""
+    """Return a step with its concurrent ones, in plan order."""
     number = plan.steps[index].together
     return (
         [step for step in plan.steps if step.together == number] if number else [plan.steps[index]]
@@ -183,19 +181,19 @@ def steps_beside(plan: Plan, index: int) -> list[Step]:
 
 
 def by_index(step: Step) -> int:
-    """Return the place of a step in the plan."""
+    """Return the position of a step in the plan."""
     return step.index
 
 
 def warmups_of(plan: Plan, steps: Iterable[Step]) -> list[Step]:
-    """Return the warm-ups of the points of these steps: what was warm then is cold now."""
+    """Return the warm-ups of these steps' points, which must be repeated."""
     cells = {step.cell for step in steps}
     return [step for step in plan.steps if step.warmup and step.cell in cells]
 
 
 def fills_of_objects(plan: Plan, steps: Iterable[Step]) -> list[Step]:
-    """Return the last fill before each of these steps that puts its objects: a later step may have
-    deleted them.
+    """Return the last fill before each of these steps that puts its objects, which may be deleted
+    since.
     """
     found: dict[int, Step] = {}
     for step in steps:
@@ -211,7 +209,7 @@ def fills_of_objects(plan: Plan, steps: Iterable[Step]) -> list[Step]:
 
 
 def read_history(journal: Path) -> History:
-    """Return what a journal says; damaged lines are skipped, a missing file is empty.
+    """Return the history in a journal; damaged lines are skipped, a missing file is empty.
 
     Raises BenchtuiError.
     """

@@ -33,7 +33,7 @@ REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 @dataclass(frozen=True)
 class Secrets:
-    """Names of environment variables, and the values that are known.
+    """Names of environment variables, and known values.
 
     The values are never part of a repr.
     """
@@ -47,9 +47,9 @@ class Secrets:
         return [name for name in self.names if name not in self.values]
 
     def mask(self, task: HostTask) -> Mask | None:
-        """Return what makes the output of a command fit to be written.
+        """Return a mask for the output of a command.
 
-        None when it holds no secret.
+        None if it has no secrets.
         """
         return (
             Mask(_options(task.job_file, self.names), list(self.values.values()))
@@ -59,7 +59,7 @@ class Secrets:
 
 
 async def secrets_of(plan: Plan, environ: Mapping[str, str], asker: Asker | None) -> Secrets:
-    """Return the secrets of a run: from the environment, else from the operator."""
+    """Return the secrets of a run: from the environment, else from the user."""
     from tui.remote.vault import Question
 
     values = {name: environ[name] for name in plan.secrets if environ.get(name)}
@@ -74,8 +74,8 @@ async def secrets_of(plan: Plan, environ: Mapping[str, str], asker: Asker | None
 
 
 def _options(job_file: str, names: Sequence[str]) -> list[str]:
-    """Return the options of a job file whose values hold a secret, and what fio repeats
-    `description` as.
+    """Return the options of a job file that contain a secret, and what fio repeats as
+    `description`.
     """
     lines = (line.partition("=") for line in job_file.splitlines())
     found = {option for option, _, value in lines if set(REFERENCE.findall(value)) & set(names)}
@@ -83,11 +83,10 @@ def _options(job_file: str, names: Sequence[str]) -> list[str]:
 
 
 class Mask:
-    """Puts as many stars in the place of secrets as they have bytes: offsets in a stream stay what
-    they are.
+    """Replaces secrets by stars of equal length, so that offsets in a stream do not change.
 
-    An incomplete last line is held back, for it may end inside of a secret. What is held back
-    counts as not taken.
+    An incomplete last line is held back, because it may end within a secret; its bytes count as not
+    taken.
     """
 
     def __init__(self, options: Sequence[str], values: Sequence[str]) -> None:
@@ -113,12 +112,12 @@ class Mask:
         return self._masked(lines + end)
 
     def flush(self) -> bytes:
-        """Return what was held back: nothing more follows."""
+        """Return the rest: nothing more follows."""
         rest, self._rest = self._rest, b""
         return self._masked(rest)
 
     def drop(self) -> None:
-        """Forget what was held back: it is sent again."""
+        """Drop the rest: it will be sent again."""
         self._rest = b""
 
     def _masked(self, text: bytes) -> bytes:
@@ -136,10 +135,10 @@ T = TypeVar("T")
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 5.0
 LEAST_TRY_S = 1.0  # a shorter attempt proves nothing about the host
-# for a connection that broke outside a measurement; within one, the lease is the measure
+# for connections broken outside a measurement; within one, the lease decides
 PATIENCE_S = 30.0
-CONNECT_DEADLINE_S = 300.0  # hundreds of hosts behind one bastion wait for each other's handshakes
-# what a broken connection looks like; anything else would only fail again
+CONNECT_DEADLINE_S = 300.0  # hundreds of hosts behind one bastion queue for handshakes
+# signs of a broken connection; other errors would only repeat
 BROKEN = ("lost", "channel-failed")
 
 
@@ -157,23 +156,23 @@ class HostSession:
         self.secrets = Secrets()
         self.carries = False  # the run copies programs to the host
         self.facts: dict[str, Fact] = {}
-        self.missing: set[str] = set()  # files of the plan that were not there at preflight
-        self.short: set[str] = set()  # files of ours that were smaller than planned at preflight
-        # directories that the load of now makes, those that were not there before
+        self.missing: set[str] = set()  # files of the plan missing at preflight
+        self.short: set[str] = set()  # own files smaller than planned at preflight
+        # directories created by the current load, those that were missing before
         self.to_make: list[str] = []
-        # files shared with another host, which makes them, by path
+        # files shared with another host that creates them, by path
         self.made_elsewhere: dict[str, str] = {}
-        # files that runs of ours had made, as of the preflight
+        # files of this user's runs, at preflight
         self.ours: frozenset[str] = frozenset()
-        self.devices: dict[str, DeviceFacts] = {}  # those of the plan, as the preflight found them
-        self.reached = False  # whether it has ever been connected
-        self.gone = ""  # why it does not come back: what it was allocated by has ended
-        # why attempts to reconnect failed: what a host said last, not that time was up
+        self.devices: dict[str, DeviceFacts] = {}  # files of the plan, at preflight
+        self.reached = False  # whether it was ever connected
+        self.gone = ""  # why it will not come back: its allocation has ended
+        # why reconnecting failed: the host's last error, not a timeout
         self.refusal = ""
-        self.holds: set[int] = set()  # steps of which it has output that could not be collected
-        self.created: list[str] = []  # paths this run made on the host, in the order it made them
-        self.known = Identities()  # what these are
-        # what all files of the plan are, as of the preflight or our last step
+        self.holds: set[int] = set()  # steps with uncollected output on it
+        self.created: list[str] = []  # paths this run created on the host, in order
+        self.known = Identities()  # their identities
+        # identities of all files of the plan, at preflight or after the last step
         self.seen = Identities()
         self._transport: Transport | None = None
         self._agent: Agent | None = None
@@ -196,12 +195,12 @@ class HostSession:
         return self.state in ("failed", "lost")
 
     def enter(self, state: HostStateName, detail: str = "") -> None:
-        """Change the state, and say so in the journal."""
+        """Change the state and journal it."""
         self.state = state
         self.journal.append(HostState(t=0.0, host=self.name, state=state, detail=detail))
 
     def say(self, severity: Severity, text: str) -> None:
-        """Tell the operator something about this host."""
+        """Report something about this host to the user."""
         self.journal.append(Message(t=0.0, severity=severity, text=text, host=self.name))
 
     def problem(self, phase: PhaseName, code: str, message: str, *, fatal: bool = True) -> None:
@@ -213,7 +212,7 @@ class HostSession:
             self.enter("failed", message)
 
     def remember_created(self, paths: Iterable[str]) -> None:
-        """Note paths that this run made, so that they can be named and removed."""
+        """Record paths that this run created, so that they can be listed and removed."""
         known = set(self.created)
         self.created += [path for path in paths if path not in known]
         self.missing.difference_update(self.created)
@@ -221,7 +220,7 @@ class HostSession:
 
     async def connect(self, deadline_s: float = CONNECT_DEADLINE_S) -> None:
         """Open the connection. Raises HostError."""
-        patient = self.connections.vault.can_ask  # a person types as long as they like
+        patient = self.connections.vault.can_ask  # users type as long as they like
         try:
             async with asyncio.timeout(None if patient else deadline_s):
                 transport = await self.connections.connect(self.address)
@@ -232,20 +231,20 @@ class HostSession:
         self._agent = Agent(transport, self.run_id, carries=self.carries)
 
     async def connect_patiently(self) -> None:
-        """Open the first connection, once more when it breaks in the middle. Raises HostError."""
+        """Open the first connection, with one retry if it breaks. Raises HostError."""
         try:
             await self.connect()
         except BusyError:
-            raise  # it was tried often enough
+            raise  # tried often enough
         except HostError as error:
             if error.code not in BROKEN or not await self.reconnect(PATIENCE_S):
                 raise
 
     async def ask(self, call: Callable[[Agent], Awaitable[T]], patience_s: float = PATIENCE_S) -> T:
-        """Make a call that may be repeated; when the connection breaks, again over another one.
+        """Make a repeatable call; if the connection breaks, reconnect and repeat.
 
-        Raises HostError: that of the agent at once, that of the connection when the host stays away
-        for `patience_s`.
+        Raises HostError: the agent's at once, the connection's if the host stays away for
+        `patience_s`.
         """
         loop = asyncio.get_running_loop()
         deadline: float | None = None
@@ -276,9 +275,7 @@ class HostSession:
         self.enter("connecting", f"connection lost: {why.removeprefix('connection lost: ')}")
 
     async def reconnect(self, patience_s: float) -> bool:
-        """Try again, with pauses that grow and differ, until connected, turned down, or
-        `patience_s` has passed.
-        """
+        """Retry with growing, random pauses until connected, rejected, or `patience_s` is over."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience_s
         pause, self.refusal = FIRST_PAUSE_S, ""
@@ -288,7 +285,7 @@ class HostSession:
                 await self.connect(max(deadline - loop.time(), LEAST_TRY_S))
             except (DeniedError, GoneError) as error:
                 self.gone = error.message if isinstance(error, GoneError) else ""
-                # sshd penalises a machine that fails to log in again and again
+                # sshd penalises repeated failed log-ins
                 self.refusal = error.message
                 return False
             except HostError as error:
@@ -305,7 +302,7 @@ class HostSession:
         return False
 
     async def disconnect(self) -> None:
-        """Close the connection, whatever state it is in."""
+        """Close the connection in any state."""
         transport, self._transport, self._agent = self._transport, None, None
         if transport is not None:
             try:

@@ -33,8 +33,7 @@ from tui.remote.transport import HostError
 async def identify_paths(
     session: HostSession, paths: Sequence[str], passing: Sequence[str] = ()
 ) -> None:
-    """Record the identities of paths that this run has just made. Those that are `passing` are for
-    no record.
+    """Record the identities of paths this run has just created. `passing` ones are not journalled.
 
     Raises HostError.
     """
@@ -49,10 +48,10 @@ async def identify_paths(
 async def identify_files(
     ctx: RunContext, step: Step, session: HostSession, wrote: Collection[str]
 ) -> None:
-    """Take down what the files of a step are, after a load that made or wrote them.
+    """Record the identities of a step's files after a load that created or wrote them.
 
-    fio makes files anew that it finds too short: so what was written is looked at again. What
-    cannot be taken down stays on the host when the run is cleaned, so an error ends nothing.
+    fio recreates files that are too short, so written files are checked again. Files that cannot be
+    identified stay on the host when the run is cleaned, so an error ends nothing.
     """
     ours = {*session.created, *session.ours, *session.made_elsewhere}
     task = ctx.task_of(step, session)
@@ -85,7 +84,7 @@ async def identify_files(
 
 
 async def look_for_directories(ctx: RunContext, step: Step, session: HostSession) -> None:
-    """Note which of the directories that a load makes are not there before it."""
+    """Record which directories that a load creates are missing before it."""
     paths = ctx.task_of(step, session).makes_directories
     if not paths:
         return
@@ -97,7 +96,7 @@ async def look_for_directories(ctx: RunContext, step: Step, session: HostSession
 
 
 async def identify_directories(session: HostSession) -> None:
-    """Take down the directories that a load has made, so that they can be removed.
+    """Record the identities of directories created by the load, so that they can be removed.
 
     An error leaves them on the host.
     """
@@ -124,9 +123,7 @@ async def _identify(specs: Sequence[FileSpec], agent: Agent) -> Identities:
 
 
 def in_place(session: HostSession, found: Identities) -> Identities:
-    """Leave out what lies in a directory that was replaced since the load began: it is none of
-    ours.
-    """
+    """Leave out paths in a directory that was replaced since the load began: they are foreign."""
     before = session.seen.directories
     places = {
         path: place for path, place in found.directories.items() if before.get(path, place) == place
