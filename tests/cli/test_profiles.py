@@ -340,7 +340,7 @@ def test_import_makes_profiles_of_a_job_file_and_says_what_it_changed(
     assert (code, out.splitlines()) == (0, list(map(str, paths)))
     assert err.splitlines() == [
         (
-            f"{file}:7: stonewall: 2 steps one after the other, a profile for each; lab/seq runs"
+            f"{file}:7: stonewall: 2 consecutive steps, one profile each; lab/seq runs"
             " them in order"
         ),
         f"{file}:10: percentile_list is left out: benchtui records a fixed list of percentiles",

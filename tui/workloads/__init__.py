@@ -1,4 +1,4 @@
-"""One folder a load generator: how to plan it, what it needs, how to read its output."""
+"""One folder per load generator: how to plan it, what it needs, how to read its output."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def names() -> list[str]:
-    """Return the load generators that are installed; nothing of them is imported."""
+    """Return the installed load generators, without importing them."""
     return list(tool.installed())
 
 
 def find(name: str) -> Workload | None:
-    """Return a load generator for what a run has left; None when it is not installed here."""
+    """Return a load generator for a saved run; None if it is not installed here."""
     try:
         return get(name)
     except UsageError:
@@ -28,17 +28,15 @@ def find(name: str) -> Workload | None:
 
 
 def reports_operations(name: str) -> bool:
-    """Tell whether a load generator reports phases of one program over all hosts, no samples of
-    each host.
+    """Return whether a load generator reports phases of one program over all hosts, not samples per
+    host.
     """
     found = find(name)
     return found is not None and found.reports == "operations"
 
 
 def every() -> list[Workload]:
-    """Return all load generators that can be imported, those that hosts are expected to have
-    first.
-    """
+    """Return all load generators that can be imported, those expected on hosts first."""
     found = []
     for name in names():
         with suppress(UsageError):  # the error is reported when it is used
@@ -47,16 +45,15 @@ def every() -> list[Workload]:
 
 
 def expected() -> list[Workload]:
-    """Return the load generators that hosts are expected to have before there is any plan."""
+    """Return the load generators that hosts are expected to have even without a plan."""
     return [workload for workload in every() if workload.expected]
 
 
 @functools.cache
 def get(name: str) -> Workload:
-    """Return the load generator of a profile's ``tool``. Raises UsageError for one that is not
-    installed.
+    """Return the load generator of a profile's ``tool``. Raises UsageError if it is not installed.
 
-    One of another package is held to its contract: what it does wrong raises PluginError with its
+    One of another package is checked against its contract: violations raise PluginError with its
     name.
     """
     found: Workload = tool.load(name)
@@ -70,7 +67,7 @@ def get(name: str) -> Workload:
 def of(step: Step) -> Workload:
     """Return the load generator of a planned step.
 
-    Raises UsageError, with the package that it was planned with.
+    Raises UsageError that names the package it was planned with.
     """
     try:
         return get(step.tool)

@@ -90,7 +90,7 @@ class Paced(Struct, frozen=True):
 
 
 class Planning(Protocol):
-    """What planning asks. Pure."""
+    """The interface for planning. Pure."""
 
     searched: bool = False  # it has `pace`: what a system sustains can be searched for with it
 
@@ -104,23 +104,21 @@ class Planning(Protocol):
         """Return the one step of a profile on these hosts. Raises UsageError."""
 
     def warm(self, profile: Profile, seconds: float) -> Profile:
-        """Return a profile that puts the same load on the hosts for so long, bound by nothing but
-        time.
-        """
+        """Return a profile with the same load for this long, bounded by time only."""
         raise UsageError(f"{profile.profile}: {profile.tool} has no warm-up")
 
     def fill(self, steps: Sequence[Step], times: int, block_bytes: int) -> list[HostTask]:
-        """Return what each host of these steps does to write all of their files whole, so often, in
-        sequence.
+        """Return what each host of these steps does to write all its files sequentially, so many
+        times.
 
-        Raises UsageError when they have none, or when it cannot be known what they are.
+        Raises UsageError if there are none, or they are unknown.
         """
         raise UsageError(f"{steps[0].tool} has no files to fill")
 
     def vary(self, profile: Profile, params: Mapping[str, ParamValue], change: Change) -> Profile:
-        """Return a profile whose load is the same, on the same files, but for one change.
+        """Return a profile with the same load on the same files, except for one change.
 
-        Raises UsageError for a change that cannot be made, with the reason.
+        Raises UsageError with the reason if the change is not possible.
         """
         raise UsageError(f"{profile.profile}: {profile.tool} has no counter-experiment")
 
@@ -141,9 +139,7 @@ class Planning(Protocol):
         raise UsageError(f"{profile.profile}: {profile.tool} cannot be held to a rate")
 
     def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
-        """Return what a profile and these parameters ask for that a search decides itself, in
-        words.
-        """
+        """Return settings of a profile that a search decides itself, as text."""
         return []
 
     def lengths(self, profile: Profile) -> list[str]:
@@ -152,7 +148,7 @@ class Planning(Protocol):
 
 
 class OnHost(Protocol):
-    """What the engine asks before and while something runs on hosts."""
+    """The interface for the engine, before and while commands run on hosts."""
 
     job_file: str = "job"  # what a task's `job_file` is called in the directory its command runs in
     # one command on each host, released together; or one MPI program over all
@@ -168,7 +164,7 @@ class OnHost(Protocol):
     def requirements(self, steps: Sequence[Step]) -> Sequence[Requirement]:
         """Return what each host of these steps must have.
 
-        Without steps: what any run of it needs.
+        Without steps: what every run of it needs.
         """
         return ()
 
@@ -189,13 +185,11 @@ class OnHost(Protocol):
         raise UsageError(f"{step.tool} is no program over all hosts")
 
     def simplest(self) -> MpiProgram | None:
-        """Return the smallest program of the MPI executor: hosts are checked for it before there is
-        a plan.
-        """
+        """Return the smallest program of the MPI executor, to check hosts without a plan."""
         return None
 
     def layout_job(self, files: list[FileSpec]) -> str:
-        """Return the job file that writes these files whole, once, in sequence."""
+        """Return the job file that writes these files once, sequentially."""
         raise UsageError("it makes its own files; there is nothing to lay out")
 
     def layout_argv(self) -> list[str]:
@@ -208,14 +202,14 @@ class OnHost(Protocol):
 
 
 class Reading(Protocol):
-    """What the engine asks to read the output of a command."""
+    """The interface for reading a command's output."""
 
     def reader(self, host: str, step: Step, phase: PhaseName, latency_kind: LatencyKind) -> Reader:
         """Return a reader for one command's output."""
 
 
 class Doubt(Struct, frozen=True):
-    """Why a result may not be what it seems, as a finding: `phases` are those it holds for."""
+    """A reason to doubt a result, as a finding: `phases` are the ones it applies to."""
 
     code: str
     message: str
@@ -225,7 +219,7 @@ class Doubt(Struct, frozen=True):
 
 
 class Showing(Protocol):
-    """What screens, records and headless verbs ask."""
+    """The interface for screens, records and headless verbs."""
 
     # of each host; or phases of one program over all hosts
     reports: Literal["samples", "operations"] = "samples"
@@ -234,8 +228,8 @@ class Showing(Protocol):
     latency_meaning: str = ""  # what the latency of its operations is, where it prints one
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
-        """Return what max and min of its operations are: of its own summary, or made of iterations
-        that ended.
+        """Return what max and min of its operations are: from its own summary, or from completed
+        iterations.
         """
         return ""
 
@@ -262,9 +256,9 @@ class Showing(Protocol):
 
 
 class Imported(Struct, frozen=True):
-    """Profiles made of a job file, as (tag, YAML), the one to run first.
+    """Profiles from a job file, as (tag, YAML), the one to run first.
 
-    And what was changed on the way.
+    Also what was changed.
     """
 
     profiles: list[tuple[str, str]]
@@ -296,10 +290,10 @@ class ImportedOutput(Struct, frozen=True):
 
 
 class KeptFile(Struct, frozen=True):
-    """One file of what was kept: `name` is its path within what was given, `place` what messages
-    call it.
+    """One file of saved output: `name` is its path within the given one, `place` its name in
+    messages.
 
-    Both are printable, whatever an archive calls its files; `text` is as it was read.
+    Both are printable, whatever names an archive contains; `text` is unchanged.
     """
 
     name: str
@@ -338,7 +332,7 @@ class KeptRun(Struct, frozen=True):
 
 
 class Format(Protocol):
-    """What reads kept output: a format, or a load generator."""
+    """A reader of saved output: of a format, or of a load generator."""
 
     name: str
 
@@ -355,13 +349,13 @@ class Format(Protocol):
 
 
 class Importing(Protocol):
-    """What the import of job files and of kept output asks."""
+    """The interface for importing job files and saved output."""
 
     job_files: tuple[str, ...] = ()  # how the names of job files end that can be imported
 
     def is_job(self, text: str) -> bool:
-        """Tell whether a text is a job file of it, where several load generators have files of that
-        ending, or none.
+        """Return whether a text is a job file of this load generator, if several use the same
+        suffix, or none.
         """
         return False
 
@@ -372,10 +366,9 @@ class Importing(Protocol):
         raise UsageError(f"{file}: job files of this load generator cannot be imported")
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
-        """Return every output of this load generator in a text that people pasted; none when there
-        is none.
+        """Return every output of this load generator in a pasted text; empty if there is none.
 
-        Raises UsageError with the line of what cannot be read.
+        Raises UsageError with the line that cannot be read.
         """
         return ()
 
@@ -392,14 +385,16 @@ class Importing(Protocol):
 
 
 class FromTerms(Protocol):
-    """Jobs without a profile: ``benchtui run TOOL key=value ...`` and the form."""
+    """The interface for jobs without a profile: ``benchtui run TOOL key=value ...`` and the Job
+    form.
+    """
 
     def job_terms(self) -> Sequence[JobTerm]:
-        """Return the common keys, in the order of a form; none: it runs profiles only."""
+        """Return the common keys, in form order; empty: it runs profiles only."""
         return ()
 
     def term_names(self) -> Sequence[str]:
-        """Return every key that is accepted, those of `job_terms` too: for completion."""
+        """Return all accepted keys, including those of `job_terms`, for completion."""
         return [term.name for term in self.job_terms()]
 
     def job_of_terms(self, given: GivenTerms) -> TermJob:

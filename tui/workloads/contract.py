@@ -130,7 +130,7 @@ def types() -> Types:
 
 @functools.cache
 def reader_contract() -> Contract:
-    """Return what a reader must do, that of an MPI program too."""
+    """Return the contract of a reader, including that of an MPI program."""
     from tui.workloads.mpi import ProgramReader
     from tui.workloads.reading import Reader
 
@@ -206,7 +206,7 @@ class PluggedIn(Plugin):
         return steps
 
     def _told_of(self, step: Step, hosts: Sequence[HostAddress]) -> str:
-        """Return what is wrong with a step: whose it is, on which hosts."""
+        """Return errors in a step's tasks and hosts."""
         if step.tool != self.name:
             return f"[0].tool: found {step.tool!r}, allowed is {self.name!r}"
         asked = [host.name for host in hosts]
@@ -222,9 +222,7 @@ class PluggedIn(Plugin):
 
 
 def checked_reader(reader: Any, who: str, host: str, step: Step, phase: str) -> Any:
-    """Return a reader of a plug-in that is held to its contract: types, and whose output it
-    reads.
-    """
+    """Return a plug-in's reader, checked for types and for the host it reads."""
 
     def accept(name: str, value: Any) -> str:
         if name in ("feed", "flush"):

@@ -281,7 +281,7 @@ def test_several_steps_become_a_suite() -> None:
     assert [tag for tag, _ in found.profiles] == ["my/x", "my/x-1", "my/x-2", "my/x-3"]
     assert profiles(found)[0].suite == ["my/x-1", "my/x-2", "my/x-3"]
     assert said(found) == [
-        "x.fio:11: stonewall: 3 steps one after the other, a profile for each; my/x runs them in"
+        "x.fio:11: stonewall: 3 consecutive steps, one profile each; my/x runs them in"
         " order"
     ]
 
@@ -406,9 +406,9 @@ def test_two_jobs_of_one_name_keep_their_files() -> None:
             "time_based",
             "x.fio:2: time_based is left out: it needs a runtime; fio does without as well",
         ),
-        ("bs=4KiB", "x.fio:2: bs=4KiB is 4000 bytes to fio, and stays so; 4K has powers of 1024"),
-        ("bs=4k\nbs=8k", "x.fio:3: bs stands twice in [a]; the last one counts"),
-        ("[b]\n[global]\nbs=4k", "x.fio:3: [global] is left out: no job comes after it"),
+        ("bs=4KiB", "x.fio:2: bs=4KiB is 4000 bytes to fio, unchanged; 4K has powers of 1024"),
+        ("bs=4k\nbs=8k", "x.fio:3: bs in [a]; the last one counts"),
+        ("[b]\n[global]\nbs=4k", "x.fio:3: [global] is ignored: no job follows it"),
     ],
 )
 def test_what_is_changed_is_said(option: str, message: str) -> None:
@@ -533,5 +533,5 @@ def test_what_may_be_a_secret_stays_a_reference_whether_it_is_set_or_not() -> No
         assert profile.params["server"].default == "h:9000"
         job = render(profile, resolve_params(profile, {}), "h1", 1, None)
         assert "http_s3_key=${S3_KEY}\n" in job, "fio itself puts the value in"
-        told = "${S3_KEY} stays so: each launch takes it from the environment, or asks"
+        told = "${S3_KEY} is kept: each launch reads it from the environment, or asks"
         assert [m.line for m in found.messages if m.message == told] == [5]

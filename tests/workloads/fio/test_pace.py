@@ -199,7 +199,7 @@ def test_without_a_rate_the_profiles_own_is_left_out_and_the_time_is_as_offered(
         (
             {},
             {"b": {"rw": "read", "size": "1M", "directory": "/mnt/t"}},
-            "which share of the rate a, b shall have",
+            "share of a, b shall have",
         ),
         (
             {},

@@ -127,7 +127,7 @@ def test_a_rate_is_left_out_wherever_it_stands() -> None:
             "job a: each of its files is worked on once",
         ),
         ({"numjobs": "{jobs}"}, "half-workers", "job a: its workers are shared out over the hosts"),
-        ({}, "half-hosts", "my/p: half-hosts is no change of its jobs"),
+        ({}, "half-hosts", "my/p: half-hosts does not change its jobs"),
     ],
 )
 def test_what_cannot_be_changed_is_refused_with_the_reason(

@@ -86,18 +86,18 @@ def test_phases_settings_and_caches_stand_in_the_ini_file(tmp_path: Path) -> Non
         (
             "settings: {global.datadir: /x}",
             {},
-            "global.datadir is not written here; it is set by: directory",
+            "global.datadir is not allowed here; set it with directory",
         ),
         ("settings: {find.external-script: /x}", {}, "it runs any command on the first host"),
-        ("settings: {find.run: FALSE}", {}, "find.run is not written here; it is set by: skip"),
+        ("settings: {find.run: FALSE}", {}, "find.run is not allowed here; set it with skip"),
         ("settings: {blockSize: 1m}", {}, "'blockSize' is not a setting: write SECTION.KEY"),
         (
             "settings: {Global.DataDir: /x}",
             {},
-            "Global.DataDir is not written here; it is set by: directory",
+            "Global.DataDir is not allowed here; set it with directory",
         ),
         ("settings: {FIND.External-Script: /x}", {}, "it runs any command on the first host"),
-        ("settings: {Find.Run: FALSE}", {}, "Find.Run is not written here; it is set by: skip"),
+        ("settings: {Find.Run: FALSE}", {}, "Find.Run is not allowed here; set it with skip"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(

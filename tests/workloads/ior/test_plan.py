@@ -61,7 +61,7 @@ def test_one_client_is_warned_of_its_own_cache(tmp_path: Path) -> None:
         (
             "",
             {"block": "3m", "transfer": "2m"},
-            "ior.block: 3 MiB is no multiple of the transfer, 2 MiB",
+            "ior.block: 3 MiB is not a multiple of the transfer size, 2 MiB",
         ),
         ("", {"transfer": "7"}, "ior.transfer: '7' is not a multiple of 8 bytes"),
         ("phases: read", {}, "ior.phases: 'read' is neither 'write' nor 'write,read'"),
@@ -73,8 +73,8 @@ def test_one_client_is_warned_of_its_own_cache(tmp_path: Path) -> None:
         ("random: often", {}, "ior.random: 'often' is neither true nor false"),
         ("options: [-Z]", {}, "ior.options: -Z and reorder (-C) exclude each other"),
         ("options: [-k]", {}, "-k cannot be used: files would stay"),
-        ("options: ['-t 4k']", {}, "-t is not written here; it is set by: transfer"),
-        ("options: [-D 30]", {}, "-D is not written here; it is set by: stonewall"),
+        ("options: ['-t 4k']", {}, "-t is not allowed here; set it with transfer"),
+        ("options: [-D 30]", {}, "-D is not allowed here; set it with stonewall"),
         (
             "",
             {"stonewall": "86401"},

@@ -83,7 +83,7 @@ def test_a_value_that_cannot_be_is_refused_by_name(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("[-F, -n 5]", "-n is not written here; it is set by: items"),
+        ("[-F, -n 5]", "-n is not allowed here; set it with items"),
         ("[-F, -V=3]", "-V cannot be used: the output of other verbosities is not read"),
         ("['']", "'' is no option"),
     ],

@@ -90,7 +90,7 @@ def test_an_option_that_mdtest_does_not_know_is_the_cause_in_its_own_words(
 ) -> None:
     found = reader(f"mdtest-{version}-err-badopt", ranks=2, items=1, iterations=1)
     code, text = found.problems(exit_code)[0]
-    assert code == "mdtest-bad-option" and text.startswith("mdtest does not take --nosuch")
+    assert code == "mdtest-bad-option" and text.startswith("mdtest rejects --nosuch")
     assert "mdtest-incomplete" not in codes(found, exit_code)
 
 

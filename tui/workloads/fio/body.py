@@ -1,4 +1,4 @@
-"""The fio part of a profile: its options, what they must obey, and those that have no effect."""
+"""The fio part of a profile: its options, their rules, and options without effect."""
 
 from __future__ import annotations
 
@@ -99,9 +99,7 @@ def resolve_options(
 
 
 def as_option(option: str, profile: Profile, values: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the values as they stand in one option: in a list of names ``:`` separates, unless it
-    is escaped.
-    """
+    """Return values joined for one option: in lists of names ``:`` separates, unless escaped."""
     if option not in NAME_LISTS:
         return values
     paths = [
@@ -130,7 +128,7 @@ def _check_resolved(profile: Profile, shared: Options, jobs: dict[str, Options])
 
 
 def warm(profile: Profile, seconds: float) -> Profile:
-    """Return a profile whose jobs run the same load for so long, bound by nothing but time."""
+    """Return a profile whose jobs run the same load for this long, bounded by time only."""
     timed: dict[str, Scalar | None] = {"runtime": f"{max(1, round(seconds))}s", "time_based": 1}
     own = job_of(profile)
     jobs = {
@@ -155,9 +153,7 @@ WRITES = ("write", "randwrite", "rw", "readwrite", "randrw", "trimwrite", "randt
 
 
 class Setting(Struct, frozen=True):
-    """One option that holds for a job: where it stands, and its value with the parameters'
-    defaults.
-    """
+    """One option that applies to a job: its place, and its value with the parameters' defaults."""
 
     path: KeyPath
     text: str
@@ -167,9 +163,7 @@ Effective = Mapping[str, Setting]  # by fio's own option names
 
 
 def name_problems(document: YamlDocument) -> Iterator[Problem]:
-    """Check job and option names on the bare data, so that they are reported however broken the
-    rest is.
-    """
+    """Check job and option names in the raw data, so that other errors do not hide them."""
     fio = document.data.get("fio")
     if not isinstance(fio, dict):
         return
@@ -233,9 +227,9 @@ def _double_problems(
 def problems(
     profile: Profile, document: YamlDocument, texts: Mapping[str, str]
 ) -> Iterator[Problem]:
-    """Yield what is wrong with the jobs of a profile.
+    """Yield problems in the jobs of a profile.
 
-    `texts`: the parameters' defaults, of those that are right.
+    `texts`: defaults of valid parameters.
     """
     for path, options in _sections(profile):
         yield from _option_problems(profile, path, options, texts, document)
@@ -285,7 +279,7 @@ def effective(profile: Profile, job: str, texts: Mapping[str, str]) -> dict[str,
 
 
 def _time_problems(job: Effective, document: YamlDocument) -> Iterator[Problem]:
-    """A job that is bound to time must say how long; a runtime of 0 means for ever to fio."""
+    """A job bounded by time must have a runtime; to fio a runtime of 0 means forever."""
     based, runtime = job.get("time_based"), job.get("runtime")
     if based and based.text != "0" and runtime is None:
         yield document.problem(
@@ -305,7 +299,7 @@ def _is_zero(text: str) -> bool:
 
 
 def _place_problems(profile: Profile, job: Effective, document: YamlDocument) -> Iterator[Problem]:
-    """Files go to places that the profile names, and to devices only when it says so."""
+    """Files must be in places named by the profile, and on devices only if it allows them."""
     directory, filename = job.get("directory"), job.get("filename")
     if directory and not directory.text.startswith(("/", "?")):
         message = f"directory: found {shown(directory.text)}; an absolute path is needed"
@@ -344,7 +338,7 @@ def _object_problems(job: Effective, document: YamlDocument) -> Iterator[Problem
 def _headline_problems(
     profile: Profile, jobs: Collection[Effective], document: YamlDocument
 ) -> Iterator[Problem]:
-    """The direction of the headline is one that a job reports."""
+    """The headline's direction must be one that a job reports."""
     headline = profile.headline_spec
     if headline is None:
         return
@@ -374,9 +368,7 @@ def _headline_problems(
 
 
 def unreached(profile: Profile) -> Mapping[KeyPath, str]:
-    """Return the options of [global] that every job sets itself, by their place, each with what the
-    jobs say.
-    """
+    """Return options of [global] that every job overrides, by place, with the jobs' values."""
     jobs = {
         name: {canonical(own): own for own in options}
         for name, options in job_of(profile).jobs.items()
@@ -397,9 +389,7 @@ def _text(profile: Profile, job: str, option: str) -> str:
 
 
 def hints(profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
-    """Yield each queue depth that the profile asks for, by default or in its sweep, and the engine
-    does not keep.
-    """
+    """Yield each queue depth of the profile's defaults or sweep that the engine does not keep."""
     for job in job_of(profile).jobs:
         for values in _points(profile):
             options = effective(profile, job, {**texts, **values})
@@ -411,9 +401,7 @@ def hints(profile: Profile, texts: Mapping[str, str]) -> Iterator[tuple[KeyPath,
 
 
 def _points(profile: Profile) -> Iterator[dict[str, str]]:
-    """Yield what the profile is measured with by itself: its defaults, then the points of its
-    sweep.
-    """
+    """Yield the parameter sets of the profile: its defaults, then the points of its sweep."""
     yield {}
     for point in grid_points(profile.sweep) if profile.sweep else ():
         params = {name: profile.params[name] for name in point if name in profile.params}

@@ -22,7 +22,7 @@ ENGINE = re.compile(r"^\s*ioengine\s*=\s*(\S+)", re.MULTILINE)
 
 
 def engines_of(job_files: Iterable[str]) -> list[str]:
-    """Return the engines of job files that a host may lack, each once."""
+    """Return the engines of job files that a host may not have, without duplicates."""
     found = dict.fromkeys(
         name for text in dict.fromkeys(job_files) for name in ENGINE.findall(text)
     )
@@ -30,9 +30,7 @@ def engines_of(job_files: Iterable[str]) -> list[str]:
 
 
 def trial_of(engine: str) -> tuple[str, ...]:
-    """Return the arguments with which fio shows that an engine works, without touching any
-    target.
-    """
+    """Return the fio arguments that test an engine, without touching any target."""
     if engine not in ONE_READ:  # help takes the path of an engine in a file alone
         return (f"--enghelp={engine.removeprefix('external:')}",)
     job = (

@@ -31,9 +31,9 @@ MIX = "rwmixread"
 
 @dataclass(frozen=True, slots=True)
 class ExportedMeasurement:
-    """One measurement: its jobs by name with what all hosts have in common, and those of each host.
+    """One measurement: its jobs by name with their common options, and those of each host.
 
-    `derived`: the record has no job file, so the options are what the figures tell.
+    `derived`: the record has no job file, so options come from the figures.
     """
 
     step: StepRecord
@@ -48,19 +48,19 @@ class ExportedMeasurement:
 
     @property
     def rw(self) -> str:
-        """What the first job does, without a number behind a colon: ``rw=randread:8``."""
+        """The first job's rw, without a number after a colon: ``rw=randread:8``."""
         return self.main["rw"].partition(":")[0]
 
     @property
     def stem(self) -> str:
-        """The name that fio-plot expects of a file: ``randread-16-4``."""
+        """The file name that fio-plot expects: ``randread-16-4``."""
         return "-".join(
             file_name(part) for part in (self.rw, self.main["iodepth"], self.main["numjobs"])
         )
 
     @property
     def shared(self) -> Options:
-        """What all jobs have in common."""
+        """Options common to all jobs."""
         first, *others = self.jobs.values()
         return {
             name: value
@@ -102,7 +102,7 @@ def _measured(record: RunRecord, step: StepRecord) -> ExportedMeasurement:
 
 
 def _jobs(text: str, step: StepRecord) -> dict[str, Options]:
-    """Return the jobs of a job file; none when it is no job file of fio."""
+    """Return the jobs of a job file; empty if it is not fio's."""
     try:
         sections = read_sections(text, "job file")
     except UsageError:
@@ -126,7 +126,7 @@ def _options(section: JobFileSection) -> Options:
 
 
 def _completed(given: Options, step: StepRecord) -> Options:
-    """Return options with those that readers count on, and the runtime in seconds."""
+    """Return options completed with those that readers expect, and the runtime in seconds."""
     options = DEFAULTS | given
     runtime_s = _duration_s(given.get("runtime"))
     runtime_s = step.runtime_s or step.measured_s if runtime_s is None else runtime_s
@@ -152,9 +152,7 @@ def _duration_s(text: str | None) -> float | None:
 
 
 def _in_common(hosts: Sequence[dict[str, Options]]) -> dict[str, Options]:
-    """Return each job with the options that have one value on all hosts, and those that make it
-    what it is.
-    """
+    """Return each job with options that are equal on all hosts, plus those that identify it."""
     first, *others = hosts
 
     def same(job: str, key: str, value: str) -> bool:
@@ -167,7 +165,7 @@ def _in_common(hosts: Sequence[dict[str, Options]]) -> dict[str, Options]:
 
 
 def _derived(step: StepRecord) -> Options:
-    """Return what the figures tell of a job whose job file was not kept."""
+    """Return options derived from the figures of a job without a saved job file."""
     dirs = step.results.aggregate
     both = {"read", "write"} <= dirs.keys()
     name = next((name for name in ("read", "write", "trim") if name in dirs), "read")
@@ -182,10 +180,9 @@ def _derived(step: StepRecord) -> Options:
 
 
 def placed(found: Sequence[ExportedMeasurement]) -> Iterator[tuple[str, ExportedMeasurement]]:
-    """Yield each measurement with the folder that its files go to; none while their names differ
-    without.
+    """Yield each measurement with the folder for its files; none if their names differ without it.
 
-    A folder holds what one picture shows: points that differ in queue depth and jobs alone.
+    A folder holds the data of one picture: points that differ only in queue depth and jobs.
     """
     axes = [axis for axis in _axes(found) if not _told_by_name(found, axis)]
     repeats = any(each.step.repetition > 1 for each in found)
@@ -212,7 +209,7 @@ def _axes(found: Sequence[ExportedMeasurement]) -> list[str]:
 
 
 def _told_by_name(found: Sequence[ExportedMeasurement], axis: str) -> bool:
-    """Tell whether files of different values of a swept parameter have different names."""
+    """Return whether files of different swept values have different names."""
     pairs = {(each.stem, each.step.point.get(axis)) for each in found}
     return len(pairs) == len({stem for stem, _ in pairs})
 
@@ -227,7 +224,7 @@ BOUNDS = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000)
 def latency_json(latency: LatencyRecord | None) -> Json:
     """Return one latency kind with percentiles and json+ bins.
 
-    Zeros, as fio prints, where nothing was counted.
+    Zeros, as fio prints, if nothing was counted.
     """
     if latency is None or not latency.n:
         return dict(NO_LATENCY)
@@ -251,7 +248,7 @@ def latency_json(latency: LatencyRecord | None) -> Json:
 def direction_json(part: DirectionRecord | None, seconds: SeriesColumns | None) -> Json:
     """Return one direction.
 
-    `seconds`: its values over time, of which fio prints range, mean and deviation.
+    `seconds`: its per-second values, for fio's range, mean and deviation.
     """
     part = part or DirectionRecord(ios=0, bytes=0)
     bandwidth = part.bw_bytes_per_s or 0.0
@@ -293,9 +290,9 @@ def _over_time(seconds: SeriesColumns | None, *, bandwidth: bool) -> Json:
 
 
 def _spread(values: Iterable[float | None]) -> tuple[float, float, float, float, int]:
-    """Return least, most, mean, sample deviation and number of values.
+    """Return minimum, maximum, mean, sample deviation and number of values.
 
-    Zeros without any, as fio prints.
+    Zeros if empty, as fio prints.
     """
     known = [value for value in values if value is not None]
     if not known:
@@ -304,8 +301,8 @@ def _spread(values: Iterable[float | None]) -> tuple[float, float, float, float,
 
 
 def latency_shares(dirs: Mapping[str, DirectionRecord]) -> Json:
-    """Return what share of all I/Os, in per cent, lies below each bound of ``latency_ns``, ``_us``
-    and ``_ms``.
+    """Return the share of I/Os, in per cent, below each bound of ``latency_ns``, ``_us`` and
+    ``_ms``.
     """
     kept = [
         part.clat or part.lat
@@ -337,7 +334,7 @@ def _shares(
 ) -> Json:
     """Return the shares by upper bound.
 
-    The first one of a unit begins where the unit before it ends.
+    The first bound of a unit begins where the previous unit ends.
     """
     found: Json = {}
     for low, high in pairwise((0 if unit_ns == 1 else 1, *bounds)):
@@ -391,7 +388,7 @@ def _ended(record: RunRecord, each: ExportedMeasurement) -> datetime | None:
 
 
 def _standalone(_: RunRecord, each: ExportedMeasurement) -> Json:
-    """Return all hosts as one group of one fio: a group a job, where there is more than one."""
+    """Return all hosts as one fio with one group, or one group per job."""
     jobs = each.step.results.jobs or {}
     if not jobs:
         name = next(iter(each.jobs))
@@ -407,8 +404,8 @@ def _standalone(_: RunRecord, each: ExportedMeasurement) -> Json:
 
 
 def _clients(_: RunRecord, each: ExportedMeasurement) -> Json:
-    """Return the hosts as servers of one client, and "All clients": with the percentiles that fio's
-    client does not print.
+    """Return the hosts as servers of one client, and "All clients" with merged percentiles, which
+    fio omits.
     """
     entries = [_of_host(each, host, dirs) for host, dirs in each.step.results.per_host.items()]
     over_all = _entry(each, ALL_CLIENTS, each.main, each.step.results.aggregate, None, series=True)
@@ -441,7 +438,7 @@ def _entry(
     *,
     series: bool = False,
 ) -> Json:
-    """Return one entry of ``jobs`` or ``client_stats``. `host` None: of all hosts."""
+    """Return one entry of ``jobs`` or ``client_stats``. `host` None: all hosts."""
     tasks = [task for name_, task in each.step.tasks.items() if host in (None, name_)]
     seconds = _series_columns(each, host) if series else {}
     errors = [error for task in tasks for error in task.errors]

@@ -31,7 +31,7 @@ def _files(source: ExportSource) -> Iterator[ExportFile]:
 
 
 def _hosts(each: ExportedMeasurement) -> list[str | None]:
-    """Return whose logs there are: each host's, and without a name those of all together."""
+    """Return the hosts that logs are written for; without a name: all hosts together."""
     hosts = list(each.step.results.per_host)
     return [None, *hosts] if len(hosts) > 1 else [None]
 
@@ -68,7 +68,7 @@ def _value(one: SeriesColumns, metric: str, place: int) -> int | None:
 
 
 def _block(each: ExportedMeasurement, one: SeriesColumns) -> int:
-    """Return the mean size of an I/O, which is what fio writes when a line stands for many."""
+    """Return the mean I/O size, which fio writes if a line stands for many."""
     part = each.step.results.aggregate.get(one.direction)
     return round(part.bytes / part.ios) if part is not None and part.ios else 0
 

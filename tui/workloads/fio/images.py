@@ -1,4 +1,4 @@
-"""Images of a storage cluster that fio jobs use past any file of the host."""
+"""Images of a storage cluster that fio jobs access without the host's file system."""
 
 from __future__ import annotations
 
@@ -15,16 +15,14 @@ OF_ANY_ENGINE = ("ioengine", "thread")  # what an engine is reached by beside it
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image, and the options by which a job reaches it: engine, pool, cluster, ..., in the order
-    of the job.
-    """
+    """An image, and the options that identify it in a job: engine, pool, cluster, ..., in order."""
 
     name: str
     options: tuple[tuple[str, str], ...]
 
 
 def images_used(jobs: Iterable[JobOptions]) -> list[str]:
-    """Return the names of the images that jobs read or write, each once."""
+    """Return the images that jobs read or write, without duplicates."""
     named = (
         image_name(job) for job in jobs if job.fileless and not job.harmless and not job.on_objects
     )
@@ -32,22 +30,19 @@ def images_used(jobs: Iterable[JobOptions]) -> list[str]:
 
 
 def image_name(job: JobOptions) -> str | None:
-    """Return what a job calls the image, pool or URL it works on; None when it names none."""
+    """Return a job's name of its image, pool or URL; None if it has none."""
     return next(filter(None, map(job.get, TARGETS.get(job.engine, IN_A_FILE))), None)
 
 
 def has_images(task: HostTask) -> bool:
-    """Tell whether a task works on images, which can be written whole.
-
-    A pool or a bucket cannot.
-    """
+    """Return whether a task uses images, which can be filled; pools and buckets cannot."""
     return bool(task.images_used) and bool(_of_job_file(task.job_file))
 
 
 def images_of(tasks: Sequence[HostTask]) -> dict[str, list[Image]]:
     """Return the images that tasks use, by host.
 
-    One that several hosts share is the first one's alone.
+    A shared image belongs to the first host only.
     """
     seen: set[Image] = set()
     found: dict[str, list[Image]] = {}

@@ -1,4 +1,4 @@
-"""The fio job file of one host: the profile's options, and what every run needs to be measured."""
+"""The fio job file of one host: the profile's options, plus those that measuring requires."""
 
 from __future__ import annotations
 
@@ -30,10 +30,9 @@ def render(
     host_index: int,
     randseed: int | None,
 ) -> str:
-    """Return the job file as INI. With `randseed` None the text has no seed: the same load, as
-    shown to people.
+    """Return the job file as INI. With `randseed` None without a seed, for display.
 
-    Raises UsageError when a name or value cannot stand in a job file.
+    Raises UsageError if a name or value is not valid in a job file.
     """
     from tui.workloads.fio.body import resolve_options
 
@@ -57,9 +56,9 @@ def render_options(
 def added_options(
     shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]]
 ) -> dict[str, str]:
-    """Return what the job file gets beside the profile's options, by name.
+    """Return the options that benchtui adds to the profile's, by name.
 
-    Of the seed, that hosts differ by it.
+    For the seed, a note that it differs between hosts.
     """
     added = _added(shared, jobs, 0)
     added |= {"randseed": OWN_SEED} if "randseed" in added else {}
@@ -81,9 +80,7 @@ def explicit_seed(shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str
 def _added(
     shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]], randseed: int | None
 ) -> dict[str, str]:
-    """Return what [global] gets: one group, both latency kinds, and random offsets that no other
-    host has.
-    """
+    """Return additions to [global]: one group, both latency kinds, a seed per host."""
     present = set(shared).union(*jobs.values())
     added = {name: value for name, value in ADDED.items() if name not in present}
     if randseed is not None and not present.intersection(_SEEDING):
@@ -93,14 +90,14 @@ def _added(
 
 
 def _grouping(shared: Mapping[str, str], own: Mapping[str, str], count: int) -> dict[str, str]:
-    """Return new_group for one of several jobs, so that each is reported by itself."""
+    """Return new_group for one of several jobs, so that each is reported separately."""
     return {} if count == 1 or "new_group" in own or "new_group" in shared else {"new_group": "1"}
 
 
 def _section(name: str, options: Mapping[str, str], added: Mapping[str, str]) -> list[str]:
     """Return a section.
 
-    What the profile does not say stands behind a remark, so that the plan and the record tell.
+    Options that are not from the profile follow a comment.
     """
     ours = [REMARK, *_lines(name, added)] if added else []
     return [f"[{name}]", *_lines(name, options), *ours]
@@ -113,7 +110,7 @@ def _lines(name: str, options: Mapping[str, str]) -> list[str]:
 
 
 def _job_name(name: str) -> str:
-    """Check the name of a job: it also names its files."""
+    """Check the name of a job, which also names its files."""
     if (
         not name
         or name.lower() == "global"
@@ -141,7 +138,7 @@ def _key(job: str, option: str) -> str:
 
 
 def _value(job: str, option: str, value: str) -> str:
-    """Check a value: fio has no way to write a line break in one, and reads nothing after .
+    """Check a value: fio cannot escape line breaks, and ignores everything after .
 
     Or # (parse.c).
     """

@@ -1,7 +1,8 @@
-"""A stock fio job file into profiles that render the same jobs.
+"""Convert a fio job file to profiles that render the same jobs.
 
 A profile is one step, so every stonewall begins another profile, and a suite runs them in order.
-Options of a [global] hold for the jobs after it, not for those before it (fio's init.c)."""
+Options of a [global] apply to later jobs, not to earlier ones (fio's init.c).
+"""
 
 from __future__ import annotations
 
@@ -76,8 +77,8 @@ class _Reading:
 def import_job(
     text: str, file: str, tag: str | None = None, environ: Mapping[str, str] | None = None
 ) -> Imported:
-    """Return the profiles of a job file's text. Raises UsageError with every line that has no place
-    in a profile.
+    """Return the profiles of a job file. Raises UsageError with every line that a profile cannot
+    express.
 
     `file` names it in messages and, without a `tag`, names the profile. `environ` has the values of
     ``${NAME}``.
@@ -107,7 +108,7 @@ def import_job(
 
 
 def check_planned(text: str, phase: Phase, file: str) -> None:
-    """Raise UsageError, with the line of the job, for a profile that nothing can be planned of."""
+    """Raise UsageError, with the line of the job, for a profile that cannot be planned."""
     from tui.model.address import HostAddress
     from tui.model.profile import resolve_params
     from tui.model.profile_load import load_profile
@@ -129,7 +130,7 @@ def check_planned(text: str, phase: Phase, file: str) -> None:
 
 
 def default_tag(file: str) -> str:
-    """Return ``my/name`` for a path, in the letters that a tag may have."""
+    """Return ``my/name`` for a path, in the characters allowed in tags."""
     name = re.sub(r"[^a-z0-9._-]+", "-", PurePath(file).stem.lower()).strip("-._")
     return f"my/{name or 'imported'}"
 
@@ -145,8 +146,8 @@ def _written(about: Import, phases: list[Phase], reading: _Reading) -> list[tupl
         )
         members.append((member.tag, write_phase(member, phase, reading.environ, reading.file)))
     message = (
-        f"stonewall: {len(phases)} steps one after the other, a profile for each; {about.tag} runs"
-        " them in order"
+        f"stonewall: {len(phases)} consecutive steps, one profile each; {about.tag} runs them in "
+        f"order"
     )
     reading.say(next(phase.line for phase in phases[1:]), message)
     return [(about.tag, write_suite(about, [tag for tag, _ in members])), *members]
@@ -156,20 +157,18 @@ def _written(about: Import, phases: list[Phase], reading: _Reading) -> list[tupl
 
 
 def is_secret(option: JobFileOption, variable: str) -> bool:
-    """Tell whether a variable must not be written into a profile: by its name, or by the option
-    that it stands in.
-    """
+    """Return whether a variable is a secret, by its name or its option."""
     return any(map(_SECRET.search, (canonical(option.name), variable.lower())))
 
 
 def _checked(section: JobFileSection, reading: _Reading) -> JobFileSection:
-    """Return a section without doubled options and without those that only print."""
+    """Return a section without duplicate options and without options that only print."""
     kept: dict[str, JobFileOption] = {}
     for option in section.options:
         name = canonical(option.name)
         if name in kept:
             reading.say(
-                option.line, f"{option.name} stands twice in [{section.name}]; the last one counts"
+                option.line, f"duplicate {option.name} in [{section.name}]; the last one counts"
             )
             kept.pop(name)
         if not _left_out(option, reading):
@@ -194,13 +193,13 @@ def _left_out(option: JobFileOption, reading: _Reading) -> bool:
 
 
 def _readable(option: JobFileOption, reading: _Reading) -> JobFileOption:
-    """Return an option in a form that people and fio read alike."""
+    """Return an option in a form that people and fio read the same way."""
     value = option.value or ""
     found = _KIB.fullmatch(value)
     if found and "misreads" in (option_problem(option.name, value) or ""):
         size = int(found[1]) * 1000 ** ("kmgtp".index(found[2].lower()) + 1)
         message = (
-            f"{option.name}={value} is {size} bytes to fio, and stays so; {found[1]}{found[2]} has"
+            f"{option.name}={value} is {size} bytes to fio, unchanged; {found[1]}{found[2]} has"
             " powers of 1024"
         )
         reading.say(option.line, message)
@@ -218,23 +217,23 @@ def _check_name(option: JobFileOption, external: bool, reading: _Reading) -> Non
         return
     if found:
         passed = "a profile can pass it on in 'extra_options'"
-        reading.wrong(option.line, f"{found}: what it reads or writes is not known; {passed}")
+        reading.wrong(option.line, f"{found}: its targets are unknown; {passed}")
         return
     if (text := _expanded(option, value, reading)) is not None:
         _check_value(option, text, reading)
 
 
 def _expanded(option: JobFileOption, value: str, reading: _Reading) -> str | None:
-    """Return a value with its variables filled in.
+    """Return a value with its variables replaced.
 
-    None with a secret in it, and with one that is not set.
+    None if one is a secret, or is not set.
     """
     for variable in _VARIABLE.findall(value):
         if is_secret(option, variable):
             reading.secrets.add(variable)
             reading.say(
                 option.line,
-                f"${{{variable}}} stays so: each launch takes it from the environment, or asks",
+                f"${{{variable}}} is kept: each launch reads it from the environment, or asks",
             )
         elif not reading.environ.get(variable):
             message = (
@@ -270,7 +269,7 @@ def _check_value(option: JobFileOption, text: str, reading: _Reading) -> None:
 
 
 def _phases(sections: Sequence[JobFileSection], reading: _Reading) -> Iterator[Phase]:
-    """Yield the jobs that run together; a stonewall ends those before it."""
+    """Yield the jobs that run together; a stonewall ends a group."""
     shared: dict[str, JobFileOption] = {}
     jobs: list[tuple[JobFileSection, dict[str, JobFileOption], dict[str, JobFileOption]]] = []
     for section in sections:
@@ -287,7 +286,7 @@ def _phases(sections: Sequence[JobFileSection], reading: _Reading) -> Iterator[P
     if jobs:
         yield _phase(jobs, reading)
     if sections[-1].shared:
-        reading.say(sections[-1].line, f"[{sections[-1].name}] is left out: no job comes after it")
+        reading.say(sections[-1].line, f"[{sections[-1].name}] is ignored: no job follows it")
 
 
 def _phase(
@@ -314,9 +313,9 @@ def _job(
     taken: Sequence[str],
     reading: _Reading,
 ) -> ImportedJob:
-    """Return a job under a name that a profile takes.
+    """Return a job under a name valid in profiles.
 
-    Where fio makes file names of it, they stay as they were.
+    File names that fio derives from the job's name stay the same.
     """
     options = {name: option for name, option in own.items() if name != "stonewall"}
     if section.name.startswith("/dev/") and "filename" not in {**common, **options}:
@@ -348,7 +347,7 @@ def _keep_file_names(
 
 
 def _with_time(phase: Phase, reading: _Reading) -> Phase:
-    """Drop what fio takes no notice of: a runtime of 0, and time_based without a runtime."""
+    """Drop options that fio ignores: a runtime of 0, and time_based without a runtime."""
 
     def drop(options: dict[str, JobFileOption], name: str, why: str) -> None:
         if option := options.pop(name, None):
@@ -367,7 +366,9 @@ def _with_time(phase: Phase, reading: _Reading) -> Phase:
 
 
 def _with_objects(phase: Phase, reading: _Reading) -> Phase:
-    """Drop options of files from jobs on objects, and have objects put that are got or deleted."""
+    """Drop file options from jobs on objects, and let objects be put before they are read or
+    deleted.
+    """
     from tui.workloads.fio.objects import OF_FILES
 
     jobs = [
@@ -380,7 +381,7 @@ def _with_objects(phase: Phase, reading: _Reading) -> Phase:
             if option := options.pop(name, None):
                 reading.say(
                     option.line,
-                    f"{name} is left out: applies to files only; the job works on objects",
+                    f"{name} is dropped: it applies to files, the job uses objects",
                 )
     modes = [
         _value({**phase.shared, **job.options}, "rw", "read").partition(":")[0] for job in jobs
@@ -399,7 +400,7 @@ def _value(options: Mapping[str, JobFileOption], name: str, default: str = "") -
 
 
 def _own_options(phase: Phase, names: Sequence[str]) -> None:
-    """Give every job its own copy of shared options, so that one of them can lose its."""
+    """Give every job its own copy of shared options, so that they can be removed individually."""
     for name in names:
         if option := phase.shared.pop(name, None):
             for each in phase.jobs:
@@ -416,7 +417,7 @@ def _zero_time(option: JobFileOption | None) -> bool:
 
 
 def _with_places(phase: Phase, reading: _Reading) -> Phase:
-    """Give jobs without a directory a parameter for it, and allow devices where there are some."""
+    """Add a directory parameter for jobs without one, and allow devices if there are any."""
     for job in phase.jobs:
         every = {**phase.shared, **job.options}
         filename = every.get("filename")
@@ -434,16 +435,13 @@ def _with_places(phase: Phase, reading: _Reading) -> Phase:
         if _needs_directory(every, names):
             phase.homeless.append(job)
     if phase.homeless:
-        message = (
-            "no directory: fio takes the one it is started in; here it is the parameter"
-            " 'directory', set it"
-        )
+        message = "no directory: fio would use its working directory; set the parameter 'directory'"
         reading.say(phase.homeless[0].line, message)
     return phase
 
 
 def _check_target(options: Mapping[str, JobFileOption], reading: _Reading) -> None:
-    """Refuse a job that writes where no option of it says."""
+    """Refuse a job that writes to a place that none of its options names."""
     from tui.workloads.fio.body import TRIMS, WRITES
 
     engine, mode = options.get("ioengine"), options.get("rw")

@@ -15,7 +15,7 @@ MAX_JOBS = 1000
 
 @dataclass(frozen=True, slots=True)
 class JobFileOption:
-    """One option as it is written. `value` is None when there is no ``=``."""
+    """One option as written. `value` is None without ``=``."""
 
     name: str
     value: str | None
@@ -32,14 +32,12 @@ class JobFileSection:
 
     @property
     def shared(self) -> bool:
-        """Whether its options hold for the jobs after it: fio asks for the first six letters
-        only.
-        """
+        """Whether its options apply to later jobs: fio compares only the first six letters."""
         return self.name.startswith("global")
 
 
 def read_sections(text: str, file: str) -> list[JobFileSection]:
-    """Return the sections of a job file. Raises UsageError with every line that cannot be read."""
+    """Return the sections of a job file. Raises UsageError with every unreadable line."""
     if len(text) > MAX_CHARACTERS:
         message = f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are allowed"
         raise UsageError(Problem(message, file, 1))
@@ -68,8 +66,8 @@ def read_sections(text: str, file: str) -> list[JobFileSection]:
 
 
 def meaningful_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (number, line) without comments and blanks: fio drops what follows ``;`` or ``#``,
-    wherever they stand.
+    """Yield (number, line) without comments and blanks: fio drops text after ``;`` or ``#``
+    anywhere.
     """
     for number, line in enumerate(text.split("\n"), 1):
         if bare := re.split("[;#]", line, maxsplit=1)[0].strip(" \t\r\n\f"):
@@ -77,7 +75,7 @@ def meaningful_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def first_comment(text: str) -> str:
-    """Return the comment that the file begins with, or an empty text."""
+    """Return the comment at the begin of the file, or an empty text."""
     for line in text.split("\n"):
         bare = line.strip()
         if bare and not bare.startswith((";", "#")):

@@ -1,4 +1,4 @@
-"""The YAML of an imported job: what is often changed becomes a parameter, the rest stays as it was
+"""The YAML of an imported job: options that are often changed become parameters, others stay as
 written.
 """
 
@@ -41,7 +41,7 @@ _FILE_OPERATIONS = {"filecreate": "create", "filestat": "stat", "filedelete": "r
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """What all profiles of one import share."""
+    """Data shared by all profiles of one import."""
 
     tag: str
     title: str
@@ -50,7 +50,7 @@ class Import:
 
 @dataclass(slots=True)
 class ImportedJob:
-    """A job under the name it has in the profile; options by fio's own name."""
+    """A job under its name in the profile; options by fio's own names."""
 
     name: str
     options: dict[str, JobFileOption]
@@ -59,7 +59,7 @@ class ImportedJob:
 
 @dataclass(slots=True)
 class Phase:
-    """Jobs that run together. `homeless`: those whose files have no directory."""
+    """Jobs that run together. `homeless`: those without a directory for their files."""
 
     shared: dict[str, JobFileOption]
     jobs: list[ImportedJob]
@@ -71,7 +71,7 @@ class Phase:
 
 @dataclass(slots=True)
 class _Sheet:
-    """Parameters as they come up, and the text of every option."""
+    """Parameters found so far, and the text of every option."""
 
     phase: Phase
     environ: Mapping[str, str]
@@ -116,9 +116,7 @@ def _every_option(phase: Phase) -> Iterator[JobFileOption]:
 
 
 def _name_variables(sheet: _Sheet, file: str) -> None:
-    """Make a parameter of each ``${NAME}``, of the kind of the option that it is the whole value
-    of.
-    """
+    """Make a parameter of each ``${NAME}``, of the kind of the option whose whole value it is."""
     problems = []
     for option in _every_option(sheet.phase):
         for variable in _VARIABLE.findall(option.value or ""):
@@ -148,7 +146,7 @@ def _name_variables(sheet: _Sheet, file: str) -> None:
 
 
 def _loosen(sheet: _Sheet, variable: str) -> None:
-    """A value that is also a part of another one must stay as it was typed."""
+    """Keep a value as typed if it is also part of another one."""
     name = sheet.variables[variable]
     if sheet.params[name].kind == "secret":
         return
@@ -180,9 +178,7 @@ def _add(sheet: _Sheet, name: str, param: Param) -> str:
 
 
 def _name_params(sheet: _Sheet) -> None:
-    """Make parameters of the options that people change, where the profile has one value of
-    them.
-    """
+    """Make parameters of options that people change, if the profile has a single value of them."""
     phase = sheet.phase
     if phase.homeless:
         param = Param(
@@ -210,7 +206,7 @@ def _name_params(sheet: _Sheet) -> None:
 
 
 def _same_text(kind: ParamKind, value: str) -> bool:
-    """Paths are made plain on the way to fio; one that would change is left alone."""
+    """Leave paths alone that would change when normalised for fio."""
     return (
         kind not in ("path", "directory", "device")
         or parse_param(Param(default=value, kind=kind), value) == value
@@ -286,7 +282,7 @@ def _escaped(sheet: _Sheet, value: str) -> str:
 
 
 def scalar(text: str) -> str:
-    """Return a text as a YAML scalar that is read as that text, quoted where it must be."""
+    """Return a text as a YAML scalar, quoted if necessary."""
     words = re.fullmatch(r"[A-Za-z/][\w./$+-]*(?: [\w./$+()%-]+)*", text, re.ASCII)
     plain = (
         (words or _PLAIN.fullmatch(text)) and text.lower() not in _YAML_WORDS and len(text) < 200
@@ -295,7 +291,7 @@ def scalar(text: str) -> str:
 
 
 def json_or_plain(text: str) -> str:
-    """Return a value as YAML; a whole number stands as one."""
+    """Return a value as YAML, unquoted if it is a whole number."""
     return text if re.fullmatch(r"0|[1-9]\d{0,14}", text) else scalar(text)
 
 
@@ -360,7 +356,7 @@ def _check(text: str, phase: Phase, file: str) -> None:
 
 
 def _places(text: str, phase: Phase) -> Callable[[Problem], int]:
-    """Return what finds the line of the job file that a line of the YAML came from."""
+    """Return a function that maps lines of the YAML to lines of the job file."""
     from tui.model.yaml_text import load
 
     try:

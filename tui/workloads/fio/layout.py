@@ -21,12 +21,10 @@ _UNKNOWN_FILES = ("opendir", "read_iolog")
 def files_of(
     shared: Mapping[str, str], jobs: Mapping[str, Mapping[str, str]], *, strict: bool = True
 ) -> tuple[list[FileSpec], list[str]]:
-    """Return every file that the jobs will use, each once, and the directories that must exist for
-    them.
+    """Return all files that jobs will use, without duplicates, and the directories they need.
 
-    Paths are absolute. Devices are listed with the bytes used of them, 0 when that is the whole
-    device. Raises UsageError when names are not known before the run, and, when `strict`, when
-    sizes are not; else these are 0.
+    Paths are absolute. Devices are listed with the bytes used of them, 0 for the whole device.
+    Raises UsageError if names are not known before the run, and, if `strict`, if sizes are not.
     """
     sizes: dict[str, int] = {}
     counts: dict[str, int] = {}
@@ -48,7 +46,7 @@ def files_of(
 
 
 def _earlier(one: int | None, other: int | None) -> int | None:
-    """Return the smaller of two offsets, None when one of them is not known."""
+    """Return the smaller of two offsets, None if one is unknown."""
     return None if one is None or other is None else min(one, other)
 
 
@@ -79,7 +77,7 @@ def job_files(job: JobOptions, *, strict: bool = True) -> list[FileSpec]:
 def _shared_files(job: JobOptions, named: Sequence[str], *, strict: bool) -> Iterator[FileSpec]:
     """Yield the files of ``filename``, which all workers share.
 
-    A name given twice takes its share of size twice.
+    A name given twice gets twice the share of size.
     """
     sizes = _FileSizes(job, len(named), strict=strict, device=all(map(is_device, named)))
     for worker in range(job.numjobs if job.get("offset_increment") else 1):
@@ -88,9 +86,7 @@ def _shared_files(job: JobOptions, named: Sequence[str], *, strict: bool) -> Ite
 
 
 def _named_files(job: JobOptions) -> list[str]:
-    """Return the paths of ``filename``: those of [global] and of the job add up, all in the first
-    directory.
-    """
+    """Return the paths of ``filename``: [global] and job add up, all in the first directory."""
     found: list[str] = []
     for level in (job.shared, job.own):
         if "filename" in level:
@@ -102,7 +98,7 @@ def _named_files(job: JobOptions) -> list[str]:
 
 
 def names_files(job: JobOptions) -> bool:
-    """Tell whether a job names its files, which all of its workers share."""
+    """Return whether a job names its files, so that all its workers share them."""
     return any("filename" in level for level in (job.shared, job.own)) or is_device(job.name)
 
 
@@ -111,9 +107,7 @@ def _directories(job: JobOptions, text: str | None) -> list[str]:
 
 
 def _absolute(job: JobOptions, base: str | None, name: str) -> str:
-    """Return the path fio opens: directory and name joined with a slash, even when the name begins
-    with one.
-    """
+    """Return the path fio opens: directory and name joined by a slash, even if the name has one."""
     path = f"{base}/{name}" if base is not None else name
     _check_plain(job, path)
     if not path.startswith("/"):
@@ -131,9 +125,7 @@ def _check_plain(job: JobOptions, path: str) -> None:
 
 
 def _generated_files(job: JobOptions, *, strict: bool) -> Iterator[FileSpec]:
-    """Yield the files named by ``filename_format``: one set for each worker, directories taken in
-    turn.
-    """
+    """Yield the files of ``filename_format``: one set per worker, directories in rotation."""
     count = job.count("nrfiles")
     template = job.get("filename_format") or DEFAULT_FORMAT
     directories = _directories(job, job.get("directory"))
@@ -163,9 +155,7 @@ def _generated_files(job: JobOptions, *, strict: bool) -> Iterator[FileSpec]:
 
 
 def _numbers_only_names(template: str) -> bool:
-    """Tell whether the files of one worker lie in one directory and differ by their number
-    alone.
-    """
+    """Return whether a worker's files are in one directory and differ only by number."""
     folder, _, name = template.lower().rpartition("/")
     return FILE_NUMBER not in folder and name.count(FILE_NUMBER) == 1
 
@@ -185,8 +175,9 @@ def _numbered_files(
 
 
 def _no_worker_number(job: JobOptions, template: str) -> UsageError:
-    """Return the error of a format that gives two workers the same file: fio leaves the second
-    without any.
+    """Return the error for a format that gives two workers the same file.
+
+    Fio gives the second none.
     """
     return UsageError(
         f"job {job.name}: filename_format={template} must hold $jobnum, so that each of the"
@@ -195,8 +186,9 @@ def _no_worker_number(job: JobOptions, template: str) -> UsageError:
 
 
 def file_name(template: str, job: str, worker: int, number: int | str) -> str:
-    """Return the file name of a ``filename_format`` (fio init.c, make_filename; keywords in any
-    case).
+    """Return the file name of a ``filename_format`` (fio init.c, make_filename.
+
+    Case-insensitive keywords).
     """
     values = {"jobname": job, "jobnum": str(worker), "filenum": str(number)}
     return re.sub(
@@ -208,7 +200,7 @@ def file_name(template: str, job: str, worker: int, number: int | str) -> str:
 
 
 class _FileSizes:
-    """Gives the full sizes of the files of one worker (fio filesetup.c, setup_files)."""
+    """Computes the full sizes of one worker's files (fio filesetup.c, setup_files)."""
 
     def __init__(self, job: JobOptions, count: int, *, strict: bool, device: bool) -> None:
         self._count = count
@@ -237,9 +229,9 @@ class _FileSizes:
         ]
 
     def start(self, worker: int) -> int | None:
-        """Return where one worker begins in each of its files, in bytes.
+        """Return where a worker begins in each of its files, in bytes.
 
-        None when only the host can tell.
+        None if only the host can tell.
         """
         if any(
             (self._job.get(option) or "").endswith(OF_THE_TARGET)
@@ -263,8 +255,8 @@ class _FileSizes:
             )
 
     def _check_room(self) -> None:
-        """Raise UsageError when a worker has less than one block of a file: fio ends with
-        "blocksize too large".
+        """Raise UsageError if a worker has less than one block of a file: fio fails with "blocksize
+        too large".
         """
         if self._job.makes_no_data:
             return
@@ -290,9 +282,7 @@ class _FileSizes:
 
 
 def _smallest_block(job: JobOptions) -> int:
-    """Return the smallest block size: fio gives what does not divide evenly to the first files, in
-    such blocks.
-    """
+    """Return the smallest block size: fio gives a remainder to the first files in such blocks."""
     text = job.get("bs") or job.get("bsrange") or "4k"
     blocks = [job_part for part in text.split(",") for job_part in part.split("-") if job_part]
     sizes = [JobOptions(job.name, {}, {"bs": block}).size("bs") or 4096 for block in blocks]
@@ -300,9 +290,9 @@ def _smallest_block(job: JobOptions) -> int:
 
 
 def unique(files: Iterable[FileSpec]) -> dict[str, int]:
-    """Return sizes by path, the largest for a path that is named twice.
+    """Return sizes by path, the largest if a path occurs twice.
 
-    Devices and empty files left out.
+    Without devices and empty files.
     """
     sizes: dict[str, int] = {}
     for spec in files:
@@ -312,7 +302,7 @@ def unique(files: Iterable[FileSpec]) -> dict[str, int]:
 
 
 def by_size(files: Sequence[FileSpec]) -> dict[int, list[str]]:
-    """Return the paths to lay out by their size, largest size first."""
+    """Return the paths to lay out, by size, largest first."""
     groups: dict[int, list[str]] = {}
     for path, size in unique(files).items():
         groups.setdefault(size, []).append(path)
@@ -373,9 +363,7 @@ def layout_job(files: Sequence[FileSpec]) -> str:
 
 
 def _shares(groups: dict[int, list[str]]) -> dict[int, int]:
-    """Return how many sections each size gets: all together at most 16, unless there are more sizes
-    than that.
-    """
+    """Return the number of sections per size: at most 16 in total, unless there are more sizes."""
     total = sum(map(len, groups.values()))
     spare = max(MAX_PARALLEL - len(groups), 0)
     return {
@@ -384,12 +372,12 @@ def _shares(groups: dict[int, list[str]]) -> dict[int, int]:
 
 
 def _bodies(size: int, paths: Sequence[str], count: int) -> list[_Section]:
-    """Return the sections that write the whole blocks of files of one size."""
+    """Return the sections that write whole blocks of files of one size."""
     return [_Section(size, paths[start::count], 0, min(size, BLOCK)) for start in range(count)]
 
 
 def _tail(size: int, paths: Sequence[str]) -> _Section:
-    """Return the section that writes what is left behind the last whole block."""
+    """Return the section that writes the remainder after the last whole block."""
     return _Section(size, paths, size - size % BLOCK, size % BLOCK)
 
 
@@ -402,9 +390,9 @@ def _lines(number: int, section: _Section, *, waits: bool) -> list[str]:
 
 
 def job_name(path: str) -> str:
-    """Return a path as fio reads it in a job file.
+    """Return a path in job file syntax.
 
-    Some it cannot read (parse.c, strip_blank_end).
+    fio cannot read some paths (parse.c, strip_blank_end).
     """
     if not path.isprintable() or ";" in path or "#" in path or path != path.strip():
         raise UsageError(

@@ -43,9 +43,9 @@ MOST = 2**64  # fio counts in 64 bits
 
 @dataclass(slots=True)
 class LogSecond:
-    """What one direction did in one second.
+    """One direction in one second.
 
-    `weight` is of the mean latencies that `waited` sums.
+    `weight` is that of the mean latencies summed in `waited`.
     """
 
     ios: float = 0.0
@@ -60,9 +60,9 @@ Seconds = dict[tuple[str, int], LogSecond]  # by direction and second
 
 
 def kept_logs(files: Sequence[KeptFile]) -> list[KeptLog]:
-    """Return what logs tell, those of one name and host together.
+    """Return the data of logs, grouped by name and host.
 
-    Raises UsageError with the line of a broken row.
+    Raises UsageError with the line of an invalid row.
     """
     groups: dict[tuple[str, str], list[tuple[str, KeptFile]]] = {}
     for file in files:
@@ -104,9 +104,7 @@ def _log(stem: str, host: str, logs: Sequence[tuple[str, KeptFile]]) -> KeptLog 
 
 
 def _covered(told: Sequence[tuple[str, Sequence[Row]]], each_io: bool) -> int:
-    """Return until when logs tell everything: fio leaves out an interval that was not over when a
-    job ended.
-    """
+    """Return until when logs are complete: fio drops the interval in which a job ended."""
     rates = [rows for kind, rows in told if kind in ("iops", "bw")] or [rows for _, rows in told]
     ends = [rows[-1][0] for rows in rates]
     steps = [
@@ -162,9 +160,7 @@ def _take_each(seconds: Seconds, rows: Sequence[Row], begun_ms: int, *, timed: b
 
 
 def _intervals(rows: Sequence[Row], begun_ms: int) -> Iterator[tuple[Row, float, float]]:
-    """Yield rows with the begin and the end of the interval that they tell of, ms since the
-    begin.
-    """
+    """Yield rows with begin and end of their interval, in ms from the begin."""
     before: dict[int, float] = {}
     for row in rows:
         end = row[0] - begun_ms
@@ -175,7 +171,7 @@ def _intervals(rows: Sequence[Row], begun_ms: int) -> Iterator[tuple[Row, float,
 def _take_intervals(
     seconds: Seconds, rows: Sequence[Row], begun_ms: int, length_ms: int, kind: str
 ) -> None:
-    """Spread the figures of intervals over their seconds, up to the end of the shortest log."""
+    """Spread interval figures over their seconds, up to the end of the shortest log."""
     for row, start, over in _intervals(rows, begun_ms):
         at, end = start, min(over, length_ms)
         while at < end:
@@ -191,9 +187,9 @@ def _take_intervals(
 
 
 def _take_histograms(seconds: Seconds, rows: Sequence[Row], begun_ms: int) -> None:
-    """Add histograms to the second that the middle of their interval lies in.
+    """Add histograms to the second at the middle of their interval.
 
-    Coarse ones by the middle of a group.
+    Coarse ones at the middle of each group.
     """
     for row, start, end in _intervals(rows, begun_ms):
         coarse = max(1, PLAT_BUCKETS // max(1, len(row) - 4))
@@ -205,7 +201,7 @@ def _take_histograms(seconds: Seconds, rows: Sequence[Row], begun_ms: int) -> No
 
 
 def _samples(seconds: Seconds, begun_ms: int, end_ms: int) -> Iterator[Sample]:
-    """Yield a sample a second; where only means are known, one bucket stands for their number."""
+    """Yield a sample per second; if only means are known, one bucket has all the I/Os."""
     for second in sorted({second for _, second in seconds}):
         until_ms = min((second + 1) * 1000, max(end_ms, second * 1000 + 1))
         dirs = {
@@ -236,7 +232,7 @@ def _sample(told: LogSecond) -> DirectionSample:
 
 
 def _result(seconds: Seconds, length_s: float, begun_ms: int, *, exact: bool) -> HostResult:
-    """Return what logs tell of the whole; counts of intervals are only as good as their rates."""
+    """Return the total result of logs; interval counts are only as exact as their rates."""
     parts: dict[str, list[LogSecond]] = {}
     for (name, _), second in seconds.items():
         parts.setdefault(name, []).append(second)

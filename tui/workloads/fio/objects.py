@@ -43,9 +43,7 @@ OFF = (None, "", "0", "none", "random", "sequential")
 
 
 def object_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
-    """Yield (option, why) of what fio's http engine cannot do, or would count though it did not do
-    it.
-    """
+    """Yield (option, reason) that fio's http engine cannot do, or would count without doing."""
     if not job.on_objects:
         return
     for name in SECRETS:
@@ -101,7 +99,7 @@ def _delete_problems(job: JobOptions) -> Iterator[tuple[str, str]]:
 def object_sets(job: JobOptions) -> list[ObjectSet]:
     """Return the objects of one job over all its workers.
 
-    Raises UsageError when names or sizes are not known.
+    Raises UsageError if names or sizes are unknown.
     """
     size = job.size("bs") or 4096
     does = tuple(DOES[each] for each in job.access)
@@ -159,9 +157,7 @@ def _file_bytes(job: JobOptions, files: int) -> int:
 
 
 def _split(job: JobOptions, name: str) -> tuple[str, str]:
-    """Return host and bucket, and the key: the first part of a path is the bucket, or stands for
-    one in the host.
-    """
+    """Return host, bucket and key: the first part of a path is the bucket."""
     if not name.startswith("/") or "$" in name:
         allowed = "must start with / and use no variables except $jobname, $jobnum and $filenum"
         raise _unplanned(job, f"object name '{name}': {allowed}")
@@ -180,9 +176,7 @@ def sets_of(jobs: Sequence[JobOptions]) -> list[ObjectSet]:
 
 
 def check_put(tasks: Sequence[HostTask], *, put_first: bool) -> None:
-    """Raise UsageError when objects are got or deleted that no step of the plan puts: fio would
-    count them all.
-    """
+    """Raise UsageError if objects are read or deleted that no step puts: fio counts them."""
     needed = (each for task in tasks for each in task.objects if each.does != ("put",))
     if not put_first and (each := next(needed, None)):
         told = (
@@ -209,7 +203,7 @@ NAMED_BY = ("ioengine", "thread", "filename", "filename_format", "nrfiles", "fil
 def fill_tasks(tasks: Sequence[HostTask], argv: Sequence[str], times: int) -> list[HostTask]:
     """Return what each host does to put all objects of these tasks.
 
-    Those that hosts share are put by the first.
+    Shared objects are put by the first host.
     """
     seen: set[tuple[str, str]] = set()
     by_host: dict[str, list[HostTask]] = {}
@@ -250,7 +244,9 @@ def _fill_task(
 
 
 def _jobs_of(text: str) -> list[JobOptions]:
-    """Return the jobs of a job file of ours with what names their objects and reaches the store."""
+    """Return the jobs of a benchtui job file with the options that name their objects and the
+    store.
+    """
     of_all: Mapping[str, object] = table()["options"]
     return [
         JobOptions(

@@ -1,4 +1,4 @@
-"""fio's options, their values, and what each can reach on a host (fio_options.json)."""
+"""fio's options, their values, and what each can access on a host (fio_options.json)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ UNSEEN = {
     "libblkio_pre_connect_props": (
         "it can name a device that benchtui does not check before the run"
     ),
-    "ioscheduler": "it changes the device for everybody; set it on the hosts, benchtui records it",
+    "ioscheduler": "it changes the device for all users; set it on the hosts, benchtui records it",
     "donorname": "fio would overwrite and remove a file that no plan names",
     "dp_scheme": "fio would read a file of the host that no plan names",
     "verify_state_load": (
@@ -132,7 +132,7 @@ _PATTERNS = ("verify_pattern", "buffer_pattern")
 
 
 def reach_of(name: str, kind: str) -> Reach | None:
-    """Return what an option, by fio's own name, can reach; `kind` is its type in the table.
+    """Return what an option, by fio's own name, can access; `kind` is its type in the table.
 
     None: unknown.
     """
@@ -141,7 +141,7 @@ def reach_of(name: str, kind: str) -> Reach | None:
 
 
 def reach_of_engine(engine: str) -> Reach | None:
-    """Return what an engine of fio's own can reach; None: unknown."""
+    """Return what a built-in engine can access; None: unknown."""
     classes: tuple[tuple[Reach, Container[str]], ...] = (
         ("load", ENGINES_OF_NOTHING), ("access", ENGINES_OF_NETWORKS), ("places", ENGINES_OF_FILES),
         ("targets", TARGETS), ("refused", UNSEEN_ENGINES),
@@ -152,9 +152,7 @@ def reach_of_engine(engine: str) -> Reach | None:
 def target_problem(
     engine: str, *, external: bool, writes: bool, names: Container[str]
 ) -> str | None:
-    """Return why a job that writes past any file of the host cannot be allowed to: none of its
-    options says where.
-    """
+    """Return why a job outside the host's files is refused: no option names the target."""
     named_by = IN_A_FILE if external else TARGETS.get(engine, ())
     if not writes or not named_by or any(name in names for name in named_by):
         return None
@@ -162,9 +160,7 @@ def target_problem(
 
 
 def reach_problem(name: str, text: str) -> str | None:
-    """Return why an option, by fio's own name, reaches what the safety rules do not see, or
-    None.
-    """
+    """Return why an option accesses something that the safety rules cannot see, or None."""
     if (reason := UNSEEN.get(name)) and not (name in SWITCHES and text in SWITCHED_OFF):
         return f"found {shown(text)}; it is not allowed: {reason}"
     if name == "ioengine" and (reason := UNSEEN_ENGINES.get(text)):
@@ -204,7 +200,7 @@ OWN_OPTIONS = {
     "server": "benchtui starts fio on the hosts itself",
     "max-jobs": "benchtui computes it",
     "percentile_list": "benchtui records a fixed list of percentiles",
-    "stonewall": "one fio process runs one step; write one profile for each",
+    "stonewall": "one fio process runs one step; write a profile for each",
     "wait_for": "one fio process runs one step; write one profile for each",
     "exec_prerun": "no command of a profile runs on a host",
     "exec_postrun": "no command of a profile runs on a host",
@@ -214,12 +210,12 @@ OWN_OPTIONS = {
 # Allowed with this value alone.
 FIXED_VALUES = {
     "group_reporting": ("1", "benchtui always reports by group"),
-    "stats": ("1", "0 takes away the figures that benchtui records"),
-    "gtod_reduce": ("0", "it takes away the latencies that benchtui records"),
-    "disable_lat": ("0", "it takes away the latencies that benchtui records"),
-    "disable_clat": ("0", "it takes away the latencies that benchtui records"),
-    "clat_percentiles": ("1", "0 takes away the latencies that benchtui records"),
-    "lat_percentiles": ("1", "0 takes away the latencies that benchtui records"),
+    "stats": ("1", "0 would disable figures that benchtui records"),
+    "gtod_reduce": ("0", "it would disable latencies that benchtui records"),
+    "disable_lat": ("0", "it would disable latencies that benchtui records"),
+    "disable_clat": ("0", "it would disable latencies that benchtui records"),
+    "clat_percentiles": ("1", "0 would disable latencies that benchtui records"),
+    "lat_percentiles": ("1", "0 would disable latencies that benchtui records"),
     "kb_base": ("1024", "sizes in profiles are powers of 1024"),
     "create_only": ("0", "it measures nothing; files are laid out with 'prepare: {layout: true}'"),
 }
@@ -252,7 +248,7 @@ def table() -> dict[str, Any]:
 
 @functools.cache
 def by_name() -> dict[str, dict[str, Any]]:
-    """Return every option under its name and its alias; common options win over an engine's."""
+    """Return every option by name and alias; common options win over an engine's."""
     found: dict[str, dict[str, Any]] = {}
     for options in (table()["engine_options"], table()["options"]):
         for name, option in options.items():
@@ -264,7 +260,7 @@ def by_name() -> dict[str, dict[str, Any]]:
 
 @functools.cache
 def canonical_names() -> dict[str, str]:
-    """Return the name of each alias, and of each name itself."""
+    """Return the canonical name of each alias, and of each name."""
     found: dict[str, str] = {}
     for options in (table()["engine_options"], table()["options"]):
         for name, option in options.items():
@@ -275,20 +271,20 @@ def canonical_names() -> dict[str, str]:
 
 
 def is_external(engine: str) -> bool:
-    """Return whether an ioengine is loaded from a file, so that its options cannot be known."""
+    """Return whether an ioengine is loaded from a file, so that its options are unknown."""
     return engine.startswith(("external:", "/")) or engine.endswith(".so")
 
 
 def canonical(name: str) -> str:
-    """Return fio's own name of an option that may be given by its alias.
+    """Return fio's own name of an option given by name or alias.
 
-    An unknown name as it is.
+    An unknown name is returned unchanged.
     """
     return canonical_names().get(name, name)
 
 
 def name_problem(name: str, *, external: bool = False) -> str | None:
-    """Return why an option may not stand in a profile, or None."""
+    """Return why an option is not allowed in a profile, or None."""
     if reason := OWN_OPTIONS.get(canonical(name)):
         return f"'{name}' is not allowed in a profile: {reason}"
     if name.startswith("-"):
@@ -303,7 +299,7 @@ def name_problem(name: str, *, external: bool = False) -> str | None:
 
 
 def option_problem(name: str, text: str) -> str | None:
-    """Return why fio would refuse or misread this value; None: no known reason.
+    """Return why fio would refuse or misread a value; None if no reason is known.
 
     `text` has no placeholders.
     """
@@ -360,7 +356,7 @@ def _choice_problem(option: dict[str, Any], text: str) -> str | None:
 
 
 def _int_problem(option: dict[str, Any], text: str) -> str | None:
-    """fio takes size suffixes on every integer, and up to three values by direction (bs=4k,8k)."""
+    """Check an integer: size suffixes, and up to three values by direction (bs=4k,8k)."""
     parts = text.split(",") if option.get("parts") else [text]
     for part in parts:
         if part == "" and len(parts) > 1:
@@ -404,14 +400,14 @@ def _size_problem(option: dict[str, Any], text: str) -> str | None:
 
 
 def _misread_size(text: str) -> str | None:
-    """fio takes 4KiB for 4000 and 1.5g for 1 (parse.c, get_mult_bytes)."""
+    """Check a size that fio misreads: 4KiB as 4000, 1.5g as 1 (parse.c, get_mult_bytes)."""
     if text.startswith(("-", "0x", "0X")) or _FIO_SIZE.fullmatch(text):
         return None
     return f"found {shown(text)}, which fio misreads; write {plain_size(parse_size(text))}"
 
 
 def _range_problem(option: dict[str, Any], text: str) -> str | None:
-    """One end of a range, or of up to three ranges by direction."""
+    """Check one end of a range, or up to three ranges by direction."""
     return next(
         (found for part in re.split("[-,:]", text) if (found := _size_problem(option, part))), None
     )
@@ -422,7 +418,7 @@ def _zone_problem(option: dict[str, Any], text: str) -> str | None:
 
 
 def _time_problem(_option: dict[str, Any], text: str) -> str | None:
-    """fio takes 1h30m and 5min for so many microseconds (parse.c, get_mult_time)."""
+    """Check a time: fio reads 1h30m and 5min as microseconds (parse.c, get_mult_time)."""
     try:
         seconds = parse_duration(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the options of a fio job mean: typed access, and loads in field terms."""
+"""Meaning of a fio job's options: typed access, and loads in common terms."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ _RANGE = re.compile(r"[-:]")
 
 
 class JobOptions(Struct, frozen=True):
-    """The options of one job as fio sees them: those of [global], overridden by its own."""
+    """Options of one job as fio sees them: [global], overridden by its own."""
 
     name: str
     shared: Mapping[str, str]
@@ -159,9 +159,9 @@ class JobOptions(Struct, frozen=True):
             raise self.wrong(option, value, "a whole number") from None
 
     def size(self, option: str) -> int | None:
-        """Return bytes, the larger of a range.
+        """Return bytes, the larger end of a range.
 
-        None when unset, or when only the host knows: %, zones.
+        None if unset, or if only the host can tell: %, zones.
         """
         value = self.get(option)
         if value is None or value.endswith(OF_THE_TARGET):
@@ -172,7 +172,7 @@ class JobOptions(Struct, frozen=True):
             raise self.wrong(option, value, "a size such as 4G, or a range 4k-1M") from None
 
     def seconds(self, option: str) -> float:
-        """Return seconds, the longer of a range, 0 when unset."""
+        """Return seconds, the longer end of a range, 0 if unset."""
         value = self.get(option)
         if not value:
             return 0.0
@@ -182,7 +182,7 @@ class JobOptions(Struct, frozen=True):
             raise self.wrong(option, value, "a duration such as 300s") from None
 
     def wrong(self, option: str, value: str, allowed: str) -> UsageError:
-        """Return the error of a value that cannot be planned with."""
+        """Return the error of a value that cannot be planned."""
         return UsageError(f"job {self.name}: {option}={value}: {allowed} is needed here")
 
     @property
@@ -194,7 +194,7 @@ class JobOptions(Struct, frozen=True):
     def fileless(self) -> bool:
         """Whether the engine uses no files of the host.
 
-        Of one that is loaded from a file nothing is known.
+        Unknown for engines loaded from a file.
         """
         return self.engine in FILELESS_ENGINES or is_external(self.get("ioengine") or "")
 
@@ -210,31 +210,29 @@ class JobOptions(Struct, frozen=True):
 
     @property
     def makes_no_data(self) -> bool:
-        """Whether the job only creates, stats or removes files, which then have no size that
-        matters.
-        """
+        """Whether the job only creates, stats or removes files, whatever their size."""
         return self.engine in FILE_OPERATIONS and (
             self.engine == "filecreate" or self.flag("create_on_open")
         )
 
     @property
     def queues(self) -> bool:
-        """Whether the engine submits I/O and completes it later."""
+        """Whether the engine is asynchronous."""
         return self.engine not in SYNC_ENGINES
 
     @property
     def numjobs(self) -> int:
-        """How many workers run this job."""
+        """Number of workers of this job."""
         return max(self.count("numjobs"), 1)
 
     @property
     def in_flight(self) -> int:
-        """I/Os that this job holds in flight at most."""
+        """Maximum I/Os of this job in flight."""
         return self.numjobs * (1 if self.engine in SYNC_ENGINES else max(self.count("iodepth"), 1))
 
     @property
     def keeps_no_depth(self) -> bool:
-        """Whether iodepth says nothing (init.c caps it at 1 for FIO_SYNCIO).
+        """Whether iodepth is ineffective (init.c caps it at 1 for FIO_SYNCIO).
 
         Offloaded I/O has threads for it.
         """
@@ -260,9 +258,7 @@ class JobOptions(Struct, frozen=True):
 
     @property
     def syncs(self) -> bool:
-        """Whether this job makes its writes durable as it goes, so that fio reports how long that
-        took.
-        """
+        """Whether this job syncs its writes during the load, so that fio reports sync latencies."""
         values = (self.get(option) for option in SYNC_OPTIONS)
         return self.access != ("read",) and any(value not in (None, "0", "") for value in values)
 
@@ -280,9 +276,7 @@ def job_options(
 
 
 def jobs_of_job_file(text: str) -> list[JobOptions]:
-    """Return the jobs of a job file of ours with all of their options, those of [global] first, by
-    fio's own names.
-    """
+    """Return the jobs of a benchtui job file with all options, [global] first, by fio's names."""
     shared: dict[str, str] = {}
     jobs: list[JobOptions] = []
     for section in read_sections(text, "job file"):
@@ -295,7 +289,7 @@ def jobs_of_job_file(text: str) -> list[JobOptions]:
 
 
 def depth_in_vain(job: JobOptions) -> str:
-    """Return what to know of a queue depth that the engine does not keep; empty: it keeps it."""
+    """Return a note on a queue depth that the engine does not keep; empty if it does."""
     if not job.keeps_no_depth or job.count("iodepth") <= 1:
         return ""
     return f"iodepth has no effect with {job.engine}: it is synchronous"
@@ -312,7 +306,7 @@ def job_loads(jobs: Sequence[JobOptions]) -> list[JobLoad]:
 
 
 def waves(jobs: Sequence[JobOptions]) -> list[list[JobOptions]]:
-    """Return the jobs that run together: one with stonewall waits for all before it."""
+    """Return the jobs that run together: one with stonewall waits for all earlier ones."""
     found: list[list[JobOptions]] = []
     for job in jobs:
         if not found or job.flag("stonewall"):
@@ -362,18 +356,16 @@ def _load(job: JobOptions, wave: int) -> JobLoad:
 
 
 def _block(job: JobOptions) -> int | None:
-    """Return the size of each I/O, where all have the same: one value for all directions, no range,
-    no mixture.
-    """
+    """Return the size of each I/O if all have the same: no range, no mix, no directions."""
     given = job.get("bs") or "4k"
     several = any(job.get(name) for name in ("bsrange", "bssplit")) or "," in given or "-" in given
     return None if several else job.size("bs") or 4096
 
 
 def _blocks(job: JobOptions) -> dict[str, tuple[BlockShare, ...]]:
-    """Return the sizes of I/Os by direction.
+    """Return the I/O sizes by direction.
 
-    Lists have a place for read, write and trim, the last one for the rest.
+    Lists are for read, write and trim, the last value for the rest.
     """
     if job.count("num_range", 1) > 1:
         return {}

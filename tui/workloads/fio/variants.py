@@ -120,7 +120,7 @@ def vary(profile: Profile, params: Mapping[str, ParamValue], change: Change) -> 
     """
     own, make = job_of(profile), CHANGES.get(change)
     if make is None:
-        raise UsageError(f"{profile.profile}: {change} is no change of its jobs")
+        raise UsageError(f"{profile.profile}: {change} does not change its jobs")
     # what differs by host stays a placeholder
     alike = {name: value for name, value in params.items() if not profile.params[name].spread}
     texts = {name: value_text(profile.params[name].kind, value) for name, value in alike.items()}
@@ -319,14 +319,11 @@ def set_by_search(profile: Profile, params: Mapping[str, ParamValue]) -> Iterato
             f"{name}={job.get(name)}" for name in HELD_TO if job.get(name) not in (None, "0", "")
         )
         if held:
-            yield f"job {job.name}: {held} is left out: the search says what load is offered"
+            yield f"job {job.name}: {held} is ignored: the search sets the offered load"
     defaults = resolve_params(profile, {})
     for name in lengths(profile):
         if params.get(name) != defaults.get(name):
-            yield (
-                f"{name} is not used: each point lasts as its figures need, between point and most"
-                " of the search"
-            )
+            yield (f"{name} is ignored: the search sets the length of each point")
 
 
 def lengths(profile: Profile) -> list[str]:
@@ -342,16 +339,12 @@ def check(profile: Profile, jobs: Sequence[JobOptions]) -> None:
     """Raise UsageError when these jobs cannot be measured for so many seconds."""
     for job in jobs:
         if job.makes_no_data or job.engine in DELETING_ENGINES:
-            raise UsageError(
-                f"job {job.name}: each of its files is worked on once: it cannot be paced"
-            )
+            raise UsageError(f"job {job.name}: each file is used only once: cannot be paced")
         if job.on_objects and "trim" in job.access:
-            raise UsageError(
-                f"job {job.name}: each of its objects is deleted once: it cannot be paced"
-            )
+            raise UsageError(f"job {job.name}: each object is deleted only once: cannot be paced")
     if len(waves(jobs)) > 1:
         raise UsageError(
-            f"{profile.profile}: its jobs run one after the other: no one rate is theirs"
+            f"{profile.profile}: its jobs run one after the other and have no common rate"
         )
 
 
@@ -360,12 +353,9 @@ def why_unpaced(profile: Profile, jobs: Sequence[JobOptions]) -> str:
     for job in jobs:
         held = next((name for name in HOLDING_BACK if job.get(name) not in (None, "0", "")), None)
         if held:
-            return f"job {job.name}: {held} holds it back already: it cannot be paced"
+            return f"job {job.name}: already limited by {held}: cannot be paced"
     if any(job.get("new_group") == "0" for job in jobs[1:]):
-        return (
-            f"{profile.profile}: new_group=0 reports its jobs as one: which share each has is not"
-            " known"
-        )
+        return f"{profile.profile}: new_group=0 reports its jobs as one: their shares are unknown"
     return ""
 
 
@@ -382,8 +372,7 @@ def shared_out(
         totals = in_proportion(total, parts, [_least(own[0], len(hosts)) for own in by_job])
     except ValueError:
         why = (
-            f"{total} IOPS are fewer than one a second of each direction on each of"
-            f" {len(hosts)} hosts"
+            f"{total} IOPS are less than one per second and direction on each of {len(hosts)} hosts"
         )
         raise UsageError(
             f"{why}, for each of {len(parts)} jobs" if len(parts) > 1 else why
@@ -405,11 +394,8 @@ def _parts(
         return [1.0]
     if unknown := [job.name for job in jobs if not job_shares.get(job.name)]:
         names = ", ".join(job.name for job in jobs)
-        why = (
-            f"which share of the rate {', '.join(unknown)} shall have is not known: it did nothing"
-            " at full load"
-        )
-        raise UsageError(f"{profile.profile}: jobs {names} run beside each other, and {why}")
+        why = f"share of {', '.join(unknown)} in the rate is unknown: no I/O at full load"
+        raise UsageError(f"{profile.profile}: jobs {names} run at the same time, and {why}")
     return [job_shares[job.name] for job in jobs]
 
 
@@ -447,13 +433,13 @@ def _remarks(parts: Sequence[SharedRate]) -> Iterator[str]:
         if part.left_out:
             have = sum(map(len, part.workers))
             yield (
-                f"job {part.job.name}: so low a rate is offered by {have} of"
-                f" {have + part.left_out} workers"
+                f"job {part.job.name}: a rate this low uses {have} of {have + part.left_out} "
+                f"workers"
             )
         if part.more > 0:
             yield (
-                f"job {part.job.name}: {part.more} IOPS more than its share, so that each host has"
-                " one a second of it"
+                f"job {part.job.name}: {part.more} IOPS above its share, so that each host gets "
+                f"at least one per second"
             )
 
 

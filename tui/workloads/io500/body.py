@@ -42,7 +42,7 @@ def known_setting(name: str) -> str:
         )
     known = name.lower()
     if known in OWN_SETTINGS:
-        raise ValueError(f"{name} is not written here; it is set by: {OWN_SETTINGS[known]}")
+        raise ValueError(f"{name} is not allowed here; set it with {OWN_SETTINGS[known]}")
     if known in REFUSED_SETTINGS:
         raise ValueError(f"{name} cannot be used: {REFUSED_SETTINGS[known]}")
     if known.endswith(".run"):
@@ -65,9 +65,7 @@ class Io500(MpiBody):
     )
     skip: Scalar = Field(
         "none",
-        description=(
-            "Phases that are not run, with commas between, such as ior-rnd4K-easy-read; or none"
-        ),
+        description=("Phases to skip, separated by commas, such as ior-rnd4K-easy-read; or none"),
     )
     drop_caches: Scalar = Field(
         False,

@@ -58,7 +58,7 @@ def known_option(option: str) -> str:
         raise ValueError(f"'{option}' is no option")
     name = text.split("=")[0].split()[0] if text.startswith("--") else text[:2]
     if name in OWN_OPTIONS:
-        raise ValueError(f"{name} is not written here; it is set by: {OWN_OPTIONS[name]}")
+        raise ValueError(f"{name} is not allowed here; set it with {OWN_OPTIONS[name]}")
     if name in REFUSED_OPTIONS:
         raise ValueError(f"{name} cannot be used: {REFUSED_OPTIONS[name]}")
     return text
@@ -91,9 +91,8 @@ class Ior(MpiBody):
     stonewall: Scalar = Field(
         0,
         description=(
-            "Seconds after which a phase ends, once all ranks have done as much as the fastest (-D,"
-            " wear-out); block x segments is then the most that a rank moves. 0: phases move all"
-            " of it"
+            "Seconds after which a phase ends, once all ranks have done as much as the fastest "
+            "(-D, wear-out); block x segments then limits a rank. 0: bounded by block x segments"
         ),
     )
     reorder: Scalar = Field(

@@ -182,7 +182,7 @@ def _size_problems(texts: Mapping[str, str]) -> Iterator[str]:
             )
     if len(sizes) == 2 and sizes["transfer"] and sizes["block"] % sizes["transfer"]:
         yield (
-            f"block: {units.size(sizes['block'])} is no multiple of the transfer,"
+            f"block: {units.size(sizes['block'])} is not a multiple of the transfer size,"
             f" {units.size(sizes['transfer'])}"
         )
     if len(sizes) == 2 and texts["random"].lower() in YES and sizes["block"] == sizes["transfer"]:

@@ -35,7 +35,7 @@ _TABLES = silent(
 _BAD_OPTION = rule(
     r"(Error invalid argument:|invalid option --) (?P<what>.*)",
     "error",
-    "IOR does not take {what}: see options: in the profile, and what this version of IOR knows",
+    "IOR rejects {what}: check the profile's options against this version of IOR",
     "ior-bad-option",
 )
 _FILE_SYSTEM = (

@@ -42,7 +42,7 @@ def known_option(option: str) -> str:
         raise ValueError(f"'{option}' is no option")
     name = text if text.startswith("--") else text[:2]
     if name in OWN_OPTIONS:
-        raise ValueError(f"{name} is not written here; it is set by: {OWN_OPTIONS[name]}")
+        raise ValueError(f"{name} is not allowed here; set it with {OWN_OPTIONS[name]}")
     if name in REFUSED_OPTIONS:
         raise ValueError(f"{name} cannot be used: {REFUSED_OPTIONS[name]}")
     return text

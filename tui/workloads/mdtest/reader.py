@@ -40,8 +40,7 @@ _TABLE = silent(
 _BAD_OPTION = rule(
     r"(Error invalid argument:|invalid option --) (?P<what>.*)",
     "error",
-    "mdtest does not take {what}: see options: in the profile, and what this version of mdtest"
-    " knows",
+    "mdtest rejects {what}: check the profile's options against this version of mdtest",
     "mdtest-bad-option",
 )
 _FILE_SYSTEM = (
