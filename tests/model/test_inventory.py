@@ -118,7 +118,7 @@ def test_an_inventory_may_be_empty(text: str) -> None:
                 " @clients, a source like ansible:FILE, !NAME to leave out, or local"
             ),
         ),
-        ("hosts:\n  h[1-2]:\n  h2:\n", "i.yaml:3:3: host 'h2' stands twice"),
+        ("hosts:\n  h[1-2]:\n  h2:\n", "i.yaml:3:3: host 'h2' is defined twice"),
         (
             "hosts:\n  a:\n  a:\n",
             "i.yaml:3:3: duplicate key 'a', first on line 2",

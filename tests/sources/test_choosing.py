@@ -75,7 +75,7 @@ def test_a_port_makes_another_host_of_a_name_and_the_inventory_says_the_rest(fle
 
 
 def test_one_name_with_two_users_is_refused(fleet: Fleet) -> None:
-    assert "host 'h1' is named twice, with user a and user b" in refusal(fleet, "a@h1,b@h1")
+    assert "host 'h1' given twice, with user a and user b" in refusal(fleet, "a@h1,b@h1")
 
 
 def test_a_file_has_specs_and_comments(fleet: Fleet) -> None:

@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--note", metavar="TEXT", help="note to save with it")
     parser.add_argument("--dry-run", action="store_true", help="only print it; save nothing")
     parser.add_argument(
-        "--json", action="store_true", help="print the run record; several runs one a line"
+        "--json", action="store_true", help="print the run record; several runs: one per line"
     )
 
 

@@ -401,7 +401,7 @@ class RunStore:
     def check_ours(self, run_dir: Path) -> None:
         """Raise UsageError for a run of another user: it can be read, not changed."""
         if self.is_of_others(run_dir):
-            whose = owner_of(str(run_dir)) or "somebody else"
+            whose = owner_of(str(run_dir)) or "another user"
             raise UsageError(
                 f"{run_dir.name} is a run of {whose} in {run_dir.parent}; it is read-only"
             )

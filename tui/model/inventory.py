@@ -234,7 +234,7 @@ def _hosts(
         addresses = _addresses(key, full, len(names), document, problems)
         for name, address in zip(names, addresses, strict=True):
             if name in hosts or name == hostspec.LOCAL:
-                why = "is always this machine" if name == hostspec.LOCAL else "stands twice"
+                why = "is always this machine" if name == hostspec.LOCAL else "is defined twice"
                 problems.append(document.problem(("hosts", key), f"host '{name}' {why}", key=True))
             hosts[name] = full.model_copy(update={"address": address})
     return hosts

@@ -491,9 +491,7 @@ def read_revoked(target: Resolved, path: str) -> list[asyncssh.SSHKey]:
     try:
         return list(asyncssh.read_public_key_list(path))
     except (OSError, ValueError, asyncssh.Error) as error:
-        why = (
-            f"RevokedHostKeys {path}: {error}; a file of public keys is wanted, one a line (no KRL)"
-        )
+        why = f"RevokedHostKeys {path}: {error}; expected public keys, one per line (no KRL)"
         raise HostError("config", target.name, why) from error
 
 

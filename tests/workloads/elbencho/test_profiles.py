@@ -86,7 +86,7 @@ def test_a_timed_load_says_how_long_and_how_much_is_in_flight() -> None:
 @pytest.mark.parametrize(("body", "said"), [
     (RANDOM.replace("threads", "treads"), "unknown option 'treads' (did you mean 'threads'?)"),
     (RANDOM.replace("rand: 1", "hosts: a"),
-        "hosts is not written here: benchtui runs one elbencho on each host"),
+        "hosts is not allowed here: benchtui runs one elbencho on each host"),
     (RANDOM.replace("rand: 1", "infloop: 1"), "options.infloop needs a timelimit"),
     (RANDOM.replace("rand: 1", "limitwrite: 1M"), "limitwrite has no effect on phase read"),
     (RANDOM.replace("size: 1M, ", ""), "options.size is needed"),

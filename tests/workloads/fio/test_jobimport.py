@@ -401,13 +401,13 @@ def test_two_jobs_of_one_name_keep_their_files() -> None:
         ),
         ("gtod_reduce=1", "x.fio:2: gtod_reduce is left out: benchtui records latencies"),
         ("name=other", "x.fio:2: name is left out: a job is called like its section"),
-        ("runtime=0", "x.fio:2: runtime is left out: 0 is no limit to fio"),
+        ("runtime=0", "x.fio:2: runtime is left out: to fio, 0 means no limit"),
         (
             "time_based",
             "x.fio:2: time_based is left out: it needs a runtime; fio does without as well",
         ),
         ("bs=4KiB", "x.fio:2: bs=4KiB is 4000 bytes to fio, unchanged; 4K has powers of 1024"),
-        ("bs=4k\nbs=8k", "x.fio:3: bs in [a]; the last one counts"),
+        ("bs=4k\nbs=8k", "x.fio:3: duplicate bs in [a]; the last one counts"),
         ("[b]\n[global]\nbs=4k", "x.fio:3: [global] is ignored: no job follows it"),
     ],
 )

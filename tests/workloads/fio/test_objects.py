@@ -128,7 +128,7 @@ def test_a_resumed_run_puts_the_objects_of_what_it_measures_again() -> None:
 
 def test_deletes_cannot_be_searched() -> None:
     loaded = Catalogue(PRESETS).load_file(PRESETS / "delete.yaml").profile
-    with pytest.raises(UsageError, match="each of its objects is deleted once"):
+    with pytest.raises(UsageError, match="each object is deleted only once"):
         FioWorkload().pace(
             loaded, resolve_params(loaded, {}), HOSTS[:1], {"h1": 1}, Offer(10.0, 5.0)
         )
@@ -379,7 +379,7 @@ def test_an_imported_job_file_leaves_out_what_is_about_files_and_puts_its_object
     assert [tag for tag, text in texts.items() if "precondition: {fill: 1" in text] == ["my/s3-2"]
     assert not any("direct:" in text for text in texts.values())
     assert [
-        each.line for each in found.messages if each.message.startswith("direct is left out")
+        each.line for each in found.messages if each.message.startswith("direct is dropped")
     ] == [4]
 
 

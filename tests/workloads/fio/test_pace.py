@@ -166,7 +166,7 @@ def test_the_smallest_job_keeps_one_a_second_on_each_host_and_that_is_said() -> 
     found = paced({"rw": "randread"}, 100, 4, {"w": WRITERS}, {"a": 0.999, "w": 0.001})
     assert by_job(found.step)["w"] == 4
     assert sum(by_job(found.step).values()) == 100
-    assert "job w: 3 IOPS more than its share" in " ".join(found.remarks)
+    assert "job w: 3 IOPS above its share" in " ".join(found.remarks)
 
 
 def test_workers_of_a_section_of_their_own_keep_their_files() -> None:
@@ -181,7 +181,7 @@ def test_a_rate_too_low_for_all_workers_is_offered_by_fewer_and_that_is_said() -
     assert rates(found.step)["read"] == 45
     assert [load.workers for load in found.step.jobs] == [2]
     assert "4 of 8 workers" in " ".join(found.remarks)
-    with pytest.raises(UsageError, match="fewer than one a second"):
+    with pytest.raises(UsageError, match="less than one per second"):
         paced({"rw": "randread"}, 1)
 
 
@@ -194,12 +194,12 @@ def test_without_a_rate_the_profiles_own_is_left_out_and_the_time_is_as_offered(
 @pytest.mark.parametrize(
     ("job", "more", "why"),
     [
-        ({"thinktime": 100}, {}, "thinktime holds it back"),
-        ({"ioengine": "filestat", "rw": None, "rwmixread": None}, {}, "worked on once"),
+        ({"thinktime": 100}, {}, "already limited by thinktime"),
+        ({"ioengine": "filestat", "rw": None, "rwmixread": None}, {}, "each file is used only once"),
         (
             {},
             {"b": {"rw": "read", "size": "1M", "directory": "/mnt/t"}},
-            "share of a, b shall have",
+            "share of a, b in the rate is unknown",
         ),
         (
             {},

@@ -314,7 +314,7 @@ def _add(found: dict[str, Chosen], chosen: Chosen) -> None:
     for key in SAME:
         one, other = getattr(known.address, key), getattr(chosen.address, key)
         if None not in (one, other) and one != other:
-            raise UsageError(f"host '{name}' is named twice, with {key} {one} and {key} {other}")
+            raise UsageError(f"host '{name}' given twice, with {key} {one} and {key} {other}")
     groups = tuple(dict.fromkeys((*known.address.groups, *chosen.address.groups)))
     address = replace(completed(known.address, chosen.address), groups=groups)
     found[name] = Chosen(address, known.vouched or chosen.vouched)

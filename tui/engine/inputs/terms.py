@@ -48,7 +48,7 @@ def parse_terms(workload: Workload, words: Iterable[str]) -> dict[str, tuple[str
             )
         if again := next((each for each in found[name] if found[name].count(each) > 1), None):
             raise UsageError(
-                f"{workload.name}: {word}: {again} is there twice; --repeat measures points again"
+                f"{workload.name}: {word}: {again} given twice; use --repeat for repetitions"
             )
     return found
 

@@ -52,7 +52,13 @@ def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
 
 def _no_number(error: ValueError, file: str, line: int) -> UsageError:
     return UsageError(
-        [Problem(f"a result of elbencho holds what is no number: {error}", file=file, line=line)]
+        [
+            Problem(
+                f"an elbencho result contains a value that is not a number: {error}",
+                file=file,
+                line=line,
+            )
+        ]
     )
 
 

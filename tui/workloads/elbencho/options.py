@@ -83,7 +83,7 @@ STORE: Mapping[str, str] = {
 """Options whose values are keys of the profile."""
 REFUSED: Mapping[str, str] = {
     "s3ignoreerrors": "requests that fail would be counted as done",
-    "s3multidel": "it deletes objects that it finds in the bucket, whoever owns them",
+    "s3multidel": "it deletes all objects that it finds in the bucket",
     "s3nompucompl": "uploads without completion leave parts in the store that no run removes",
     "s3virtaddr": "each bucket is addressed by path: ENDPOINT/BUCKET/KEY",
     **dict.fromkeys(("s3log", "s3logprefix"), "a log holds signed headers"),
@@ -110,14 +110,14 @@ UNKNOWN_FILES: Mapping[str, str] = {
 def option_problem(name: str, value: object) -> str:
     """Return what is wrong with an option; empty: nothing."""
     if name in ELSEWHERE:
-        return f"{name} is not written here: {ELSEWHERE[name]}"
+        return f"{name} is not allowed here: {ELSEWHERE[name]}"
     if name in UNKNOWN_FILES:
         return (
             f"{name} is not supported: which files {UNKNOWN_FILES[name]} use is not known before"
             " the run"
         )
     if name in STORE:
-        return f"{name} is not written here: {STORE[name]}"
+        return f"{name} is not allowed here: {STORE[name]}"
     if name in REFUSED:
         return f"{name} is not supported: {REFUSED[name]}"
     if name not in OPTIONS and name.startswith("s3"):

@@ -74,6 +74,6 @@ def _block(each: ExportedMeasurement, one: SeriesColumns) -> int:
 
 
 LOGS = Exporter(
-    "fio's bw, iops and latency logs, a line a second (fio-plot -g, fio2gnuplot, fiologparser)",
+    "fio's bw, iops and latency logs, one line per second (fio-plot -g, fio2gnuplot, fiologparser)",
     _files,
 )

@@ -356,7 +356,7 @@ def _with_time(phase: Phase, reading: _Reading) -> Phase:
     for job in phase.jobs:
         if _zero_time({**phase.shared, **job.options}.get("runtime")):
             _own_options(phase, ("runtime", "time_based"))
-            drop(job.options, "runtime", "0 is no limit to fio")
+            drop(job.options, "runtime", "to fio, 0 means no limit")
     for job in phase.jobs:
         every = {**phase.shared, **job.options}
         if "time_based" in every and "runtime" not in every:

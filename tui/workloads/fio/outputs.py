@@ -307,7 +307,9 @@ def _job(match: re.Match[str], line: str, file: str, number: int) -> StatusJob:
         raise UsageError(
             [
                 Problem(
-                    f"a terse line of fio holds what is no number: {error}", file=file, line=number
+                    f"a fio terse line contains a value that is not a number: {error}",
+                    file=file,
+                    line=number,
                 )
             ]
         ) from None

@@ -311,7 +311,7 @@ class _Parser:
         try:
             return float(text.rstrip("kMGT")) * factor
         except ValueError:
-            self._wrong(f"'{text}' is no number")
+            self._wrong(f"'{text}' is not a number")
 
     def _wrong(self, message: str, line: int | None = None) -> NoReturn:
         raise UsageError([Problem(message, file=self.file, line=line or self.number)])

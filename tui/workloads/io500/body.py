@@ -46,7 +46,7 @@ def known_setting(name: str) -> str:
     if known in REFUSED_SETTINGS:
         raise ValueError(f"{name} cannot be used: {REFUSED_SETTINGS[known]}")
     if known.endswith(".run"):
-        raise ValueError(f"{name} is not written here; it is set by: skip")
+        raise ValueError(f"{name} is not allowed here; set it with skip")
     return known
 
 
