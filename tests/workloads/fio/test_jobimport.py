@@ -335,8 +335,8 @@ def test_a_job_without_a_directory_gets_a_parameter_for_it() -> None:
     found = imported("[a]\nrw=read\nsize=1m\n")
     assert profiles(found)[0].body.shared["directory"] == "{directory}"
     assert said(found) == [
-        "x.fio:1: no directory: fio takes the one it is started in; here it is the parameter"
-        " 'directory', set it"
+        "x.fio:1: no directory: fio would use its working directory; set the parameter"
+        " 'directory'"
     ]
 
 

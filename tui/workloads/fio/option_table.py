@@ -200,7 +200,7 @@ OWN_OPTIONS = {
     "server": "benchtui starts fio on the hosts itself",
     "max-jobs": "benchtui computes it",
     "percentile_list": "benchtui records a fixed list of percentiles",
-    "stonewall": "one fio process runs one step; write a profile for each",
+    "stonewall": "one fio process runs one step; write one profile for each",
     "wait_for": "one fio process runs one step; write one profile for each",
     "exec_prerun": "no command of a profile runs on a host",
     "exec_postrun": "no command of a profile runs on a host",
