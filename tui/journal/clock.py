@@ -10,21 +10,21 @@ from msgspec import Struct
 
 from tui.model.event import HostClock, TaskEnded
 
-# a sample that came so much quicker than all before: the host's clock was set forward
+# faster than all previous samples by this much: the host's clock was set forward
 STEP_S = 300.0
-LATE_S = 1.0  # all samples seem later than this: the clock was set back since it was compared
+LATE_S = 1.0  # all samples later than this: the clock was set back after it was compared
 LATE_SAMPLES = 5
-APART_S = 0.5  # samples that arrive in a bunch are one piece of evidence
-BACK_S = 1.0  # stamps that go back by more: the clock was set
-AGREES_S = 0.05  # a stamp may be this far in the future: rounding, and a busy jump host
-DRIFT = 5e-4  # NTP slews a clock by no more (ntp_adjtime(2): 500 ppm)
+APART_S = 0.5  # samples that arrive in a burst are one piece of evidence
+BACK_S = 1.0  # time stamps that go back by more: the clock was set
+AGREES_S = 0.05  # tolerance for stamps in the future: rounding, and a busy jump host
+DRIFT = 5e-4  # maximum rate of NTP slew (ntp_adjtime(2): 500 ppm)
 
 
 class ClockReading(Struct, frozen=True):
-    """How a host's clock stands: `offset_s` is run time minus host time.
+    """A host's clock: `offset_s` is run time minus host time.
 
-    `uncertainty_s` is None when the clocks were not compared: times are then late by the least
-    delay of a sample.
+    `uncertainty_s` is None if the clocks were not compared: times then include the shortest delay
+    of a sample.
     """
 
     offset_s: float
@@ -42,11 +42,10 @@ class ClockStep(Struct, frozen=True):
 
 
 class HostTime:
-    """Turns a host's wall clock into run time.
+    """Converts a host's wall clock to run time.
 
-    With a `HostClock` the difference is known from an exchange of messages. Without one, or when
-    arrivals contradict it, the least delay seen of any sample, plus the difference of the clocks,
-    is the best offset known.
+    With a `HostClock` the offset is known from an exchange of messages. Without one, or if arrivals
+    contradict it, the offset is estimated from the sample with the shortest delay.
     """
 
     __slots__ = (
@@ -71,13 +70,13 @@ class HostTime:
         self._arrivals, self._least_delay, self._last_t = 0, float("inf"), float("-inf")
 
     def compare(self, event: HostClock) -> None:
-        """Take the result of an exchange; it holds from now on."""
+        """Apply the result of an exchange from now on."""
         self.offset_s = -(event.run_zero_ms / 1000 + event.offset_s)
         self.compared = event
         self._arrivals, self._least_delay, self._last_t = 0, float("inf"), float("-inf")
 
     def expect_late(self) -> None:
-        """Accept late samples: they were spooled while no engine read them."""
+        """Accept late samples, which were spooled while no engine read them."""
         self._arrivals = -(1 << 62)
 
     def interval(
@@ -85,7 +84,7 @@ class HostTime:
     ) -> tuple[float, float]:
         """Return the interval of a sample in run time.
 
-        The same again for the sample that came last.
+        The last sample gives the same again.
         """
         if self._stamp == (arrival_t, host_time_ms):
             return self._last
@@ -118,10 +117,7 @@ class HostTime:
     def _check(
         self, compared: HostClock, offset_s: float, arrival_t: float, arrived: float
     ) -> None:
-        """Hold the compared clock against an arrival.
-
-        One that contradicts it is believed instead.
-        """
+        """Check the compared clock against an arrival, which wins if they contradict."""
         delay = arrived - offset_s
         if arrival_t - self._last_t >= APART_S:
             self._arrivals, self._last_t = self._arrivals + 1, arrival_t
@@ -142,7 +138,7 @@ class HostTime:
 
     @property
     def reading(self) -> ClockReading | None:
-        """How the clock stands now; None before anything is known of it."""
+        """The current clock reading; None if nothing is known."""
         if self.offset_s is None:
             return None
         if self.compared is None:
@@ -157,8 +153,10 @@ SHARE = re.compile(r"(\D*)(\d+)( % \D+)")
 
 
 class HostClocks:
-    """The clocks of all hosts. `offsets` (run time minus host time by host) are taken from events
-    unless known beforehand; comparisons of the clocks of `distrusted` hosts are passed over."""
+    """Clocks of all hosts. `offsets` (run time minus host time) come from events unless given.
+
+    Comparisons of `distrusted` hosts are ignored.
+    """
 
     __slots__ = ("by_host", "compared", "distrusted")
 
@@ -170,7 +168,7 @@ class HostClocks:
         self.distrusted = distrusted
 
     def of(self, host: str) -> HostTime:
-        """Return the clock of a host, new when it was not named before."""
+        """Return the clock of a host, created on first use."""
         clock = self.by_host.get(host)
         if clock is None:
             clock = self.by_host[host] = HostTime()
@@ -183,22 +181,22 @@ class HostClocks:
             self.of(event.host).compare(event)
 
     def offset_of(self, host: str) -> float | None:
-        """Return run time minus host time; None: not known."""
+        """Return run time minus host time; None if unknown."""
         clock = self.by_host.get(host)
         return clock.offset_s if clock is not None else None
 
     def reading_of(self, host: str) -> ClockReading | None:
-        """Return how a host's clock stands now; None: nothing is known of it."""
+        """Return a host's current clock reading; None if unknown."""
         clock = self.by_host.get(host)
         return clock.reading if clock is not None else None
 
     def steps(self) -> dict[str, ClockStep]:
-        """Return by host how its clock was set while the run went on."""
+        """Return by host how its clock was set during the run."""
         return {host: clock.step for host, clock in self.by_host.items() if clock.step is not None}
 
 
 def ended_badly(event: TaskEnded) -> bool:
-    """Tell whether a command failed or was killed; an unknown exit code is a failure."""
+    """Return whether a command failed or was killed; an unknown exit code is a failure."""
     if not event.collected:
         return True
     if event.reason in ASKED_TO_END:
@@ -207,7 +205,7 @@ def ended_badly(event: TaskEnded) -> bool:
 
 
 def names_of(hosts: Sequence[str]) -> str:
-    """Return some of the names, and how many more there are."""
+    """Return some of the names, and the number of the rest."""
     more = len(hosts) - NAMED
     if more <= 1:
         return ", ".join(hosts)
@@ -246,7 +244,7 @@ def told_in_range(found: Mapping[str, str]) -> str:
 
 
 def loss_text(left: int, total: int, from_s: float, missing: Sequence[str]) -> str:
-    """Return a loss for people: "7 of 8 hosts from 132 s on (without h8)".
+    """Return a loss as text: "7 of 8 hosts from 132 s on (without h8)".
 
     `from_s` counts from the first start.
     """

@@ -48,9 +48,9 @@ HANDLERS: Handlers[RunState] = Handlers()
 
 
 def fold(run: RunState, event: JournalEvent) -> None:
-    """Take the next event of a run into its state."""
+    """Apply the next event of a run to its state."""
     kind = type(event)
-    if kind not in AFTERWORDS:  # a note added next week does not make a run longer
+    if kind not in AFTERWORDS:  # a note added next week does not extend the run
         run.t = max(run.t, event.t)
         run.clock.now = max(run.clock.now, event.t)
     run.version += 1
@@ -61,7 +61,7 @@ def fold(run: RunState, event: JournalEvent) -> None:
 
 
 def fold_all(run: RunState, events: Iterable[JournalEvent]) -> RunState:
-    """Take events into the state of a run, and return it."""
+    """Apply events to the state of a run, and return it."""
     for event in events:
         fold(run, event)
     return run
@@ -149,7 +149,7 @@ def _start_phase(run: RunState, event: PhaseStarted) -> None:
 
 
 def _measure(run: RunState, event: PhaseStarted) -> None:
-    """Begin the measurement of a phase, or continue the one that a resumed run had begun."""
+    """Begin the measurement of a phase, or continue that of a resumed run."""
     known = (
         run.at_step(event.step or 0).measurement
         if run.resumed and event.phase == "measure"
@@ -176,7 +176,7 @@ def _measure(run: RunState, event: PhaseStarted) -> None:
 
 
 def _enter(run: RunState, measurement: Measurement) -> None:
-    """Make a measurement that of its step and of the hosts that take part."""
+    """Assign a measurement to its step and hosts."""
     index = measurement.step
     if index == run.step:
         run.current = measurement
@@ -297,7 +297,7 @@ def _end_task(run: RunState, event: TaskEnded) -> None:
 
 
 def _planned_end(run: RunState, step: int) -> float:
-    """Return when the phase of a step was planned to end; infinity when nothing limits it."""
+    """Return the planned end of a step's phase; infinity without a limit."""
     start_t, expected_s = run.phase_started_t, run.phase_expected_s
     if step in run.beside and run.at_step(step).phases:
         span = run.at_step(step).phases[-1]
@@ -306,7 +306,7 @@ def _planned_end(run: RunState, step: int) -> float:
 
 
 def _drop(run: RunState, host: str, measurement: Measurement) -> None:
-    """Say once that a host stopped measuring: every later total is of fewer hosts."""
+    """Report once that a host stopped measuring: later totals are of fewer hosts."""
     if host in measurement.dropped:
         return
     windows = measurement.windows
@@ -328,7 +328,7 @@ def _take_sample(run: RunState, event: Sample) -> None:
         run.phase_bytes += sum(part.bytes for part in event.dirs.values())
     current = run.current
     measurement = current if current.holds(event) else run.at_step(event.step).measurement
-    # a late sample of an earlier phase counts nowhere else
+    # a late sample of an earlier phase is ignored elsewhere
     if measurement is not None and measurement.holds(event):
         measurement.add(event, t0, t1)
 

@@ -19,7 +19,7 @@ END_OF: dict[bool, Literal["finished", "ended early"]] = {True: "finished", Fals
 
 
 class HostFigures(Struct, frozen=True):
-    """What one host did: all of it, or one job. `results` are its tool's, once it has told them."""
+    """Figures of one host, in total or of one job. `results` come from the tool at its end."""
 
     dirs: Mapping[str, DirectionView]
     total: DirectionView
@@ -41,15 +41,15 @@ class HostView(Struct):
     last_sample_t: float | None = None
     running_since_t: float | None = None
     problem: str | None = None
-    problem_step: int | None = None  # whose it is; None: the run's
-    result: HostResult | None = None  # of the current measurement, once its tool has told it
-    gives_none: bool = False  # its tool gives no samples
-    load_ended: bool | None = None  # whether the load of now ended well; None: it has not ended
+    problem_step: int | None = None  # its step's; None: the run's
+    result: HostResult | None = None  # of the current measurement, from the tool's result
+    gives_none: bool = False  # the tool gives no samples
+    load_ended: bool | None = None  # whether the current load succeeded; None: not ended
     version: int = 0
     jobs: Mapping[str, Measurement] = field(default_factory=dict)  # of the current measurement
 
     def figures(self, job: str | None = None) -> HostFigures:
-        """Return what it did: all of it, or one job."""
+        """Return its figures, in total or of one job."""
         told = self.result
         if job is None:
             return HostFigures(self.dirs, self.total, told.dirs if told is not None else {})
@@ -61,7 +61,7 @@ class HostView(Struct):
         )
 
     def leave_step(self) -> None:
-        """Forget what was wrong in a step that is over; what is wrong in the run stays."""
+        """Clear problems of a step that is over; those of the run stay."""
         if self.problem_step is not None:
             self.problem = self.problem_step = None
             self.version += 1
@@ -74,14 +74,14 @@ class HostView(Struct):
         self.version += 1
 
     def end_load(self, *, well: bool) -> None:
-        """Its load is over: it is not silent any more."""
+        """End its load, so that it no longer counts as silent."""
         self.load_ended = well
         self.version += 1
 
     def stale_s(self, now_t: float) -> float | None:
         """Return the seconds since the last sample of a silent host.
 
-        None when it is fresh or has no load.
+        None if it is not silent or has no load.
         """
         if (
             self.gives_none
@@ -94,7 +94,7 @@ class HostView(Struct):
         return silent if silent > FRESH_S else None
 
     def activity(self, now_t: float) -> Activity:
-        """Return what the host does: the one answer for every screen and for headless progress."""
+        """Return what the host is doing, for all screens and headless progress."""
         if self.state in ("failed", "lost"):
             return self.state
         if self.state not in (*LOADED, "collecting", "done"):
@@ -110,7 +110,7 @@ OVER: tuple[Activity, ...] = ("finished", "ended early", "failed", "lost")
 
 
 def activities(hosts: Iterable[HostView], now_t: float) -> dict[Activity, list[HostView]]:
-    """Return the hosts by what they do."""
+    """Return the hosts by activity."""
     found: dict[Activity, list[HostView]] = {}
     for host in hosts:
         found.setdefault(host.activity(now_t), []).append(host)
@@ -118,15 +118,15 @@ def activities(hosts: Iterable[HostView], now_t: float) -> dict[Activity, list[H
 
 
 def silent_text(host: HostView, now_t: float) -> str:
-    """Return for how long a host has been silent: ``silent for 18 s``; empty: it is not."""
+    """Return how long a host has been silent: ``silent for 18 s``; empty if it is not."""
     silent_s = host.stale_s(now_t)
     return "" if silent_s is None else f"silent for {silent_s:.0f} s"
 
 
 def silent_hosts_text(hosts: Iterable[HostView], now_t: float) -> str:
-    """Return which hosts are silent: ``h7: silent for 18 s``, of several the longest.
+    """Return the silent hosts: ``h7: silent for 18 s``, with the longest time of several.
 
-    Empty: none.
+    Empty if there are none.
     """
     silent = sorted(
         activities(hosts, now_t).get("silent", []), key=lambda host: -(host.stale_s(now_t) or 0.0)
@@ -140,10 +140,10 @@ def silent_hosts_text(hosts: Iterable[HostView], now_t: float) -> str:
 
 
 def waiting_text(hosts: Iterable[HostView], now_t: float) -> str:
-    """Return what a load waits for once hosts have finished: ``11 of 12 finished, waiting for h7
-    (silent for 18 s)``.
+    """Return the hosts that a load waits for: ``11 of 12 finished, waiting for h7 (silent for 18
+    s)``.
 
-    Empty while no host has finished, and when all hosts are done.
+    Empty while no host has finished, and once all have.
     """
     hosts = list(hosts)
     found = activities(hosts, now_t)

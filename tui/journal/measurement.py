@@ -25,14 +25,14 @@ from tui.metrics.registry import direction as known_direction
 from tui.metrics.series import HeatBins, parts_of
 from tui.model.event import Buckets, PhaseName, Sample
 
-HOST_OPEN_S = 3  # samples of one host come in order
-CLUSTER_OPEN_S = 90  # but one host may be behind the others by as long as it takes to reconnect
+HOST_OPEN_S = 3  # samples of one host are in order
+CLUSTER_OPEN_S = 90  # but a host may lag behind the others by the time of a reconnect
 
 
 def p99_of(buckets: Buckets) -> int:
-    """Return the 99th percentile of a histogram that is not empty, by fio's rule.
+    """Return the 99th percentile of a non-empty histogram, by fio's rule.
 
-    Walks the short end only.
+    Scans only the upper end.
     """
     total = sum(buckets.n)
     beyond, wanted = total, rank(99, total)
@@ -56,11 +56,10 @@ Counts = Buckets | PackedBuckets | Histogram
 
 
 class PercentileBins:
-    """The 99th percentile of each second, merged over the intervals that cover the middle of the
-    second.
+    """The 99th percentile of each second, merged over intervals that cover its middle.
 
-    Where none does, over those that end in it. Seconds that lie more than `open_s` behind the
-    newest one are settled, so that memory does not grow with the run.
+    Without one, over intervals that end in it. Seconds older than `open_s` are final, so that
+    memory stays constant.
     """
 
     __slots__ = ("_known", "_middle", "_newest", "_open_s", "_settled", "_short")
@@ -127,12 +126,11 @@ class PercentileBins:
 
 
 class MeasuringWindow(Struct):
-    """When one host was measuring, run time: from the begin of its first sample to the end of its
-    last one.
+    """When one host was measuring, in run time: from its first sample's begin to its last one's
+    end.
 
-    `io_t0` and `io_t1` are the begin and end of the last sample with I/O: the load ended between
-    them, or later when the samples were cut off. `lat_max_s` is the longest I/O of the first
-    sample.
+    `io_t0` and `io_t1` are those of the last sample with I/O: the load ended in it, or later if
+    samples are missing. `lat_max_s` is the longest I/O of the first sample.
     """
 
     start_t: float
@@ -143,11 +141,11 @@ class MeasuringWindow(Struct):
 
 
 class Measurement:
-    """What was seen of one phase of one step.
+    """Data of one phase of one step.
 
-    `for_record` keeps load that is not measured out of the hosts' series, keeps no series of the
-    cluster, and p99 a second of each host. `tails_open_s` is how late a sample may come to count in
-    p99 a second; None: p99 is not needed.
+    `for_record` excludes unmeasured load from the hosts' series, and keeps p99 per second of each
+    host instead of cluster series. `tails_open_s` is how late a sample may arrive for p99 per
+    second; None: not needed.
     """
 
     def __init__(
@@ -175,9 +173,9 @@ class Measurement:
         self.hosts: dict[str, dict[str, Leaf]] = {}
         self.host_totals: dict[str, Group] = {}
         self.windows: dict[str, MeasuringWindow] = {}
-        self.dropped: dict[str, float] = {}  # hosts that were lost, and until when they measured
-        self.has_result: Collection[str] = ()  # hosts whose latencies the tool tells in the end
-        self.jobs: dict[str, Measurement] = {}  # by name, where there is more than one
+        self.dropped: dict[str, float] = {}  # lost hosts, and until when they measured
+        self.has_result: Collection[str] = ()  # hosts with latencies only at the end
+        self.jobs: dict[str, Measurement] = {}  # by name, if more than one
         self._series: dict[str, SeriesSet] = {}
         self._joint: dict[str, Histogram] = {}  # latencies of all hosts, by direction
 
@@ -187,17 +185,17 @@ class Measurement:
         return next(iter(self.cluster.values())) if len(self.cluster) == 1 else self.total
 
     def is_of(self, phase: PhaseName, step: int | None) -> bool:
-        """Tell whether this is what was measured in a phase of a step."""
+        """Return whether this is the measurement of a phase of a step."""
         return (self.phase, self.step) == (phase, step)
 
     def holds(self, sample: Sample) -> bool:
-        """Tell whether a sample belongs here."""
+        """Return whether a sample belongs here."""
         return sample.phase == self.phase and (self.step is None or sample.step == self.step)
 
     def dirs_of(self, host: str) -> dict[str, Leaf]:
         """Return the leaves of a host by direction.
 
-        The dict stays the same while leaves come to it.
+        The same dict is updated as leaves are added.
         """
         return self.hosts.setdefault(host, {})
 
@@ -206,13 +204,13 @@ class Measurement:
         return self.host_totals.setdefault(host, Group(self.clock))
 
     def add(self, sample: Sample, t0: float, t1: float) -> None:
-        """Take a sample whose interval is (t0, t1] in run time."""
+        """Add a sample with the interval (t0, t1] in run time."""
         self._add_jobs(sample, t0, t1)
         leaves = self.dirs_of(sample.host)
         if sample.restart:
             self._restart(sample.host)
         for direction, part in sample.dirs.items():
-            if part.ios and direction not in leaves:  # tools list directions that they never use
+            if part.ios and direction not in leaves:  # tools also list unused directions
                 leaves[direction] = self._new_leaf(sample.host, direction)
         at = Arrival(sample.t, t0, t1, parts_of(t0, t1))
         own = at._replace(parts=[]) if self.for_record and sample.ramp else at
@@ -226,7 +224,9 @@ class Measurement:
             return
         if any(leaf.ios for leaf in leaves.values()):
             self._extend_window(sample, t0, t1)
-        if self.tails_open_s is not None and self.phase != "layout":  # its writes are not the load
+        if (
+            self.tails_open_s is not None and self.phase != "layout"
+        ):  # its writes are not the load's
             self._add_tails(sample, t0, t1, self.tails_open_s, did)
 
     def _add_jobs(self, sample: Sample, t0: float, t1: float) -> None:
@@ -297,9 +297,7 @@ class Measurement:
         return leaf
 
     def _join(self, leaf: Leaf, host: str, joint: Histogram) -> None:
-        """Have the latencies of reads and writes together be those of the totals, which count the
-        I/Os one by one.
-        """
+        """Give reads and writes together the latencies of the totals, which count each I/O once."""
         for group, histogram in ((self.total, joint), (self.total_of(host), leaf.so_far)):
             if not any(each is histogram for each in group.latencies):
                 group.latencies.append(histogram)
@@ -323,7 +321,7 @@ class Measurement:
             window.io_t0, window.io_t1 = max(window.io_t0, t0), max(window.io_t1, t1)
 
     def silence(self, host: str | None = None) -> None:
-        """The load of a host, or of all hosts, is over: nothing is current any more."""
+        """End the load of a host, or of all hosts: nothing is current any more."""
         for name, leaves in self.hosts.items():
             if host is None or name == host:
                 for leaf in leaves.values():

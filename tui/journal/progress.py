@@ -1,7 +1,4 @@
-"""Progress folded from events: of phases, searches and metadata benchmarks.
-
-Files made and removed.
-"""
+"""Progress from events: phases, searches, metadata benchmarks, created and removed files."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ from tui.model.search import SearchPoint
 
 
 class PhaseProgress(Struct, frozen=True):
-    """How far a phase is: 0 to 1, None when nothing bounds it."""
+    """Progress of a phase: 0 to 1, None if it has no limit."""
 
     fraction: float | None
     remaining_s: float | None
@@ -38,7 +35,7 @@ class PhaseProgress(Struct, frozen=True):
 def phase_progress(
     elapsed_s: float, expected_s: float | None, done_bytes: int, total_bytes: int | None
 ) -> PhaseProgress:
-    """Return how far a phase is: it ends by its size or its time, whichever comes first."""
+    """Return the progress of a phase by size or time, whichever is further."""
     ways = []
     if total_bytes:
         done = min(done_bytes, total_bytes)
@@ -53,25 +50,23 @@ def phase_progress(
 
 
 class SearchState(Struct):
-    """What was offered by step, the newest alone, and what was decided of it, in the order of
-    decision.
-    """
+    """A search's offer by step (newest only), and decisions in order."""
 
     offered: dict[int, PointOffered] = field(default_factory=dict)
     decided: dict[int, SearchPoint] = field(default_factory=dict)
 
     def offer(self, event: PointOffered) -> None:
-        """Take an offer: what was decided of the step before counts for nothing."""
+        """Record an offer, which discards an earlier decision on its step."""
         self.forget(event.step)
         self.offered[event.step] = event
 
     def decide(self, event: PointDecided) -> None:
-        """Take a decision."""
+        """Record a decision."""
         self.forget(event.point.step)
         self.decided[event.point.step] = event.point
 
     def forget(self, step: int) -> None:
-        """Leave out what was decided of a step: it is made again."""
+        """Discard the decision on a step that is repeated."""
         self.decided.pop(step, None)
 
     @property
@@ -81,7 +76,7 @@ class SearchState(Struct):
 
     @property
     def open(self) -> PointOffered | None:
-        """What is being measured, or was when the run ended; None: nothing."""
+        """The point being measured, also when the run ended; None if there is none."""
         return next(
             (each for step, each in reversed(self.offered.items()) if step not in self.decided),
             None,
@@ -89,9 +84,9 @@ class SearchState(Struct):
 
 
 def plan_as_run(plan: Plan, seen: SearchState) -> Plan:
-    """Return the plan with what its steps really offered in their place.
+    """Return the plan with the loads that its steps really offered.
 
-    The same plan when nothing was decided.
+    The same plan without decisions.
     """
     if not seen.offered:
         return plan
@@ -103,7 +98,7 @@ ORDER = ("write", *OPERATIONS)
 
 
 class Finished(Struct, frozen=True):
-    """A phase that is over; `estimated` from the times at which lines arrived."""
+    """A phase that is over; `estimated` from the arrival times of lines."""
 
     operation: str
     iteration: int
@@ -150,9 +145,7 @@ class MetadataView(Struct):
         self.since_t = event.t
 
     def end_iteration(self, event: MetadataIteration) -> None:
-        """Take the tool's own figure of one operation of one iteration: it replaces the
-        estimate.
-        """
+        """Record the tool's own figure of an operation, in place of the estimate."""
         operation = self.operations.setdefault(event.operation, OperationResult())
         operation.iterations.append(event.rate)
         operation.seconds.append(event.seconds)
@@ -171,9 +164,7 @@ class MetadataView(Struct):
         self.finished.append(own)
 
     def spans(self, iteration: int) -> dict[str, float]:
-        """Return the seconds that each operation of an iteration took, those that are over, in
-        order.
-        """
+        """Return the seconds of each finished operation of an iteration, in order."""
         own = [each for each in self.finished if each.iteration == iteration]
         return {
             each.operation: each.seconds
@@ -181,10 +172,9 @@ class MetadataView(Struct):
         }
 
     def ahead(self, now_t: float) -> dict[str, float]:
-        """Return the seconds that this iteration still needs, by operation, if it goes like the one
-        before.
+        """Return the estimated seconds left in this iteration by operation, from the previous one.
 
-        Empty in the first iteration, which has no predecessor, and once all is over.
+        Empty in the first iteration, and at the end.
         """
         before = {} if self.over else self.spans(self.iteration - 1)
         left = {name: span for name, span in before.items() if rank(name) >= rank(self.phase)}
@@ -195,7 +185,7 @@ class MetadataView(Struct):
         }
 
     def progress(self, now_t: float) -> tuple[float, float] | None:
-        """Return what share is done and the seconds that are left, by the iteration before.
+        """Return the share done and the seconds left, estimated from the previous iteration.
 
         None in the first one.
         """
@@ -218,7 +208,7 @@ class MetadataView(Struct):
         return self.result is not None or self.phase == ALL_OVER
 
     def moved(self, operation: str, usual: int = 0) -> int:
-        """Return the bytes that each operation of a name moves; `usual` until one has ended."""
+        """Return the bytes per operation; `usual` until one has ended."""
         told = self.result.operations.get(operation) if self.result is not None else None
         ended = next(
             (each.bytes_per_op for each in self.finished if each.operation == operation), 0
@@ -226,9 +216,8 @@ class MetadataView(Struct):
         return (told.bytes_per_op if told is not None else ended) or usual
 
     def line(self, now_t: float) -> str:
-        """Return where it is, in one line: "iteration 2 of 3: stat for 12 s.
-
-        Create 41.2k, ~ 1.1M ops/s".
+        """Return the current position in one line: "iteration 2 of 3: stat for 12 s. Create 41.2k,
+        ~ 1.1M ops/s".
         """
         if not self.phase:
             return "ranks are starting"
@@ -240,8 +229,8 @@ class MetadataView(Struct):
         return f"{head}; {', '.join(rates)}{counted}" if rates else head
 
     def rates(self, iteration: int) -> list[str]:
-        """Return the rates of the finished phases of an iteration: "create 41.2k", "~" before an
-        estimate.
+        """Return the rates of an iteration's finished phases: "create 41.2k", with "~" for
+        estimates.
         """
         found = sorted(
             (each for each in self.finished if each.iteration == iteration),
@@ -251,20 +240,20 @@ class MetadataView(Struct):
 
 
 def rank(operation: str) -> int:
-    """Return the place of an operation in every table."""
+    """Return the position of an operation in tables."""
     return ORDER.index(operation) if operation in ORDER else len(ORDER)
 
 
 class HostFiles(Struct):
-    """Files of one host. `removed` are the events that say what is gone, oldest first."""
+    """Files of one host. `removed` are the removal events, oldest first."""
 
     removed: list[FilesRemoved] = field(default_factory=list)
-    known: Identities = field(default_factory=Identities)  # what they are
-    # paths made together, and their bytes
+    known: Identities = field(default_factory=Identities)  # their identities
+    # paths created together, and their bytes
     _groups: list[tuple[dict[str, None], int]] = field(default_factory=list)
 
     def create(self, event: FileCreated) -> None:
-        """Take files that were made; the bytes are those of all of them."""
+        """Add created files; the bytes are those of all of them."""
         self._groups.append((dict.fromkeys(event.paths), event.bytes))
         if event.known is not None:
             self.known.take(event.known)
@@ -284,14 +273,14 @@ class HostFiles(Struct):
 
     @property
     def paths(self) -> list[str]:
-        """What is there, in the order it was made."""
+        """Existing paths in order of creation."""
         return list(dict.fromkeys(path for paths, _ in self._groups for path in paths))
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Each path once.
+        """Sizes of paths.
 
-        The bytes of files that were made together are put on the first path, the sum counts.
+        Bytes of files created together are assigned to the first path; only the sum is meaningful.
         """
         sizes: dict[str, int] = {}
         for paths, size in self._groups:

@@ -1,4 +1,4 @@
-"""What a tool printed, untouched, compressed while it arrives."""
+"""Raw output of a tool, compressed as it arrives."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ LAST_BLOCK = b"\x03\x00"
 
 
 class _Packer:
-    """Packs pieces of all files: a compressor of its own would take 94 KiB for each host.
+    """Compresses chunks of all files: a compressor per file would take 94 KiB for each host.
 
-    Each piece is flushed whole, so it refers to no bytes before it and may follow in any file.
+    Each chunk is flushed completely, so it refers to no earlier bytes and may follow in any file.
     """
 
     def __init__(self) -> None:
         self._packer = isal_zlib.compressobj(COMPRESSION, isal_zlib.DEFLATED, PLAIN)
 
     def pack(self, data: bytes) -> bytes:
-        """Return a piece packed, to the end of a byte."""
+        """Return a compressed chunk that ends at a byte boundary."""
         return self._packer.compress(data) + self._packer.flush(isal_zlib.Z_FULL_FLUSH)
 
 
@@ -45,8 +45,8 @@ _packer = _Packer()
 
 
 class _Stored:
-    """A new private file that knows the size and digest of what was written to it: nothing is read
-    again for them.
+    """A new private file that tracks size and digest of its content, so that it need not be read
+    again.
     """
 
     def __init__(self, path: Path) -> None:
@@ -69,9 +69,9 @@ class _Stored:
 
 
 class RawFile:
-    """One stream of one command in `raw/`. `offset` counts the uncompressed bytes taken so far.
+    """One stream of one command in `raw/`. `offset` counts the uncompressed bytes so far.
 
-    When the disk refuses, the journal hears it, and what follows is not kept.
+    If the disk fails, the journal records it, and the rest is not kept.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class RawFile:
         self.offset = 0
         self._journal = journal
         self._refused = False
-        # it may be lost of a run that is recovered
+        # may be missing in a recovered run
         self.path.parent.mkdir(mode=0o700, exist_ok=True)
         self._before = self.path.with_suffix(".before") if keep else None
         if self._before is not None and self.path.exists() and not self._before.exists():
@@ -98,7 +98,7 @@ class RawFile:
         self._check = 0  # CRC-32 of all bytes
 
     def restore(self) -> Iterator[bytes]:
-        """Take over, and yield, what a dead engine had written; its file may end anywhere."""
+        """Take over, and yield, a dead engine's content; its file may end anywhere."""
         if self._before is None or not self._before.exists():
             return
         for piece in readable(self._before):
@@ -107,7 +107,7 @@ class RawFile:
         self._before.unlink()
 
     def write(self, data: bytes) -> None:
-        """Take bytes; they are readable in the file when this returns.
+        """Write bytes; they are readable in the file on return.
 
         Raises OSError without a journal.
         """
@@ -125,7 +125,7 @@ class RawFile:
         self._stored.write(head + LAST_BLOCK + end)
 
     def _try(self, work: Callable[[], object]) -> None:
-        """Do something with the file, unless it or the journal was refused before."""
+        """Run a file operation, unless one has failed before."""
         if self._refused or (self._journal is not None and self._journal.failed):
             return
         try:
@@ -137,7 +137,7 @@ class RawFile:
             self._journal.fail(error)
 
     def close(self) -> Artefact:
-        """Finish the file and return what is kept."""
+        """Finish the file and return its artefact."""
         self._try(self._finish)
         self._stored.close()
         return Artefact(
@@ -150,7 +150,7 @@ class RawFile:
 
 
 def readable(path: Path) -> Iterator[bytes]:
-    """Yield the readable bytes of a gzip file, which may be truncated anywhere."""
+    """Yield the readable bytes of a gzip file, which may be truncated."""
     inflate = zlib.decompressobj(GZIP)
     with open_plain(path) as stored:
         while block := stored.read(1 << 16):

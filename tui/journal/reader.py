@@ -26,15 +26,15 @@ from tui.model.plain_data import PlainDecoder
 
 CHUNK_BYTES = 1 << 20
 KNOWN_TYPES = frozenset(kind.__struct_config__.tag for kind in get_args(AnyEvent))
-# no run, and no interval, is that long: a line that says so is damaged
+# longer than any run or interval: the line is damaged
 LATEST_S, LONGEST_S = 1e11, 1e6
-BEYOND = 1 << 64  # as little as any count
+BEYOND = 1 << 64  # the same for counts
 
 
 class SampleStamp(msgspec.Struct, tag_field="type", tag="sample"):
-    """The part of a sample that says when it came.
+    """The time of a sample.
 
-    The rest is skipped, which is several times quicker.
+    The rest is skipped, which is several times faster.
     """
 
     t: float
@@ -45,9 +45,9 @@ class SampleStamp(msgspec.Struct, tag_field="type", tag="sample"):
 
 
 class Unreadable(msgspec.Struct, frozen=True):
-    """Stands among the events for a line that cannot be read.
+    """A line that cannot be read.
 
-    `t` is that of the event before it.
+    `t` is that of the previous event.
     """
 
     t: float
@@ -72,10 +72,9 @@ class Damaged(ValueError):  # noqa: N818  (it names a state of a line)
 
 
 def parse_line(line: bytes, *, stamps: bool = False) -> AnyEvent | SampleStamp | None:
-    """Return the event of a complete line; None for an event of a kind that this version does not
-    know.
+    """Return the event of a complete line; None for an event that this version does not know.
 
-    `stamps`: of a sample, only when it came. Raises Damaged for anything else.
+    `stamps`: only the times of samples. Raises Damaged for anything else.
     """
     try:
         event = (_stamps if stamps else _events).decode(line)
@@ -89,7 +88,7 @@ def parse_line(line: bytes, *, stamps: bool = False) -> AnyEvent | SampleStamp |
 
 
 def _is_sound(event: AnyEvent | SampleStamp) -> bool:
-    """Tell whether an event can be counted: changed bytes may have left it JSON.
+    """Return whether an event's numbers are plausible: a damaged line may still be JSON.
 
     Raises OverflowError.
     """
@@ -132,24 +131,23 @@ def _is_newer_kind(line: bytes) -> bool:
 
 
 class JournalTail:
-    """Follows a journal that another process appends to, from a byte on. The file need not exist
+    """Follows a journal that another process appends to, from an offset. The file need not exist
     yet.
 
-    `damaged` counts the lines that could not be read, `unread_bytes` these and what was begun at
-    the end.
+    `damaged` counts unreadable lines, `unread_bytes` these and the incomplete last one.
     """
 
     def __init__(
         self, path: Path, start: int = 0, *, stamps: bool = False, wanted: bytes = b""
     ) -> None:
         self.path = path
-        self._wanted = wanted  # lines without these bytes are passed over unread
+        self._wanted = wanted  # lines without these bytes are skipped
         self.events = self.damaged = 0
         self.more = False  # the last poll did not come to the end
         self._damaged_bytes = 0
         self._stamps = stamps
         self.offset = start
-        # the line without an end, in pieces; None: it is too long to be one
+        # the incomplete line, in chunks; None: too long
         self._begun: list[bytes] | None = []
         self._begun_bytes = 0
         self._t = 0.0
@@ -160,10 +158,9 @@ class JournalTail:
         return self._damaged_bytes + self._begun_bytes
 
     def poll(self, max_bytes: int = CHUNK_BYTES) -> list[JournalEvent]:
-        """Return events that were completed since the last poll, oldest first.
+        """Return events completed since the last poll, oldest first.
 
-        `max_bytes` bounds how much is read at once; `more`: poll again for the rest. Raises OSError
-        when it cannot be read.
+        `max_bytes` limits one read; `more`: poll again. Raises OSError if it cannot be read.
         """
         *lines, begun = self._fresh_bytes(max_bytes).split(b"\n")
         found: list[JournalEvent | None] = []
@@ -178,7 +175,7 @@ class JournalTail:
         return [event for event in found if event is not None]
 
     def _begin(self, piece: bytes) -> None:
-        """Keep a piece of a line without an end, up to a limit: what is longer is damaged."""
+        """Keep a part of an incomplete line, up to a limit above which it is damaged."""
         self._begun_bytes += len(piece)
         if self._begun is not None and piece:
             self._begun.append(piece)
@@ -222,16 +219,16 @@ class JournalTail:
 def read_events(path: Path, *, stamps: bool = False) -> JournalTail:
     """Return the events of a journal file, to be iterated once.
 
-    Raises OSError when it cannot be read.
+    Raises OSError if it cannot be read.
     """
     path.stat()
     return JournalTail(path, stamps=stamps)
 
 
 def events_backwards(path: Path) -> Iterator[AnyEvent]:
-    """Yield the events that can be read, newest first.
+    """Yield readable events, newest first.
 
-    Raises OSError when the file cannot be read.
+    Raises OSError if the file cannot be read.
     """
     for line in _lines_backwards(path):
         try:
@@ -257,9 +254,9 @@ def complete_bytes(path: Path) -> int:
 
 
 def _lines_backwards(path: Path) -> Iterator[bytes]:
-    """Yield the complete lines of a file, last first, but for those that are too long.
+    """Yield the complete lines of a file, last first, except those that are too long.
 
-    What stands behind the last newline is none.
+    Text after the last newline is ignored.
     """
     with open_plain(path) as file:
         start = complete_bytes(path)

@@ -13,15 +13,13 @@ from msgspec.structs import replace
 from tui.model.event import TelemetryColumns, TelemetrySample
 
 UNKNOWN = float("nan")
-KEPT_S = 600  # what screens look back on; the record has all
+KEPT_S = 600  # history for screens; the record has all
 
 
 class HostTelemetry(Struct):
-    """What one host gave: the end of each interval in run time, its length, whether the host was
-    quiet, and values.
+    """Telemetry of one host: end and length of each interval in run time, quiet or not, and values.
 
-    A value that is not known is NaN: of a column that came later too, or that there was only
-    before.
+    Unknown values are NaN, also before a column began and after it ended.
     """
 
     host: str
@@ -34,7 +32,7 @@ class HostTelemetry(Struct):
     quiet: array[int] = field(default_factory=lambda: array("b"))
     last_ms: int = 0  # host time of the newest interval
     current: list[str] = field(default_factory=list)  # names of the values that come
-    place: int | None = -1  # of the interval that is looked at: the newest; None: there is none
+    place: int | None = -1  # index of the current interval, the newest; None without one
     # of the columns that there are, by family
     _subjects: dict[str, list[str]] = field(default_factory=dict)
 
@@ -49,9 +47,9 @@ class HostTelemetry(Struct):
                 self.columns[name] = array("f", [UNKNOWN]) * len(self.end_t)
 
     def add(self, event: TelemetrySample, end_t: float, *, keep_all: bool) -> None:
-        """Take an interval that ended at `end_t`.
+        """Add an interval that ended at `end_t`.
 
-        A line that does not fit the columns is ignored.
+        A line that does not match the columns is ignored.
         """
         if len(event.values) != len(self.current):
             return
@@ -73,32 +71,31 @@ class HostTelemetry(Struct):
             del each[:-KEPT_S]
 
     def at(self, second: int) -> HostTelemetry:
-        """Return what it gave in a second of the run, for a look: the interval that the middle of
-        the second is in.
-        """
+        """Return the values in a second of the run: of the interval that contains its middle."""
         middle = second + 0.5
         place = bisect_left(self.end_t, middle)
         held = place < len(self.end_t) and self.end_t[place] - self.interval_s[place] <= middle
         return replace(self, place=place if held else None)
 
     def newest(self, name: str) -> float | None:
-        """Return the value of a column in the interval that is looked at, the newest.
+        """Return the current value of a column.
 
-        None when it is not known.
+        None if unknown.
         """
         values = self.columns.get(name)
         return _known(values[self.place]) if values and self.place is not None else None
 
     @property
     def newest_t(self) -> float | None:
-        """The end of the interval that is looked at; None: there is none."""
+        """End of the current interval; None without one."""
         return self.end_t[self.place] if self.end_t and self.place is not None else None
 
     @property
     def busiest_link(self) -> tuple[str, float] | None:
-        """The NIC or RDMA port that carries most now, and its bytes per second both ways.
+        """The NIC or RDMA port with the most traffic now, and its bytes per second in both
+        directions.
 
-        None: nothing is known.
+        None if unknown.
         """
         links = (*self.subjects("nic"), *self.subjects("rdma"))
         rates = {name: self._sum(f"{name}.rx", f"{name}.tx") for name in links}
@@ -106,20 +103,18 @@ class HostTelemetry(Struct):
 
     @property
     def busiest_disk(self) -> tuple[str, float] | None:
-        """The disk that is busy for the largest part of its time now, and that share in per
-        cent.
-        """
+        """The busiest disk now, and its utilisation in per cent."""
         return _most({name: self.newest(f"{name}.busy") for name in self.subjects("dev")})
 
     @property
     def in_flight(self) -> float | None:
-        """Requests in flight at all disks that are looked at, now; None: nothing is known."""
+        """Requests in flight on all monitored disks now; None if unknown."""
         return self._sum(*(f"{name}.queue" for name in self.subjects("dev")))
 
     @property
     def groups(self) -> list[tuple[str, float, int]]:
-        """Groups of processes with the CPU that they use now, per cent of a core, and how many they
-        are.
+        """Process groups with their current CPU use in per cent of a core, and their number of
+        processes.
         """
         named = [
             (name, self.newest(f"{name}.cpu"), self.newest(f"{name}.procs"))
@@ -136,13 +131,13 @@ class HostTelemetry(Struct):
         return sum(known) if known else None
 
     def values(self, name: str) -> list[float | None]:
-        """Return a column, one value an interval."""
+        """Return a column, one value per interval."""
         return [_known(value) for value in self.columns[name]]
 
     def weighted(self, name: str, start_t: float, end_t: float) -> Iterator[tuple[float, float]]:
-        """Yield (value, seconds) of the known values between two times, quiet ones left out.
+        """Yield (value, seconds) of known values between two times, without quiet ones.
 
-        An interval counts by the part of it that lies between.
+        An interval counts by its overlap.
         """
         rows: Sequence[tuple[float, float, int, float]]
         rows = list(
@@ -154,7 +149,7 @@ class HostTelemetry(Struct):
                 yield value, inside
 
     def subjects(self, family: str) -> list[str]:
-        """Return family and subject of the columns of a family, each once: nic.eth0, nic.eth1."""
+        """Return family and subject of a family's columns, each once: nic.eth0, nic.eth1."""
         found = self._subjects.get(family)
         if found is None:
             names = (

@@ -1,8 +1,8 @@
-"""What a load generator offers. Nothing outside of its own folder knows one by name.
+"""The interface of load generators. Nothing outside a generator's own folder knows it by name.
 
-The interface is in pieces, each for one that asks: profiles, planning, the hosts, reading, showing,
-import. `Workload` is all of them, with answers for what a simple load generator has no need of:
-derive from it and say what differs."""
+It is split by user: profiles, planning, the hosts, reading, showing, import. `Workload` is all of
+them, with defaults for what a simple load generator does not need: derive from it.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Planning(Protocol):
         hosts: list[HostAddress],
         seeds: Mapping[str, int],
     ) -> list[Step]:
-        """Return the one step of a profile on these hosts. Raises UsageError."""
+        """Return the step of a profile on these hosts. Raises UsageError."""
 
     def warm(self, profile: Profile, seconds: float) -> Profile:
         """Return a profile with the same load for this long, bounded by time only."""
@@ -132,9 +132,9 @@ class Planning(Protocol):
     ) -> Paced:
         """Return the step that offers a load over all hosts and directions.
 
-        `offer` gives the rate (`rate_iops`; None: as fast as it can), for how long (`seconds`), and
-        each job's part of the rate where there are several (`shares`). Raises UsageError for a load
-        that cannot be paced, with the reason.
+        `offer` gives the rate (`rate_iops`; None: full load), the length (`seconds`), and the share
+        of each of several jobs (`shares`). Raises UsageError with the reason for a load that cannot
+        be paced.
         """
         raise UsageError(f"{profile.profile}: {profile.tool} cannot be held to a rate")
 
@@ -173,11 +173,11 @@ class OnHost(Protocol):
         return ()
 
     def target_checks(self, steps: Sequence[Step]) -> Sequence[TargetCheck]:
-        """Return how a host of these steps finds out whether their targets are there."""
+        """Return how a host of these steps checks that their targets exist."""
         return ()
 
     def target_problem(self, check: TargetCheck, said: str) -> tuple[str, str] | None:
-        """Return (code, message) for what a check said that did not end well; None: go on."""
+        """Return (code, message) for a failed check; None to continue."""
         return f"{check.needs}-no-target", f"{check.target}: {said}"
 
     def program(self, step: Step) -> MpiProgram:
@@ -197,7 +197,7 @@ class OnHost(Protocol):
         raise UsageError("it makes its own files; there is nothing to lay out")
 
     def advice(self, code: str) -> str:
-        """Return what to do about a problem that the engine found; empty: no advice."""
+        """Return advice on a problem found by the engine; empty if there is none."""
         return self.advice_by_code.get(code, "")
 
 
@@ -234,7 +234,7 @@ class Showing(Protocol):
         return ""
 
     def spread_text(self, result: MetadataResult) -> str:
-        """Return how operations were spread over the hosts; empty: nothing to say."""
+        """Return how operations were spread over the hosts; empty if there is nothing to say."""
         return ""
 
     def doubts(self, result: MetadataResult) -> Sequence[Doubt]:
@@ -244,11 +244,11 @@ class Showing(Protocol):
     def outline(
         self, profile: Profile, params: Mapping[str, ParamValue]
     ) -> Sequence[tuple[str, str]]:
-        """Return each job's name and the few words that make it what it is. Raises UsageError."""
+        """Return each job's name and its characteristic options. Raises UsageError."""
         return ()
 
     def job_text(self, profile: Profile, params: Mapping[str, ParamValue]) -> str:
-        """Return the job file that the tool itself takes, as for one host; empty: it has none.
+        """Return the job file as the tool reads it, for one host; empty if it has none.
 
         Raises UsageError.
         """
@@ -266,13 +266,11 @@ class Imported(Struct, frozen=True):
 
 
 class ImportedOutput(Struct, frozen=True):
-    """One output that was kept of a run elsewhere: what one host did in one measurement.
+    """One imported output: the results of one host in one measurement.
 
-    `place` is the number of the measurement in its file, from 0. `host` is as the output names it;
-    empty: it does not. `loads` and `runtime_s` are empty and None where neither the output nor a
-    command above it tells them. `stamp_error_s`: how exactly the end is stamped. `metadata`:
-    operations of an MPI program over all hosts. `samples` are of logs, on the host's clock.
-    `problems` are (code, message) of what makes the figures void.
+    `place` is the number of the measurement in its file, from 0. `host` is the name in the output,
+    empty if it has none. `loads` and `runtime_s` are empty and None if neither the output nor a
+    command line above it gives them.
     """
 
     place: int
@@ -307,10 +305,10 @@ class KeptFile(Struct, frozen=True):
 
 
 class KeptLog(Struct, frozen=True):
-    """What logs of one load tell: `output` is made of them alone, `stem` is what its result would
-    be called.
+    """The logs of one load: `output` is computed from them, `stem` is the name its result would
+    have.
 
-    Times of its samples are of day, or count from the begin of the load.
+    Times of its samples are times of day, or relative to the begin of the load.
     """
 
     stem: str
@@ -319,10 +317,9 @@ class KeptLog(Struct, frozen=True):
 
 
 class KeptRun(Struct, frozen=True):
-    """Outputs of a directory that belong together, measurement by measurement, those of each by
-    host.
+    """Outputs of a directory that belong together: measurements, each by host.
 
-    `files` are those that they were read from, `remarks` what was left out and why.
+    `files` are their sources, `remarks` what was left out and why.
     """
 
     name: str
@@ -340,11 +337,11 @@ class Format(Protocol):
         """Return every output of it in a text. Raises UsageError."""
 
     def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
-        """Return the runs in a directory that is laid out by it. Raises UsageError."""
+        """Return the runs in a directory in this tool's layout. Raises UsageError."""
         return ()
 
     def import_logs(self, files: Sequence[KeptFile]) -> Sequence[KeptLog]:
-        """Return what logs among the files of one directory tell. Raises UsageError."""
+        """Return the results of logs among the files of one directory. Raises UsageError."""
         return ()
 
 
@@ -373,14 +370,14 @@ class Importing(Protocol):
         return ()
 
     def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
-        """Return the runs in a directory that is laid out as this tool does it; else none.
+        """Return the runs in a directory in this tool's layout; else none.
 
         Raises UsageError.
         """
         return ()
 
     def import_logs(self, files: Sequence[KeptFile]) -> Sequence[KeptLog]:
-        """Return what logs among the files of one directory tell. Raises UsageError."""
+        """Return the results of logs among the files of one directory. Raises UsageError."""
         return ()
 
 

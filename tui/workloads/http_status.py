@@ -1,6 +1,4 @@
-"""Requests of loads on object stores that were refused, in the same words for every load
-generator.
-"""
+"""Refused requests to object stores, in the same words for every load generator."""
 
 from __future__ import annotations
 
@@ -19,10 +17,10 @@ BUSY = (429, 503)
 
 
 def answered(request: str, status: int, when_busy: str = "", when_missing: str = "") -> str:
-    """Return what a request and its status mean.
+    """Return the meaning of a request and its status.
 
-    `when_busy` is what the load generator does about a store that asks for fewer requests;
-    `when_missing` what 404 means where the bucket may be there.
+    `when_busy`: what the load generator does if the store asks for fewer requests; `when_missing`:
+    the meaning of 404 if the bucket may exist.
     """
     hint = HINTS.get(status, "the log of the store says more")
     if status == 404 and when_missing:

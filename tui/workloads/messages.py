@@ -18,10 +18,10 @@ _VARYING = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A message that is understood; `code` names its cause in verdicts.
+    """A known message; `code` names its cause in verdicts.
 
-    `text` has the pattern's named groups and `line` in braces, or is made of the match; empty: not
-    worth telling.
+    `text` uses the pattern's named groups and `line` in braces, or is a function of the match;
+    empty: not worth reporting.
     """
 
     pattern: re.Pattern[str]
@@ -47,7 +47,7 @@ def rule(
 
 
 def silent(*patterns: str) -> Rule:
-    """Return the rule for lines that are not worth telling."""
+    """Return the rule for lines not worth reporting."""
     return rule("|".join(patterns), "info", "")
 
 
@@ -75,7 +75,7 @@ class Explainer:
         self._known: dict[str, tuple[Severity, str, str | None]] = {}
 
     def explain(self, line: str) -> LogLine | None:
-        """Return what to tell of a line; None when it says nothing, or nothing new."""
+        """Return the report for a line; None if it is uninteresting, or a repeat."""
         severity, text, code = self._remembered(line)
         if not text:
             return None
@@ -93,7 +93,7 @@ class Explainer:
         return [told for line in lines if (told := self.explain(line)) is not None]
 
     def _remembered(self, line: str) -> tuple[Severity, str, str | None]:
-        """Return what a line means; what floods repeats itself, and rules take their time."""
+        """Return the meaning of a line, cached: floods repeat lines, and rules are slow."""
         if (known := self._known.get(line)) is None:
             known = self._explained(line)
             if len(self._known) < MOST_KINDS:
@@ -112,7 +112,7 @@ class Explainer:
             self.codes[code] = f"{kept}; {text}"
 
     def _times(self, line: str) -> int:
-        """Return how often a line was seen; 0 when there were too many kinds before it."""
+        """Return how often a line was seen; 0 after too many distinct lines."""
         key = _VARYING.sub("0", line)
         if key not in self._seen and len(self._seen) >= MOST_KINDS:
             return 0
@@ -237,8 +237,8 @@ def unknown(line: str) -> LogLine:
 
 
 def unreachable(codes: Mapping[str, str]) -> str:
-    """Return the text of the first cause for which MPI would wait for ever.
+    """Return the text of the first cause that would make MPI wait forever.
 
-    Empty when there is none.
+    Empty if there is none.
     """
     return next((codes[code] for code in UNREACHABLE if code in codes), "")

@@ -1,5 +1,5 @@
-"""What a load generator with executor "mpi" offers: one program, launched once over all hosts by
-mpiexec.
+"""The interface of load generators with executor "mpi": one program, launched by mpiexec over all
+hosts.
 
 The engine launches, watches and ends it; only the load generator's folder knows what the program
 is, prints and means.
@@ -26,9 +26,9 @@ SIGNALS = 128  # the shell adds this to the number of a signal
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What a trial told of a program: its own version, and how many nodes it counts.
+    """The result of a trial: the program's version, and how many nodes it counts.
 
-    0 and empty: not known.
+    0 and empty: unknown.
     """
 
     version: str = ""
@@ -36,10 +36,10 @@ class Tried:
 
 
 class ProgramReader(Reader, Protocol):
-    """Reads what mpiexec hands on of all ranks.
+    """Reads the output of all ranks from mpiexec.
 
-    `launches` are lines that ask for proxies, `launches_end` whether these were all; `notify` is
-    called after every piece.
+    `launches` are lines that request proxies, `launches_end` whether these were all; `notify` is
+    called after every chunk.
     """
 
     launches: list[str]
@@ -48,15 +48,15 @@ class ProgramReader(Reader, Protocol):
 
     @property
     def started(self) -> bool:
-        """Whether the ranks run."""
+        """Whether the ranks are running."""
 
     @property
     def unreachable(self) -> str:
-        """Why ranks will never meet, when MPI has said so; empty: it has not."""
+        """Why ranks will never connect, according to MPI; empty: no message."""
 
     @property
     def wrong_launch(self) -> str:
-        """What is wrong with how the ranks were launched, as soon as that is known.
+        """What is wrong with how the ranks were launched, as soon as known.
 
         Empty: nothing.
         """
@@ -65,10 +65,10 @@ class ProgramReader(Reader, Protocol):
         """Return what it has told of itself."""
 
     def succeeded(self, exit_code: int | None) -> bool:
-        """Tell whether the program came to its own good end."""
+        """Return whether the program finished successfully."""
 
     def figures(self, exit_code: int | None) -> MetadataResult | None:
-        """Return what was measured over all hosts; None when nothing was."""
+        """Return the results over all hosts; None if there are none."""
 
 
 class MpiProgram(Protocol):
@@ -76,40 +76,40 @@ class MpiProgram(Protocol):
 
     @property
     def launch(self) -> MpiLaunch:
-        """What is launched, and how."""
+        """The launch."""
 
     def trial(self) -> MpiProgram:
-        """Return the same with as little to do as possible: one rank a host."""
+        """Return a launch with minimal work: one rank per host."""
 
     def words(self, directory: str, hosts: int, tried: Tried) -> list[str]:
         """Return its arguments; it works in `directory`."""
 
     def reader(self, hosts: int, nodes: Sequence[int] = ()) -> ProgramReader:
-        """Return a reader of its output, which is on one of these numbers of nodes."""
+        """Return a reader of its output, for one of these numbers of nodes."""
 
     def files(self, directory: str) -> Mapping[str, str]:
-        """Return files that it reads, by their names in the folder REPORTS of `directory`; none: it
-        has no such folder.
+        """Return its input files, by name in the folder REPORTS of `directory`; empty: no such
+        folder.
 
-        What it leaves in that folder is kept with the run.
+        Files that it leaves there are kept with the run.
         """
 
     def inodes(self, hosts: int) -> int:
-        """Return how many files and directories exist at once."""
+        """Return the maximum number of files and directories."""
 
     def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
-        """Return what is going to run, and what is doubtful about it."""
+        """Return what will run, and what is doubtful about it."""
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
-        """Put into a result what the program does not print.
+        """Add to a result what the program does not print.
 
-        Return (code, message) of what is not as expected.
+        Returns (code, message) of anything unexpected.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class StepProgram:
-    """The part that programs share: their step, its launch, and whether this is the trial."""
+    """The part shared by programs: their step, its launch, and whether this is the trial."""
 
     step: Step
     launch: MpiLaunch
@@ -121,7 +121,7 @@ class StepProgram:
 
 
 class RanksOutput(Protocol):
-    """What the ranks have printed so far."""
+    """The output of the ranks so far."""
 
     version: str
     nodes: int
@@ -132,18 +132,18 @@ class RanksOutput(Protocol):
 
     @property
     def started(self) -> bool:
-        """Whether the ranks run."""
+        """Whether the ranks are running."""
 
     def line(
         self, text: str, now_s: float = 0.0
     ) -> Sequence[MetadataPhase | MetadataIteration] | None:
-        """Take one line that arrived at `now_s`.
+        """Parse one line that arrived at `now_s`.
 
-        Return what it tells, None when a person must see to it.
+        Returns its events, None for a line to show to the user.
         """
 
     def end(self, now_s: float) -> MetadataPhase | None:
-        """Return that the last phase is over, once; None when none was begun."""
+        """Return the end of the last phase, once; None if none was begun."""
 
 
 class RanksReader:
@@ -177,7 +177,7 @@ class RanksReader:
         self._out, self._err = LineSplitter(), LineSplitter()
 
     def feed(self, data: bytes) -> list[Item]:
-        """Return the phases and log lines that these bytes complete."""
+        """Return the phases and log lines completed by these bytes."""
         items = [item for line in self._out.feed(data) for item in self._line(line)]
         self.notify()
         return items
@@ -195,7 +195,7 @@ class RanksReader:
         return [*items, *([over] if over else []), *self.muttered.explain_all(self._err.close())]
 
     def result(self, exit_code: int | None) -> HostResult:
-        """Return the part of the first host: figures are of all hosts together, see `figures`."""
+        """Return the first host's part: figures over all hosts are in `figures`."""
         return host_result(
             self._step.tasks[0].host,
             self._step,
@@ -205,16 +205,16 @@ class RanksReader:
 
     @property
     def started(self) -> bool:
-        """Whether the ranks run."""
+        """Whether the ranks are running."""
         return self.output.started
 
     def tried(self) -> Tried:
-        """Return the version, and the nodes that the tool counts."""
+        """Return the version, and the number of nodes that the tool counts."""
         return Tried(self.output.version, self.output.nodes)
 
     @property
     def wrong_launch(self) -> str:
-        """What is wrong with how the ranks were launched, as soon as that is known.
+        """What is wrong with how the ranks were launched, as soon as known.
 
         Empty: nothing.
         """
@@ -233,19 +233,18 @@ class RanksReader:
         return ""
 
     def succeeded(self, exit_code: int | None) -> bool:
-        """Tell whether the tool came to its own good end, by all that it printed."""
+        """Return whether the tool finished successfully, by its complete output."""
         return not self.problems(exit_code)
 
     @property
     def unreachable(self) -> str:
-        """Why ranks will never meet, when MPI has said so; empty: it has not."""
+        """Why ranks will never connect, according to MPI; empty: no message."""
         return unreachable({**self.said.codes, **self.muttered.codes})
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return (code, message) of everything that makes the result doubtful or void; empty is
-        clean.
+        """Return (code, message) of reasons to doubt or reject the result; empty if there are none.
 
-        What MPI and its libraries say is the cause of a bad end, and no problem beside a good one.
+        Messages of MPI and its libraries explain a failure, and are ignored after a success.
         """
         started = self.output.started
         missing = (
@@ -263,9 +262,9 @@ class RanksReader:
         return [*causes, *launch, *ended, *((f"{self.tool}-incomplete", text) for text in missing)]
 
     def _causes(self, *, well: bool) -> list[tuple[str, str]]:
-        """Return (code, text) of what was said, the tool's own words first.
+        """Return (code, text) of messages, the tool's own first.
 
-        Beside a good end its own only.
+        After a success only its own.
         """
         own = {
             code: text
@@ -284,7 +283,7 @@ class RanksReader:
         return list(causes.items())[:KEPT_PROBLEMS]
 
     def _missing(self) -> list[str]:
-        """Return what a complete run would have printed too."""
+        """Return what is missing compared with a complete run."""
         raise NotImplementedError
 
     def _line(self, line: str) -> Sequence[Item]:
@@ -303,21 +302,21 @@ class RanksReader:
 
 
 class WithoutPhases(RanksReader):
-    """Reads a trial: its phases are not reported, what was complained of is."""
+    """Reads a trial: reports errors, but no phases."""
 
     def feed(self, data: bytes) -> list[Item]:
-        """Take output and report nothing of it."""
+        """Take output without reporting it."""
         super().feed(data)
         return []
 
     def flush(self) -> list[Item]:
-        """Take the rest and report nothing of it."""
+        """Take the rest without reporting it."""
         super().flush()
         return []
 
 
 class ReportsReader:
-    """Reads the archive of reports, which is kept unread."""
+    """Reads the archive of reports, which is kept unparsed."""
 
     def __init__(self, host: str, step: Step) -> None:
         self.host, self._step = host, step
@@ -332,7 +331,7 @@ class ReportsReader:
         return [("warning", line) for line in self._err.feed(data)]
 
     def flush(self) -> list[LogLine]:
-        """Return the last line of stderr if it has no line end."""
+        """Return the last line of stderr if it has no newline."""
         return [("warning", line) for line in self._err.close()]
 
     def result(self, exit_code: int | None) -> HostResult:
@@ -345,9 +344,9 @@ class ReportsReader:
 
 
 class ProxyReader:
-    """Reads an MPI proxy on one host: it has nothing to say but errors.
+    """Reads an MPI proxy on one host, which prints only errors.
 
-    The ranks' output is mpiexec's.
+    The ranks' output comes through mpiexec.
     """
 
     def __init__(self, host: str, step: Step) -> None:
@@ -369,18 +368,18 @@ class ProxyReader:
         return self._explainer.explain_all([*self._out.close(), *self._err.close()])
 
     def result(self, exit_code: int | None) -> HostResult:
-        """Return that the host took part; figures are of all hosts together."""
+        """Return that the host took part; figures are over all hosts."""
         return host_result(self.host, self._step, "", final=exit_code == 0)
 
     @property
     def unreachable(self) -> str:
-        """Why it cannot reach the others, when it has said so."""
+        """Why it cannot reach the others, if it printed that."""
         return unreachable(self._explainer.codes)
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return (code, message) of what was wrong.
+        """Return (code, message) of errors.
 
-        The program as a whole may have ended well all the same.
+        The program as a whole may still have succeeded.
         """
         problems = list(self._explainer.codes.items())[:KEPT_PROBLEMS]
         return (

@@ -83,7 +83,7 @@ def test_options_of_newer_fio_are_known(name: str) -> None:
             "wait_for_previous",
             (
                 "'wait_for_previous' is not allowed in a profile: one fio process runs one step; "
-                "write a profile for each"
+                "write one profile for each"
             ),
         ),
         (

@@ -390,7 +390,7 @@ def _range(given: str) -> tuple[BlockShare, ...]:
 
 
 def _split(given: str) -> tuple[BlockShare, ...]:
-    """Return the sizes of `4k/10:64k/50:32k/`: what has no percentage shares the rest.
+    """Return the sizes of `4k/10:64k/50:32k/`; sizes without a percentage share the rest.
 
     Raises ValueError.
     """
@@ -405,9 +405,9 @@ def _split(given: str) -> tuple[BlockShare, ...]:
 
 
 def _range_bytes(job: JobOptions) -> int | None:
-    """Return the bytes of one file that a worker's I/O goes over.
+    """Return the range of one file that a worker's I/O covers, in bytes.
 
-    None where only the host knows.
+    None if only the host knows.
     """
     if job.get("zonemode") not in (None, "none"):
         return None
@@ -422,7 +422,7 @@ UNCOUNTED = ("ramp_time", "verify", "read_iolog", "fill_device", "fill_fs", "exi
 def moved_bytes(job: JobOptions) -> int | None:
     """Return the bytes that all workers of a job read, write and trim until it ends.
 
-    None for one that ends by time, and where only the host knows.
+    None if it is bounded by time, or only the host knows.
     """
     timed = job.flag("time_based") and job.seconds("runtime") > 0
     copies = len(job.access) > 1 and "trim" in job.access  # trimwrite: twice its size
@@ -437,7 +437,7 @@ def moved_bytes(job: JobOptions) -> int | None:
 
 
 def _worker_bytes(job: JobOptions) -> int | None:
-    """Return the bytes after which a worker ends, by size: io_size, else all of its files."""
+    """Return the bytes after which a worker ends: io_size, else all its files."""
     if job.get("io_size"):
         return job.size("io_size")
     given = job.get("size") or job.get("filesize") or ""
@@ -452,7 +452,7 @@ def _file_count(job: JobOptions) -> int:
 
 
 def _skews(job: JobOptions) -> dict[str, Skew]:
-    """Return the distributions by direction; none of I/O that is partly sequential."""
+    """Return the distributions by direction; none for I/O that is partly sequential."""
     given = job.get("random_distribution") or "random"
     if not (job.get("rw") or "").startswith("rand") or job.get("percentage_random") not in (
         None,
@@ -474,7 +474,7 @@ def _skews(job: JobOptions) -> dict[str, Skew]:
 
 
 def _skew(job: JobOptions, kind: str, text: str, value: str) -> Skew | None:
-    """Return a distribution as fio reads it. Raises ValueError for what it would not take."""
+    """Return a distribution as fio reads it. Raises ValueError if fio would reject it."""
     if kind == "zipf":
         return Skew(text, "zipf", float(value.partition(":")[0] or 1.1))
     if kind == "pareto":
@@ -497,9 +497,9 @@ def _skew(job: JobOptions, kind: str, text: str, value: str) -> Skew | None:
 
 
 def _rates(job: JobOptions, option: str) -> dict[str, float]:
-    """Return what all workers of a job are to do in each direction.
+    """Return the rate of all workers of a job by direction.
 
-    A list has a place for read, write and trim.
+    Lists are for read, write and trim.
     """
     given = job.get(option)
     if not given:
@@ -521,8 +521,8 @@ def _amount(job: JobOptions, option: str, value: str) -> float:
 
 
 def _same_offsets(job: JobOptions) -> bool:
-    """Tell whether the profile itself seeds the offsets: fio <= 3.42 takes randseed for them with
-    randrepeat=0 only.
+    """Return whether the profile seeds the offsets: fio <= 3.42 uses randseed only with
+    randrepeat=0.
     """
     return job.flag("randrepeat", default=job.get("randseed") is not None)
 
@@ -546,6 +546,6 @@ def _durable(job: JobOptions) -> str:
 
 
 def _named(job: JobOptions, options: Sequence[str]) -> str:
-    """Return the first of these options that is set, as fio has it."""
+    """Return the first of these options that is set, in fio's spelling."""
     found = ((name, job.get(name)) for name in options)
     return next((f"{name}={value}" for name, value in found if value not in (None, "0", "")), "")

@@ -1,6 +1,4 @@
-"""Whether fio ran the job that it was given: what it printed of its options, beside the job file of
-the plan.
-"""
+"""Check that fio ran the planned job: compare the options it printed with the plan's job file."""
 
 from __future__ import annotations
 
@@ -29,11 +27,11 @@ _DECODER = msgspec.json.Decoder(_Output)
 
 
 def contradictions(job_file: str, printed: bytes) -> list[str]:
-    """Return ``bs=1k (job file: 4k)`` for each option that fio printed otherwise than the job file
-    has it.
+    """Return ``bs=1k (job file: 4k)`` for each option that fio printed differently from the job
+    file.
 
-    Skips options that only one of the two has, and those that fio expands (``$jobname``). `printed`
-    is a status object; empty for one that cannot be read or that names no options.
+    Skips options that only one side has, and those that fio expands (``$jobname``). `printed` is a
+    status object.
     """
     try:
         output = _DECODER.decode(printed)
@@ -54,9 +52,7 @@ def contradictions(job_file: str, printed: bytes) -> list[str]:
 
 
 def sections(job_file: str) -> list[tuple[str, dict[str, str]]]:
-    """Return name and options of each job of a job file as they are written, those of [global]
-    before it among them.
-    """
+    """Return name and options of each job of a job file as written, merged with [global]."""
     shared: dict[str, str] = {}
     found: list[tuple[str, dict[str, str]]] = []
     current = shared
@@ -80,9 +76,7 @@ def _differing(given: Mapping[str, str], printed: Mapping[str, str]) -> Iterator
 
 
 def _meaning(name: str, value: str) -> object:
-    """Return what fio makes of a value: 64M, 64m and 67108864 are one size, 4s and 4 one
-    runtime.
-    """
+    """Return the value as fio interprets it: 64M, 64m and 67108864 are equal, like 4s and 4."""
     option = by_name().get(name, {})
     kind = option.get("type", "text")
     value = value.strip()
@@ -101,6 +95,6 @@ def _meaning(name: str, value: str) -> object:
 def _seconds(value: str, per_unit: float) -> float:
     """Return seconds.
 
-    A number without a unit is in those of the option (options.c, .is_seconds).
+    A number without a unit is in the option's unit (options.c, .is_seconds).
     """
     return round(int(value) * per_unit if value.isdecimal() else parse_duration(value), 6)

@@ -50,8 +50,9 @@ class KeptJob(StatusJob):
 
 
 class FioDocument(msgspec.Struct):
-    """An object of fio whole, of one process or of a client over its servers, whose stamp is in
-    seconds.
+    """A complete object of fio, from one process or from a client with servers.
+
+    Its time is in seconds.
     """
 
     timestamp_ms: Stamp = 0
@@ -65,11 +66,11 @@ class FioDocument(msgspec.Struct):
 
     @property
     def stamp_ms(self) -> int:
-        """When it was printed; of a client, when it began to print."""
+        """When it was printed; for a client, when it began to print."""
         return self.timestamp_ms or self.timestamp * 1000
 
     def shared_by(self, host: str, port: int) -> dict[str, str]:
-        """Return the global options of one host; newer clients tell those of each."""
+        """Return the global options of one host; newer clients print them per host."""
         parts = self.shared if isinstance(self.shared, list) else [self.shared]
         own = [
             part
@@ -82,8 +83,8 @@ class FioDocument(msgspec.Struct):
         }
 
     def is_of_same(self, other: FioDocument) -> bool:
-        """Tell whether an earlier one is of the same fio, which printed its state again and
-        again.
+        """Return whether an earlier object is from the same fio, which printed its state
+        repeatedly.
         """
         if not self.jobs or [(job.jobname, job.groupid) for job in self.jobs] != [
             (job.jobname, job.groupid) for job in other.jobs
@@ -100,7 +101,7 @@ _decoder = msgspec.json.Decoder(FioDocument, strict=False)
 
 
 def json_outputs(text: str, file: str) -> list[ImportedOutput]:
-    """Return every output in a text; of a fio that printed its state again and again the last.
+    """Return every output in a text; of repeated states the last.
 
     Raises UsageError.
     """
@@ -117,9 +118,7 @@ def json_outputs(text: str, file: str) -> list[ImportedOutput]:
 
 
 def _is_cut(text: str) -> bool:
-    """Tell whether a stream ends inside of an object: the last whole one was printed while fio was
-    running.
-    """
+    """Return whether a stream ends within an object: the last complete one is then intermediate."""
     return text.rfind("\n{\n") > text.rfind("\n}\n") > 0
 
 
@@ -142,7 +141,7 @@ def _objects(text: str, file: str) -> Iterator[tuple[int, bytes]]:
 
 
 def _framed(text: str, file: str) -> Iterator[bytes]:
-    """Yield the objects that stand on lines of their own, as fio prints them."""
+    """Yield objects on lines of their own, as fio prints them."""
     framer, limits = Framer(), budget()
     for start in range(0, len(text), BLOCK):
         limits.check(file)
@@ -155,9 +154,7 @@ def _framed(text: str, file: str) -> Iterator[bytes]:
 
 
 def _inner(text: str, file: str) -> Iterator[tuple[int, bytes]]:
-    """Yield fio's objects in what other programs wrote: in lists, on one line, indented in their
-    own way.
-    """
+    """Yield fio's objects within output of other programs: in lists, on one line, reindented."""
     decoder, at, none, limits = json.JSONDecoder(), 0, True, budget()
     limits.check_json(text, file)
     counted, line, wasted = 0, 1, 0
@@ -218,7 +215,7 @@ def _outputs(found: FioDocument, place: int) -> Iterator[ImportedOutput]:
 
 
 def _hosts(found: FioDocument) -> dict[tuple[str, int], tuple[str, list[KeptJob]]]:
-    """Return the jobs of each host under its name: with the port where several are on one host."""
+    """Return the jobs of each host by name, with the port if several are on one host."""
     if not found.clients:
         return {("", 0): ("", found.jobs)} if found.jobs else {}
     hosts: dict[tuple[str, int], list[KeptJob]] = {}
@@ -233,9 +230,9 @@ def _hosts(found: FioDocument) -> dict[tuple[str, int], tuple[str, list[KeptJob]
 
 
 def planned(jobs: Sequence[JobOptions]) -> tuple[list[JobLoad], float | None]:
-    """Return what jobs are in the field's words, and their runtime.
+    """Return the jobs in common terms, and their runtime.
 
-    Nothing where their options cannot be read.
+    Empty if their options cannot be read.
     """
     try:
         return job_loads(jobs), timing(jobs).runtime_s
@@ -254,7 +251,7 @@ ROUNDED = ("ios", "bytes", "iops", "bw_bytes_per_s", "slat", "clat", "lat")
 
 
 def terse_outputs(text: str, file: str) -> list[ImportedOutput]:
-    """Return the outputs in a text: lines that follow each other are jobs of one fio.
+    """Return the terse outputs in a text: consecutive lines are jobs of one fio.
 
     Raises UsageError.
     """
@@ -318,7 +315,7 @@ def _job(match: re.Match[str], line: str, file: str, number: int) -> StatusJob:
 
 
 def _direction(words: Sequence[str]) -> StatusDirection:
-    """Return one direction; how many I/Os there were, only rate and runtime tell."""
+    """Return one direction; the number of I/Os is derived from rate and runtime."""
     runtime_ms, iops = int(words[3]), float(words[2])
     ios = round(iops * runtime_ms / 1000)
     part = StatusDirection(int(words[0]) * KIB, ios, runtime_ms, iops, float(words[1]) * KIB)
@@ -337,7 +334,7 @@ def _latency(words: Sequence[str], ios: int) -> StatusLatency:
 
 
 def _percentiles(words: Sequence[str]) -> Iterator[tuple[str, float]]:
-    """Yield percentiles by name; places that are not used are 0%."""
+    """Yield percentiles by name; unused places are 0%."""
     for word in words:
         printed, _, value = word.partition("=")
         name = percentile_name(printed.rstrip("%"))
@@ -354,7 +351,7 @@ PRINTED = ("bytes", "bw_bytes_per_s", "slat", "clat", "lat")
 
 
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
-    """Return every output in a text; of a fio that printed its state again and again the last.
+    """Return every output in a text; of repeated states the last.
 
     Raises UsageError.
     """
@@ -367,7 +364,7 @@ def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
 
 
 def _of_text(found: Sequence[Printed]) -> Iterator[ImportedOutput]:
-    """Yield printed outputs; those of one client are of one measurement, whose sum is left out."""
+    """Yield printed outputs; those of one client are one measurement, without its sum."""
     place, clients, session = -1, set[str](), -1
     for each in found:
         if each.sections[0].job.jobname == ALL_CLIENTS and clients:
@@ -403,14 +400,14 @@ def _of_one(printed: Printed, place: int, host: str) -> ImportedOutput:
 
 
 def mark_rounded(result: HostResult, names: Sequence[str]) -> None:
-    """Mark figures of all directions as known only as they were printed."""
+    """Mark figures of all directions as known only as printed."""
     for dirs in (result.dirs, *result.jobs.values()):
         for part in dirs.values():
             part.rounded = [name for name in names if getattr(part, name) is not None]
 
 
 def _from_lines(printed: Printed) -> list[JobLoad]:
-    """Return the load from the first line that fio prints of each job, which has no syncs."""
+    """Return the load from the first line that fio prints for each job, without syncs."""
     workers: dict[str, int] = {}
     for section in printed.sections:
         workers[section.job.jobname] = workers.get(section.job.jobname, 0) + section.workers
@@ -422,8 +419,8 @@ def _from_lines(printed: Printed) -> list[JobLoad]:
 
 
 def command_options(command: str) -> list[JobOptions]:
-    """Return the jobs of a command line: options before the first name are those of all, when there
-    are several.
+    """Return the jobs of a command line: with several jobs, options before the first name are
+    global.
     """
     try:
         words = shlex.split(command)

@@ -32,9 +32,9 @@ Resolved = tuple[Mapping[str, str], Jobs]
 
 
 class Timing(Struct, frozen=True):
-    """Seconds of a job file.
+    """Times of a job file in seconds.
 
-    `runtime_s` counts to the latest end of the last job, None when only a size ends one.
+    `runtime_s` is that of the last job, None if it is bounded by size.
     """
 
     startdelay_s: float
@@ -48,7 +48,7 @@ def build_steps(
     hosts: Sequence[HostAddress],
     seeds: Mapping[str, int],
 ) -> list[Step]:
-    """Return the one step of a fio profile on these hosts. Raises UsageError."""
+    """Return the step of a fio profile on these hosts. Raises UsageError."""
     taking_part, resolved = resolve_on(profile, params, hosts)
     return [planned_step(profile, params, taking_part, resolved, seeds)]
 
@@ -56,7 +56,7 @@ def build_steps(
 def resolve_on(
     profile: Profile, params: Mapping[str, ParamValue], hosts: Sequence[HostAddress]
 ) -> tuple[list[HostAddress], list[Resolved]]:
-    """Return the hosts that have a share, and the options of each. Raises UsageError."""
+    """Return the hosts with a share, and the options of each. Raises UsageError."""
     numbered = enumerate(hosts, start=1)
     taking_part = [
         (index, host) for index, host in numbered if _has_share(profile, params, index, hosts)
@@ -75,7 +75,7 @@ def planned_step(
     resolved: Sequence[Resolved],
     seeds: Mapping[str, int],
 ) -> Step:
-    """Return the step of hosts whose options are known. Raises UsageError."""
+    """Return the step of hosts with known options. Raises UsageError."""
     tasks = [
         _task(profile, params, host.name, shared, jobs, seeds[host.name])
         for host, (shared, jobs) in zip(hosts, resolved, strict=True)
@@ -102,10 +102,10 @@ def planned_step(
 
 
 def shown_latency(profile: Profile, jobs: Sequence[JobOptions]) -> Literal["lat"] | None:
-    """Return lat where clat would hide the wait, None where it is as the profile says.
+    """Return lat if clat would hide the wait, None to use the profile's.
 
-    An engine that queues I/O without direct waits for the page cache in the submission, which clat
-    leaves out.
+    An asynchronous engine without direct waits for the page cache during submission, which clat
+    excludes.
     """
     if "latency" in profile.model_fields_set:
         return None
@@ -120,9 +120,9 @@ def shown_latency(profile: Profile, jobs: Sequence[JobOptions]) -> Literal["lat"
 def _has_share(
     profile: Profile, params: Mapping[str, ParamValue], index: int, hosts: Sequence[HostAddress]
 ) -> bool:
-    """Tell whether a host gets something of every count that is spread.
+    """Return whether a host gets a share of every count that is spread.
 
-    One that gets nothing sits out.
+    Otherwise it is idle.
     """
     own = host_params(profile, params, index, len(hosts))
     return all(own[name] for name, param in profile.params.items() if param.spread)
@@ -162,7 +162,7 @@ def _task(
 
 
 def _all_moved(jobs: Sequence[JobOptions]) -> int | None:
-    """Return the bytes that a host moves until its last job ends; None when that is not known."""
+    """Return the bytes that a host moves until its last job ends; None if unknown."""
     moved = [moved_bytes(job) for job in jobs]
     known = [each for each in moved if each is not None]
     return sum(known) if len(known) == len(moved) else None
@@ -175,21 +175,21 @@ def _check_objects(profile: Profile, jobs: Sequence[JobOptions]) -> None:
 
 
 def _puts_first(profile: Profile) -> bool:
-    """Tell whether a profile's objects are put before they are measured."""
+    """Return whether a profile puts its objects before they are measured."""
     return profile.prepare.precondition is not None and profile.prepare.precondition.fill > 0
 
 
 def argv(jobs: Sequence[JobOptions]) -> list[str]:
-    """Return the command; fio needs to be told of more than 4096 workers."""
+    """Return the command; more than 4096 workers need an extra option."""
     workers = sum(job.numjobs for job in jobs)
     more = [f"--max-jobs={workers}"] if workers > DEFAULT_MAX_JOBS else []
     return [*ARGV, *more, JOB_FILE]
 
 
 def wants_layout(profile: Profile, params: Mapping[str, ParamValue]) -> bool:
-    """Tell whether files are laid out first.
+    """Return whether files are laid out first.
 
-    The profile may leave it to a parameter: ``layout: "{layout}"``.
+    The profile may use a parameter: ``layout: "{layout}"``.
     """
     layout = profile.prepare.layout
     if isinstance(layout, str):
@@ -201,12 +201,11 @@ def wants_layout(profile: Profile, params: Mapping[str, ParamValue]) -> bool:
 
 
 def writes_bytes(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec]) -> int | None:
-    """Return how many bytes of files the measurement can overwrite or create: 0 when it only reads.
+    """Return how many bytes of files the measurement can overwrite or create: 0 if it only reads.
 
-    What fio writes before it measures, into a file that is missing or short, is not counted: only a
-    look at the host can tell (engine/destroy.py, laid_out). None when there is no bound: a whole
-    device, files whose size is not known before the run, or an engine that writes to something else
-    than files.
+    Does not count what fio writes before measuring, to a missing or short file; only a check on the
+    host can tell (engine/destroy.py, laid_out). None if unbounded: a whole device, files of unknown
+    size, or an engine that writes to something other than files.
     """
     writers = [job for job in job_options(shared, jobs) if job.writes]
     if any(job.fileless and not job.harmless and not job.on_objects for job in writers):
@@ -220,9 +219,9 @@ def writes_bytes(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec
 
 
 def only_read(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec]) -> list[str]:
-    """Return the files that jobs read while others write to other files.
+    """Return files that jobs only read while others are written.
 
-    Empty when no job writes.
+    Empty if no job writes.
     """
     writing = {job.name: jobs[job.name] for job in job_options(shared, jobs) if job.writes}
     if not writing:
@@ -232,9 +231,7 @@ def only_read(shared: Mapping[str, str], jobs: Jobs, files: Iterable[FileSpec]) 
 
 
 def expects(jobs: Sequence[JobOptions]) -> Literal["", "absent", "present"]:
-    """Return whether the files must not be there, or must be, so that what is measured is what the
-    engine is for.
-    """
+    """Return whether files must or must not exist for the engine's operation to be measured."""
     engines = {job.engine if job.makes_no_data else "" for job in jobs}
     if engines == {"filecreate"}:
         return "absent"
@@ -244,9 +241,7 @@ def expects(jobs: Sequence[JobOptions]) -> Literal["", "absent", "present"]:
 def required_dir(
     profile: Profile, params: Mapping[str, ParamValue], directories: Sequence[str]
 ) -> str | None:
-    """Return the longest directory given by a parameter that holds a directory of the job: it must
-    exist already.
-    """
+    """Return the longest directory parameter that contains a job's directory; it must exist."""
     given = [
         posixpath.normpath(str(params[name]))
         for name, param in profile.params.items()
@@ -257,7 +252,7 @@ def required_dir(
 
 
 def _holds(outer: str, inner: str | None) -> bool:
-    """Tell whether `inner` is `outer` or lies in it."""
+    """Return whether `inner` is `outer` or below it."""
     return inner is not None and (inner + "/").startswith(outer.rstrip("/") + "/")
 
 
@@ -268,16 +263,12 @@ def directions(jobs: Sequence[JobOptions]) -> list[str]:
 
 
 def in_flight(jobs: Sequence[JobOptions]) -> int:
-    """Return the most I/Os that one host holds in flight: workers x iodepth of the jobs that run
-    together.
-    """
+    """Return the maximum I/Os of one host in flight: workers x iodepth of concurrent jobs."""
     return max((sum(job.in_flight for job in wave) for wave in waves(jobs)), default=0)
 
 
 def timing(jobs: Sequence[JobOptions]) -> Timing:
-    """Return when the first load starts, the longest ramp, and what is left of the time to the last
-    job's end.
-    """
+    """Return the start of the first load, the longest ramp, and the rest of the last job."""
     groups = waves(jobs)
     if not groups:
         return Timing(0.0, 0.0, None)
@@ -326,7 +317,7 @@ def _fill_task(
     *,
     direct: bool,
 ) -> HostTask:
-    """Return the one task that fills what all these tasks of a host use."""
+    """Return one task that fills the files of all these tasks of a host."""
     files = _together(tasks)
     if not files and not images:
         raise UsageError("fill: the load uses no files that could be filled; fill: 0 leaves it out")
@@ -352,7 +343,7 @@ def _fill_task(
 
 
 def _together(tasks: Sequence[HostTask]) -> list[FileSpec]:
-    """Return the files of all tasks, each once, with all that any of them uses.
+    """Return the files of all tasks without duplicates, with the combined range used.
 
     Raises UsageError.
     """
@@ -374,7 +365,7 @@ def _together(tasks: Sequence[HostTask]) -> list[FileSpec]:
 
 
 def _engine(tasks: Sequence[HostTask]) -> str:
-    """Return the engine to fill with: the load's own where it keeps many blocks in flight."""
+    """Return the engine to fill with: the load's own if it keeps many blocks in flight."""
     return next(
         (name for name in engines_of(task.job_file for task in tasks) if name in QUEUEING), "psync"
     )
@@ -389,14 +380,11 @@ def fill_job(
     engine: str,
     images: Sequence[Image] = (),
 ) -> str:
-    """Return the job file that fills these: files at most 16 at a time, each device and image by a
-    job of its own.
+    """Return the job file for a fill: at most 16 files at a time, each device and image in its own
+    job.
 
-    An image is written from its begin to its end by the engine that the load uses: how large it is,
-    that knows.
-
-    What does not fill a whole block at the end of a file is written beside it, buffered: O_DIRECT
-    takes whole blocks.
+    An image is written completely by the load's engine, which knows its size. The remainder of a
+    file is written after its whole blocks.
     """
     own = {
         "ioengine": engine,
@@ -416,7 +404,7 @@ def fill_job(
 
 
 def _devices(files: Sequence[FileSpec]) -> list[list[str]]:
-    """Return a section for each device: as much of it as the load uses."""
+    """Return a section for each device, for the range that the load uses."""
     return [_device(spec) for spec in files if is_device(spec.path)]
 
 
@@ -432,7 +420,7 @@ def _image(image: Image) -> list[str]:
 
 
 def _bodies(files: Sequence[FileSpec], block_bytes: int) -> list[list[str]]:
-    """Return sections for the whole blocks of files, those of one size together."""
+    """Return sections for the whole blocks of files, one per size."""
     groups = {size: paths for size, paths in by_size(files).items() if size >= block_bytes}
     spare = max(MAX_PARALLEL - len(groups), 0)
     total = sum(map(len, groups.values()))
@@ -447,7 +435,7 @@ def _bodies(files: Sequence[FileSpec], block_bytes: int) -> list[list[str]]:
 
 
 def _tails(files: Sequence[FileSpec], block_bytes: int) -> list[list[str]]:
-    """Return sections for what is left behind the last whole block, by size of the files."""
+    """Return sections for the remainder after the last whole block, by file size."""
     groups = {size: paths for size, paths in by_size(files).items() if size % block_bytes}
     return [
         [

@@ -51,7 +51,7 @@ _ERRNO_HINTS = {
 
 
 def errno_text(number: int) -> str:
-    """Return what an error number of fio means: "EIO (Input/output error): the storage returned
+    """Return the meaning of a fio error number: "EIO (Input/output error): the storage returned
     ...".
     """
     hint = _ERRNO_HINTS.get(number)
@@ -72,7 +72,7 @@ _REQUESTS = {"WRITE": "PUT", "READ": "GET", "TRIM": "DELETE"}
 
 
 def _http_failed(match: re.Match[str]) -> str:
-    """Explain a status that fio's http engine does not take for success."""
+    """Explain a status that fio's http engine does not accept."""
     return answered(_REQUESTS[match["op"]], int(match["status"]), "fio does not repeat one")
 
 
@@ -312,15 +312,15 @@ class FioReader:
         return told
 
     def flush(self) -> list[Sample | LogLine]:
-        """Return what the end of both streams completes: lines without a newline and a sample that
-        was held back.
+        """Return the rest at the end of both streams: lines without a newline, and a held-back
+        sample.
         """
         self._finish()
         items, self._finished = self._finished, []
         return items
 
     def result(self, exit_code: int | None) -> HostResult | None:
-        """Return the result of the last complete object, None when there is none."""
+        """Return the result of the last complete object, None if there is none."""
         self._finish()
         if not self._last_text:
             return None
@@ -330,7 +330,7 @@ class FioReader:
         return host_result(decode(self._last_text), self._host, self._step.index, final=own_end)
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return (code, message) of what makes the result doubtful; empty is clean."""
+        """Return (code, message) of reasons to doubt the result; empty if there are none."""
         self._finish()
         if not self._last_text:
             return [("fio-no-output", self._why_no_output(exit_code))]
@@ -346,7 +346,7 @@ class FioReader:
         return list(found.items())
 
     def _finish(self) -> None:
-        """Close the streams; what that completes waits for `flush`."""
+        """Close the streams; `flush` returns the rest."""
         self._finished += self._take(self._framer.close())
         self._finished += self._explainer.explain_all(self._stderr.close())
         if sample := self._meter.flush():
@@ -402,7 +402,7 @@ class FioReader:
         return {_error_code(number): errno_text(number) + failed for number in errors}
 
     def _message_verdicts(self) -> dict[str, str]:
-        """Return what only messages tell; a stop by signal is judged by `_end_verdicts`."""
+        """Return problems known only from messages; `_end_verdicts` judges a stop by signal."""
         return {
             code: text
             for code, text in self._explainer.codes.items()

@@ -24,7 +24,7 @@ SCALARS = ["string", "number", "boolean"]
 
 
 def name_options(kinds: dict[str, Any]) -> None:
-    """Give the sections of a job the names and words that fio knows, so that editors offer them."""
+    """Add fio's option names and values to the sections of a job, for completion in editors."""
     known = {
         name: _option_schema(name, option)
         for name, option in sorted(by_name().items())
@@ -46,10 +46,9 @@ def name_options(kinds: dict[str, Any]) -> None:
 
 
 def _refuse_unknown(kinds: dict[str, Any], known: list[str]) -> None:
-    """Refuse names that fio does not know, as `check.name_problems` does.
+    """Reject names that fio does not know, as `check.name_problems` does.
 
-    Names pass where `extra_options` hands them on, and where an engine in a file may have options
-    of its own.
+    Allows those in `extra_options`, and options of an engine loaded from a file.
     """
     kinds["KnownOptions"] = {"title": "options of fio alone", "propertyNames": {"enum": known}}
     kinds["KnownValues"] = {
@@ -102,7 +101,7 @@ def value_schema(name: str, option: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refused(own: str, kind: str) -> dict[str, Any] | None:
-    """Return the schema of an option that has one value alone, or none."""
+    """Return the schema of an option with a single allowed value, or none."""
     if own in SWITCHES:
         return _words(["0"])
     if own in UNSEEN:
@@ -153,7 +152,7 @@ def _number(option: dict[str, Any], own: str) -> dict[str, Any]:
 
 
 def _words(words: list[str]) -> dict[str, Any]:
-    """Return a schema of words, numbers and truth values among them as YAML reads them."""
+    """Return a schema of words, with numbers and booleans as YAML reads them."""
     numbers = [int(word) for word in words if word.isdecimal()]
     truths = [word == "1" for word in words if word in ("0", "1")]
     return {"enum": [*words, *numbers, *truths]}

@@ -21,11 +21,9 @@ Piece = bytes | str
 
 
 def find_line(text: bytes | bytearray, sign: bytes, start: int = 0) -> int:
-    """Return where the newline before a line of one character is, -1 without one; its own newline
-    must be there.
+    """Return the position of the newline before a line of one character, -1 without one.
 
-    Of braces there are few: looking for them takes a tenth of the time that looking for newlines
-    takes.
+    The line must be complete. Searching for braces, which are rare, takes a tenth of the time.
     """
     line = b"\n" + sign + b"\n"
     at = text.find(sign, start + 1)
@@ -35,10 +33,11 @@ def find_line(text: bytes | bytearray, sign: bytes, start: int = 0) -> int:
 
 
 class Framer:
-    """Cuts bytes in any pieces into complete objects (bytes) and noise lines (str), in their order.
+    """Splits bytes, in chunks of any size, into complete objects (bytes) and noise lines (str), in
+    order.
 
-    `broken` counts objects that were given up: begun again before their end, or endless. `cut`
-    tells after `close` that the stream ended inside an object.
+    `broken` counts dropped objects: restarted before their end, or too long. `cut` is set by
+    `close` if the stream ended within an object.
     """
 
     def __init__(self) -> None:
@@ -57,7 +56,7 @@ class Framer:
         return pieces
 
     def close(self) -> list[Piece]:
-        """Return what is complete at the end of the stream though its last newline is missing."""
+        """Return the rest at the end of the stream, complete except for its newline."""
         pieces = self.feed(b"\n") if self._buffer and not self._buffer.endswith(b"\n") else []
         self.cut, self._inside = self.cut or self._inside, False
         self._buffer.clear()
@@ -65,7 +64,7 @@ class Framer:
         return pieces
 
     def _step(self, pieces: list[Piece]) -> bool:
-        """Take one object or line off the buffer; False when more bytes are needed."""
+        """Take one object or line from the buffer; False if more bytes are needed."""
         return self._take_object(pieces) if self._inside else self._take_line(pieces)
 
     def _take_line(self, pieces: list[Piece]) -> bool:
@@ -83,9 +82,7 @@ class Framer:
         return True
 
     def _cut_line(self, pieces: list[Piece]) -> bool:
-        """Give what there is of a line that does not end: memory is not for as much as a broken
-        tool prints.
-        """
+        """Return the part so far of an endless line, to limit memory."""
         pieces.append(clean(bytes(self._buffer)).strip())
         self._buffer.clear()
         self._scanned = 0
@@ -103,7 +100,7 @@ class Framer:
         return True
 
     def _from_last_opening(self, text: bytes) -> bytes:
-        """Drop an object that another one began in: bytes were lost between them."""
+        """Drop an object in which another one begins: bytes were lost in between."""
         begin, again = 0, find_line(text, b"{")
         while again >= 0:
             begin, again = again + 1, find_line(text, b"{", again + 1)
@@ -178,9 +175,9 @@ class Syncs(Struct):
     lat: StatusLatency | None = field(name="lat_ns", default=None)
 
     def direction(self, runtime_ms: int) -> StatusDirection | None:
-        """Return it as a direction that ran as long as the I/O beside it.
+        """Return it as a direction that ran as long as the I/O.
 
-        None when nothing was synced.
+        None if nothing was synced.
         """
         count = self.lat.n if self.lat is not None else 0
         rate = count * 1000 / runtime_ms if runtime_ms else 0.0
@@ -193,9 +190,9 @@ class Syncs(Struct):
 
 class StatusJob(Struct):
     """One entry of ``jobs``: a group, with group_reporting. `job_start` is epoch ms, 0 or absent
-    before it starts.
+    before the start.
 
-    `total_err` are failed I/Os of a job with continue_on_error; otherwise it is absent.
+    `total_err` counts failed I/Os of a job with continue_on_error; otherwise it is absent.
     """
 
     jobname: str = ""
@@ -214,9 +211,7 @@ class StatusJob(Struct):
     sync: Syncs | None = None
 
     def directions(self) -> dict[str, StatusDirection]:
-        """Return the directions that are reported once: `mixed` only when read and write are not
-        there as well.
-        """
+        """Return each reported direction once: `mixed` only without read and write."""
         split = {
             name: part
             for name in ("read", "write", "trim")
@@ -237,7 +232,7 @@ class Snapshot(Struct):
 
 
 class _Brief(StatusLatency):
-    """A latency whose percentiles and bins are passed over: no object has keys of these names."""
+    """A latency without percentiles and bins: no object has keys of these names."""
 
     percentile: dict[PrintedPercentile, Amount] | None = field(name="", default=None)
     bins: dict[Count, Count] | None = field(name=" ", default=None)
@@ -261,9 +256,9 @@ _briefs = {kind: msgspec.json.Decoder(_brief(kind)) for kind in get_args(Latency
 
 
 def decode(text: bytes, brief: LatencyKind | None = None) -> Snapshot:
-    """Return the snapshot of one complete object. Raises SnapshotError.
+    """Return the snapshot of a complete object. Raises SnapshotError.
 
-    `brief`: the bins of this kind of latency alone are needed, which takes half the time.
+    `brief`: decode bins of this latency kind only, in half the time.
     """
     try:
         return (_briefs[brief] if brief else _decoder).decode(text)

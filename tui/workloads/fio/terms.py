@@ -55,7 +55,7 @@ class FioTerms(FromTerms):
         return _names()
 
     def job_of_terms(self, given: GivenTerms) -> TermJob:
-        """Return the job of options on a command line. Raises UsageError."""
+        """Return the job of options on the command line. Raises UsageError."""
         return make_job(given)
 
 
@@ -83,7 +83,7 @@ def make_job(given: GivenTerms) -> TermJob:
 def _checked(given: GivenTerms) -> dict[str, Sequence[str]]:
     """Return values by fio's own name.
 
-    Raises UsageError for an unknown option or a value that fio refuses.
+    Raises UsageError for an unknown option or a value that fio rejects.
     """
     found: dict[str, Sequence[str]] = {}
     for name, values in given.items():
@@ -102,13 +102,13 @@ def _checked(given: GivenTerms) -> dict[str, Sequence[str]]:
 
 
 def _as_option(name: str, value: str) -> str:
-    """Return a value as fio reads it: flags of parameters have words of their own."""
+    """Return a value in fio's syntax: flags are 1 and 0."""
     words = {"yes": "1", "true": "1", "on": "1", "no": "0", "false": "0", "off": "0"}
     return words.get(value.lower(), value) if by_name()[name]["type"] in ("bool", "set") else value
 
 
 def _defaults(said: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
-    """Return the terms that hold where nothing else is said, in the order of the table."""
+    """Return the default terms, in the order of the table."""
     values: dict[str, Sequence[str]] = {
         term.name: (term.default,) for term in TERMS if term.default
     }
@@ -125,9 +125,7 @@ def _defaults(said: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
 
 
 def _check_target(values: Mapping[str, Sequence[str]]) -> None:
-    """Raise UsageError where the job has no place for its files: no default suits everybody's
-    storage.
-    """
+    """Raise UsageError if the job has no target: no default suits all storage."""
     places = [name for name in ("directory", "filename") if name in values]
     fileless = set(values["ioengine"]) <= FILELESS_ENGINES
     if len(places) != 1 and not fileless:
@@ -143,16 +141,14 @@ def _check_target(values: Mapping[str, Sequence[str]]) -> None:
 
 
 def _is_param(name: str, values: Sequence[str]) -> bool:
-    """Tell whether a term may be changed at launch: all but what the rest of the profile depends
-    on.
-    """
+    """Return whether a term can be changed at launch: nothing else depends on it."""
     return bool(re.match(NAME_PATTERN, name)) and (name not in STRUCTURAL or len(values) > 1)
 
 
 def _param(name: str, values: Sequence[str]) -> TermParam:
     """Return a term as a parameter.
 
-    Of the kind text where fio takes more than the term's own kind.
+    Of kind text if fio accepts more than the term's own kind.
     """
     term = BY_NAME.get(name)
     if term is None:

@@ -1,8 +1,7 @@
-"""What fio prints for people, as they paste it into tickets: read into the objects that its JSON is
-read into.
+"""Parse fio's human-readable output, as pasted into tickets, into the same objects as its JSON.
 
-Versions from 2 on. Lines that say nothing of the figures, and text around the outputs, are passed
-over."""
+Versions from 2 on. Other lines and surrounding text are ignored.
+"""
 
 from __future__ import annotations
 
@@ -66,8 +65,7 @@ ISSUED_ORDER = ("read", "write", "trim")
 
 @dataclass(slots=True)
 class PrintedSection:
-    """The results of one job, or of one group of them. `depth_one`: never more than one I/O was in
-    flight.
+    """Results of one job, or of a group. `depth_one`: never more than one I/O in flight.
 
     `counted`: the number of I/Os is exact.
     """
@@ -83,11 +81,11 @@ class PrintedSection:
 
 @dataclass(slots=True)
 class Printed:
-    """What one fio printed on one host. `command` is the last one above it, `lines` what it says of
-    jobs at first.
+    """Output of one fio on one host. `command` is the last one above it, `lines` the jobs' first
+    lines.
 
-    What one client prints of its hosts has the same `session`. `prompt_host`: the host in the shell
-    prompt above it.
+    Outputs of one client have the same `session`. `prompt_host`: the host in the shell prompt above
+    it.
     """
 
     host: str
@@ -102,7 +100,7 @@ class Printed:
 def printed_outputs(text: str, file: str) -> list[Printed]:
     """Return the outputs in a text, in order.
 
-    Raises UsageError with the line of what cannot be read.
+    Raises UsageError with the line that cannot be read.
     """
     parser = _Parser(file)
     for number, line in numbered(text, file):
@@ -111,7 +109,7 @@ def printed_outputs(text: str, file: str) -> list[Printed]:
 
 
 class _Parser:
-    """Follows the lines of a text."""
+    """Parses a text line by line."""
 
     def __init__(self, file: str) -> None:
         self.file, self.number = file, 0
@@ -136,7 +134,7 @@ class _Parser:
         )
 
     def take(self, number: int, line: str) -> None:
-        """Take one line."""
+        """Parse one line."""
         self.number = number
         above, self.above = self.above, ""
         if below := HOST_BELOW.fullmatch(line):
@@ -158,7 +156,7 @@ class _Parser:
         return [each for each, later in followed if not _again(each, later)]
 
     def _before(self, line: str) -> bool:
-        """Take what stands before results: a command, a version, the first words on a job."""
+        """Parse a line before results: a command, a version, the first line of a job."""
         prompt = PROMPT.match(line)
         if command := COMMAND.fullmatch(line[prompt.end() :] if prompt else line):
             self.prompt_host = prompt["host"] if prompt else ""
@@ -211,7 +209,7 @@ class _Parser:
         self.section, self.part, self.percentiles, self.separate = section, None, None, False
 
     def _complete(self) -> None:
-        """Refuse results without figures, unless they are those of a job that failed."""
+        """Reject results without figures, except of failed jobs."""
         if (
             self.section is not None
             and not self.section.job.directions()
@@ -236,7 +234,7 @@ class _Parser:
         self._add(match[1], match[2], match[3], match[4], match[5])
 
     def _old_rate(self, match: re.Match[str]) -> None:
-        """Take the line of fio 2, whose KB are 1024 bytes."""
+        """Parse a rate of fio 2, with KB of 1024 bytes."""
         bandwidth, moved = (re.sub(r"([KMGT])B", r"\1iB", match[place]) for place in (3, 2))
         self._add(match[1], match[4], bandwidth, moved, match[5])
 
@@ -294,7 +292,7 @@ class _Parser:
     def _count(
         self, total: Mapping[str, str], short: Mapping[str, str], dropped: Mapping[str, str]
     ) -> None:
-        """Take exact counts of I/Os: rates and latencies are of as many."""
+        """Set exact counts of I/Os, also for rates and latencies."""
         assert self.section is not None
         self.section.counted = True
         for name, part in self.section.job.directions().items():
@@ -318,7 +316,7 @@ class _Parser:
 
 
 def _again(one: Printed, later: Printed | None) -> bool:
-    """Tell whether the same processes printed their results again: only the last ones count."""
+    """Return whether the same processes printed their results again: only the last ones count."""
     if later is None or one.host != later.host:
         return False
     names = {(section.job.jobname, section.pid) for section in later.sections if section.pid}
@@ -326,16 +324,14 @@ def _again(one: Printed, later: Printed | None) -> bool:
 
 
 def _together(before: PrintedSection, after: PrintedSection) -> bool:
-    """Tell whether one fio printed both."""
+    """Return whether one fio printed both."""
     if before.ended_s is None or after.ended_s is None:
         return before.ended_s is after.ended_s
     return abs(after.ended_s - before.ended_s) <= SAME_PRINT_S
 
 
 def _block(text: str) -> str:
-    """Return the block size of a job's first line: one value, or a range where there are
-    several.
-    """
+    """Return the block size in a job's first line: one value, or a range."""
     found = [size for pair in BLOCKS.findall(text) for size in pair]
     return (
         next(iter(found), "")
@@ -347,9 +343,9 @@ def _block(text: str) -> str:
 
 
 def _finer(printed: float, ios: int, runtime_ms: int) -> float:
-    """Return the rate that exact counts make.
+    """Return the rate computed from exact counts.
 
-    Where it is another one, not only more digits, the printed one.
+    The printed rate if the two disagree beyond rounding.
     """
     made = ios * 1000 / runtime_ms if runtime_ms else printed
     return made if abs(made - printed) <= 1 + DIGITS * printed else printed

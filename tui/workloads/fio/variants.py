@@ -1,4 +1,4 @@
-"""The same fio jobs at another rate or with one parameter changed."""
+"""Variants of fio jobs: another rate, or one changed parameter."""
 
 from __future__ import annotations
 
@@ -35,8 +35,7 @@ LEAST = 10  # I/Os a second of one worker: fio's snapshots wait for each of them
 def worker_rates(total: int, workers: int) -> list[int]:
     """Return the rate option of each worker, larger ones first; 0 < workers <= total.
 
-    The options add up to the total where fio keeps them as they are, and come to it where it rounds
-    gaps.
+    The options add up to the total, before or after fio's rounding of gaps.
     """
     if total <= EXACT_BELOW * workers:
         return [total // workers + (at < total % workers) for at in range(workers)]
@@ -47,9 +46,7 @@ def worker_rates(total: int, workers: int) -> list[int]:
 
 
 def rate_of_gap(gap_us: int) -> float:
-    """Return the I/Os a second that fio begins with a mean gap of so many microseconds before it
-    rounds.
-    """
+    """Return the IOPS that fio starts from a mean gap in microseconds before it rounds."""
     return 1e6 / (gap_us - 0.5)
 
 
@@ -61,14 +58,14 @@ def option_of_gap(gap_us: int) -> int:
 def shares(total: int, percents: Sequence[int]) -> list[int]:
     """Return a total split by percentages that add up to 100.
 
-    The last one takes what rounding leaves.
+    The last one gets the rounding remainder.
     """
     found = [round(total * percent / 100) for percent in percents[:-1]]
     return [*found, total - sum(found)]
 
 
 def in_proportion(total: int, parts: Sequence[float], least: Sequence[int]) -> list[int]:
-    """Return a total split by parts, none less than its least; they add up to the total.
+    """Return a total split in proportion, each at least its minimum.
 
     Raises ValueError.
     """
@@ -85,9 +82,7 @@ def in_proportion(total: int, parts: Sequence[float], least: Sequence[int]) -> l
 
 
 def spread(rates: Sequence[int], hosts: Sequence[int]) -> list[list[int]]:
-    """Return the rates by host, which have so many workers each: first workers of all hosts
-    first.
-    """
+    """Return the rates by host and worker: first workers of all hosts first."""
     order = sorted((worker, host) for host, count in enumerate(hosts) for worker in range(count))
     found: list[list[int]] = [[] for _ in hosts]
     for (_, host), rate in zip(order, rates, strict=False):
@@ -114,9 +109,9 @@ LEAST_BLOCK = 4096  # smaller ones cannot be read and written past the page cach
 
 
 def vary(profile: Profile, params: Mapping[str, ParamValue], change: Change) -> Profile:
-    """Return a profile whose jobs do the same but for one change.
+    """Return a profile with the same jobs except for one change.
 
-    Raises UsageError when they cannot.
+    Raises UsageError if that is not possible.
     """
     own, make = job_of(profile), CHANGES.get(change)
     if make is None:
@@ -154,9 +149,9 @@ def without(options: Own, names: tuple[str, ...]) -> dict[str, Scalar | None]:
 
 
 def twice_in_flight(job: JobOptions, own: Own) -> Jobs:
-    """Engines that queue hold twice as many.
+    """Double the queue depth of asynchronous engines.
 
-    Of the others as many workers again run beside the first ones.
+    For others, double the workers.
     """
     if job.queues:
         return {job.name: {**own, "iodepth": 2 * max(job.count("iodepth"), 1)}}
@@ -164,9 +159,9 @@ def twice_in_flight(job: JobOptions, own: Own) -> Jobs:
 
 
 def twice_workers(job: JobOptions, own: Own) -> Jobs:
-    """As many workers again, on the same files.
+    """Double the workers, on the same files.
 
-    Where these are gone through in order, on the other half.
+    If these are read in order, the new ones use the other half.
     """
     copy = without(own, WAITS)
     if not job.get("filename") and not job.fileless:
@@ -184,9 +179,9 @@ def twice_workers(job: JobOptions, own: Own) -> Jobs:
 
 
 def other_half(job: JobOptions) -> dict[str, Scalar | None]:
-    """Return the options of workers that begin in the middle of each file.
+    """Return options for workers that begin in the middle of each file.
 
-    Of files of unknown size none.
+    Empty for files of unknown size.
     """
     files, block = max(job.count("nrfiles"), 1), job.size("bs") or LEAST_BLOCK
     fixed = job.size("filesize")
@@ -197,7 +192,7 @@ def other_half(job: JobOptions) -> dict[str, Scalar | None]:
 
 
 def half_workers(job: JobOptions, own: Own) -> Jobs:
-    """Half of the workers, on their own files."""
+    """Halve the workers, which keep their own files."""
     if "{" in (job.get("numjobs") or ""):
         raise cannot(job, "its workers are shared out over the hosts")
     if job.numjobs < 2:
@@ -206,7 +201,7 @@ def half_workers(job: JobOptions, own: Own) -> Jobs:
 
 
 def half_block(job: JobOptions, own: Own) -> Jobs:
-    """Half the block size."""
+    """Halve the block size."""
     if any(job.get(name) for name in ("bsrange", "blocksize_range", "bssplit", "bs_unaligned")):
         raise cannot(job, "its blocks have no one size")
     block = job.size("bs") or LEAST_BLOCK
@@ -216,7 +211,7 @@ def half_block(job: JobOptions, own: Own) -> Jobs:
 
 
 def no_rate(job: JobOptions, own: Own) -> Jobs:
-    """As much as it can."""
+    """Remove the rate: full load."""
     return {job.name: without(own, RATES)}
 
 
@@ -236,9 +231,9 @@ Rates = tuple[int, ...]  # of one worker, one a direction
 
 @dataclass(frozen=True, slots=True)
 class SharedRate:
-    """What one job does on all hosts: each worker's rates by host.
+    """One job on all hosts: the rates of each worker by host.
 
-    Workers that have none have no part.
+    Workers without a rate are left out.
     """
 
     job: JobOptions
@@ -266,7 +261,7 @@ def pace(
     seeds: Mapping[str, int],
     offer: Offer,
 ) -> Paced:
-    """Return the step that offers this load. Raises UsageError with why it cannot be paced."""
+    """Return the step that offers this load. Raises UsageError if it cannot be paced."""
     own_ramp = ramp_of(profile)
     ramp = f"{usual_ramp_s(offer.seconds):g}s" if own_ramp is None else own_ramp
     timed = timed_profile(profile, offer.seconds, ramp)
@@ -292,7 +287,7 @@ def pace(
 
 
 def ramp_of(profile: Profile) -> Scalar | None:
-    """Return the ramp that a profile's jobs have; None: it says nothing of one."""
+    """Return the ramp of a profile's jobs; None if it sets none."""
     levels = (job_of(profile).shared, *job_of(profile).jobs.values())
     return next(
         (level["ramp_time"] for level in levels if level.get("ramp_time") is not None), None
@@ -300,7 +295,7 @@ def ramp_of(profile: Profile) -> Scalar | None:
 
 
 def timed_profile(profile: Profile, seconds: float, ramp: Scalar) -> Profile:
-    """Return a profile whose jobs run for so long after their ramp, with no rate of their own."""
+    """Return a profile with jobs that run this long after their ramp, without own rates."""
     from tui.workloads.fio.body import warm
 
     own: Fio = job_of(warm(profile, seconds))
@@ -336,7 +331,7 @@ def lengths(profile: Profile) -> list[str]:
 
 
 def check(profile: Profile, jobs: Sequence[JobOptions]) -> None:
-    """Raise UsageError when these jobs cannot be measured for so many seconds."""
+    """Raise UsageError if these jobs cannot be measured for so many seconds."""
     for job in jobs:
         if job.makes_no_data or job.engine in DELETING_ENGINES:
             raise UsageError(f"job {job.name}: each file is used only once: cannot be paced")
@@ -349,7 +344,7 @@ def check(profile: Profile, jobs: Sequence[JobOptions]) -> None:
 
 
 def why_unpaced(profile: Profile, jobs: Sequence[JobOptions]) -> str:
-    """Return why these jobs have no rate that could be offered; empty: they have one."""
+    """Return why these jobs cannot be paced; empty if they can."""
     for job in jobs:
         held = next((name for name in HOLDING_BACK if job.get(name) not in (None, "0", "")), None)
         if held:
@@ -365,7 +360,7 @@ def shared_out(
     total: int,
     job_shares: Mapping[str, float],
 ) -> list[SharedRate]:
-    """Return which worker of which job begins how many I/Os a second. Raises UsageError."""
+    """Return the rate of each worker of each job. Raises UsageError."""
     by_job = list(zip(*hosts, strict=True))
     parts = _parts(profile, hosts[0], job_shares)
     try:
@@ -386,7 +381,7 @@ def shared_out(
 def _parts(
     profile: Profile, jobs: Sequence[JobOptions], job_shares: Mapping[str, float]
 ) -> list[float]:
-    """Return which part of the rate each job has.
+    """Return the share of each job in the rate.
 
     Raises UsageError for jobs without a share.
     """
@@ -400,12 +395,12 @@ def _parts(
 
 
 def _least(job: JobOptions, hosts: int) -> int:
-    """Return the least rate of a job, of which each direction has one a second on each host."""
+    """Return the minimum rate of a job: one per second and direction on each host."""
     return -(-100 * hosts // min(_percent(job, name) for name in _paced_directions(job)))
 
 
 def _by_workers(own: Sequence[JobOptions], total: int, more: int) -> SharedRate:
-    """Return the rates of one job's workers; `own`: it as each host has it."""
+    """Return the rates of one job's workers; `own`: the job as on each host."""
     job, counts = own[0], [each.numjobs for each in own]
     totals = shares(total, [_percent(job, name) for name in _paced_directions(job)])
     workers = min(sum(counts), max(len(own), total // LEAST), *totals)
@@ -415,12 +410,12 @@ def _by_workers(own: Sequence[JobOptions], total: int, more: int) -> SharedRate:
 
 
 def _paced_directions(job: JobOptions) -> list[str]:
-    """Return the directions that a job has I/Os of."""
+    """Return the directions in which a job does I/O."""
     return [name for name in job.access if _percent(job, name)]
 
 
 def _percent(job: JobOptions, direction: str) -> int:
-    """Return which part of its I/Os a direction has."""
+    """Return the share of a direction in a job's I/Os."""
     if job.access != ("read", "write"):
         return 100 // len(job.access)
     written = job.get("rwmixwrite")
@@ -462,9 +457,7 @@ def _on_host(resolved: Resolved, parts: Sequence[SharedRate], host: int) -> Reso
 def _sections(
     job: JobOptions, workers: Sequence[Rates], taken: Set[str]
 ) -> dict[str, dict[str, str]]:
-    """Return the sections of one job: workers with the same rates share one, but for the files that
-    are their own.
-    """
+    """Return the sections of a job: workers with equal rates and the same files share one."""
     own = {name: value for name, value in job.own.items() if name not in RATES}
     found: dict[str, dict[str, str]] = {}
     begin = 0
@@ -485,7 +478,7 @@ def _sections(
 
 
 def _new_name(job: JobOptions, worker: int, taken: Set[str]) -> str:
-    """Return the name of a section for workers of a job, which no other job has."""
+    """Return a unique name for a section of a job's workers."""
     name = f"{job.name.rpartition('/')[2]}-{worker + 1}"
     while name in taken:
         name += "-"
@@ -493,7 +486,7 @@ def _new_name(job: JobOptions, worker: int, taken: Set[str]) -> str:
 
 
 def _option(job: JobOptions, rates: Rates) -> str:
-    """Return a rate for each direction: fio's lists have a place for read, write and trim."""
+    """Return a rate for each direction, as a list for read, write and trim."""
     by_name = dict(zip(_paced_directions(job), rates, strict=True))
     if len(job.access) == 1:
         return str(rates[0])
@@ -501,7 +494,7 @@ def _option(job: JobOptions, rates: Rates) -> str:
 
 
 def _runs(job: JobOptions, begin: int, count: int) -> list[tuple[int, int]]:
-    """Return (first worker, workers) of sections: one each where workers differ by their number."""
+    """Return (first worker, workers) of sections: one per worker if workers differ by number."""
     if _own_files(job) or job.get("offset_increment"):
         return [(begin + at, 1) for at in range(count)]
     return [(begin, count)]
@@ -512,7 +505,7 @@ def _own_files(job: JobOptions) -> bool:
 
 
 def _placed(job: JobOptions, worker: int) -> dict[str, str]:
-    """Return the options that give a section of its own the files and the place of this worker.
+    """Return the options that give a section the files and offsets of its worker.
 
     Raises UsageError.
     """

@@ -1,4 +1,4 @@
-"""fio as a load generator: the face that the engine sees."""
+"""fio as a load generator: its interface to the engine."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ class FioWorkload(Workload):
     def problems(
         self, profile: Profile, document: YamlDocument, texts: Mapping[str, str]
     ) -> Iterator[Problem]:
-        """Yield what is wrong with options, by themselves and together."""
+        """Yield problems with options, individually and combined."""
         from tui.workloads.fio.body import problems
 
         return problems(profile, document, texts)
 
     def unreached(self, profile: Profile) -> Mapping[KeyPath, str]:
-        """Return the options of [global] that every job sets itself."""
+        """Return the options of [global] that every job overrides."""
         from tui.workloads.fio.body import unreached
 
         return unreached(profile)
@@ -88,7 +88,7 @@ class FioWorkload(Workload):
         return hints(profile, texts)
 
     def describe(self, kinds: dict[str, Any]) -> None:
-        """Name fio's options in the JSON Schema."""
+        """Add fio's options to the JSON Schema."""
         from tui.workloads.fio.schema import name_options
 
         name_options(kinds)
@@ -106,7 +106,7 @@ class FioWorkload(Workload):
         return build_steps(profile, params, hosts, seeds)
 
     def warm(self, profile: Profile, seconds: float) -> Profile:
-        """Return a profile whose jobs run the same load for so long."""
+        """Return a profile with the same jobs, run for this long."""
         from tui.workloads.fio.body import warm
 
         return warm(profile, seconds)
@@ -121,7 +121,7 @@ class FioWorkload(Workload):
         return fill(steps, times, block_bytes)
 
     def vary(self, profile: Profile, params: Mapping[str, ParamValue], change: Change) -> Profile:
-        """Return a profile whose jobs do the same but for one change."""
+        """Return a profile with the same jobs except for one change."""
         from tui.workloads.fio.variants import vary
 
         return vary(profile, params, change)
@@ -134,15 +134,13 @@ class FioWorkload(Workload):
         seeds: Mapping[str, int],
         offer: Offer,
     ) -> Paced:
-        """Return the step that offers so many I/Os a second over all hosts. Raises UsageError."""
+        """Return the step that offers a rate over all hosts. Raises UsageError."""
         from tui.workloads.fio.variants import pace
 
         return pace(profile, params, hosts, seeds, offer)
 
     def set_by_search(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[str]:
-        """Return which rates of jobs are left out, and which parameters for their length are not
-        used.
-        """
+        """Return ignored rates of jobs, and ignored parameters for their length."""
         from tui.workloads.fio.variants import set_by_search
 
         return list(set_by_search(profile, params))
@@ -154,7 +152,7 @@ class FioWorkload(Workload):
         return lengths(profile)
 
     def requirements(self, steps: Sequence[Step]) -> list[Requirement]:
-        """Return fio itself, and that it can load the engines of these steps."""
+        """Return fio, and the engines that these steps load."""
         from tui.workloads.fio.engines import engines_of, requirement
 
         jobs = (task.job_file for step in steps for task in step.tasks)
@@ -164,13 +162,13 @@ class FioWorkload(Workload):
         ]
 
     def extras(self) -> list[Requirement]:
-        """Return the engine of the S3 profiles: many fio packages are built without it."""
+        """Return the engine of the S3 profiles, which many fio packages do not have."""
         from tui.workloads.fio.engines import requirement
 
         return [requirement("http")]
 
     def layout_job(self, files: list[FileSpec]) -> str:
-        """Return the job file that writes these files whole, once, in sequence."""
+        """Return the job file that writes these files once, sequentially."""
         from tui.workloads.fio.layout import layout_job
 
         return layout_job(files)
@@ -190,7 +188,7 @@ class FioWorkload(Workload):
         return FioReader(host, step, phase, latency_kind)
 
     def outline(self, profile: Profile, params: Mapping[str, ParamValue]) -> list[tuple[str, str]]:
-        """Return each job with what it does, in which blocks, and how much at a time."""
+        """Return each job's pattern, block size and concurrency."""
         from tui.workloads.fio.body import resolve_options
 
         shared, jobs = resolve_options(profile, params, "host", 1)
@@ -207,7 +205,7 @@ class FioWorkload(Workload):
         return render(profile, params, "local", 1, None)
 
     def is_job(self, text: str) -> bool:
-        """Tell whether a text has sections, as fio's job files do."""
+        """Return whether a text has sections like a fio job file."""
         return any(line.lstrip().startswith("[") for line in text.splitlines())
 
     def from_terms(self) -> FromTerms:
@@ -219,7 +217,7 @@ class FioWorkload(Workload):
     def import_job(
         self, text: str, file: str, tag: str | None, environ: Mapping[str, str]
     ) -> Imported:
-        """Return the profiles of a fio job file, a profile for each of its steps."""
+        """Return the profiles of a fio job file, one per step."""
         from tui.workloads.fio.jobimport import import_job
 
         return import_job(text, file, tag, environ)

@@ -37,7 +37,7 @@ class Cbt(Format):
     name = "cbt"
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
-        """Return what rados bench printed: CBT runs it among others. Raises UsageError."""
+        """Return the output of rados bench, which CBT also runs. Raises UsageError."""
         if RADOS_BEGIN not in text:
             return ()
         found: dict[str, float] = {}
@@ -89,9 +89,7 @@ def _run(name: str, points: Mapping[str, Sequence[KeptFile]]) -> KeptRun:
 
 
 def _outputs(files: Sequence[KeptFile]) -> Iterator[tuple[str, KeptFile]]:
-    """Yield each process's output with its host: the JSON alone where it was taken out of the
-    output.
-    """
+    """Yield each process's output with its host: only the JSON if CBT extracted it."""
     found: dict[tuple[str, str], KeptFile] = {}
     # json_output comes first
     for file in sorted(files, key=lambda file: PurePosixPath(file.name).name):
@@ -112,9 +110,9 @@ def _read(file: KeptFile) -> list[ImportedOutput]:
 
 
 def _summed(outputs: Sequence[ImportedOutput]) -> ImportedOutput:
-    """Return what the processes of one host did side by side.
+    """Return the sum of concurrent processes of one host.
 
-    Percentiles only where all have histograms.
+    Percentiles only if all have histograms.
     """
     first = outputs[0]
     if len(outputs) == 1:
@@ -145,7 +143,7 @@ def _summed(outputs: Sequence[ImportedOutput]) -> ImportedOutput:
 
 
 def _lines(text: str, file: str) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines of a text; of the JSON that CBT makes of them, the same again."""
+    """Yield the numbered lines of a text, or of the same lines in CBT's JSON."""
     try:
         value = budget().json(text, file) if text.lstrip().startswith("{") else None
     except (ValueError, RecursionError):
@@ -157,7 +155,7 @@ def _lines(text: str, file: str) -> Iterator[tuple[int, str]]:
 
 
 def _rados(found: Mapping[str, float]) -> ImportedOutput | None:
-    """Return what rados bench counted; its latencies have no percentiles."""
+    """Return the result of rados bench, which prints no percentiles."""
     seconds = found.get(RADOS_BEGIN) or found.get(f"{RADOS_BEGIN} (sec)")
     name = next((name for label, name in RADOS_COUNTS.items() if label in found), None)
     if not seconds or name is None:

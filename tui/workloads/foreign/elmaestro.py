@@ -35,7 +35,9 @@ class _Workload(Struct):
 
 
 class _Result(Struct):
-    """What is read of result.json. Without a hash of the specification it is another program's."""
+    """The fields read from result.json. Without a specification hash the file is from another
+    program.
+    """
 
     spec_hash: str
     phases: dict[str, _Phase]
@@ -54,7 +56,7 @@ class ElMaestro(Format):
     name = "elmaestro"
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
-        """Return nothing: its result.json has figures of one host; give the directory."""
+        """Return nothing: its result.json has figures of one host; import the directory."""
         return ()
 
     def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
@@ -97,7 +99,7 @@ def _run(folder: str, points: Sequence[tuple[_Result, KeptFile]]) -> KeptRun:
 
 
 def _outputs(file: KeptFile) -> list[ImportedOutput]:
-    """Return the last measurement in an output, by whichever load generator reads it.
+    """Return the last measurement in an output, read by the matching load generator.
 
     Raises UsageError.
     """
@@ -109,7 +111,7 @@ def _outputs(file: KeptFile) -> list[ImportedOutput]:
 
 
 def _doubts(name: str, result: _Result, outputs: Sequence[ImportedOutput]) -> Iterator[str]:
-    """Yield what ElMaestro's own result says that its load generator does not."""
+    """Yield doubts in ElMaestro's own result that the load generator's output does not show."""
     if result.engine != "fio":
         return
     for direction, phase in sorted(result.phases.items()):

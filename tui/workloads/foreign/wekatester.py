@@ -40,7 +40,7 @@ class Wekatester(Format):
     name = "wekatester"
 
     def import_output(self, text: str, file: str) -> Sequence[ImportedOutput]:
-        """Return the jobs whose figures it printed. Raises UsageError."""
+        """Return the jobs in its printed summary. Raises UsageError."""
         jobs: list[tuple[str, dict[tuple[str, str], float]]] = []
         for number, line in numbered(text, file):
             if match := JOB.fullmatch(line) or RESUMMED.fullmatch(line.strip()):
@@ -51,7 +51,7 @@ class Wekatester(Format):
         return [_output(place, job, figures) for place, (job, figures) in enumerate(told)]
 
     def import_tree(self, files: Sequence[KeptFile]) -> Sequence[KeptRun]:
-        """Return the run of each bundle: its jobs in order, layouts left out."""
+        """Return the run of each bundle: its jobs in order, without layouts."""
         bundles: dict[str, list[tuple[str, KeptFile]]] = {}
         for file in sorted(files, key=lambda file: file.name):
             path = PurePosixPath(file.name)
@@ -84,9 +84,7 @@ def _bundle(folder: str, jobs: Sequence[tuple[str, KeptFile]], layouts: set[str]
 
 
 def _last(file: KeptFile) -> list[ImportedOutput]:
-    """Return the last measurement in the results of a job, by whichever load generator reads
-    them.
-    """
+    """Return the last measurement in a job's results, read by the matching load generator."""
     for reader in workloads.every():
         if outputs := reader.import_output(file.text, file.place):
             last = outputs[-1].place
@@ -118,7 +116,7 @@ def _output(place: int, job: str, figures: Mapping[tuple[str, str], float]) -> I
 
 
 def _directions(figures: Mapping[tuple[str, str], float]) -> Iterator[tuple[str, DirectionResult]]:
-    """Yield the figures of reads and writes: rates only, the measured time is not printed."""
+    """Yield the figures of reads and writes: rates only, as the measured time is not printed."""
     for name in ("read", "write"):
         iops, bandwidth = figures.get((name, "iops")), figures.get((name, "bandwidth"))
         latency = figures.get((name, "latency"))

@@ -1,6 +1,4 @@
-"""Export the facts of a run for a submission to the IO500 list, and the questions that remain
-open.
-"""
+"""Export the facts of a run for a submission to the IO500 list, with open questions."""
 
 from __future__ import annotations
 
@@ -80,7 +78,7 @@ def _clients(record: RunRecord) -> Answers:
 
 
 def _same(hosts: Sequence[HostRecord], read: Callable[[Mapping[str, Fact]], str]) -> str:
-    """Return what all hosts have, or each value with the number of its hosts."""
+    """Return the common value of all hosts, or each value with its number of hosts."""
     values = [text for host in hosts if (text := read(host.facts))]
     kinds = list(dict.fromkeys(values))
     if len(kinds) < 2:

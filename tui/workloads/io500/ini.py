@@ -1,4 +1,4 @@
-"""The ini file that IO500 reads, made of a launch."""
+"""The ini file for IO500, generated from a launch."""
 
 from __future__ import annotations
 

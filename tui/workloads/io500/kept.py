@@ -1,6 +1,4 @@
-"""Import results of IO500 that were kept: what it printed, its result_summary.txt, or a whole
-result directory.
-"""
+"""Import IO500 results: its output, its result_summary.txt, or a complete result directory."""
 
 from __future__ import annotations
 
@@ -66,8 +64,8 @@ def _outputs(text: str, file: str, told: Told) -> list[ImportedOutput]:
 
 @dataclass
 class Told:
-    """What config.ini and result.txt tell beside the summary: settings as section.key, and reasons
-    by section.
+    """Data of config.ini and result.txt in addition to the summary: settings, and reasons by
+    section.
     """
 
     settings: dict[str, str] = field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""Parse what IO500 prints: its phases, why one is invalid, and its score.
+"""Parse IO500's output: phases, reasons for invalid ones, and score.
 
-Runs and imports are read by this alone.
+Used for runs and imports.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Event = MetadataPhase | MetadataIteration
 
 @dataclass(frozen=True, slots=True)
 class PrintedPhase:
-    """One phase as it was printed; `why` it is invalid, by IO500's own words before it."""
+    """One phase as printed; `why` it is invalid, from the lines before it."""
 
     value: float
     unit: str
@@ -64,7 +64,7 @@ class PrintedPhase:
 
 @dataclass
 class Io500Output:
-    """What one IO500 has printed so far.
+    """The output of one IO500 so far.
 
     It does not print its ranks: there are as many as were launched.
     """
@@ -89,16 +89,16 @@ class Io500Output:
 
     @property
     def started(self) -> bool:
-        """Whether the ranks run."""
+        """Whether the ranks are running."""
         return self.titles > 0
 
     @property
     def tasks(self) -> int:
-        """Ranks: each prints a title of its own when they do not know each other."""
+        """Number of ranks: unconnected ranks each print a title."""
         return 1 if self.titles > 1 else self.ranks
 
     def line(self, text: str, now_s: float = 0.0) -> list[Event] | None:
-        """Take one line; return its events, or None for a line that people have to read."""
+        """Parse one line; return its events, or None for a line to show to the user."""
         if match := TITLE.match(text):
             self.titles += 1
             self.version = match["version"].removeprefix("io500-")
@@ -123,11 +123,11 @@ class Io500Output:
         return None
 
     def end(self, now_s: float) -> MetadataPhase | None:
-        """Return that the last phase is over, once; None when none was begun."""
+        """Return the end of the last phase, once; None if none was begun."""
         return self._enter(ALL_OVER) if self.phase not in ("", ALL_OVER) else None
 
     def operations(self) -> dict[str, OperationResult]:
-        """Return what was measured, by phase; those that did nothing are left out."""
+        """Return the results by phase, without phases that did nothing."""
         return {
             name: self._operation(name, each)
             for name, each in self.phases.items()
@@ -135,7 +135,7 @@ class Io500Output:
         }
 
     def why_invalid(self) -> list[str]:
-        """Return why IO500 calls its result invalid, in its own words."""
+        """Return IO500's own reasons for an invalid result."""
         of_phases = [
             f"{name}: {'; '.join(each.why[:MOST_REASONS]) or 'no reason printed'}"
             for name, each in self.phases.items()
@@ -145,9 +145,7 @@ class Io500Output:
         return found or (["no reason printed"] if self.invalid else [])
 
     def wrong_means(self) -> Iterator[tuple[str, str]]:
-        """Yield where the score has another mean than its phases: some of them are missing, or were
-        changed.
-        """
+        """Yield where the score's mean differs from its phases, missing or edited."""
         for unit, name in (("GiB/s", "bandwidth"), ("kIOPS", "metadata")):
             values = [
                 each.value
@@ -165,7 +163,7 @@ class Io500Output:
                 )
 
     def result(self, *, final: bool) -> MetadataResult | None:
-        """Return what was measured; None when no phase ended."""
+        """Return the results; None if no phase ended."""
         if not (operations := self.operations()):
             return None
         return MetadataResult(
@@ -185,9 +183,9 @@ class Io500Output:
         )
 
     def _invalid(self, why: str) -> None:
-        """Keep why something is invalid.
+        """Record why something is invalid.
 
-        Settings are judged before the first phase, which has times to say.
+        Settings are judged before the first phase.
         """
         of_settings = (
             not self.phases and not self.reasons and " needed " not in why and "untime" not in why
@@ -238,7 +236,7 @@ class Io500Output:
         return BYTES_PER_OP.get(name.rpartition("-")[0], self.easy_bytes)
 
     def _after(self, name: str) -> str:
-        """Return the phase that follows one of a standard run; empty: none that is known."""
+        """Return the next phase in a standard run; empty if unknown."""
         later = PHASES[PHASES.index(name) + 1 :] if name in PHASES else PHASES if not name else ()
         return next((each for each in later if each not in self.skip), "")
 
@@ -253,9 +251,9 @@ def directions(skip: Sequence[str]) -> list[str]:
 
 
 def easy_bytes_of(settings: Mapping[str, str]) -> int:
-    """Return the bytes of each I/O of ior-easy by its settings.
+    """Return the I/O size of ior-easy from its settings.
 
-    The default where these cannot be read.
+    The default if they are invalid.
     """
     try:
         return parse_size(settings["ior-easy.transfersize"]) or EASY_BYTES

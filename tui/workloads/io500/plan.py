@@ -1,4 +1,4 @@
-"""From a profile and hosts to the step that runs IO500 over all of them. Pure."""
+"""Plan the step that runs IO500 over all hosts. Pure."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def build_steps(
     hosts: Sequence[HostAddress],
     seeds: Mapping[str, int],
 ) -> list[Step]:
-    """Return the one step of an IO500 profile on these hosts. Raises UsageError."""
+    """Return the step of an IO500 profile on these hosts. Raises UsageError."""
     if not isinstance(profile.body, Io500):
         raise UsageError(f"{profile.profile} has no io500: section")
     launch = resolve(profile.profile, profile.body, params)
@@ -60,9 +60,9 @@ def build_steps(
 
 
 def resolve(tag: str, spec: Io500, params: Mapping[str, ParamValue]) -> MpiLaunch:
-    """Return the launch with all parameters replaced.
+    """Return the launch with all parameters resolved.
 
-    Raises UsageError with every problem at once.
+    Raises UsageError with all problems at once.
     """
     values = {name: scalar_text(value) for name, value in params.items()}
     texts = {name: expand(getattr(spec, name), values).strip() for name in TEXTS}
@@ -107,9 +107,7 @@ def _problems(tag: str, texts: Mapping[str, str], settings: Mapping[str, str]) -
 
 
 def launch_text(launch: MpiLaunch, hosts: int) -> str:
-    """Return the launch as text: ranks, phases, why the result is not submittable, and the ini
-    file.
-    """
+    """Return the launch as text: ranks, phases, why it is not submittable, and the ini file."""
     ranks, settings = launch.ranks(hosts), settings_of(launch.options)
     own = posixpath.join(launch.directory, OWN_DIRECTORY)
     lines = [
@@ -127,9 +125,9 @@ def launch_text(launch: MpiLaunch, hosts: int) -> str:
 
 
 def not_submittable(settings: Mapping[str, str]) -> list[str]:
-    """Return why IO500 will call any result of these settings invalid.
+    """Return why IO500 will call every result of these settings invalid.
 
-    Empty if one can be valid.
+    Empty if a result can be valid.
     """
     found = []
     if settings["debug.stonewall-time"] != str(VALID_S):

@@ -26,7 +26,7 @@ class Io500Program(StepProgram):
     """Implements `tui.workloads.mpi.MpiProgram`."""
 
     def trial(self) -> Io500Program:
-        """Return one rank a host with one I/O and one file in each phase."""
+        """Return a launch with one rank per host, and one I/O and one file in each phase."""
         settings = settings_of(self.launch.options) | TRIAL
         settings |= {f"{name}.run": "FALSE" for name in PHASES if name not in TRIED}
         options = tuple(f"{name}={value}" for name, value in settings.items())
@@ -43,16 +43,16 @@ class Io500Program(StepProgram):
         return [posixpath.join(directory, REPORTS, FILE)]
 
     def reader(self, hosts: int, nodes: Sequence[int] = ()) -> Io500Reader:
-        """Return a reader; that of a trial reports no phases."""
+        """Return a reader; for a trial it reports no phases."""
         kind = TrialReader if self.is_trial else Io500Reader
         return kind(self.step, self.launch, self.launch.ranks(hosts), nodes)
 
     def inodes(self, hosts: int) -> int:
-        """Return the least number of files and directories: those of the reports."""
+        """Return the minimum number of files and directories: those of the reports."""
         return FEW_INODES
 
     def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
-        """Return the version that was found, and whether its result can be submitted."""
+        """Return the version found, and whether its result can be submitted."""
         ranks = (
             f"{units.plural(hosts, 'host')} x {units.plural(self.launch.ranks_per_host, 'rank')}"
         )

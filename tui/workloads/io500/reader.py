@@ -38,7 +38,7 @@ STDERR = (HARMLESS, *SSH, *_OWN, *MPI, MUTTERED)
 
 
 class Io500Reader(RanksReader):
-    """Reads what mpiexec prints of IO500."""
+    """Reads IO500's output from mpiexec."""
 
     tool = "io500"
     void_on_stderr = ("io500-fatal",)
@@ -53,21 +53,21 @@ class Io500Reader(RanksReader):
         super().__init__(step, launch, ranks, nodes, output, explainers)
 
     def figures(self, exit_code: int | None) -> MetadataResult | None:
-        """Return what was measured; None when no phase ended."""
+        """Return the results; None if no phase ended."""
         result = self.output.result(final=self.succeeded(exit_code))
         if result is not None:
             result.ranks_per_node = self.launch.ranks_per_host
         return result
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:
-        """Return what makes the result doubtful or void.
+        """Return reasons to doubt or reject the result.
 
-        That IO500 calls it invalid is a finding: own-verdict.
+        IO500's own verdict is a finding: own-verdict.
         """
         return [*super().problems(exit_code), *self.output.wrong_means()]
 
     def _missing(self) -> list[str]:
-        """Return what a complete run would have printed too."""
+        """Return what is missing compared with a complete run."""
         output = self.output
         lost = [name for name in self._step.directions if name not in output.phases]
         missing = [f"IO500 did not finish {', '.join(lost)}"] if lost else []
@@ -77,10 +77,10 @@ class Io500Reader(RanksReader):
 
 
 class TrialReader(WithoutPhases, Io500Reader):
-    """Reads a trial, whose figures mean nothing: it only has to reach the end."""
+    """Reads a trial, which only has to reach its end; figures are ignored."""
 
     def _missing(self) -> list[str]:
-        """Return that the score is missing: IO500 prints it last."""
+        """Return the problem if the score, which IO500 prints last, is missing."""
         return [] if self.output.said else ["IO500 ended before its score"]
 
     def problems(self, exit_code: int | None) -> list[tuple[str, str]]:

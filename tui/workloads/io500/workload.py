@@ -52,7 +52,7 @@ class Io500Workload(MpiWorkload):
         hosts: list[HostAddress],
         seeds: Mapping[str, int],
     ) -> list[Step]:
-        """Return the one step of an IO500 profile. Raises UsageError."""
+        """Return the step of an IO500 profile. Raises UsageError."""
         from tui.workloads.io500.plan import build_steps
 
         return build_steps(profile, params, hosts, seeds)

@@ -1,4 +1,4 @@
-"""What a profile says of IOR: IOR's own options by meaning.
+"""The ior section of a profile: IOR's own options by meaning.
 
 Values may name parameters: '{block}'.
 """
@@ -52,7 +52,7 @@ REFUSED_OPTIONS = {
 
 
 def known_option(option: str) -> str:
-    """Refuse what would make the output something else than what is read. Raises ValueError."""
+    """Reject options that change the output format. Raises ValueError."""
     text = option.strip()
     if not text or not text.isprintable() or not text.startswith("-"):
         raise ValueError(f"'{option}' is no option")

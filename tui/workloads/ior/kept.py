@@ -1,6 +1,4 @@
-"""Import output of IOR that was kept: its tables as printed, also inside of other text, and its
-JSON.
-"""
+"""Import IOR output: its tables, also within other text, and its JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ STAMP_ERROR_S = 1.0
 
 @dataclass
 class KeptIor:
-    """One IOR, read line by line."""
+    """Parses one IOR line by line."""
 
     output: IorOutput = field(default_factory=IorOutput)
     explainer: Explainer = field(default_factory=stdout_explainer)
@@ -41,8 +39,8 @@ class KeptIor:
 
     @property
     def problems(self) -> list[tuple[str, str]]:
-        """Return (code, message) of what makes the figures void: what IOR complained of, a summary
-        that is missing.
+        """Return (code, message) of reasons to reject the figures: errors of IOR, a missing
+        summary.
         """
         found = list(self.explainer.codes.items())
         if not self.output.finished or any(
@@ -60,7 +58,7 @@ class KeptIor:
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
     """Return every output of IOR in a text, in order.
 
-    Raises UsageError when it ran and gave no figures at all.
+    Raises UsageError if it ran without any figures.
     """
     all_kept = list(_documents(text, file)) if VERSION.search(text) else list(_tables(text, file))
     found = [kept for kept in all_kept if kept.output.results()]
@@ -77,7 +75,7 @@ def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
 
 
 def _tables(text: str, file: str) -> Iterator[KeptIor]:
-    """Yield what each IOR printed for people: it begins with its title."""
+    """Yield each IOR's human-readable output, which begins with its title."""
     now: KeptIor | None = None
     for number, raw in numbered(text, file):
         line = RANK.sub("", clean(raw.encode(), 1 << 14))

@@ -1,4 +1,4 @@
-"""Parse IOR's output: its tables, and the lines that it prints of every rank."""
+"""Parse IOR's output: its tables, and its lines per rank."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ Event = MetadataPhase | MetadataIteration
 
 
 def version_of(text: str) -> tuple[int, ...]:
-    """Return the numbers of a version: "4.1.0+dev" is (4, 1, 0); empty when there are none."""
+    """Return the numbers of a version: "4.1.0+dev" is (4, 1, 0); empty if there are none."""
     match = re.match(r"\d+(?:\.\d+)*", text)
     return tuple(int(part) for part in match[0].split(".")) if match else ()
 
 
 @dataclass
 class AccessFigures:
-    """What IOR printed of one access.
+    """Results of one access as printed by IOR.
 
     Rates are I/Os per second over all tasks, from open to close.
     """
@@ -59,7 +59,7 @@ class AccessFigures:
     moved_bytes: float | None = None  # in each iteration, by the summary
 
     def rank_seconds(self, tasks: int) -> list[float]:
-        """Return the mean over iterations of each rank; empty unless all of them are known."""
+        """Return the mean over iterations of each rank; empty unless all are known."""
         whole = [each for each in self.ranks if len(each) == tasks]
         if not whole or not tasks:
             return []
@@ -68,7 +68,7 @@ class AccessFigures:
 
 @dataclass
 class IorOutput:
-    """What one IOR has printed so far."""
+    """The output of one IOR so far."""
 
     step: int = 0
     iterations: int = 1
@@ -91,11 +91,11 @@ class IorOutput:
 
     @property
     def started(self) -> bool:
-        """Whether the ranks run: IOR says how many there are."""
+        """Whether the ranks are running: IOR has printed their number."""
         return self.tasks > 0
 
     def line(self, text: str, now_s: float = 0.0) -> list[Event] | None:
-        """Take one line; return what it tells, None when it is none of IOR's tables."""
+        """Parse one line; return its events, None if it is not from IOR's tables."""
         words = text.split()
         if match := _RANK.match(text):
             self._rank(match)
@@ -119,11 +119,11 @@ class IorOutput:
         return []
 
     def end(self, now_s: float) -> MetadataPhase | None:
-        """Return that the last phase is over, once; None when none was begun."""
+        """Return the end of the last phase, once; None if none was begun."""
         return self._enter(ALL_OVER, self.iteration) if self.phase not in ("", ALL_OVER) else None
 
     def results(self) -> dict[str, OperationResult]:
-        """Return what was measured, by access; rates are I/Os per second."""
+        """Return the results by access; rates are I/Os per second."""
         return {
             name: self._result(each)
             for name, each in self.figures.items()
@@ -144,15 +144,13 @@ class IorOutput:
 
     @property
     def _latency_known(self) -> bool:
-        """Whether the latency is of what was done: older versions divide by all I/Os of one
-        segment.
-        """
+        """Whether the latency covers all I/Os: older versions divide by those of one segment."""
         return (self.segments == 1 and not self.stonewall_s) or version_of(self.version)[
             :2
         ] >= PER_SEGMENT
 
     def _header(self, text: str) -> bool:
-        """Take a line before the tables; tell whether it is one of these."""
+        """Parse a line before the tables; return whether it is one."""
         if match := _TITLE.match(text):
             self.version = match["version"]
         elif text.startswith((_RANK_TITLES, "------")):
@@ -172,7 +170,7 @@ class IorOutput:
         return True
 
     def _size(self, name: str, value: str) -> None:
-        """Take a size as it is printed for people; the summary has it to the byte."""
+        """Parse a rounded size; the summary has the exact one."""
         number, _, unit = value.partition(" ")
         size = (
             round(float(number) * _UNITS[unit])
@@ -190,7 +188,7 @@ class IorOutput:
             known.ranks[-1][int(match["rank"])] = _number(match["whole"]) or 0.0
 
     def _row(self, words: list[str]) -> list[Event]:
-        """Take the row of an access: of one iteration, or of the summary."""
+        """Parse the row of an access: of one iteration, or of the summary."""
         if self.in_summary:
             return self._summary(words)
         values = {name: _number(word) for name, word in zip(self._columns, words, strict=True)}
@@ -223,9 +221,9 @@ class IorOutput:
         return [self._enter(self.phases[0], self.iteration + 1)]
 
     def _summary(self, words: list[str]) -> list[Event]:
-        """Take the summary of an access.
+        """Parse the summary of an access.
 
-        Rates from bandwidth or from operations, whichever has more digits.
+        Rates from bandwidth or operations, whichever has more digits.
         """
         known = self.figures.setdefault(words[0], AccessFigures())
         at = {name: place for place, name in reversed(list(enumerate(self._columns)))}
@@ -261,7 +259,7 @@ class IorOutput:
 
 
 def _number(word: str) -> float | None:
-    """Return a figure of a table; None for NA, nan, inf and -."""
+    """Return a number from a table; None for NA, nan, inf and -."""
     try:
         value = float(word)
     except ValueError:

@@ -1,4 +1,4 @@
-"""From a profile and hosts to the step that runs IOR over all of them. Pure."""
+"""Plan the step that runs IOR over all hosts. Pure."""
 
 from __future__ import annotations
 
@@ -48,9 +48,7 @@ RANKS_CSV = "-O saveRankPerformanceDetailsCSV=/dev/stdout"
 
 
 class IorShape(Struct, frozen=True):
-    """What each rank does, read from a launch's options: bytes, blocks of I/Os, and which
-    phases.
-    """
+    """One rank's work, from a launch's options: bytes, blocks of I/Os, and phases."""
 
     transfer: int
     block: int
@@ -91,7 +89,7 @@ def build_steps(
     hosts: Sequence[HostAddress],
     seeds: Mapping[str, int],
 ) -> list[Step]:
-    """Return the one step of an IOR profile on these hosts. Raises UsageError."""
+    """Return the step of an IOR profile on these hosts. Raises UsageError."""
     if not isinstance(profile.body, Ior):
         raise UsageError(f"{profile.profile} has no ior: section")
     launch = resolve(profile.profile, profile.body, params)
@@ -101,9 +99,9 @@ def build_steps(
 
 
 def resolve(tag: str, spec: Ior, params: Mapping[str, ParamValue]) -> MpiLaunch:
-    """Return the launch with all parameters replaced.
+    """Return the launch with all parameters resolved.
 
-    Raises UsageError with every problem at once.
+    Raises UsageError with all problems at once.
     """
     values = {name: scalar_text(value) for name, value in params.items()}
     texts = {name: expand(getattr(spec, name), values).strip() for name in (*TEXTS, *FLAGS)}
@@ -133,9 +131,9 @@ def resolve(tag: str, spec: Ior, params: Mapping[str, ParamValue]) -> MpiLaunch:
 
 
 def _whole_seconds(text: str) -> int | None:
-    """Return seconds as IOR takes them: 60, 60.0 and 60s are alike.
+    """Return seconds for IOR: 60, 60.0 and 60s are equal.
 
-    None for what is no whole number of them.
+    None if it is not a whole number.
     """
     try:
         seconds = parse_duration(text)
@@ -145,7 +143,7 @@ def _whole_seconds(text: str) -> int | None:
 
 
 def _acts(name: str, texts: Mapping[str, str]) -> bool:
-    """Tell whether a flag changes anything: ranks are reordered for reading alone."""
+    """Return whether a flag has an effect: ranks are reordered for reading only."""
     return name != "reorder" or "read" in texts["phases"]
 
 
@@ -214,9 +212,9 @@ def _task(launch: MpiLaunch, host: str, seed: int, text: str) -> HostTask:
 
 
 def arguments(launch: MpiLaunch, directory: str, *, by_rank: bool) -> list[str]:
-    """Return IOR's arguments, in a directory of the run's own.
+    """Return IOR's arguments, in the run's own directory.
 
-    `by_rank`: with a line for each rank.
+    `by_rank`: print a line per rank.
     """
     words = [word for option in launch.options for word in shlex.split(option)]
     figures = RANKS_CSV.split() if by_rank else []
@@ -232,16 +230,14 @@ def arguments(launch: MpiLaunch, directory: str, *, by_rank: bool) -> list[str]:
 
 
 def files_needed(launch: MpiLaunch, hosts: int) -> int:
-    """Return how many files and directories exist at once: one iteration is removed before the
+    """Return the maximum number of files and directories: each iteration is removed before the
     next.
     """
     return (1 if shape_of(launch.options).shared else launch.ranks(hosts)) + 2
 
 
 def launch_text(launch: MpiLaunch, hosts: int) -> str:
-    """Return what is going to be launched, as lines of name=value: it stands where fio has its job
-    file.
-    """
+    """Return the launch as lines of name=value, in place of fio's job file."""
     ranks, shape = launch.ranks(hosts), shape_of(launch.options)
     each = f"{shape.segments} x {units.size(shape.block)}"
     most = f"what is moved in {shape.stonewall_s} s, at most " if shape.stonewall_s else ""
@@ -271,9 +267,9 @@ def launch_text(launch: MpiLaunch, hosts: int) -> str:
 
 
 def cache_warning(shape: IorShape, nodes: int) -> str:
-    """Return why a read may be answered by a client's own cache.
+    """Return why a client's cache may answer reads.
 
-    Empty: it reads what another client wrote.
+    Empty if it reads what another client wrote.
     """
     if "read" not in shape.phases or shape.direct:
         return ""

@@ -1,4 +1,4 @@
-"""IOR as one MPI program: arguments, trial launch, and which host reads what which host wrote."""
+"""IOR as one MPI program: arguments, trial launch, and which host reads which host's data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class IorProgram(StepProgram):
     """Implements `tui.workloads.mpi.MpiProgram`."""
 
     def trial(self) -> IorProgram:
-        """Return one rank a host with two I/Os, with the profile's own options."""
+        """Return a launch with one rank per host and two I/Os, with the profile's options."""
         shape = shape_of(self.launch.options)
         block = min(shape.block, IOS_OF_A_TRIAL * shape.transfer)
         small = {"-b": f"-b {block}", "-s": "-s 1"}
@@ -34,24 +34,22 @@ class IorProgram(StepProgram):
         return IorProgram(self.step, launch, is_trial=True)
 
     def words(self, directory: str, hosts: int, tried: Tried) -> list[str]:
-        """Return IOR's arguments; figures of ranks where this version has them."""
+        """Return IOR's arguments, with figures per rank if this version supports them."""
         return arguments(
             self.launch, directory, by_rank=version_of(tried.version)[:2] >= RANKS_CSV_SINCE
         )
 
     def reader(self, hosts: int, nodes: Sequence[int] = ()) -> IorReader:
-        """Return a reader; the phases of a trial are not reported."""
+        """Return a reader; for a trial it reports no phases."""
         kind = TrialReader if self.is_trial else IorReader
         return kind(self.step, self.launch, self.launch.ranks(hosts), nodes)
 
     def inodes(self, hosts: int) -> int:
-        """Return how many files and directories exist at once."""
+        """Return the maximum number of files and directories."""
         return files_needed(self.launch, hosts)
 
     def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
-        """Return the version that was found, what each rank does, and whether its reads can be
-        trusted.
-        """
+        """Return the version found, each rank's work, and whether its reads can be trusted."""
         shape = shape_of(self.launch.options)
         ranks = (
             f"{units.plural(hosts, 'host')} x {units.plural(self.launch.ranks_per_host, 'rank')}"
@@ -69,9 +67,7 @@ class IorProgram(StepProgram):
         return [*said, ("warning", warning)] if warning else said
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
-        """Put into a result by how many ranks reads are shifted: those of a node (-C), where ranks
-        lie in blocks.
-        """
+        """Add the rank shift of reads to a result: one node's ranks (-C), with ranks in blocks."""
         shape, nodes = shape_of(self.launch.options), tried.nodes or result.nodes or hosts
         result.ranks_per_node = self.launch.ranks(hosts) // nodes
         if "read" in shape.phases and not shape.direct and not _otherwise(self.launch.options):
@@ -80,12 +76,12 @@ class IorProgram(StepProgram):
 
 
 def _otherwise(options: Sequence[str]) -> bool:
-    """Tell whether ranks are reordered in another way: at random, or by another number of nodes."""
+    """Return whether ranks are reordered differently: at random, or by another number of nodes."""
     return any(option.startswith(("-Z", "-Q")) for option in options)
 
 
 def spread_text(result: MetadataResult) -> str:
-    """Return whose data ranks read; empty: it is not known, or none was read."""
+    """Return which rank's data is read; empty if unknown, or nothing was read."""
     if result.shift < 0:
         return ""
     if result.shift == 0:
@@ -94,9 +90,7 @@ def spread_text(result: MetadataResult) -> str:
 
 
 def doubts_of(result: MetadataResult) -> list[Doubt]:
-    """Return the doubt about reads of data that the same client wrote: its cache may have
-    answered.
-    """
+    """Return the doubt about reads of a client's own data, which its cache may have answered."""
     if result.shift != 0 or "read" not in result.operations:
         return []
     text = "each client reads what it has written itself, which its cache may answer"

@@ -78,7 +78,7 @@ STDERR = (
 
 
 def stdout_explainer() -> Explainer:
-    """Return an explainer of what the ranks print, among it IOR's own words."""
+    """Return an explainer of the ranks' output, including IOR's messages."""
     return Explainer(STDOUT, unknown, IN_PARTS)
 
 
@@ -99,7 +99,7 @@ class IorReader(RanksReader):
         super().__init__(step, launch, ranks, nodes, output, (stdout_explainer(), stderr))
 
     def figures(self, exit_code: int | None) -> MetadataResult | None:
-        """Return what was measured; None when no phase ended."""
+        """Return the results; None if no phase ended."""
         output = self.output
         if not (operations := output.results()):
             return None
@@ -118,9 +118,7 @@ class IorReader(RanksReader):
         )
 
     def _missing(self) -> list[str]:
-        """Return what a complete run would have printed too, and where it moved other bytes than it
-        should.
-        """
+        """Return what is missing in an incomplete run, and where it moved the wrong bytes."""
         output, asked = self.output, self.launch.iterations
         missing = []
         for name in output.phases:
@@ -134,9 +132,9 @@ class IorReader(RanksReader):
         return [*missing, *self._other_bytes()]
 
     def _other_bytes(self) -> list[str]:
-        """Return where the summary has other bytes than ranks x block x segments.
+        """Return where the summary's bytes differ from ranks x block x segments.
 
-        Of a time any number will do.
+        With a time limit any number is correct.
         """
         if not self.launch.items:
             return []

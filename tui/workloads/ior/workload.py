@@ -1,4 +1,4 @@
-"""IOR as a load generator: the face that the engine sees.
+"""IOR as a load generator: its interface to the engine.
 
 It is one MPI program over all hosts of a step.
 """
@@ -58,7 +58,7 @@ class IorWorkload(MpiWorkload):
         hosts: list[HostAddress],
         seeds: Mapping[str, int],
     ) -> list[Step]:
-        """Return the one step of an IOR profile. Raises UsageError."""
+        """Return the step of an IOR profile. Raises UsageError."""
         from tui.workloads.ior.plan import build_steps
 
         return build_steps(profile, params, hosts, seeds)
@@ -71,7 +71,7 @@ class IorWorkload(MpiWorkload):
         return IorProgram(step, step.mpi)
 
     def simplest(self) -> IorProgram:
-        """Return one rank a host that writes one I/O."""
+        """Return a launch with one rank per host that writes one I/O."""
         from tui.model.plan import MpiLaunch, Step
         from tui.workloads.ior.program import IorProgram
 
@@ -80,8 +80,8 @@ class IorWorkload(MpiWorkload):
         return IorProgram(Step(0, self.name, self.name, {}, [], None, mpi=launch), launch)
 
     def meaning(self, version: str, *, from_iterations: bool) -> str:
-        """Return what max and min are: the same in all versions, from the first open to the last
-        close of all ranks.
+        """Return the meaning of max and min, the same in all versions: first open to last close of
+        all ranks.
         """
         clock = "each from the first open to the last close of all ranks"
         made = "iterations that ended" if from_iterations else "iterations"
@@ -94,7 +94,7 @@ class IorWorkload(MpiWorkload):
         return spread_text(result)
 
     def doubts(self, result: MetadataResult) -> list[Doubt]:
-        """Return a doubt when clients read what they had written themselves."""
+        """Return a doubt if clients read what they had written themselves."""
         from tui.workloads.ior.program import doubts_of
 
         return doubts_of(result)

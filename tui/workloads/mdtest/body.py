@@ -1,4 +1,4 @@
-"""What a profile says of mdtest: mdtest's own options by meaning.
+"""The mdtest section of a profile: mdtest's own options by meaning.
 
 Values may name parameters: '{items}'.
 """
@@ -36,7 +36,7 @@ REFUSED_OPTIONS = {
 
 
 def known_option(option: str) -> str:
-    """Refuse what would make the output something else than what is read. Raises ValueError."""
+    """Reject options that change the output format. Raises ValueError."""
     text = option.strip()
     if not text or not text.isprintable():
         raise ValueError(f"'{option}' is no option")

@@ -17,25 +17,23 @@ HONEST_SUMMARY = (4, 0)  # from here on Max and Min are over iterations (hpc/ior
 
 
 def number(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version: "4.1.0+dev" is (4, 1, 0); empty when there are none."""
+    """Return the numbers of a version: "4.1.0+dev" is (4, 1, 0); empty if there are none."""
     match = re.match(r"\d+(?:\.\d+)*", version)
     return tuple(int(part) for part in match[0].split(".")) if match else ()
 
 
 def at_least(version: str, wanted: tuple[int, int]) -> bool:
-    """Tell whether a version is this one or newer; an unknown one is not."""
+    """Return whether a version is at least this one; False if unknown."""
     return number(version)[:2] >= wanted
 
 
 def told_version(version: str, command_line: str) -> str:
-    """Return the version that is meant: 3.2.x calls itself 1.9.3, but quotes the words of its
-    command line.
-    """
+    """Return the real version: 3.2.x prints 1.9.3, but quotes the words of its command line."""
     return "3.2" if version == OLD_NAME and ' "-' in command_line else version
 
 
 def summary_meaning(version: str) -> str:
-    """Return what this version's Max and Min are, for people."""
+    """Return the meaning of this version's Max and Min, as text."""
     if at_least(version, HONEST_SUMMARY):
         return "max and min are of iterations, each by its slowest rank"
     if at_least(version, (3, 0)):
@@ -50,9 +48,7 @@ def summary_meaning(version: str) -> str:
 
 
 def iterations_meaning(version: str) -> str:
-    """Return what figures made of the iterations that ended are: there is no summary of this tool
-    to stand for them.
-    """
+    """Return the meaning of figures computed from completed iterations, without a summary."""
     if at_least(version, HONEST_SUMMARY):
         return (
             "max and min are of iterations by the clock of rank 0 alone: slower ranks would make"
@@ -112,9 +108,9 @@ Event = MetadataPhase | MetadataIteration
 
 @dataclass
 class MdtestOutput:
-    """What one mdtest has printed so far. Rates are operations per second over all ranks.
+    """The output of one mdtest so far. Rates are operations per second over all ranks.
 
-    `item_phases` are the phases that the command runs over its files, in order.
+    `item_phases` are the command's phases over its files, in order.
     """
 
     step: int = 0
@@ -138,9 +134,9 @@ class MdtestOutput:
     _phase_t: float = 0.0
 
     def line(self, text: str, now_s: float = 0.0) -> list[Event] | None:
-        """Take one line, arrived at `now_s`, without its newline; return what it tells.
+        """Parse one line that arrived at `now_s`, without its newline; return its events.
 
-        None: nothing.
+        None: none.
         """
         if match := _RANK.match(text):
             self._rank(match)
@@ -173,17 +169,17 @@ class MdtestOutput:
 
     @property
     def started(self) -> bool:
-        """Whether the ranks run: mdtest says with how many it was launched."""
+        """Whether the ranks are running: mdtest has printed their number."""
         return self.tasks > 0
 
     def end(self, now_s: float) -> MetadataPhase | None:
-        """Return that the last phase is over, once; None when none was begun."""
+        """Return the end of the last phase, once; None if none was begun."""
         return self._enter(ALL_OVER, now_s) if self.phase else None
 
     def results(self) -> dict[str, OperationResult]:
-        """Return the operations that were run; the table prints 0.000 for the others.
+        """Return the operations that ran; the table prints 0.000 for others.
 
-        Empty before one on files is.
+        Empty before the first one on files.
         """
         found = {
             name: each for name, each in self.operations.items() if each.mean or each.iterations
@@ -200,7 +196,7 @@ class MdtestOutput:
                 ranks.setdefault(int(match["rank"]), []).append(value)
 
     def _means_of_ranks(self, name: str) -> list[float]:
-        """Return the mean over iterations of each rank; empty unless all of them are known."""
+        """Return the mean over iterations of each rank; empty unless all are known."""
         ranks = self.rank_seconds.get(name, {})
         if not ranks or sorted(ranks) != list(range(self.tasks)):
             return []
@@ -257,7 +253,7 @@ class MdtestOutput:
     def _phase_of(self, where: str) -> str:
         """Return the phase that rank 0 enters.
 
-        Creation and removal go through the same function.
+        Creation and removal use the same function.
         """
         if where != "create_remove_items":
             return where.removeprefix("mdtest_")
@@ -286,7 +282,7 @@ class MdtestOutput:
 
 
 def _number(word: str) -> float | None:
-    """Return a figure of the table; None for NA, nan and inf."""
+    """Return a number from the table; None for NA, nan and inf."""
     try:
         value = float(word)
     except ValueError:
@@ -304,7 +300,7 @@ def arguments(
     """Return mdtest's arguments: -v for the phases, then as published, the run's own directory
     last.
 
-    `by_rank`: it prints the times of all ranks too.
+    `by_rank`: also print times of all ranks.
     """
     numbers = ["-v", "-N", stride, "-i", str(launch.iterations), "-n", str(launch.items)]
     kept = any(option.startswith(KEEP_FIGURES[0]) for option in launch.options)
@@ -313,9 +309,7 @@ def arguments(
 
 
 def trial_options(launch: MpiLaunch) -> tuple[str, ...]:
-    """Return the options that a trial is launched with: all but those that keep figures in
-    files.
-    """
+    """Return the options of a trial: all except those that write figures to files."""
     return tuple(option for option in launch.options if not option.startswith(KEEP_FIGURES))
 
 
@@ -325,7 +319,7 @@ def option_words(options: Sequence[str]) -> list[str]:
 
 
 def item_phases(options: Sequence[str]) -> tuple[str, ...]:
-    """Return the phases that the command runs over its files, in order."""
+    """Return the command's phases over its files, in order."""
     words = option_words(options)
     chosen = [phase for option, phase in ONLY.items() if option in words]
     return tuple(phase for phase in ITEM_PHASES if not chosen or phase in chosen)
@@ -339,7 +333,7 @@ def bytes_per_file(options: Sequence[str]) -> int:
 
 
 def inodes_needed(launch: MpiLaunch, hosts: int) -> int:
-    """Return how many files and directories exist at once: one iteration is removed before the
+    """Return the maximum number of files and directories: each iteration is removed before the
     next.
     """
     ranks = launch.ranks(hosts)

@@ -1,4 +1,4 @@
-"""From a profile and hosts to the step that runs mdtest over all of them. Pure."""
+"""Plan the step that runs mdtest over all hosts. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def build_steps(
     hosts: Sequence[HostAddress],
     seeds: Mapping[str, int],
 ) -> list[Step]:
-    """Return the one step of an mdtest profile on these hosts. Raises UsageError."""
+    """Return the step of an mdtest profile on these hosts. Raises UsageError."""
     if not isinstance(profile.body, Mdtest):
         raise UsageError(f"{profile.profile} has no mdtest: section")
     launch = resolve(profile.profile, profile.body, params)
@@ -41,9 +41,9 @@ def build_steps(
 
 
 def resolve(tag: str, spec: Mdtest, params: Mapping[str, ParamValue]) -> MpiLaunch:
-    """Return the launch with all parameters replaced.
+    """Return the launch with all parameters resolved.
 
-    Raises UsageError with every problem at once.
+    Raises UsageError with all problems at once.
     """
     values = {name: scalar_text(value) for name, value in params.items()}
     texts = {
@@ -98,9 +98,7 @@ def _task(launch: MpiLaunch, host: str, seed: int, text: str) -> HostTask:
 
 
 def launch_text(launch: MpiLaunch, hosts: int) -> str:
-    """Return what is going to be launched, as lines of name=value: it stands where fio has its job
-    file.
-    """
+    """Return the launch as lines of name=value, in place of fio's job file."""
     ranks = launch.ranks(hosts)
     lines = [
         "[mdtest]",
@@ -120,9 +118,7 @@ def launch_text(launch: MpiLaunch, hosts: int) -> str:
 
 
 def shift_lines(launch: MpiLaunch, hosts: int) -> list[str]:
-    """Return what -N does in each kind of version: which one is on the hosts, the preflight
-    finds.
-    """
+    """Return the effect of -N by version; the preflight finds the version on the hosts."""
     placement = Placement(hosts, launch.ranks_per_host)
     lines = []
     for label, version in KINDS:

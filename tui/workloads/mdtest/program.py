@@ -26,9 +26,9 @@ PHASES_BACK = {"stat": 1, "read": 2, "remove": 3}  # how many shifts after the c
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """How ranks lie: `per_node` ranks on each of `nodes` machines, in blocks.
+    """Placement of ranks: `per_node` ranks on each of `nodes` machines, in blocks.
 
-    `dealt`: one after the other in turn.
+    `dealt`: round-robin.
     """
 
     nodes: int
@@ -37,13 +37,13 @@ class Placement:
 
     @property
     def ranks(self) -> int:
-        """All ranks."""
+        """Number of all ranks."""
         return self.nodes * self.per_node
 
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """What -N `stride` does: every phase moves on by `ranks` ranks, on a placement."""
+    """The effect of -N `stride`: every phase is shifted by `ranks` ranks, with this placement."""
 
     stride: int
     ranks: int
@@ -51,11 +51,14 @@ class Shift:
 
     @property
     def clients(self) -> int:
-        """By how many clients each phase moves on; ranks may move within a client as well."""
+        """Number of clients by which each phase is shifted.
+
+        Ranks may also shift within a client.
+        """
         return self.ranks // self.placement.per_node
 
     def own_client(self) -> list[str]:
-        """Return the phases in which some rank works on files that its own client made."""
+        """Return the phases in which some rank uses files that its own client created."""
         return [phase for phase, times in PHASES_BACK.items() if not self._all_leave(times)]
 
     def _all_leave(self, times: int) -> bool:
@@ -66,7 +69,7 @@ class Shift:
         return each <= by <= self.placement.ranks - each
 
     def text(self) -> str:
-        """Return the shift for people: "136 ranks = 1 client on"."""
+        """Return the shift as text: "136 ranks = 1 client on"."""
         if self.ranks == 0:
             return "0 ranks: every rank works on its own files in all phases"
         if self.placement.dealt:
@@ -87,28 +90,26 @@ def shift_of(stride: int, version: str, placement: Placement) -> Shift:
 
 
 def multiplied(version: str, placement: Placement) -> bool:
-    """Tell whether this version multiplies -N by the ranks of the first node."""
+    """Return whether this version multiplies -N by the ranks of the first node."""
     return placement.nodes > 1 and placement.per_node > 1 and at_least(version, MULTIPLIES_STRIDE)
 
 
 def stride_for(wanted: str, version: str, placement: Placement) -> int:
-    """Return the number for -N: the next client's files, or the number that was asked for."""
+    """Return the number for -N: for the next client's files, or as requested."""
     if wanted != NEXT_CLIENT:
         return int(wanted)
     return 1 if multiplied(version, placement) else placement.per_node
 
 
 def shift_of_result(result: MetadataResult) -> Shift | None:
-    """Return the rank shift of a result; None when it is not known."""
+    """Return the rank shift of a result; None if unknown."""
     if result.shift < 0 or result.nodes < 1 or result.ranks_per_node < 1:
         return None
     return Shift(0, result.shift, Placement(result.nodes, result.ranks_per_node, result.dealt))
 
 
 def doubt_of(result: MetadataResult) -> Doubt | None:
-    """Return the doubt about phases that met files of the same client: its cache may have
-    answered.
-    """
+    """Return the doubt about phases on files of the same client: its cache may have answered."""
     shift = shift_of_result(result)
     if shift is None or not (own := shift.own_client()):
         return None
@@ -117,10 +118,10 @@ def doubt_of(result: MetadataResult) -> Doubt | None:
 
 
 def shift_warning(shift: Shift) -> str:
-    """Return what is doubtful about a shift; empty when every phase but creation meets another
-    client's files.
+    """Return what is doubtful about a shift; empty if all phases but creation use other clients'
+    files.
 
-    Two clients cannot be helped: the second shift comes back to where the files were made.
+    With two clients it is unavoidable: the second shift returns to the creator.
     """
     if shift.placement.nodes < 2:
         return (
@@ -143,7 +144,7 @@ class MdtestProgram(StepProgram):
     """Implements `tui.workloads.mpi.MpiProgram`."""
 
     def trial(self) -> MdtestProgram:
-        """Return one rank a host with one file each, with the profile's own options."""
+        """Return a launch with one rank per host and one file each, with the profile's options."""
         options = trial_options(self.launch)
         small = replace(
             self.launch, ranks_per_host=1, items=1, iterations=1, stride="1", options=options
@@ -157,16 +158,16 @@ class MdtestProgram(StepProgram):
         return arguments(self.launch, stride, directory, by_rank=by_rank)
 
     def reader(self, hosts: int, nodes: Sequence[int] = ()) -> MdtestReader:
-        """Return a reader; the phases of a trial are not reported."""
+        """Return a reader; for a trial it reports no phases."""
         kind = TrialReader if self.is_trial else MdtestReader
         return kind(self.step, self.launch, self.launch.ranks(hosts), nodes)
 
     def inodes(self, hosts: int) -> int:
-        """Return how many files and directories exist at once."""
+        """Return the maximum number of files and directories."""
         return inodes_needed(self.launch, hosts)
 
     def shift(self, hosts: int, tried: Tried) -> Shift:
-        """Return what -N does with this version on these hosts, of which several can be one
+        """Return the effect of -N with this version on these hosts, several of which may be one
         node.
         """
         nodes = tried.nodes or hosts
@@ -176,7 +177,7 @@ class MdtestProgram(StepProgram):
         )
 
     def intent(self, hosts: int, tried: Tried) -> list[LogLine]:
-        """Return the version that was found and what its rank shift means."""
+        """Return the version found and the meaning of its rank shift."""
         shift = self.shift(hosts, tried)
         ranks = f"{hosts} hosts x {self.launch.ranks_per_host} ranks"
         said: list[LogLine] = [
@@ -191,9 +192,9 @@ class MdtestProgram(StepProgram):
         return [*said, ("warning", warning)] if (warning := shift_warning(shift)) else said
 
     def complete(self, result: MetadataResult, hosts: int, tried: Tried) -> list[tuple[str, str]]:
-        """Put the rank shift into a result: as mdtest printed it, else as computed.
+        """Add the rank shift to a result: as mdtest printed it, else as computed.
 
-        They must agree.
+        The two must agree.
         """
         expected = self.shift(hosts, tried)
         result.ranks_per_node = expected.placement.per_node

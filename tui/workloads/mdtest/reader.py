@@ -92,14 +92,12 @@ STDERR = (
 
 
 def stdout_explainer() -> Explainer:
-    """Return an explainer of what the ranks print, among it mdtest's own words."""
+    """Return an explainer of the ranks' output, including mdtest's messages."""
     return Explainer(STDOUT, unknown, IN_PARTS)
 
 
 def stderr_explainer() -> Explainer:
-    """Return an explainer of what MPI and its libraries say: it counts for nothing beside a good
-    end.
-    """
+    """Return an explainer of messages of MPI and its libraries, ignored if the run succeeds."""
     return Explainer(STDERR, unknown, IN_PARTS)
 
 
@@ -122,7 +120,7 @@ class MdtestReader(RanksReader):
         )
 
     def figures(self, exit_code: int | None) -> MetadataResult | None:
-        """Return what was measured; None when no operation was."""
+        """Return the results; None if no operation ended."""
         output = self.output
         if not (operations := output.results()):
             return None
@@ -143,7 +141,7 @@ class MdtestReader(RanksReader):
         )
 
     def _missing(self) -> list[str]:
-        """Return what a complete run would have printed too."""
+        """Return what is missing compared with a complete run."""
         output = self.output
         missing = []
         if output.summary_iterations is None:
@@ -186,7 +184,7 @@ STAMP_ERROR_S = 1.0
 
 @dataclass
 class KeptMdtest:
-    """One mdtest, read line by line. `numbers` are those of its command line, by what they are."""
+    """Parses one mdtest line by line. `numbers` are those of its command line, by meaning."""
 
     command: str = ""
     output: MdtestOutput = field(default_factory=MdtestOutput)
@@ -197,7 +195,7 @@ class KeptMdtest:
     end_s: float | None = None
 
     def take_command(self, words: Sequence[str], command: str) -> None:
-        """Take what a command line tells of the load."""
+        """Parse the load in a command line."""
         for at, word in enumerate(words[:-1]):
             if word in NUMBERED and words[at + 1].isdigit():
                 self.numbers[NUMBERED[word]] = int(words[at + 1])
@@ -208,7 +206,7 @@ class KeptMdtest:
 def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
     """Return every output of mdtest in a text, in order.
 
-    Raises UsageError when it ran and gave no figures at all.
+    Raises UsageError if it ran without any figures.
     """
     all_kept = list(_kept(text, file))
     found = [kept for kept in all_kept if kept.output.results()]
@@ -225,9 +223,7 @@ def import_output(text: str, file: str) -> Sequence[ImportedOutput]:
 
 
 def _kept(text: str, file: str) -> Iterator[KeptMdtest]:
-    """Yield what each mdtest printed: it begins with its stamp, with its launch, or where its
-    summary does.
-    """
+    """Yield each mdtest's output, which begins with its time stamp, launch line, or summary."""
     now, command = KeptMdtest(), ""
     for number, raw in numbered(text, file):
         line = RANK.sub("", clean(raw.encode(), 1 << 14))
@@ -273,7 +269,7 @@ def _words(command: str) -> list[str]:
 
 
 def _stamp(text: str) -> float | None:
-    """Return a stamp in seconds as if it were UTC; None for another text."""
+    """Return a time stamp in seconds as if it were UTC; None for other text."""
     try:
         return datetime.strptime(text, "%m/%d/%Y %H:%M:%S").replace(tzinfo=UTC).timestamp()
     except ValueError:
@@ -303,7 +299,7 @@ def _output(place: int, kept: KeptMdtest) -> ImportedOutput:
 
 
 def _metadata(place: int, kept: KeptMdtest, *, final: bool) -> MetadataResult:
-    """Return the figures; what neither the output nor its command tells is 0."""
+    """Return the results; 0 for values in neither output nor command."""
     output, numbers = kept.output, kept.numbers
     tasks = output.tasks or numbers.get("ranks", 0)
     nodes = output.nodes
@@ -327,9 +323,7 @@ def _metadata(place: int, kept: KeptMdtest, *, final: bool) -> MetadataResult:
 
 
 def _problems(kept: KeptMdtest) -> list[tuple[str, str]]:
-    """Return (code, message) of what makes the figures void: what mdtest complained of, a summary
-    that is missing.
-    """
+    """Return (code, message) of reasons to reject the figures: errors, a missing summary."""
     found = list(kept.explainer.codes.items())
     if kept.output.summary_iterations is None:
         found.append(

@@ -33,7 +33,7 @@ class MdtestTerms(FromTerms):
         return TERMS
 
     def job_of_terms(self, given: GivenTerms) -> TermJob:
-        """Return the job of options on a command line. Raises UsageError."""
+        """Return the job of options on the command line. Raises UsageError."""
         return make_job(given)
 
 

@@ -1,4 +1,4 @@
-"""mdtest as a load generator: the face that the engine sees.
+"""mdtest as a load generator: its interface to the engine.
 
 It is one MPI program over all hosts of a step.
 """
@@ -57,7 +57,7 @@ class MdtestWorkload(MpiWorkload):
         hosts: list[HostAddress],
         seeds: Mapping[str, int],
     ) -> list[Step]:
-        """Return the one step of an mdtest profile. Raises UsageError."""
+        """Return the step of an mdtest profile. Raises UsageError."""
         from tui.workloads.mdtest.plan import build_steps
 
         return build_steps(profile, params, hosts, seeds)
@@ -91,7 +91,7 @@ class MdtestWorkload(MpiWorkload):
         return shift.text() if shift else ""
 
     def doubts(self, result: MetadataResult) -> list[Doubt]:
-        """Return a doubt when clients met files that they had made themselves."""
+        """Return a doubt if clients used files that they had created themselves."""
         from tui.workloads.mdtest.program import doubt_of
 
         doubt = doubt_of(result)
