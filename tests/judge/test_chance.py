@@ -23,9 +23,11 @@ MEAN = fmean([4096] * 9 + [1 << 20])
 
 
 def load(rate: float, *, split: bool) -> JobLoad:
-    if split:  # a load generator paces by the bytes of the smallest block
-        offered = {"write": rate * MEAN / 4096}
-        return JobLoad("w", ("write",), paced=True, rate_iops=offered, blocks={"write": SPLIT})
+    if split:
+        offered = {"write": rate * MEAN}
+        return JobLoad(
+            "w", ("write",), paced=True, rate_bytes_per_s=offered, blocks={"write": SPLIT}
+        )
     return JobLoad("w", ("write",), paced=True, rate_iops={"write": rate}, poisson=True)
 
 

@@ -140,16 +140,16 @@ def test_poisson_arrivals_may_fall_short_by_chance(reached: float, doubt: bool) 
     )
 
 
-@pytest.mark.parametrize(("reached", "doubt"), [(60.0, False), (50.0, True)])
-def test_a_rate_of_split_sizes_is_paced_by_the_smallest_block(reached: float, doubt: bool) -> None:
-    split = (BlockShare(4096, 4096, 0.5), BlockShare(16384, 16384, 0.5))  # 10 KiB on average
-    job = JobLoad("w", ("write",), paced=True, rate_iops={"write": 150.0}, blocks={"write": split})
-    assert (
-        bool(
-            found("offered-rate", evidence({"h1": {"write": direction(reached, 1e6)}}, jobs=[job]))
-        )
-        is doubt
+@pytest.mark.parametrize(("reached", "doubt"), [(99e6, False), (75e6, True)])
+def test_a_rate_in_bytes_of_few_large_blocks_may_fall_short_by_one_of_them(
+    reached: float, doubt: bool
+) -> None:
+    split = (BlockShare(4096, 4096, 0.99), BlockShare(1 << 20, 1 << 20, 0.01))
+    job = JobLoad(
+        "w", ("write",), paced=True, rate_bytes_per_s={"write": 100e6}, blocks={"write": split}
     )
+    result = direction(reached / 14561, 1e6, bw_bytes_per_s=reached)
+    assert bool(found("offered-rate", evidence({"h1": {"write": result}}, jobs=[job]))) is doubt
 
 
 @pytest.mark.parametrize(("reached", "doubt"), [(400.0, False), (300.0, True)])

@@ -219,6 +219,20 @@ def test_bytes_of_split_sizes_are_those_of_their_shares(
     assert [each.id for each in violated(at_hosts(more, jobs=[job]))] == ["size-mismatch"]
 
 
+@pytest.mark.parametrize("once", [True, False])
+def test_random_io_that_uses_each_block_once_cuts_split_sizes_to_what_is_left(once: bool) -> None:
+    split = (BlockShare(4096, 4096, 0.6), BlockShare(262144, 262144, 0.4))
+    blocks = {"read": split}
+    job = replace(
+        JOB, block_bytes=None, blocks=blocks, random=True, each_once=once, range_bytes=1 << 30
+    )
+    part = measured(range(50_000, 60_000, 50), again=100)
+    size = part.ios * 14_000  # fio 3.33: 229,329 random reads of 34.1 KiB on average were 13.6 KiB
+    part = replace(part, bytes=size, bw_bytes_per_s=size / part.runtime_s)
+    named = [each.id for each in violated(at_hosts(part, jobs=[job]))]
+    assert named == ([] if once else ["size-mismatch"])
+
+
 def test_jobs_that_only_read_write_nothing() -> None:
     part = measured(drawn(1))
     at = at_hosts(part)

@@ -277,7 +277,7 @@ def _span_of(at: StepEvidence, each: Counted, load: JobLoad, name: str) -> tuple
     Split sizes are drawn at random for each I/O: the mean of n has a standard error of their
     deviation by the root of n. A block that does not fit before the end of a file is cut to the
     smallest size, so each pass over a file of S bytes ends in at most largest/smallest small
-    I/Os."""
+    I/Os. If every random block is used once, I/Os are cut to what is left between used ones."""
     parts = load.blocks.get(name)
     if not parts:
         whole = float(load.block_bytes or 0)
@@ -289,10 +289,12 @@ def _span_of(at: StepEvidence, each: Counted, load: JobLoad, name: str) -> tuple
     mean = sum(size * share for size, share in shares)
     spread = sqrt(sum(share * (size - mean) ** 2 for size, share in shares))
     error = SIGMAS * spread / sqrt(each.figures.ios)
+    if load.random and load.each_once:
+        return low, min(high, mean + error)
     files = [
         spec.size_bytes for task in at.step.tasks if task.host == each.host for spec in task.files
     ]
-    smallest = min((size for size in files if size), default=0)
+    smallest = min((size for size in files if size), default=load.range_bytes or 0)
     cut = smallest / (smallest / mean + high / low) if smallest else low
     return max(low, cut - error), min(high, mean + error)
 

@@ -9,7 +9,6 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from tui.journal.clock import names_of
-from tui.judge.chance import dispersion
 from tui.judge.check import (
     CheckResult,
     Moot,
@@ -193,8 +192,7 @@ def depth(at: StepEvidence) -> Iterator[CheckResult]:
     "Offered rate",
     rule=(
         f"a load that is held at a rate reaches {units.share(RATE_REACHED)} of it; Poisson"
-        " arrivals and split block sizes, less three standard deviations; split block sizes, the"
-        " bytes per second of the smallest block"
+        " arrivals, less three standard deviations"
     ),
     advice=(
         "The storage or the client cannot sustain this rate: the latency is that of an overload."
@@ -212,8 +210,7 @@ def rate(at: StepEvidence) -> Iterator[CheckResult]:
     hosts = len(at.step.tasks)
     whole = [("", each) for each in offered_rates(at.step.jobs, at.record)]
     for job, (name, offered, reached, text) in [*whole, *_of_single_jobs(at.step.jobs, at.record)]:
-        unit = 1.0 if text is units.iops else _largest_block(at.step.jobs, name)
-        by_chance = _chance(at, name, offered * hosts, unit)
+        by_chance = _by_chance(at, name, offered * hosts, in_bytes=text is units.bandwidth)
         if reached < at.limit("offered-rate.reached") * offered * hosts - by_chance:
             share = reached / (offered * hosts)
             who = f"{name} of job {job}" if job else name
@@ -227,32 +224,25 @@ def rate(at: StepEvidence) -> Iterator[CheckResult]:
             )
 
 
-def _chance(at: StepEvidence, name: str, offered: float, unit: float) -> float:
-    """Return by how much arrivals may fall short by chance: three deviations, each the root of
-    their number in T, times the bytes of each for a rate in bytes.
+def _by_chance(at: StepEvidence, name: str, offered: float, *, in_bytes: bool) -> float:
+    """Return by how much a rate may fall short without an overload.
+
+    Of Poisson arrivals three deviations, each the root of their number in T; of bytes, the block
+    that each worker waits for.
     """
-    seconds, varies = at.record.measured_s, dispersion(at.step.jobs, name)
-    return 3.0 * sqrt(offered * unit * varies * seconds) / seconds if seconds else 0.0
+    seconds = at.record.measured_s
+    if not seconds:
+        return 0.0
+    jobs = [job for job in at.step.jobs if name in job.directions]
+    if in_bytes:
+        waiting = sum(job.workers * _largest_block(job, name) for job in jobs)
+        return len(at.step.tasks) * waiting / seconds
+    return 3.0 * sqrt(offered * seconds) / seconds if any(job.poisson for job in jobs) else 0.0
 
 
-def _largest_block(jobs: Sequence[JobLoad], name: str) -> float:
-    """Return the bytes of the largest I/O of a direction; 0: not known."""
-    parts = [part.high for job in jobs for part in job.blocks.get(name, ())]
-    return float(max([*parts, *(job.block_bytes or 0 for job in jobs)], default=0))
-
-
-def _paced_iops(job: JobLoad, name: str) -> float | None:
-    """Return the I/Os per second offered to a job: load generators convert by the smallest
-    block."""
-    rate, parts = job.rate_iops.get(name), job.blocks.get(name)
-    if not rate or not parts:
-        return rate
-    smallest = min(part.low for part in parts)
-    shares = [part.share for part in parts if part.share and part.low == part.high]
-    mean = (
-        sum(part.high * (part.share or 0.0) for part in parts) if len(shares) == len(parts) else 0.0
-    )
-    return rate * smallest / (mean or max(part.high for part in parts))
+def _largest_block(job: JobLoad, name: str) -> float:
+    """Return the bytes of the largest I/O of mixed sizes; 0: all are equal, or unknown."""
+    return float(max((part.high for part in job.blocks.get(name, ())), default=0))
 
 
 Offered = tuple[str, float, float, Callable[[float | None], str]]
@@ -272,7 +262,7 @@ def _offered(running: Sequence[JobLoad], name: str, result: DirectionRecord) -> 
     """Yield what these jobs together were offered in one direction; nothing unless each has a
     rate."""
     for rates, reached, text in (
-        ([_paced_iops(job, name) for job in running], result.iops, units.iops),
+        ([job.rate_iops.get(name) for job in running], result.iops, units.iops),
         (
             [job.rate_bytes_per_s.get(name) for job in running],
             result.bw_bytes_per_s,

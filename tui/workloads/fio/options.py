@@ -316,7 +316,7 @@ def waves(jobs: Sequence[JobOptions]) -> list[list[JobOptions]]:
 
 
 def _load(job: JobOptions, wave: int) -> JobLoad:
-    iops, bandwidth = _rates(job, "rate_iops"), _rates(job, "rate")
+    iops, bandwidth = _offered(job)
     paced = bool(iops or bandwidth) or any(job.get(name) not in (None, "0", "") for name in PACING)
     return JobLoad(
         name=job.name,
@@ -494,6 +494,23 @@ def _skew(job: JobOptions, kind: str, text: str, value: str) -> Skew | None:
         "zoned",
         zones=tuple((float(share) / 100, of_size(size) / whole) for share, _, size in pairs),
     )
+
+
+def _offered(job: JobOptions) -> tuple[dict[str, float], dict[str, float]]:
+    """Return I/Os and bytes per second offered to all workers of a job, by direction.
+
+    fio keeps a rate of mixed sizes by the bytes of the smallest block: of Poisson arrivals the
+    number of I/Os, otherwise the bytes.
+    """
+    iops, bandwidth = _rates(job, "rate_iops"), _rates(job, "rate")
+    least = {name: min(part.low for part in parts) for name, parts in _blocks(job).items()}
+    if job.get("rate_process") == "poisson":
+        counted = {name: rate / least[name] for name, rate in bandwidth.items() if least.get(name)}
+        return counted | iops, {name: bandwidth[name] for name in bandwidth.keys() - counted.keys()}
+    sized = {name: rate * least[name] for name, rate in iops.items() if least.get(name)}
+    if _block(job):  # the same rate in either unit
+        return iops, bandwidth
+    return {name: iops[name] for name in iops.keys() - sized.keys()}, sized | bandwidth
 
 
 def _rates(job: JobOptions, option: str) -> dict[str, float]:
