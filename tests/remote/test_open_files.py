@@ -9,15 +9,22 @@ import sys
 import pytest
 
 RAISED = """
-import resource
-from tui.remote.fan_out import allow_open_files
-allow_open_files(1024)
+import asyncio, resource
+from tui.model.address import HostAddress
+from tui.remote.connections import Connections
+
+async def connect() -> None:
+    async with Connections() as connections:
+        for number in range(1024):
+            await connections.connect(HostAddress(f"h{number}", transport="local"))
+
+asyncio.run(connect())
 print(*resource.getrlimit(resource.RLIMIT_NOFILE))
 """
 
 
 def limits_after(soft: int, hard: int) -> list[int]:
-    """Return the limits of a process that began with these, once it expects 1024 hosts."""
+    """Return the limits of a process that began with these, once it connected to 1024 hosts."""
 
     def begin() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import resource
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -42,6 +43,7 @@ FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 5.0
 PENALTY_WAIT_S = 40.0  # of sshd's shortest penalty, 15 s, with those added meanwhile
 CLOSE_TIMEOUT_S = 5.0
+FILES_OF_A_HOST, OTHER_FILES = 4, 256  # open at a time
 
 
 # (host, None for all; note on its log-in)
@@ -96,6 +98,7 @@ class Connections:
         self.gates: dict[str, Gate] = {}
         self._all = asyncio.Semaphore(handshakes)
         self.turn = asyncio.Lock()  # of tasks with work for the loop: see `in_turn`
+        self._asked: set[str] = set()  # hosts
         self._ways: dict[str, HostTransport] = {}
         self._transports: list[SshTransport] = []
         self._proxies: list[ProxyCommand] = []
@@ -141,7 +144,12 @@ class Connections:
 
     async def connect(self, address: HostAddress) -> Transport:
         """Return a connection to a host. Raises HostError."""
+        self._expect(address)
         return await self.way(address).open(address, self)
+
+    def _expect(self, address: HostAddress) -> None:
+        self._asked.add(address.name)
+        allow_open_files(len(self._asked))
 
     def way(self, address: HostAddress) -> HostTransport:
         """Return the transport of a host, one object per kind.
@@ -172,6 +180,7 @@ class Connections:
         """
         from tui.remote import hostkeys
 
+        self._expect(address)
         target = await asyncio.to_thread(self.resolve, address)
         key = await self._collected(target)
         on_file = (await asyncio.to_thread(self.keyring.trusted, target))[0]
@@ -496,3 +505,12 @@ def refused(target: Resolved, unusable: Sequence[LockedKey | str]) -> DeniedErro
     what = "no key was accepted" if code == "auth-failed" else "there is no usable key"
     left_out = "".join(f"; benchtui leaves out {each}" for each in target.told_at_log_in)
     return DeniedError(code, target.name, target.place, f"{what}{why}{left_out}")
+
+
+def allow_open_files(hosts: int) -> None:
+    """Raise this process's limit of open files, up to the hard limit, for so many hosts."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = hosts * FILES_OF_A_HOST + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
@@ -87,18 +86,6 @@ def host_error(host: str, error: Exception) -> HostError:
     return HostError(OUR_FAULT, host, f"internal error: {type(error).__name__}: {error}{place}")
 
 
-FILES_OF_A_HOST, OTHER_FILES = 4, 256
-
-
-def allow_open_files(hosts: int) -> None:
-    """Raise this process's limit of open files, up to the hard limit, for so many hosts."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = hosts * FILES_OF_A_HOST + OTHER_FILES
-    if soft != resource.RLIM_INFINITY and soft < needed:
-        most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-
-
 def connections_of(plan: Plan, pins: Path, asker: Asker | None = None) -> Connections:
     """Return connections configured as in the engine of a plan.
 
@@ -106,7 +93,6 @@ def connections_of(plan: Plan, pins: Path, asker: Asker | None = None) -> Connec
     """
     from tui.remote.connections import Connections
 
-    allow_open_files(len(plan.hosts) + len(plan.servers))
     config = next((Path(host.ssh_config) for host in plan.hosts if host.ssh_config), None)
     directory = Path(plan.launched_in) if plan.launched_in else None
     return Connections(ssh_config=config, directory=directory, known_hosts=[pins], asker=asker)
