@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from textual.app import App
+from textual.screen import Screen
 
 from tui.app.frame.step_screen import StepScreen
 
@@ -32,10 +33,11 @@ class StepScreens:
     def drop(self, name: str) -> None:
         """Forget a step's screen."""
         if (screen := self.made.pop(name, None)) is not None:
-            self.app.uninstall_screen(screen)
+            self._let_go(screen)
 
     def show(self, name: str) -> None:
         """Make a step the shown one; dialogs and the too-small notice above it go."""
+        shown = self.app.screen_stack[1:2]
         if name not in self.made:
             self.keep(name, self.make(name))
         while len(self.app.screen_stack) > 2:
@@ -45,4 +47,10 @@ class StepScreens:
         else:
             self.app.switch_screen(self.made[name])
         while self._replaced:
-            self.app.uninstall_screen(self._replaced.pop())
+            self._let_go(self._replaced.pop(), shown)
+
+    def _let_go(self, screen: StepScreen, shown: Sequence[Screen[Any]] = ()) -> None:
+        """End a screen, or its widgets and data stay; Textual itself ends one that was `shown`."""
+        self.app.uninstall_screen(screen)
+        if screen.is_running and screen not in shown:
+            screen.remove()

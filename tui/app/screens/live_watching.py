@@ -214,6 +214,12 @@ class WatchingScreen(FilteredScreen):
         if self._timer is not None:
             self._timer.pause()
 
+    @on(events.Unmount)
+    def end_rest(self) -> None:
+        """Have Python look for garbage in everything again: what was read of many hosts is some."""
+        if self._rests is not None and len(self.feed.state.hosts) >= MANY_HOSTS:
+            gc.unfreeze()
+
     @on(events.ScreenResume)
     def go_on(self) -> None:
         """Read what came meanwhile; a display that is held has another size at most."""
@@ -309,5 +315,7 @@ def leave_to_rest(hosts: int) -> None:
     A pass over a thousand hosts takes 100 ms, in which no key is handled.
     """
     if hosts >= MANY_HOSTS:
+        if not gc.get_freeze_count():  # a screen of many hosts has ended: its run is garbage
+            gc.collect()
         gc.freeze()
         gc.set_threshold(MANY_OBJECTS, *gc.get_threshold()[1:])

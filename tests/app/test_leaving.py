@@ -1,0 +1,51 @@
+"""A screen that another one of its kind replaces ends: widgets, tasks and the run it had read."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import weakref
+from pathlib import Path
+
+import pytest
+
+from tests.app.driver import opened, options
+from tests.app.journal_maker import READS, RunMaker, host_names
+from tests.patience import PATIENCE_S
+from tui.app.screens import live_watching
+from tui.app.screens.live import LiveScreen
+
+
+def has_read(screen: object, run_dir: Path) -> bool:
+    """Live shows this run, and has left what it read to rest."""
+    return (
+        isinstance(screen, LiveScreen)
+        and screen.run_dir == run_dir
+        and screen._rests is screen.feed.state
+    )
+
+
+@pytest.mark.parametrize("many", [3, 1], ids=["few hosts", "many hosts"])
+async def test_a_run_on_live_is_forgotten_once_others_were_shown(
+    home: Path, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    monkeypatch.setattr(live_watching, "MANY_HOSTS", many)
+    runs = [home / "runs" / f"20261118T10153{n}Z-weka-read-iops-000{n}" for n in range(3)]
+    feeds = []
+    try:
+        async with opened(options(home)) as user:
+            for run_dir in runs:
+                RunMaker(run_dir, host_names(2), READS).begin().go().measure(1)
+                user.app.open_live(run_dir)
+                await user.sees(lambda run_dir=run_dir: has_read(user.app.screen, run_dir))
+                screen = user.app.screen
+                assert isinstance(screen, LiveScreen)
+                feeds.append(weakref.ref(screen.feed))
+                del screen
+                await user.press("escape")
+            async with asyncio.timeout(PATIENCE_S):
+                while feeds[0]() is not None:
+                    gc.collect()
+                    await asyncio.sleep(0.05)
+    finally:
+        gc.freeze()  # as the session had it
