@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,14 @@ import pytest
 from tests.app.driver import opened, options
 from tests.app.journal_maker import READS, RunMaker, host_names
 from tests.patience import PATIENCE_S
+from tui.app.app import BenchtuiApp
 from tui.app.screens import live_watching
 from tui.app.screens.live import LiveScreen
 
 
-def has_read(screen: object, run_dir: Path) -> bool:
+def has_read(app: BenchtuiApp, run_dir: Path) -> bool:
     """Live shows this run, and has left what it read to rest."""
+    screen = app.screen
     return (
         isinstance(screen, LiveScreen)
         and screen.run_dir == run_dir
@@ -37,7 +40,7 @@ async def test_a_run_on_live_is_forgotten_once_others_were_shown(
             for run_dir in runs:
                 RunMaker(run_dir, host_names(2), READS).begin().go().measure(1)
                 user.app.open_live(run_dir)
-                await user.sees(lambda run_dir=run_dir: has_read(user.app.screen, run_dir))
+                await user.sees(partial(has_read, user.app, run_dir))
                 screen = user.app.screen
                 assert isinstance(screen, LiveScreen)
                 feeds.append(weakref.ref(screen.feed))
