@@ -214,7 +214,7 @@ async def test_a_sweep_can_be_typed_and_is_checked(home: Path) -> None:
         await change(user, "@sweep", "jobs=1,2")
         await user.sees("no parameter 'jobs'")
         await change(user, "@sweep", "size=1M,1024k")
-        await user.sees("size: '1024k' is '1M' once")
+        await user.sees("size: '1024k' equals '1M'")
         await user.sees("cannot start: sweep")
 
 
