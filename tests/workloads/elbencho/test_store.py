@@ -4,7 +4,9 @@ refused, and what command lines on buckets import as.
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,10 +15,12 @@ from tests.workloads.elbencho.recorded import DATA
 from tui.engine.inputs.profiles import Catalogue
 from tui.engine.plan.plan import Choices, build_plan
 from tui.engine.preflight.preview import overwrites
+from tui.engine.preflight.rules import check_targets
 from tui.model.host_record import ObjectsLeft
 from tui.model.objects import ObjectSet
 from tui.model.plan import Plan
 from tui.model.problem import UsageError
+from tui.remote.answers import HostProbe, ToolFacts
 from tui.text.objects import left_texts, objects_text
 from tui.view.plan import after_text
 from tui.workloads.elbencho.jobimport import import_job
@@ -53,6 +57,7 @@ HEADLINES = {
     "rmbuckets": ("ops", "rmbuckets"),
     "rmfiles": ("ops", "rmfiles"),
 }
+SECRETS = {"AWS_ACCESS_KEY_ID": "verypublic", "AWS_SECRET_ACCESS_KEY": "verysecret"}
 PUT_FIRST = "prepare: {precondition: {fill: 1, rounds: 0}}"
 
 
@@ -141,6 +146,25 @@ def test_a_bucket_is_asked_for_with_one_attempt_unless_the_run_makes_it(tmp_path
         for problem in [workload.target_problem(check, said.format("m", status))]
     ]
     assert codes == ["elbencho-no-answer", "elbencho-http-status", None]
+
+
+@pytest.mark.parametrize(
+    ("tools", "asked"), [(("elbencho",), [SECRETS]), ((), [])]
+)  # without the command there is nothing to ask with
+def test_a_host_asks_with_the_secrets_of_the_run_and_messages_hold_none(
+    tools: tuple[str, ...], asked: list[dict[str, str]]
+) -> None:
+    given: list[dict[str, str]] = []
+
+    async def ask(call: Any) -> Any:
+        given.append(call.keywords["environ"])
+        return f"Message: not with {SECRETS['AWS_SECRET_ACCESS_KEY']} HTTP Error Code: -1 (x)"
+
+    found = HostProbe({}, {name: ToolFacts(f"/bin/{name}", "3.1", (3, 1)) for name in tools})
+    told = asyncio.run(check_targets(preset("s3-put"), "h1", ask, found, SECRETS))
+    assert given == asked
+    assert [code for code, _ in told] == ["elbencho-no-answer"] * len(asked)
+    assert not [text for _, text in told if "verysecret" in text]
 
 
 @pytest.mark.parametrize(("changed", "told"), [
