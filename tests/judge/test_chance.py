@@ -4,7 +4,8 @@ does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
 from random import Random
 from statistics import fmean
 
@@ -31,34 +32,44 @@ def load(rate: float, *, split: bool) -> JobLoad:
     return JobLoad("w", ("write",), paced=True, rate_iops={"write": rate}, poisson=True)
 
 
-def second(rng: Random, rate: float, *, split: bool) -> int:
-    """Return the I/Os of one second."""
-    if not split:
-        arrived, count = rng.expovariate(rate), 0
-        while arrived < 1.0:
-            arrived, count = arrived + rng.expovariate(rate), count + 1
-        return count
-    count, left = 0, rate * MEAN
-    while left > 0:
-        left -= 4096 if rng.random() < 0.9 else 1 << 20
-        count += 1
-    return count
+def seconds_of(rng: Random, rate: float, *, split: bool) -> list[list[int]]:
+    """Return the sizes of the I/Os of each second.
+
+    At random times, or of split sizes: then each waits until those before it are paid for.
+    """
+    done: list[list[int]] = [[] for _ in range(SECONDS)]
+    at = 0.0 if split else rng.expovariate(rate)
+    while at < SECONDS:
+        size = 1 << 20 if split and rng.random() < 0.1 else 4096
+        done[int(at)].append(size)
+        at += size / (rate * MEAN) if split else rng.expovariate(rate)
+    return done
 
 
-def named(job: JobLoad, hosts: Sequence[Sequence[int]], check: str) -> bool:
-    """Tell whether a check speaks up, of the I/Os of each host and second."""
-    rates = {f"h{at}": fmean(counts) for at, counts in enumerate(hosts)}
-    dirs = {host: {"write": direction(rate, 1e6)} for host, rate in rates.items()}
+def named(job: JobLoad, hosts: Sequence[Sequence[Sequence[int]]], check: str) -> bool:
+    """Tell whether a check speaks up, of the sizes of the I/Os of each host and second."""
+    rates = {f"h{at}": fmean(map(len, own)) for at, own in enumerate(hosts)}
+    moved = {f"h{at}": fmean(map(sum, own)) for at, own in enumerate(hosts)}
+    dirs = {
+        host: {"write": direction(rate, 1e6, bw_bytes_per_s=moved[host])}
+        for host, rate in rates.items()
+    }
     columns = [
-        SeriesColumns(host=host, direction="write", iops=counts, bw_bytes_per_s=counts)
-        for host, counts in [
-            (None, [float(sum(each)) for each in zip(*hosts, strict=True)]),
-            *((host, [*map(float, own)]) for host, own in zip(rates, hosts, strict=True)),
+        SeriesColumns(
+            host=host,
+            direction="write",
+            iops=[float(len(each)) for each in own],
+            bw_bytes_per_s=[float(sum(each)) for each in own],
+        )
+        for host, own in [
+            (None, [[*chain(*each)] for each in zip(*hosts, strict=True)]),
+            *zip(rates, hosts, strict=True),
         ]
     ]
     series = SeriesRecord(start_s=0.0, columns=columns)
     at = evidence(dirs, jobs=[job], series=series, measured_s=float(SECONDS))
-    at.steps[0].results.aggregate = {"write": direction(sum(rates.values()), 1e6)}
+    total = direction(sum(rates.values()), 1e6, bw_bytes_per_s=sum(moved.values()))
+    at.steps[0].results.aggregate = {"write": total}
     at.steps[0].tasks = {}
     return bool(BY_ID[check].look(at))
 
@@ -70,7 +81,7 @@ def test_chance_raises_no_finding(rate: float, *, split: bool) -> None:
     runs = 50
     wrong = dict.fromkeys(CHECKS, 0)
     for _ in range(runs):
-        hosts = [[second(rng, rate, split=split) for _ in range(SECONDS)] for _ in range(HOSTS)]
+        hosts = [seconds_of(rng, rate, split=split) for _ in range(HOSTS)]
         for check in CHECKS:
             wrong[check] += named(job, hosts, check)
     assert {name: count for name, count in wrong.items() if count > 0.02 * runs} == {}
@@ -85,13 +96,24 @@ def test_chance_raises_no_finding(rate: float, *, split: bool) -> None:
         ("offered-rate", lambda *_: 0.9),
     ],
 )
-def test_what_is_more_than_chance_is_named(check: str, change: object) -> None:
+def test_what_is_more_than_chance_is_named(check: str, change: Callable[[int, int], float]) -> None:
     rng = Random(check)
     hosts = [
-        [second(rng, 90.0 * max(change(host, at), 1e-9), split=False) for at in range(SECONDS)]  # type: ignore[operator]
+        [
+            [size for size in sizes if rng.random() < change(host, at)]
+            for at, sizes in enumerate(seconds_of(rng, 90.0, split=False))
+        ]
         for host in range(HOSTS)
     ]
     assert named(load(90.0, split=False), hosts, check)
+
+
+@pytest.mark.parametrize("rate", [3.0, 20.0])
+def test_a_host_that_stops_for_longer_than_its_largest_block_takes_has_stalled(rate: float) -> None:
+    rng = Random(1)
+    hosts = [seconds_of(rng, rate, split=True) for _ in range(HOSTS)]
+    hosts[1][20:35] = [[] for _ in range(15)]
+    assert named(load(rate, split=True), hosts, "stall")
 
 
 def test_a_rate_of_equal_blocks_does_not_vary_by_chance() -> None:

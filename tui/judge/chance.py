@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from tui.model.plan import JobLoad
@@ -17,6 +17,20 @@ RANGE_OF_FIVE = 4.9
 SLOPE_OF_FIVE = 3.0 * 4 / sqrt(10)
 # of a few counts, the deviation in deviations: exp(-3/2 x 2.5^2) of three, less of more
 SPREAD_OF_SEVERAL = 2.5
+
+
+class Chance(NamedTuple):
+    """What may leave seconds without I/O: random arrivals, and bytes of mixed sizes in flight."""
+
+    poisson: bool = False
+    flying_bytes: float = 0.0
+
+
+def chance_of(jobs: Sequence[JobLoad]) -> Chance:
+    """Return what may leave seconds of a load without I/O."""
+    sizes = [max((p.high for each in job.blocks.values() for p in each), default=0) for job in jobs]
+    flying = sum(job.held * size for job, size in zip(jobs, sizes, strict=True))
+    return Chance(any(job.poisson for job in jobs), float(flying))
 
 
 def dispersion(jobs: Sequence[JobLoad], name: str = "") -> float:

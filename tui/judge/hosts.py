@@ -9,7 +9,7 @@ from statistics import fmean, median, pstdev, quantiles
 from typing import TYPE_CHECKING, cast
 
 from tui.journal.clock import names_of, told_of
-from tui.judge.chance import SIGMAS, SPREAD_OF_SEVERAL, deviation, dispersion
+from tui.judge.chance import SIGMAS, SPREAD_OF_SEVERAL, Chance, chance_of, deviation, dispersion
 from tui.judge.check import (
     CheckResult,
     RunEvidence,
@@ -368,7 +368,8 @@ def never_together(at: StepEvidence) -> Iterator[CheckResult]:
     "Seconds without I/O",
     rule=(
         f"no host does less than {units.share(STALL_SHARE)} of its usual rate for {STALL_S} seconds"
-        " in a row (Poisson arrivals and split block sizes: and fewer than by chance)"
+        " in a row (Poisson arrivals: and fewer than by chance; mixed block sizes: and less by more"
+        " than the I/Os in flight)"
     ),
     advice=(
         "Check the logs of the storage and the host at that time (failover, frozen host, full"
@@ -385,9 +386,9 @@ def stall(at: StepEvidence) -> Iterator[CheckResult]:
     if series is None:
         raise UnknownError("there are no samples")
     tail = at.step.runtime_s is not None
-    varies = dispersion(at.step.jobs)
+    chance = chance_of(at.step.jobs)
     found = {
-        host: _stalled(columns, tail=tail, varies=varies)
+        host: _stalled(columns, tail=tail, chance=chance)
         for host, columns in _by_host(series).items()
     }
     stood = {host: seconds for host, seconds in found.items() if seconds}
@@ -412,7 +413,7 @@ def _all_at_once(spans: dict[str, str], hosts: int, whole: str) -> str:
     return f"{when}{whole}, all {hosts} hosts" if len(spans) == hosts > 1 and not other else ""
 
 
-def _stalled(columns: Sequence[SeriesColumns], *, tail: bool, varies: float) -> list[int]:
+def _stalled(columns: Sequence[SeriesColumns], *, tail: bool, chance: Chance) -> list[int]:
     """Return the seconds of little I/O, both by operations and by bytes.
 
     A job that goes on to larger blocks does fewer operations, and does not stand still.
@@ -421,7 +422,7 @@ def _stalled(columns: Sequence[SeriesColumns], *, tail: bool, varies: float) -> 
         [each.iops for each in columns],
         [each.bw_bytes_per_s for each in columns],
         tail=tail,
-        varies=varies,
+        chance=chance,
     )
 
 
@@ -437,12 +438,12 @@ def _by_host(series: SeriesRecord) -> dict[str, list[SeriesColumns]]:
 
 
 def stalled_seconds(
-    ios: Sequence[Rates], bandwidths: Sequence[Rates], *, tail: bool, varies: float = 0.0
+    ios: Sequence[Rates], bandwidths: Sequence[Rates], *, tail: bool, chance: Chance
 ) -> list[int]:
     """Return the places at which the sum of some columns, a value a second, is far below its usual
     value.
 
-    `varies`: the variance of a count, in counts. What is far below by chance is left out.
+    What is far below by chance is left out.
     """
     if _is_even(ios):
         return []
@@ -455,15 +456,31 @@ def stalled_seconds(
     ]
     known = [second for column in ios for second, value in enumerate(column) if value is not None]
     kept = [row for row in rows if len(row) >= STALL_S and (tail or row[-1] < max(known))]
-    return [second for row in kept if not _by_chance(ios, row, varies) for second in row]
+    return [
+        second
+        for row in kept
+        if not _few_arrived(ios, row, chance) and not _large_waits(bandwidths, row, chance)
+        for second in row
+    ]
 
 
-def _by_chance(columns: Sequence[Rates], row: Sequence[int], varies: float) -> bool:
-    """Tell whether so little in these seconds may be chance."""
+def _few_arrived(columns: Sequence[Rates], row: Sequence[int], chance: Chance) -> bool:
+    """Tell whether so few I/Os in these seconds may be chance."""
+    usual, did = _usual_and_done(columns, row)
+    return chance.poisson and did > usual - SIGMAS * sqrt(usual)
+
+
+def _large_waits(columns: Sequence[Rates], row: Sequence[int], chance: Chance) -> bool:
+    """Tell whether the bytes missing in these seconds may be those of the I/Os in flight."""
+    usual, did = _usual_and_done(columns, row)
+    return usual - did <= chance.flying_bytes
+
+
+def _usual_and_done(columns: Sequence[Rates], row: Sequence[int]) -> tuple[float, float]:
+    """Return what is usual in so many seconds, and what was done in these."""
     sums = _sums(columns)
     known = [value for value in sums if value is not None]
-    usual, did = len(row) * fmean(known), sum(sums[second] or 0.0 for second in row)
-    return did > usual - SIGMAS * sqrt(varies * usual)
+    return len(row) * fmean(known), sum(sums[second] or 0.0 for second in row)
 
 
 def _is_even(columns: Sequence[Rates]) -> bool:

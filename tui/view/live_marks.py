@@ -11,6 +11,7 @@ from tui.text.plot import TimeMark
 if TYPE_CHECKING:
     from tui.journal.state import RunState
     from tui.judge.live import LiveFindings
+    from tui.model.plan import JobLoad
 
 STALL = "stall"  # the check
 MOST_HOSTS = 16  # hosts searched for stalls; a shared stall shows in these too
@@ -54,20 +55,22 @@ class Marks:
             (each for each in now if each.finding.id == STALL and each.step in (None, state.step)),
             None,
         )
-        if told is None:
+        if found is None or told is None:
             return ()
+        jobs = found.plan.steps[told.step].jobs if told.step is not None else []
         key = (told.finding, host)
         if self._of is None or self._of != key:
             names = [name for name in told.hosts if host in (None, name)][:MOST_HOSTS]
             self._of, self._stalled = (
                 key,
-                sorted({second for name in names for second in stalls_of(state, name)}),
+                sorted({second for name in names for second in stalls_of(state, name, jobs)}),
             )
         return self._stalled
 
 
-def stalls_of(state: RunState, host: str) -> list[int]:
-    """Return the seconds of the run at which a host stalled."""
+def stalls_of(state: RunState, host: str, jobs: Sequence[JobLoad]) -> list[int]:
+    """Return the seconds of the run at which a host stalled; `jobs` of its step."""
+    from tui.judge.chance import chance_of
     from tui.judge.hosts import stalled_seconds
 
     view = state.hosts.get(host)
@@ -77,5 +80,7 @@ def stalls_of(state: RunState, host: str) -> list[int]:
     columns: Mapping[str, Sequence[float | None]] = {
         name: view.total.values(name, *span) for name in ("iops", "bandwidth")
     }
-    still = stalled_seconds([columns["iops"]], [columns["bandwidth"]], tail=True)
+    still = stalled_seconds(
+        [columns["iops"]], [columns["bandwidth"]], tail=True, chance=chance_of(jobs)
+    )
     return [span[0] + second for second in still if second - 1 not in still]
