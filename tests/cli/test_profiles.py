@@ -339,10 +339,7 @@ def test_import_makes_profiles_of_a_job_file_and_says_what_it_changed(
     paths = [home / f"profiles/lab/seq{part}.yaml" for part in ("", "-1", "-2")]
     assert (code, out.splitlines()) == (0, list(map(str, paths)))
     assert err.splitlines() == [
-        (
-            f"{file}:7: stonewall: 2 consecutive steps, one profile each; lab/seq runs"
-            " them in order"
-        ),
+        (f"{file}:7: stonewall: 2 consecutive steps, one profile each; lab/seq runs them in order"),
         f"{file}:10: percentile_list is left out: benchtui records a fixed list of percentiles",
     ]
     assert run(capsys, "profiles", "check", *map(str, paths))[0] == 0

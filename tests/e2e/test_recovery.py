@@ -89,10 +89,10 @@ async def test_a_fault_of_ours_while_one_host_is_taken_over_leaves_the_others_th
     kill_engine(run_dir)
     reopen = TaskRun.reopen
 
-    async def failing(run: TaskRun, sampled_ms: int) -> None:
+    async def failing(run: TaskRun, sampled_ms: int, away_s: float) -> None:
         if run.session.name == "h1":
             raise KeyError("offset")
-        await reopen(run, sampled_ms)
+        await reopen(run, sampled_ms, away_s)
 
     monkeypatch.setattr(TaskRun, "reopen", failing)
     async with Connections(ssh_config=lab.ssh_config) as connections:

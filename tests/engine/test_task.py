@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
+from tui.engine.executors.per_host import _reopen
+from tui.engine.session.history import History
 from tui.engine.session.task_output import after_sample
 from tui.model.event import Sample
 
@@ -33,3 +38,20 @@ def test_without_the_journalled_sample_the_later_ones_are_new() -> None:
 
 def test_nothing_journalled_means_that_all_is_new() -> None:
     assert times(after_sample([sample(1000)], 0)) == [1000]
+
+
+async def test_output_spooled_without_an_engine_is_expected_whatever_the_host_s_clock_says() -> (
+    None
+):
+    history, expected = History(), []
+    history.take(sample(4_000_000_000_000))  # in the year 2096; it arrived at 0 s
+
+    async def reopen(sampled_ms: int, away_s: float) -> None:
+        expected.append((sampled_ms, away_s))
+
+    session = SimpleNamespace(name="h1", journal=SimpleNamespace(now=600.0), enter=lambda *_: None)
+    run: Any = SimpleNamespace(
+        step=SimpleNamespace(index=0), phase="measure", session=session, reopen=reopen, alive=True
+    )
+    await _reopen(history, run)
+    assert expected == [(4_000_000_000_000, 600.0)]

@@ -99,6 +99,7 @@ class StepState(Struct):
     ended: dict[Load, TaskEnded] = field(default_factory=dict)
     released: set[str] = field(default_factory=set)
     sampled_ms: dict[Load, int] = field(default_factory=dict)  # host time of the newest sample
+    sampled_t: dict[Load, float] = field(default_factory=dict)  # when it arrived
     results: dict[str, HostResult] = field(default_factory=dict)  # by host
     # how a host's clock stood when its result came
     readings: dict[str, ClockReading] = field(default_factory=dict)
@@ -179,10 +180,12 @@ class StepState(Struct):
     @HANDLERS.on(Sample)
     def _take_sample(self, event: Sample) -> None:
         self.sampled_ms[event.phase, event.host] = event.host_time_ms
+        self.sampled_t[event.phase, event.host] = event.t
 
     @HANDLERS.on(SampleStamp)
     def _take_stamp(self, event: SampleStamp) -> None:
         self.sampled_ms[event.phase, event.host] = event.host_time_ms
+        self.sampled_t[event.phase, event.host] = event.t
 
     @HANDLERS.on(HostResult)
     def _take_result(self, event: HostResult) -> None:

@@ -281,8 +281,7 @@ def test_several_steps_become_a_suite() -> None:
     assert [tag for tag, _ in found.profiles] == ["my/x", "my/x-1", "my/x-2", "my/x-3"]
     assert profiles(found)[0].suite == ["my/x-1", "my/x-2", "my/x-3"]
     assert said(found) == [
-        "x.fio:11: stonewall: 3 consecutive steps, one profile each; my/x runs them in"
-        " order"
+        "x.fio:11: stonewall: 3 consecutive steps, one profile each; my/x runs them in order"
     ]
 
 
@@ -335,8 +334,7 @@ def test_a_job_without_a_directory_gets_a_parameter_for_it() -> None:
     found = imported("[a]\nrw=read\nsize=1m\n")
     assert profiles(found)[0].body.shared["directory"] == "{directory}"
     assert said(found) == [
-        "x.fio:1: no directory: fio would use its working directory; set the parameter"
-        " 'directory'"
+        "x.fio:1: no directory: fio would use its working directory; set the parameter 'directory'"
     ]
 
 

@@ -195,7 +195,11 @@ def test_without_a_rate_the_profiles_own_is_left_out_and_the_time_is_as_offered(
     ("job", "more", "why"),
     [
         ({"thinktime": 100}, {}, "already limited by thinktime"),
-        ({"ioengine": "filestat", "rw": None, "rwmixread": None}, {}, "each file is used only once"),
+        (
+            {"ioengine": "filestat", "rw": None, "rwmixread": None},
+            {},
+            "each file is used only once",
+        ),
         (
             {},
             {"b": {"rw": "read", "size": "1M", "directory": "/mnt/t"}},

@@ -34,7 +34,7 @@ from tui.engine.session.targets import (
     rewritten,
     still_free,
 )
-from tui.engine.session.task import Outcome, TaskRun
+from tui.engine.session.task import LONGEST_AWAY_S, Outcome, TaskRun
 from tui.engine.session.task_output import TaskLoad
 from tui.engine.session.window import Window
 from tui.journal.step import DATA_GONE, LEFT_BEHIND
@@ -305,7 +305,10 @@ async def reopen_all(
 
 
 async def _reopen(history: History, run: TaskRun) -> None:
-    await run.reopen(history.at(run.step.index).sampled_ms.get((run.phase, run.session.name), 0))
+    known, load = history.at(run.step.index), (run.phase, run.session.name)
+    sampled_t = known.sampled_t.get(load)
+    away_s = LONGEST_AWAY_S if sampled_t is None else run.session.journal.now - sampled_t
+    await run.reopen(known.sampled_ms.get(load, 0), away_s)
     state: HostStateName = "running" if run.phase == "measure" else "layout"
     run.session.enter(state, "taken over" if run.alive else "collecting")
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -132,13 +131,12 @@ class TaskRun:
             raise HostError("lost", self.session.name, "no stream to send GO on")
         await self._stream.go()
 
-    async def reopen(self, sampled_ms: int) -> None:
+    async def reopen(self, sampled_ms: int, away_s: float = LONGEST_AWAY_S) -> None:
         """Resume a command that an earlier engine started.
 
-        `sampled_ms`: host time of its last sample in the journal. Raises HostError if the spool on
-        the host is gone.
+        `sampled_ms`: host time of its last sample in the journal, which arrived `away_s` ago; the
+        host's clock cannot tell that. Raises HostError if the spool on the host is gone.
         """
-        away_s = max(0.0, time.time() - sampled_ms / 1000) if sampled_ms else LONGEST_AWAY_S
         self.output.expect(away_s)
         self.output.restore(sampled_ms)
         self.alive = (await self.session.ask(lambda agent: agent.status(self.task_id))).alive
