@@ -349,6 +349,8 @@ def test_of_imported_runs_size_and_depth_have_to_be_the_same() -> None:
         "read size: A 4k, B 256k",
         "I/Os in flight: A 100, B 1",
     }
+    mixed = compare([a], [imported("split", 38_700, 100)])
+    assert [each.text for each in mixed.obstacles] == ["read size: A 4k, B 32k to 64k"]
     assert compare([a], [imported("again", 4100, None)]).obstacles == [], (
         "neither a name nor what is not known"
     )

@@ -51,6 +51,14 @@ def test_a_list_of_values_is_read_as_it_was_written(values: list[str]) -> None:
     assert list(split_values(joined_values(values))) == values
 
 
+@pytest.mark.parametrize("sizes", ["bssplit=4k/60:256k/40", "bsrange=4k-64k"])
+def test_mixed_sizes_replace_the_default_block_size(sizes: str) -> None:
+    made = job("rw=randread", sizes, "directory=/mnt/weka").profile
+    assert made.profile == f"fio/randread-{sizes.partition('=')[0]}"
+    assert sizes in made.title
+    assert "bs" not in made.params
+
+
 @given(
     numjobs=st.lists(st.integers(1, 64), min_size=1, max_size=3, unique=True),
     iodepth=st.lists(st.integers(1, 256), min_size=1, max_size=3, unique=True),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
-from math import log2
+from math import floor, log2
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,7 @@ NOT_OF_THE_LOAD = frozenset(
 )  # fmt: skip
 """Keys of a profile that do not affect a point's load, or are in the record anyway."""
 PROFILE_TEXT, HOSTS, MEASUREMENT = "text of the profile", "hosts", "measurement"
+EVEN = 0.05  # how far a mean size may be off the size of each I/O
 LONG = 40
 
 
@@ -281,7 +282,16 @@ def imported_parts(step: _StepSetup | StepRecord) -> Iterator[tuple[str, str]]:
     totals: dict[str, Any] = {**step.results.aggregate}
     for name, total in sorted(totals.items()):
         if total.ios and total.bytes:
-            yield f"{name} size", plain_size(1 << round(log2(total.bytes / total.ios)))
+            yield f"{name} size", _size_class(total.bytes / total.ios)
+
+
+def _size_class(mean: float) -> str:
+    """Return a mean size to compare by: a power of two, or between which ones it lies."""
+    near = 1 << round(log2(mean))
+    if abs(mean / near - 1) <= EVEN:
+        return plain_size(near)
+    low = 1 << floor(log2(mean))
+    return f"{plain_size(low)} to {plain_size(2 * low)}"
 
 
 def _tool(head: Head, step: _StepSetup) -> str:

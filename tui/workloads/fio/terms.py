@@ -75,7 +75,8 @@ def make_job(given: GivenTerms) -> TermJob:
     }
     place = {"filename_format": "benchtui.{host}.$jobnum.$filenum"} if "directory" in values else {}
     body = {"global": {**options, **place, "time_based": 1}, "jobs": {"job": own}}
-    words = [*values["rw"], *values["bs"]]
+    sizes = _sizes(values)
+    words = [*values["rw"], *(values["bs"] if sizes == "bs" else [sizes])]
     fixed = {name: values[name][0] for name in values if name not in params}
     return TermJob("-".join(words), _title(values), params, body, _more(values, params), fixed)
 
@@ -117,11 +118,18 @@ def _defaults(said: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
     values["ioengine"] = ("psync",) if set(depths) == {"1"} else ("libaio",)
     if any(each.partition(":")[0] in MIXED for each in patterns):
         values["rwmixread"] = ("70",)
+    if _sizes(said) != "bs":
+        del values["bs"]
     if "filename" in said:
         del values["size"]
     if said.get("ramp_time") == ("0",):
         del values["ramp_time"]
     return {term.name: values[term.name] for term in TERMS if term.name in values}
+
+
+def _sizes(values: Mapping[str, Sequence[str]]) -> str:
+    """Return the option by which fio sizes I/Os: mixed sizes override `bs`."""
+    return next((name for name in ("bssplit", "bsrange") if name in values), "bs")
 
 
 def _check_target(values: Mapping[str, Sequence[str]]) -> None:
@@ -165,7 +173,7 @@ def _directions(values: Mapping[str, Sequence[str]]) -> set[str]:
 
 def _more(values: Mapping[str, Sequence[str]], params: Mapping[str, TermParam]) -> dict[str, Any]:
     directions = _directions(values)
-    big = all(_bytes(each) >= BIG_BLOCK for each in values["bs"])
+    big = all(_bytes(each) >= BIG_BLOCK for each in values[_sizes(values)])
     direction = directions.pop() if len(directions) == 1 else "mixed"
     device = any(param.kind == "device" for param in params.values())
     sized = not any(each.endswith(OF_THE_TARGET) for each in values.get("size", ()))
@@ -188,5 +196,5 @@ def _bytes(text: str) -> int:
 
 def _title(values: Mapping[str, Sequence[str]]) -> str:
     """Return the load in fio's own words."""
-    shown = ("rw", "bs", "numjobs", "iodepth")
+    shown = ("rw", _sizes(values), "numjobs", "iodepth")
     return " ".join(f"{name}={','.join(values[name])}" for name in shown)
